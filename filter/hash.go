@@ -1,0 +1,126 @@
+package filter
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/dchest/siphash"
+	"github.com/zeebo/xxh3"
+)
+
+// Hash is the 128-bit hash of a key. Each family's package comment says which of its bits do what.
+type Hash struct {
+	Hi, Lo uint64
+}
+
+// HashID names a hash function in files. Its values are part of the file format.
+type HashID uint16
+
+// The hash functions. 0 is never used.
+const (
+	// XXH3 is XXH3-128 with a 64-bit seed: fast, and predictable to anybody who knows the seed.
+	XXH3 HashID = 1
+	// SipHash is SipHash-2-4 with 128 bits of output under a secret 128-bit key that no file contains. Take it
+	// where an adversary may choose the keys that are asked for.
+	SipHash HashID = 2
+)
+
+// String returns the name that files and reports show, such as "xxh3-128".
+func (id HashID) String() string {
+	switch id {
+	case XXH3:
+		return "xxh3-128"
+	case SipHash:
+		return "siphash-128"
+	}
+	return fmt.Sprintf("hash(%d)", uint16(id))
+}
+
+// SecretSize is the number of bytes of the secret of a keyed Hasher.
+const SecretSize = 16
+
+// Hasher turns keys into Hashes. It is a small value, safe for concurrent use; its zero value is not valid.
+type Hasher struct {
+	id     HashID
+	seed   uint64 // XXH3
+	k0, k1 uint64 // SipHash
+}
+
+// NewHasher returns the XXH3 hasher with a seed; every seed is valid.
+func NewHasher(seed uint64) Hasher { return Hasher{id: XXH3, seed: seed} }
+
+// NewKeyedHasher returns the SipHash hasher under a secret, its 16 bytes read as two little-endian words.
+func NewKeyedHasher(secret [SecretSize]byte) Hasher {
+	return Hasher{
+		id: SipHash,
+		k0: binary.LittleEndian.Uint64(secret[:8]),
+		k1: binary.LittleEndian.Uint64(secret[8:]),
+	}
+}
+
+// ID returns which hash function this is.
+func (h Hasher) ID() HashID { return h.id }
+
+// Seed returns the seed of an XXH3 hasher and 0 for a keyed one.
+func (h Hasher) Seed() uint64 { return h.seed }
+
+// keyCheckLabel is hashed under the secret to tell a wrong secret from the right one. It is longer than any
+// mail domain or address so that it does not coincide with a real key by accident.
+const keyCheckLabel = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1"
+
+// KeyCheck returns 64 bits that tell whether two keyed hashers share their secret, without giving it away, and
+// 0 for a hasher without a secret.
+func (h Hasher) KeyCheck() uint64 {
+	if h.id != SipHash {
+		return 0
+	}
+	_, hi := siphash.Hash128(h.k0, h.k1, []byte(keyCheckLabel))
+	return hi | 1
+}
+
+// Equal reports whether the two hashers give the same Hash to every key.
+func (h Hasher) Equal(o Hasher) bool {
+	var a, b [24]byte
+	for i, w := range [3]uint64{h.seed, h.k0, h.k1} {
+		binary.LittleEndian.PutUint64(a[8*i:], w)
+	}
+	for i, w := range [3]uint64{o.seed, o.k0, o.k1} {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
+	return h.id == o.id && subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// Sum returns the hash of a key.
+func (h Hasher) Sum(key []byte) Hash {
+	if h.id == XXH3 {
+		u := xxh3.Hash128Seed(key, h.seed)
+		return Hash{Hi: u.Hi, Lo: u.Lo}
+	}
+	return h.sumKeyed(key)
+}
+
+// SumString returns Sum([]byte(key)) without copying it.
+func (h Hasher) SumString(key string) Hash {
+	if h.id == XXH3 {
+		u := xxh3.HashString128Seed(key, h.seed)
+		return Hash{Hi: u.Hi, Lo: u.Lo}
+	}
+	return h.sumKeyed([]byte(key))
+}
+
+// SumUint64 returns Sum of the eight bytes of key, little endian.
+func (h Hasher) SumUint64(key uint64) Hash {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], key)
+	return h.Sum(b[:])
+}
+
+// sumKeyed panics on the zero Hasher: hashing with a key of zeros by mistake would not be noticed otherwise.
+func (h Hasher) sumKeyed(key []byte) Hash {
+	if h.id != SipHash {
+		panic("filter: Hasher was not made by NewHasher or NewKeyedHasher")
+	}
+	lo, hi := siphash.Hash128(h.k0, h.k1, key)
+	return Hash{Hi: hi, Lo: lo}
+}

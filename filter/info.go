@@ -1,0 +1,26 @@
+package filter
+
+// Info describes a filter. Rates lie in [0, 1].
+type Info struct {
+	// Spec names the family and its geometry.
+	Spec Spec
+	// Keys is the number of keys added; a key that was added twice counts twice, except in families that are
+	// built at once and drop duplicates ("fuse").
+	Keys uint64
+	// Bits is the number of bits that a query needs, side information included, file headers not.
+	Bits uint64
+	// Fill is the share of Bits (of fingerprint slots in "fuse": of slots in use) that are set.
+	Fill float64
+	// FPRPrior is p_b, predicted from the number of keys and the geometry.
+	FPRPrior float64
+	// FPRPosterior is p_a, computed from the bits that are set.
+	FPRPosterior float64
+}
+
+// BitsPerKey returns Bits per key, or 0 if there is no key.
+func (i Info) BitsPerKey() float64 {
+	if i.Keys == 0 {
+		return 0
+	}
+	return float64(i.Bits) / float64(i.Keys)
+}
