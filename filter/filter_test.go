@@ -1,0 +1,102 @@
+package filter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSpecRoundTrip(t *testing.T) {
+	for text, want := range map[string]string{
+		"standard":                    "standard",
+		"standard()":                  "standard",
+		" standard ( k = 7 , m=100 )": "standard(k=7,m=100)",
+		"standard(m=100,k=7)":         "standard(k=7,m=100)",
+		"fuse(fpr=1e-3)":              "fuse(fpr=1e-3)",
+	} {
+		s, err := ParseSpec(text)
+		if err != nil || s.String() != want {
+			t.Errorf("ParseSpec(%q) = %q, %v; want %q", text, s, err, want)
+		}
+		if again, err := ParseSpec(s.String()); err != nil || !again.Equal(s) {
+			t.Errorf("%q does not come back: %q, %v", s, again, err)
+		}
+	}
+	if s := NewSpec("standard", "m", uint64(5), "bits_per_key", 9.5); s.String() != "standard(bits_per_key=9.5,m=5)" {
+		t.Errorf("NewSpec = %q", s)
+	}
+}
+
+func TestSpecErrors(t *testing.T) {
+	for _, text := range []string{"", "(", "9", "Standard", "a(", "a)", "a(b)", "a(b=)", "a(=1)", "a(b=1,)", "a(b=1,b=2)",
+		"a(b=1)x", "a(b=c=d)", "a(b=\x00)", "a(b=1", strings.Repeat("a", MaxSpecLen+1)} {
+		if s, err := ParseSpec(text); !errors.Is(err, ErrSpec) {
+			t.Errorf("ParseSpec(%q) = %v, %v; want ErrSpec", text, s, err)
+		}
+	}
+	for _, text := range []string{"a(x=1)", "a(f=NaN)", "a(f=Inf)", "a(f=q)", "a(u=-1)", "a(u=01)", "a(u=+1)", "a(u=18446744073709551616)"} {
+		s, err := ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Reader()
+		r.Float("f")
+		r.Uint("u")
+		if err := r.Err(); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: %v; want ErrConfig", text, err)
+		}
+	}
+}
+
+func FuzzParseSpec(f *testing.F) {
+	for _, s := range []string{"standard", "standard(k=7,m=100)", "blocked(layout=split,blocks=3)", "a(b=1,b=2)", "a((", " a ( b = 1 ) "} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSpec(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseSpec(s.String())
+		if err != nil || !again.Equal(s) || again.String() != s.String() {
+			t.Fatalf("%q became %q became %q, %v", text, s, again, err)
+		}
+	})
+}
+
+// The vectors are those of the authors' reference programs.
+func TestHashVectors(t *testing.T) {
+	x := NewHasher(0)
+	if got := x.Sum(nil); got != (Hash{0x99aa06d3014798d8, 0x6001c324468d497f}) {
+		t.Errorf("xxh3-128 of nothing = %x", got)
+	}
+	var secret [SecretSize]byte
+	key := make([]byte, 15)
+	for i := range secret {
+		secret[i] = byte(i)
+	}
+	for i := range key {
+		key[i] = byte(i)
+	}
+	// SipHash-2-4-128 of nothing under 00..0f: a3 81 7f 04 ba 25 a8 e6 6d f6 72 14 c7 55 02 93, little endian.
+	if got := NewKeyedHasher(secret).Sum(nil); got != (Hash{0x930255c71472f66d, 0xe6a825ba047f81a3}) {
+		t.Errorf("siphash-128 of nothing = %x", got)
+	}
+	for _, h := range []Hasher{x, NewHasher(7), NewKeyedHasher(secret)} {
+		if h.Sum(key) != h.SumString(string(key)) {
+			t.Errorf("%v: bytes and string differ", h.ID())
+		}
+		if h.SumUint64(0x0102030405060708) != h.Sum([]byte{8, 7, 6, 5, 4, 3, 2, 1}) {
+			t.Errorf("%v: uint64 is not its little-endian bytes", h.ID())
+		}
+		if h.ID() == XXH3 {
+			if n := testing.AllocsPerRun(100, func() { h.Sum(key); h.SumUint64(5) }); n != 0 {
+				t.Errorf("%v allocates %v times", h.ID(), n)
+			}
+		}
+	}
+	other := NewKeyedHasher([SecretSize]byte{1})
+	if k := NewKeyedHasher(secret); !k.Equal(k) || k.Equal(other) || k.KeyCheck() == other.KeyCheck() || x.Equal(NewHasher(1)) {
+		t.Error("Equal or KeyCheck do not tell hashers apart")
+	}
+}

@@ -1,0 +1,108 @@
+// Package bitvec holds the arrays that filters are made of: cache-line aligned words, packed integers, counts and
+// prefetching. It is the only room of this module with unsafe code or assembly. Functions index without checks of
+// their own beyond Go's; callers keep positions below the length.
+package bitvec
+
+import (
+	"fmt"
+	"math/bits"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// LineWords is the number of 64-bit words in a cache line of 64 bytes.
+const LineWords = 8
+
+// maxWords bounds an allocation: 2^43 words are 64 TiB, less than any address space of 64 bits holds, and on a
+// 32-bit machine the largest slice of 8-byte words stays below 2^31 bytes.
+const maxWords = min(1<<43, uint64(^uint(0)>>1)/8) - LineWords
+
+// CheckWords returns an error wrapping filter.ErrTooLarge if a slice of that many words cannot exist here.
+func CheckWords(words uint64) error {
+	if words > maxWords {
+		return fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
+	}
+	return nil
+}
+
+// Alloc returns that many zero words, the first of them at the start of a cache line.
+func Alloc(words uint64) ([]uint64, error) {
+	if err := CheckWords(words); err != nil {
+		return nil, err
+	}
+	s := make([]uint64, words+LineWords-1)
+	skip := -(uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8) % LineWords
+	s = s[skip:][:words:words]
+	adviseHuge(s)
+	return s, nil
+}
+
+// Bytes returns the memory of the words, in the byte order of this machine.
+func Bytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+}
+
+// View returns the whole words in b without copying, or false if b is not aligned to 8 bytes or this machine is
+// not little endian.
+func View(b []byte) ([]uint64, bool) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if !LittleEndian || uintptr(p)%8 != 0 {
+		return nil, false
+	}
+	return unsafe.Slice((*uint64)(p), len(b)/8), true
+}
+
+// LittleEndian reports whether words lie in memory as they do in a file.
+var LittleEndian = func() bool {
+	x := uint16(1)
+	return *(*byte)(unsafe.Pointer(&x)) == 1
+}()
+
+// FixOrder turns words that were read from a file as bytes into this machine's order, or the other way round.
+func FixOrder(words []uint64) {
+	if LittleEndian {
+		return
+	}
+	for i, w := range words {
+		words[i] = bits.ReverseBytes64(w)
+	}
+}
+
+// OnesCount returns the number of set bits.
+func OnesCount(words []uint64) uint64 {
+	var n int
+	for len(words) >= 4 {
+		n += bits.OnesCount64(words[0]) + bits.OnesCount64(words[1]) + bits.OnesCount64(words[2]) + bits.OnesCount64(words[3])
+		words = words[4:]
+	}
+	for _, w := range words {
+		n += bits.OnesCount64(w)
+	}
+	return uint64(n)
+}
+
+// Packed reads integer i of an array of integers of width bits each, 1 to 32, packed without gaps from the lowest
+// bit of the first word on. words must have one word more than the integers fill.
+func Packed(words []uint64, i uint64, width uint) uint32 {
+	at := i * uint64(width)
+	pair := words[at/64:][:2]
+	shift := at % 64
+	v := pair[0]>>shift | pair[1]<<1<<(63-shift)
+	return uint32(v) & (1<<width - 1)
+}
+
+// SetPacked writes v into integer i, which must be 0 before, of an array as Packed reads it.
+func SetPacked(words []uint64, i uint64, width uint, v uint32) {
+	at := i * uint64(width)
+	pair := words[at/64:][:2]
+	shift := at % 64
+	pair[0] |= uint64(v) << shift
+	pair[1] |= uint64(v) >> 1 >> (63 - shift)
+}
+
+// PackedWords returns the number of words that Packed needs for n integers.
+func PackedWords(n uint64, width uint) uint64 {
+	hi, lo := bits.Mul64(n, uint64(width))
+	return hi<<58 + lo/64 + 2
+}

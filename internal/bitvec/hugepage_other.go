@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bitvec
+
+func adviseHuge([]uint64) {}

@@ -1,0 +1,21 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func prefetch(words []uint64, at []uint64)
+TEXT ·prefetch(SB), NOSPLIT, $0-48
+	MOVQ words_base+0(FP), AX
+	MOVQ at_base+24(FP), BX
+	MOVQ at_len+32(FP), CX
+	JMP  check
+
+loop:
+	MOVQ       (BX), DX
+	PREFETCHT0 (AX)(DX*8)
+	ADDQ       $8, BX
+	DECQ       CX
+
+check:
+	TESTQ CX, CX
+	JNZ   loop
+	RET
