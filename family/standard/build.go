@@ -13,10 +13,10 @@ const DefaultFPR = 0.01
 
 // Config says what filter to make. Fields that are 0 have the default that stands with them.
 type Config struct {
-	Keys   uint64        // how many distinct keys will be added; needed unless Bits or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = DefaultFPR; a rate is kept with the fewest bits
-	Bits   uint64        // m itself, instead of Size
-	K      int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
+	Keys uint64        // how many distinct keys will be added; needed unless Bits or Size.Bytes is set
+	Size filter.Sizing // default: FPR = DefaultFPR; a rate is kept with the fewest bits
+	Bits uint64        // m itself, instead of Size
+	K    int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
 }
 
 // ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, m=, k=).

@@ -1,0 +1,31 @@
+package container
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// specs are the sizes that the conformance suite tries for each family.
+var specs = map[string][]string{
+	"standard": {"standard(bits_per_key=4)", "standard(fpr=0.01)", "standard(bits_per_key=17.3)", "standard(bits_per_key=24)", "standard(bits_per_key=40)", "standard(bits_per_key=8,k=1)"},
+	"blocked": {"blocked(bits_per_key=4)", "blocked(fpr=0.01)", "blocked(bits_per_key=24)", "blocked(bits_per_key=10,k=9)", "blocked(bits_per_key=4,layout=split)",
+		"blocked(bits_per_key=10,layout=split)", "blocked(fpr=0.001,layout=split)"},
+	"fuse": {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
+}
+
+func conformance(f Family) filtertest.Family {
+	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name]}
+}
+
+func TestConformance(t *testing.T) {
+	for _, f := range Families() {
+		if len(specs[f.Name]) == 0 {
+			t.Errorf("family %s has no specs to try", f.Name)
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			filtertest.Run(t, conformance(f))
+		})
+	}
+}

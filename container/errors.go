@@ -1,0 +1,31 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Sentinels of Read, ReadFile and Open; filter.ErrTooLarge and io.ErrUnexpectedEOF are the others.
+var (
+	ErrMagic    = errors.New("not a Bloomery file")
+	ErrVersion  = errors.New("format version of a newer Bloomery")
+	ErrFamily   = errors.New("unknown family")
+	ErrHash     = errors.New("unknown hash function")
+	ErrChecksum = errors.New("checksum does not match: the file is damaged")
+	ErrCorrupt  = errors.New("the file contradicts itself")
+	// ErrSecret says that the filter's hash is keyed and the secret is missing or another one.
+	ErrSecret = errors.New("the secret is missing or not the one that this filter was built with")
+)
+
+// FormatError says where in a file reading stopped. It wraps one of the sentinels.
+type FormatError struct {
+	Offset uint64 // in bytes from the start of the file
+	What   string // what was read there
+	Err    error
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s at byte %d: %v", e.What, e.Offset, e.Err)
+}
+
+func (e *FormatError) Unwrap() error { return e.Err }

@@ -1,0 +1,148 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Options say how to read. The zero value reads a filter without a secret.
+type Options struct {
+	Secret *[filter.SecretSize]byte // of a keyed hash
+}
+
+// Read reads one filter from r, using at most maxBytes of memory for its sections. It verifies the header before it
+// allocates, and all checksums before it builds anything; it stops at the end of the filter, whatever follows. On error
+// the filter is nil and the error is a *FormatError that wraps ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrSecret,
+// ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte reading stopped, or the
+// error of r.
+func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
+	h, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if h.length > maxBytes {
+		return nil, &FormatError{40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, maxBytes), filter.ErrTooLarge}
+	}
+	hasher, err := h.hasher(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	at := h.dataAt
+	var words [][]uint64
+	for i, s := range h.sections {
+		if err := readZeros(r, at, s.offset-at); err != nil {
+			return nil, err
+		}
+		w, err := readWords(r, s.offset, s.length/8)
+		if err != nil {
+			return nil, err
+		}
+		if crc32.Checksum(bitvec.Bytes(w), castagnoli) != s.crc {
+			return nil, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
+		}
+		bitvec.FixOrder(w)
+		words = append(words, w)
+		at = s.offset + s.length
+	}
+	return h.decode(words, hasher)
+}
+
+func (h *header) decode(words [][]uint64, hasher filter.Hasher) (*Stored, error) {
+	f, err := h.family.Decode(filter.Encoded{Spec: h.spec, Keys: h.keys, Sections: words})
+	if err != nil {
+		return nil, &FormatError{h.dataAt, err.Error(), ErrCorrupt}
+	}
+	return &Stored{Filter: f, Hasher: hasher, Version: Version, FileBytes: h.length}, nil
+}
+
+func readHeader(r io.Reader) (*header, error) {
+	b := make([]byte, headerSize)
+	if err := readFull(r, b, 0); err != nil {
+		return nil, err
+	}
+	dataAt, err := prefix(b)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, make([]byte, dataAt-headerSize)...)
+	if err := readFull(r, b[headerSize:], headerSize); err != nil {
+		return nil, err
+	}
+	return parse(b)
+}
+
+// chunkWords is how much readWords allocates ahead of what has really come: a header that promises more than follows
+// costs at most twice of what followed, plus 8 MiB.
+const chunkWords = 1 << 20
+
+// readWords reads words in file order. Large arrays grow as they come.
+func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
+	words, err := bitvec.Alloc(min(n, chunkWords))
+	if err != nil {
+		return nil, err
+	}
+	have := uint64(0)
+	for {
+		if err := readFull(r, bitvec.Bytes(words[have:]), at+8*have); err != nil {
+			return nil, err
+		}
+		if have = uint64(len(words)); have == n {
+			return words, nil
+		}
+		more, err := bitvec.Alloc(min(n, 4*have))
+		if err != nil {
+			return nil, err
+		}
+		copy(more, words)
+		words = more
+	}
+}
+
+func readZeros(r io.Reader, at, n uint64) error {
+	var b [alignment]byte
+	if err := readFull(r, b[:n], at); err != nil {
+		return err
+	}
+	if b != [alignment]byte{} {
+		return &FormatError{at, "padding", ErrCorrupt}
+	}
+	return nil
+}
+
+func readFull(r io.Reader, b []byte, at uint64) error {
+	n, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &FormatError{at + uint64(n), "end of the file", io.ErrUnexpectedEOF}
+	}
+	return err
+}
+
+// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else.
+func ReadFile(path string, o Options) (*Stored, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	s, err := Read(f, uint64(max(st.Size(), headerSize)), o)
+	if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
+		err = &FormatError{uint64(st.Size()), "end of the file", io.ErrUnexpectedEOF}
+	}
+	if err == nil && s.FileBytes != uint64(st.Size()) {
+		err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,144 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Write writes a filter and its hasher to w. Filters that are no filter.Encoder, the Atomic forms for one, fail with an
+// error wrapping filter.ErrUnsupported.
+func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
+	enc, ok := f.(filter.Encoder)
+	if !ok {
+		return fmt.Errorf("%T cannot be stored: %w", f, filter.ErrUnsupported)
+	}
+	e := enc.Encode()
+	family, err := FamilyByName(e.Spec.Family())
+	if err != nil {
+		return err
+	}
+	var words []uint64
+	for _, s := range e.Sections {
+		words = append(words, uint64(len(s)))
+	}
+	h := &header{family: family, hash: hasher.ID(), seed: hasher.Seed(), keyCheck: hasher.KeyCheck(), keys: e.Keys, spec: e.Spec}
+	h.sections, h.dataAt, h.length, err = layout(len(e.Spec.String()), words)
+	if err != nil {
+		return err
+	}
+	for i, s := range e.Sections {
+		if err := chunks(s, func(b []byte) error {
+			h.sections[i].crc = crc32.Update(h.sections[i].crc, castagnoli, b)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(h.marshal()); err != nil {
+		return err
+	}
+	at := h.dataAt
+	for i, s := range e.Sections {
+		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
+			return err
+		}
+		if err := chunks(s, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+			return err
+		}
+		at = h.sections[i].offset + h.sections[i].length
+	}
+	return nil
+}
+
+// chunks gives the words as bytes in file order, a megabyte at a time.
+func chunks(words []uint64, give func([]byte) error) error {
+	const size = 1 << 17
+	for len(words) > 0 {
+		part := words[:min(size, len(words))]
+		words = words[len(part):]
+		if !bitvec.LittleEndian {
+			part = slices.Clone(part)
+			bitvec.FixOrder(part)
+		}
+		if err := give(bitvec.Bytes(part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteFile writes a filter to a file, or replaces the file, so that a crash at any moment leaves the old file or the
+// new one whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. It stops when ctx
+// is done and then removes the temporary file. The new file has the permissions of the old one, else 0644.
+func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) (err error) {
+	mode := fs.FileMode(0o644)
+	if st, err := os.Stat(path); err == nil {
+		if !st.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
+		}
+		mode = st.Mode().Perm()
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreClosed(tmp.Close()), os.Remove(tmp.Name()))
+		}
+	}()
+	if err := Write(&ctxWriter{ctx, tmp}, f, hasher); err != nil {
+		return err
+	}
+	if err := errors.Join(tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// syncDir makes the rename last. Not every system lets a folder be synced; the file itself is safe either way.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c *ctxWriter) Write(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(b)
+}

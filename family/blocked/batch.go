@@ -1,0 +1,30 @@
+package blocked
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// batch is how many keys go together; see the standard family.
+const batch = 32
+
+// HasMany sets dst[i] to Has(hs[i]), having asked for the blocks of a batch of keys before it looks at any of them. dst
+// must be as long as hs.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)]
+	var at [batch]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		for i, h := range group {
+			at[i] = f.block(h)
+		}
+		bitvec.Prefetch(f.words, at[:len(group)])
+		for i, h := range group {
+			if f.split {
+				dst[start+i] = hasSplit((*[4]uint64)(f.words[at[i]:]), uint32(h.Lo))
+			} else {
+				dst[start+i] = hasLine((*[8]uint64)(f.words[at[i]:]), h.Lo, f.k)
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package blocked
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// DefaultFPR is the rate that a Config without a size aims at.
+const DefaultFPR = 0.01
+
+// Config says what filter to make. Fields that are 0 have the default that stands with them.
+type Config struct {
+	Keys   uint64        // how many distinct keys will be added; needed unless Blocks or Size.Bytes is set
+	Size   filter.Sizing // default: FPR = DefaultFPR; a rate is kept with the fewest blocks
+	Blocks uint64        // the number of blocks itself, instead of Size
+	K      int           // probes a key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
+	Layout Layout        // default: Line
+}
+
+// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, blocks=, k=, layout=line|split).
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line)))}
+	k := r.Uint("k")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	if k > MaxK || s.Has("k") && k == 0 {
+		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	}
+	if s.Has("blocks") && c.Blocks == 0 {
+		return Config{}, &filter.ConfigError{Field: "blocks", Value: 0, Reason: "want at least one"}
+	}
+	c.K = int(k)
+	return c, nil
+}
+
+// Geometry returns the number of blocks and of probes that New takes for this Config, without allocating. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (blocks uint64, k int, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	size, n := c.Layout.BlockBits(), max(c.Keys, 1)
+	blocks = c.Blocks
+	switch {
+	case blocks != 0:
+	case c.Size.BitsPerKey != 0 || c.Size.Bytes != 0:
+		var total uint64
+		total, err = c.Size.Bits(n)
+		blocks = total / size // rounded down where the user set a limit in bytes
+		if c.Size.BitsPerKey != 0 {
+			blocks = (total + size - 1) / size
+		}
+	default:
+		blocks, err = c.blocksForRate(n)
+	}
+	if err == nil && blocks >= 1<<53 {
+		err = fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	blocks = max(blocks, 1)
+	return blocks, c.probes(n, blocks), nil
+}
+
+func (c Config) check() error {
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Layout != Line && c.Layout != Split && c.Layout != "":
+		return &filter.ConfigError{Field: "layout", Value: c.Layout, Reason: "want line or split"}
+	case c.K < 0 || c.K > MaxK:
+		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	case c.Layout == Split && c.K != 0 && c.K != splitK:
+		return &filter.ConfigError{Field: "k", Value: c.K, Reason: "the split layout has 8 probes"}
+	case c.Blocks != 0 && !c.Size.IsZero():
+		return &filter.ConfigError{Field: "blocks", Value: c.Blocks, Reason: "give blocks or one of bits_per_key, fpr and bytes"}
+	}
+	return nil
+}
+
+// probes returns the number of probes for that many blocks.
+func (c Config) probes(n, blocks uint64) int {
+	switch {
+	case c.Layout == Split:
+		return splitK
+	case c.K != 0:
+		return c.K
+	}
+	return OptimalK(n, blocks)
+}
+
+// blocksForRate returns the least number of blocks whose predicted rate is at most the promised one, by bisection; the
+// rate falls as blocks are added. Beyond 2^20 keys the search is in steps of a 1000th.
+func (c Config) blocksForRate(n uint64) (uint64, error) {
+	p := c.Size.FPR
+	if p == 0 {
+		p = DefaultFPR
+	}
+	layout := c.Layout
+	if layout == "" {
+		layout = Line
+	}
+	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), layout) <= p }
+	// A standard filter's size is a lower bound; past 4096 bits a key nothing is gained.
+	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/float64(layout.BlockBits())*0.5))
+	hi := lo
+	for !kept(hi) {
+		if float64(hi)*float64(layout.BlockBits()) > 4096*max(float64(n), 64) || hi > 1<<52 {
+			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: "a blocked filter cannot keep this rate at any sensible size; take standard or fuse"}
+		}
+		lo, hi = hi, hi+hi/2+1
+	}
+	for hi-lo > 1+hi/1000 {
+		if mid := lo + (hi-lo)/2; kept(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, nil
+}
+
+// New returns an empty filter.
+func New(c Config) (*Filter, error) {
+	blocks, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{blocks: blocks, k: k, split: c.Layout == Split}
+	f.words, err = bitvec.Alloc(blocks * uint64(f.blockWords()))
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Builder fills a filter from many goroutines at once. It is an Atomic with the methods of filter.Builder.
+type Builder struct{ a *Atomic }
+
+// NewBuilder returns a builder of the filter that New would return.
+func NewBuilder(c Config) (*Builder, error) {
+	a, err := NewAtomic(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{a}, nil
+}
+
+// AddMany puts keys into the set.
+func (b *Builder) AddMany(hs []filter.Hash) error {
+	b.a.addMany(hs)
+	return nil
+}
+
+// Build returns the filter, a *Filter.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return b.a.Filter(), nil
+}

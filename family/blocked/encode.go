@@ -1,0 +1,49 @@
+package blocked
+
+import "github.com/bloomery/bloomery/filter"
+
+func (f *Filter) spec() filter.Spec {
+	return filter.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
+}
+
+// Encode returns one section: the blocks one after the other, 8 words each in the line layout, 4 in the split one, where
+// word i of 32 bits is the low (i even) or high (i odd) half of 64-bit word i/2.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	f, err := geometry(s)
+	if err != nil {
+		return nil, err
+	}
+	return []uint64{f.blocks * uint64(f.blockWords())}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	f, err := geometry(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	f.words, f.keys = e.Sections[0], e.Keys
+	return f, nil
+}
+
+// geometry reads the canonical Spec of a built filter, blocked(blocks=,k=,layout=), and no other.
+func geometry(s filter.Spec) (*Filter, error) {
+	c, err := ConfigFromSpec(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") {
+		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blocked(blocks=,k=,layout=)"}
+	}
+	blocks, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{blocks: blocks, k: k, split: c.Layout == Split}, nil
+}

@@ -1,0 +1,180 @@
+// Package blocked is the Bloom filter whose keys each live in one block, so that a query costs one cache miss
+// (Putze, Sanders and Singler, JEA 14, 2009). Two layouts:
+//
+//	line   512-bit block = one cache line, k probes of 9 bits, anywhere in the block
+//	split  256-bit block = 8 words of 32 bits, one bit in each: the layout of Parquet's split-block filter
+//
+//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋
+//	      Lo -> line: probes 0 to 6 are its bits 0-8, 9-17, ... 54-62; each further seven come from Lo mixed anew
+//	            split: bit (low 32 bits of Lo · salt_i mod 2^32) >> 27 of word i
+//
+// Hi chooses the block and nothing else; Lo chooses the bits and nothing else. A Parquet hash h fits as
+// Hash{Hi: h with its low 32 bits cleared, Lo: h}.
+package blocked
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Family is the name in a Spec: blocked(blocks=1872,k=7,layout=line).
+const Family = "blocked"
+
+// Layout names the arrangement of a block.
+type Layout string
+
+// The layouts.
+const (
+	Line  Layout = "line"
+	Split Layout = "split"
+)
+
+const (
+	lineBits  = 512
+	splitBits = 256
+	splitK    = 8
+	// MaxK is the largest number of probes a key in the line layout.
+	MaxK = 32
+)
+
+// BlockBits returns the number of bits in a block.
+func (l Layout) BlockBits() uint64 {
+	if l == Split {
+		return splitBits
+	}
+	return lineBits
+}
+
+// salts are the odd multipliers of the Parquet format, one for each word of a split block.
+var salts = [splitK]uint32{
+	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
+}
+
+// Filter is a blocked Bloom filter. Reads are safe from any number of goroutines; Add and Merge need exclusive use.
+// See Atomic for concurrent writers.
+type Filter struct {
+	words  []uint64 // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
+	blocks uint64
+	keys   uint64
+	k      int
+	split  bool
+}
+
+// block returns the index of the first word of the block of a key.
+func (f *Filter) block(h filter.Hash) uint64 {
+	b, _ := bits.Mul64(h.Hi, f.blocks)
+	if f.split {
+		return b * (splitBits / 64)
+	}
+	return b * (lineBits / 64)
+}
+
+// Has reports whether the key may be in the set.
+func (f *Filter) Has(h filter.Hash) bool {
+	at := f.block(h)
+	if f.split {
+		return hasSplit((*[4]uint64)(f.words[at:]), uint32(h.Lo))
+	}
+	return hasLine((*[8]uint64)(f.words[at:]), h.Lo, f.k)
+}
+
+func hasLine(w *[8]uint64, x uint64, k int) bool {
+	lo := x
+	for round := uint64(1); ; round++ {
+		n := min(k, perRound)
+		miss := uint64(0)
+		for range n {
+			miss |= ^w[x>>6&7] >> (x & 63)
+			x >>= 9
+		}
+		if miss&1 != 0 {
+			return false
+		}
+		if k -= n; k == 0 {
+			return true
+		}
+		x = remix(lo, round)
+	}
+}
+
+// perRound is the number of 9-bit probes in 64 bits.
+const perRound = 7
+
+// remix derives 64 further bits of probes from Lo alone: two multiplications with odd constants (the fractions of the
+// golden ratio and of the square root of 2) and folds.
+func remix(lo, round uint64) uint64 {
+	h, l := bits.Mul64(lo+round*0x9E3779B97F4A7C15, 0x6A09E667F3BCC909)
+	h, l = bits.Mul64(h^l, 0x9E3779B97F4A7C15)
+	return h ^ l
+}
+
+func hasSplit(w *[4]uint64, x uint32) bool {
+	m := ^w[0]>>(x*salts[0]>>27) | ^w[0]>>32>>(x*salts[1]>>27) |
+		^w[1]>>(x*salts[2]>>27) | ^w[1]>>32>>(x*salts[3]>>27) |
+		^w[2]>>(x*salts[4]>>27) | ^w[2]>>32>>(x*salts[5]>>27) |
+		^w[3]>>(x*salts[6]>>27) | ^w[3]>>32>>(x*salts[7]>>27)
+	return m&1 == 0
+}
+
+// mask returns the bits of a key within its block.
+func (f *Filter) mask(lo uint64) (m [8]uint64) {
+	if f.split {
+		for i, salt := range salts {
+			m[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
+		}
+		return m
+	}
+	x := lo
+	for i := range f.k {
+		if i > 0 && i%perRound == 0 {
+			x = remix(lo, uint64(i/perRound))
+		}
+		m[x>>6&7] |= 1 << (x & 63)
+		x >>= 9
+	}
+	return m
+}
+
+// Add puts a key into the set. The error is always nil.
+func (f *Filter) Add(h filter.Hash) error {
+	m := f.mask(h.Lo)
+	w := f.words[f.block(h):][:f.blockWords()]
+	for i := range w {
+		w[i] |= m[i]
+	}
+	f.keys++
+	return nil
+}
+
+// Merge makes f hold the keys of both. Keys counts those that stand in both twice.
+func (f *Filter) Merge(other filter.Filter) error {
+	o, ok := other.(*Filter)
+	if !ok || o.blocks != f.blocks || o.k != f.k || o.split != f.split {
+		return fmt.Errorf("%s and %s: %w", f.spec(), other.Info().Spec, filter.ErrMismatch)
+	}
+	for i, w := range o.words {
+		f.words[i] |= w
+	}
+	f.keys += o.keys
+	return nil
+}
+
+func (f *Filter) blockWords() int { return int(f.layout().BlockBits() / 64) }
+
+func (f *Filter) layout() Layout {
+	if f.split {
+		return Split
+	}
+	return Line
+}
+
+// Info counts the set bits of every block, which reads the whole filter.
+func (f *Filter) Info() filter.Info {
+	c := newCensus(f.k)
+	for i := 0; i < len(f.words); i += f.blockWords() {
+		c.add(f.words[i:][:f.blockWords()])
+	}
+	return c.info(f, f.keys)
+}

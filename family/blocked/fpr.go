@@ -1,0 +1,122 @@
+package blocked
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// FPR returns p_b, the predicted false positive probability of a filter of that many blocks after n distinct keys, with
+// k probes a key (k does not matter in the split layout, where it is 8).
+//
+// It averages the rate of one block over the number of keys in it, which is binomial (Putze, Sanders and Singler,
+// equation 3, take its Poisson limit). The rate of a block of B bits with j keys is exact: E[(X/B)^k], X the number of
+// bits that j·k throws occupy, from the chain of that number throw by throw; the usual (1-(1-1/B)^(jk))^k is the k-th
+// power of the mean instead of the mean of the k-th power, too low by a tenth at 16 bits a key. blocks must not be 0.
+func FPR(n, blocks uint64, k int, layout Layout) float64 {
+	rate := splitRate
+	if layout == Line {
+		rate = lineRate(k)
+	}
+	return stat.BinomialMean(n, 1/float64(blocks), rate)
+}
+
+// splitRate returns the rate of a split block with j keys. Its eight words of 32 bits get one throw a key each and fill
+// independently, so the mean of the product is the product of the means.
+func splitRate(j uint64) float64 {
+	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
+}
+
+// lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling.
+func lineRate(k int) func(j uint64) float64 {
+	chain := []float64{1} // chain[x] is the probability that x bits are occupied
+	var done uint64
+	last, lastJ := 0.0, uint64(0)
+	return func(j uint64) float64 {
+		if last > 1-1e-12 {
+			return 1
+		}
+		for ; done < j; done++ {
+			for range k {
+				if len(chain) <= lineBits {
+					chain = append(chain, 0)
+				}
+				for x := len(chain) - 1; x > 0; x-- {
+					chain[x] = chain[x]*float64(x)/lineBits + chain[x-1]*float64(lineBits-x+1)/lineBits
+				}
+				chain[0] = 0
+			}
+		}
+		if j != lastJ {
+			last, lastJ = 0, j
+			for x, p := range chain {
+				if p > 0 {
+					last += p * math.Pow(float64(x)/lineBits, float64(k))
+				}
+			}
+		}
+		return last
+	}
+}
+
+// OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, blocks, k, Line) least.
+func OptimalK(n, blocks uint64) int {
+	load := float64(n) / float64(blocks)
+	k := max(1, min(MaxK, int(0.5*lineBits/max(load, 1))))
+	best := FPR(n, blocks, k, Line)
+	for _, step := range []int{1, -1} {
+		for k+step >= 1 && k+step <= MaxK {
+			r := FPR(n, blocks, k+step, Line)
+			if r >= best {
+				break
+			}
+			best, k = r, k+step
+		}
+	}
+	return k
+}
+
+// census gathers the fill and the posterior rate block by block.
+type census struct {
+	ones uint64
+	sum  float64
+	pow  [lineBits + 1]float64 // the rate of a line block with that many bits set
+}
+
+func newCensus(k int) *census {
+	c := new(census)
+	for x := range c.pow {
+		c.pow[x] = math.Pow(float64(x)/lineBits, float64(k))
+	}
+	return c
+}
+
+// add takes the words of one block, 4 in the split layout and 8 in the line one.
+func (c *census) add(w []uint64) {
+	split, n := 1.0, 0
+	for _, x := range w {
+		a, b := bits.OnesCount32(uint32(x)), bits.OnesCount32(uint32(x>>32))
+		n += a + b
+		split *= float64(a) * float64(b) / (32 * 32)
+	}
+	c.ones += uint64(n)
+	if len(w) == splitBits/64 {
+		c.sum += split
+	} else {
+		c.sum += c.pow[n]
+	}
+}
+
+func (c *census) info(f *Filter, keys uint64) filter.Info {
+	total := f.blocks * f.layout().BlockBits()
+	return filter.Info{
+		Spec:         f.spec(),
+		Keys:         keys,
+		Bits:         total,
+		Fill:         float64(c.ones) / float64(total),
+		FPRPrior:     FPR(keys, f.blocks, f.k, f.layout()),
+		FPRPosterior: c.sum / float64(f.blocks),
+	}
+}

@@ -1,0 +1,58 @@
+package fuse
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+func (f *Filter) spec() filter.Spec {
+	return filter.NewSpec(Family, "seed", f.seed, "segment", f.segment, "segments", f.segments, "width", f.width)
+}
+
+// Encode returns one section: (segments+2)·segment slots of width bits, packed from the lowest bit of the first word on,
+// then zeros: at least 64 of them, so that a slot may be read as two words.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	f, err := geometry(s)
+	if err != nil {
+		return nil, err
+	}
+	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	f, err := geometry(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	f.words, f.keys = e.Sections[0], e.Keys
+	used := f.slotCount() * uint64(f.width)
+	if f.words[used/64]>>(used%64) != 0 || f.words[len(f.words)-1] != 0 && used/64 < uint64(len(f.words)-1) {
+		return nil, fmt.Errorf("bits behind the last slot are set")
+	}
+	return f, nil
+}
+
+// geometry reads the canonical Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
+func geometry(s filter.Spec) (*Filter, error) {
+	r := s.Reader()
+	f := &Filter{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: uint(min(r.Uint("width"), MaxWidth+1))}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	ok := s.Has("seed") && f.segment >= 1 && f.segment <= 1<<18 && f.segment&(f.segment-1) == 0 &&
+		f.segments >= 1 && f.segments <= 1<<32/f.segment && f.width >= 1 && f.width <= MaxWidth
+	if !ok {
+		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
+	}
+	f.count = f.segments * f.segment
+	return f, nil
+}

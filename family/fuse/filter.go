@@ -1,0 +1,98 @@
+// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022): static, 1.13 to 1.3 slots a key, each slot a
+// fingerprint of 1 to 32 bits, three slots read a query. The construction is that of FastFilter/xorfilter; the slots are
+// then cut to the width asked for and packed without gaps. That is sound because the equation of every key,
+//
+//	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
+//
+// holds bit by bit: the low w bits of all slots are a filter of w bits.
+//
+// Of the Hash, Lo is the key that the library hashes on; Hi is not used. Two keys with the same Lo (n²/2^65 of them)
+// share their answer, and no key is ever lost. The rate of an absent key is 2^-w.
+package fuse
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Family is the name in a Spec: fuse(seed=1,segment=8192,segments=20,width=8).
+const Family = "fuse"
+
+// MaxWidth is the largest number of bits in a fingerprint.
+const MaxWidth = 32
+
+// Filter is a binary fuse filter. It does not change, so all methods are safe from any number of goroutines.
+type Filter struct {
+	words    []uint64 // packed slots, see bitvec.Packed
+	seed     uint64
+	count    uint64 // starting positions: segments·segment
+	segment  uint64 // slots a segment, a power of two
+	segments uint64
+	width    uint
+	keys     uint64
+}
+
+// slots returns the three positions and the fingerprint of a key, as the library has them: the key is mixed with the
+// seed by Murmur3's finaliser, the first position is in a segment by the high bits, the others in the two next ones.
+func (f *Filter) slots(key uint64) (at [3]uint64, print uint32) {
+	x := key + f.seed
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	x ^= x >> 33
+	h0, _ := bits.Mul64(x, f.count)
+	mask := f.segment - 1
+	return [3]uint64{h0, (h0 + f.segment) ^ x>>18&mask, (h0 + 2*f.segment) ^ x&mask}, uint32(x ^ x>>32)
+}
+
+// Has reports whether the key may be in the set.
+func (f *Filter) Has(h filter.Hash) bool {
+	at, print := f.slots(h.Lo)
+	v := print ^ bitvec.Packed(f.words, at[0], f.width) ^ bitvec.Packed(f.words, at[1], f.width) ^ bitvec.Packed(f.words, at[2], f.width)
+	return v<<(32-f.width) == 0
+}
+
+// batch is how many keys go together; see the standard family.
+const batch = 16
+
+// HasMany sets dst[i] to Has(hs[i]), having asked for the slots of a batch of keys before it looks at any of them. dst
+// must be as long as hs.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)]
+	var words [3 * batch]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		for i, h := range group {
+			at, _ := f.slots(h.Lo)
+			for j, a := range at {
+				words[3*i+j] = a * uint64(f.width) / 64
+			}
+		}
+		bitvec.Prefetch(f.words, words[:3*len(group)])
+		for i, h := range group {
+			dst[start+i] = f.Has(h)
+		}
+	}
+}
+
+// slotCount returns the number of slots: two segments follow the last starting position.
+func (f *Filter) slotCount() uint64 { return f.count + 2*f.segment }
+
+// Info describes the filter. Fill is keys over slots.
+func (f *Filter) Info() filter.Info {
+	rate := FPR(f.width)
+	return filter.Info{
+		Spec:         f.spec(),
+		Keys:         f.keys,
+		Bits:         f.slotCount() * uint64(f.width),
+		Fill:         float64(f.keys) / float64(f.slotCount()),
+		FPRPrior:     rate,
+		FPRPosterior: rate,
+	}
+}
+
+// FPR returns the false positive probability of fingerprints of width bits: 2^-width. It is both p_b and p_a: the
+// slots look random whatever the keys are.
+func FPR(width uint) float64 { return math.Ldexp(1, -int(width)) }

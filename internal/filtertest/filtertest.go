@@ -1,0 +1,248 @@
+// Package filtertest is the conformance suite: what every family must keep, in one place. A family's test calls Run.
+package filtertest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// Family is what the suite needs to know of a family.
+type Family struct {
+	NewBuilder   func(s filter.Spec, keys uint64) (filter.Builder, error)
+	SectionWords func(filter.Spec) ([]uint64, error)
+	Decode       func(filter.Encoded) (filter.Filter, error)
+	Specs        []string // sizes to try, from few bits a key to many
+}
+
+// Hashes returns n random hashes that a seed determines. Different seeds give disjoint ones.
+func Hashes(n int, seed uint64) []filter.Hash {
+	r := rand.New(rand.NewPCG(seed, 0x626c6f6f6d657279))
+	hs := make([]filter.Hash, n)
+	for i := range hs {
+		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+	}
+	return hs
+}
+
+// Build builds a filter or fails the test.
+func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter {
+	t.Helper()
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.NewBuilder(s, uint64(len(hs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Run runs the whole suite as subtests.
+func Run(t *testing.T, f Family) {
+	for _, spec := range f.Specs {
+		for _, n := range []int{0, 1, 2, 63, 1000, 50_000} {
+			t.Run(fmt.Sprintf("%s/n=%d", spec, n), func(t *testing.T) {
+				hs := Hashes(n, 1)
+				built := Build(t, f, spec, hs)
+				noFalseNegative(t, built, hs)
+				encodeDecode(t, f, built, hs)
+				shuffled(t, f, spec, built, hs)
+				noAllocation(t, built)
+				batched(t, built, hs)
+			})
+		}
+		t.Run(spec+"/rate", func(t *testing.T) { observedRate(t, f, spec) })
+		t.Run(spec+"/merge", func(t *testing.T) { merge(t, f, spec) })
+		t.Run(spec+"/concurrent", func(t *testing.T) { concurrent(t, f, spec) })
+	}
+	t.Run("cancelled", func(t *testing.T) {
+		s, _ := filter.ParseSpec(f.Specs[0])
+		b, err := f.NewBuilder(s, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.Build(ctx); err == nil {
+			t.Error("Build with a context that is done gave no error")
+		}
+	})
+}
+
+func noFalseNegative(t *testing.T, f filter.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if !f.Has(h) {
+			t.Fatalf("key %d of %d is lost", i, len(hs))
+		}
+	}
+}
+
+func encodeDecode(t *testing.T, f Family, built filter.Filter, hs []filter.Hash) {
+	e := built.(filter.Encoder).Encode()
+	words, err := f.SectionWords(e.Spec)
+	if err != nil || len(words) != len(e.Sections) {
+		t.Fatalf("SectionWords(%s) = %v, %v", e.Spec, words, err)
+	}
+	for i, s := range e.Sections {
+		if uint64(len(s)) != words[i] {
+			t.Errorf("section %d has %d words, the spec %s says %d", i, len(s), e.Spec, words[i])
+		}
+	}
+	again, err := f.Decode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noFalseNegative(t, again, hs)
+	if a, b := built.Info(), again.Info(); fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("decoded %v, encoded %v", b, a)
+	}
+}
+
+func equal(a, b filter.Filter) bool {
+	x, y := a.(filter.Encoder).Encode(), b.(filter.Encoder).Encode()
+	return x.Keys == y.Keys && x.Spec.Equal(y.Spec) && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
+}
+
+// shuffled builds again in another order and from the other filter's own spec where that fixes the size.
+func shuffled(t *testing.T, f Family, spec string, built filter.Filter, hs []filter.Hash) {
+	other := slices.Clone(hs)
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
+	if !equal(built, Build(t, f, spec, other)) {
+		t.Error("the order of the keys changes the filter")
+	}
+}
+
+func noAllocation(t *testing.T, f filter.Filter) {
+	h := filter.Hash{Hi: 1, Lo: 2}
+	if n := testing.AllocsPerRun(100, func() { f.Has(h) }); n != 0 {
+		t.Errorf("Has allocates %v times", n)
+	}
+}
+
+func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
+	b := f.(filter.Batcher)
+	mixed := append(slices.Clone(hs), Hashes(len(hs)+77, 2)...)
+	for _, n := range []int{0, 1, 31, 32, 33, len(mixed)} {
+		n = min(n, len(mixed))
+		dst := make([]bool, n)
+		b.HasMany(dst, mixed[:n])
+		for i, got := range dst {
+			if got != f.Has(mixed[i]) {
+				t.Fatalf("HasMany of %d differs from Has at %d", n, i)
+			}
+		}
+	}
+}
+
+// observedRate bounds the observed rate around the posterior one by 4.5 standard deviations, over several seeds, and the
+// posterior around the prior one.
+func observedRate(t *testing.T, f Family, spec string) {
+	const trials = 300_000
+	for _, n := range []int{1000, 30_000} {
+		var seen, want, prior float64
+		for seed := uint64(10); seed < 14; seed++ {
+			built := Build(t, f, spec, Hashes(n, seed))
+			info := built.Info()
+			count := uint64(0)
+			for _, h := range Hashes(trials, seed+100) {
+				if built.Has(h) {
+					count++
+				}
+			}
+			if tail := stat.UpperTail(count, trials, info.FPRPosterior); tail < 1e-6 || tail > 1-1e-6 && count > 0 {
+				t.Errorf("n=%d seed=%d %s: observed %d of %d, posterior rate %g (tail %g)", n, seed, info.Spec, count, trials, info.FPRPosterior, tail)
+			}
+			seen += float64(count)
+			want += info.FPRPosterior * trials
+			prior += info.FPRPrior * trials
+		}
+		// 4.5 standard deviations of the trials; and 4% for the spread of the fill of small filters.
+		if d := 4.5*math.Sqrt(want) + 1; seen < want-d || seen > want+d {
+			t.Errorf("n=%d %s: observed %g false positives, posterior %g ± %g", n, spec, seen, want, d)
+		}
+		if d := 0.04*prior + 1; want < prior-d || want > prior+d {
+			t.Errorf("n=%d %s: posterior %g false positives, prior %g", n, spec, want, prior)
+		}
+	}
+}
+
+func merge(t *testing.T, f Family, spec string) {
+	a, b := Hashes(500, 21), Hashes(500, 22)
+	s, _ := filter.ParseSpec(spec)
+	build := func(parts ...[]filter.Hash) filter.Filter {
+		bu, err := f.NewBuilder(s, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			if err := bu.AddMany(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := bu.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	x := build(a)
+	m, ok := x.(filter.Merger)
+	if !ok {
+		t.Skip("the family does not merge")
+	}
+	if err := m.Merge(build(b)); err != nil {
+		t.Fatal(err)
+	}
+	if !equal(x, build(b, a)) {
+		t.Error("the merged filter differs from one built of both")
+	}
+	if err := m.Merge(Build(t, f, spec, Hashes(5000, 1))); err == nil {
+		t.Error("a filter of another size merged")
+	}
+}
+
+// concurrent adds from several goroutines; the race detector watches.
+func concurrent(t *testing.T, f Family, spec string) {
+	hs := Hashes(20_000, 31)
+	s, _ := filter.ParseSpec(spec)
+	b, err := f.NewBuilder(s, uint64(len(hs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(hs, len(hs)/4) {
+		wg.Go(func() {
+			for piece := range slices.Chunk(part, 700) {
+				if err := b.AddMany(piece); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	noFalseNegative(t, built, hs)
+	if !equal(built, Build(t, f, spec, hs)) {
+		t.Error("the number of workers changes the filter")
+	}
+}
