@@ -19,6 +19,9 @@ const DefaultWidth = 8
 // MaxKeys is the most keys that the library takes: its positions are of 32 bits.
 const MaxKeys = 3_000_000_000
 
+// smallKeys is the number of keys below which bits a key mean bits for that many: twelve slots are the least there are.
+const smallKeys = 32
+
 // Config says what filter to make.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
@@ -74,7 +77,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	case c.Size.IsZero():
 		width = DefaultWidth
 	default:
-		total, err := c.Size.Bits(max(n, 1))
+		total, err := c.Size.Bits(max(n, smallKeys))
 		if err != nil {
 			return 0, 0, err
 		}

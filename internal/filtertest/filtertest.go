@@ -173,11 +173,12 @@ func observedRate(t *testing.T, f Family, spec string) {
 			want += info.FPRPosterior * trials
 			prior += info.FPRPrior * trials
 		}
-		// 4.5 standard deviations of the trials; and 4% for the spread of the fill of small filters.
+		// 4.5 standard deviations of the trials. The posterior rate spreads around the prior one with the load of the
+		// blocks: about 4n/32 blocks in all, the rate of each with a standard deviation of its own size.
 		if d := 4.5*math.Sqrt(want) + 1; seen < want-d || seen > want+d {
 			t.Errorf("n=%d %s: observed %g false positives, posterior %g ± %g", n, spec, seen, want, d)
 		}
-		if d := 0.04*prior + 1; want < prior-d || want > prior+d {
+		if d := 4.5*prior*math.Sqrt(8/float64(n)) + 1; want < prior-d || want > prior+d {
 			t.Errorf("n=%d %s: posterior %g false positives, prior %g", n, spec, want, prior)
 		}
 	}
