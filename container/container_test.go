@@ -1,0 +1,319 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the present format version anew")
+
+const limit = 1 << 30
+
+// sample is one small filter of each kind, with its file.
+type sample struct {
+	name   string
+	hasher filter.Hasher
+	filter filter.Filter
+	file   []byte
+}
+
+var secret = [filter.SecretSize]byte{1, 2, 3}
+
+func samples(t testing.TB) (all []sample) {
+	for _, f := range Families() {
+		for i, spec := range []string{f.Name + "(bits_per_key=10)", f.Name} {
+			s := sample{name: fmt.Sprintf("%s-%d", f.Name, i), hasher: filter.NewHasher(42)}
+			if i == 1 {
+				s.hasher = filter.NewKeyedHasher(secret)
+			}
+			s.filter = filtertest.Build(t, conformance(f), spec, members(s.hasher))
+			var b bytes.Buffer
+			if err := Write(&b, s.filter, s.hasher); err != nil {
+				t.Fatal(err)
+			}
+			s.file = b.Bytes()
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func members(h filter.Hasher) (hs []filter.Hash) {
+	for i := range 40 {
+		hs = append(hs, h.SumString(fmt.Sprintf("key-%d", i)))
+	}
+	return hs
+}
+
+func (s sample) options() Options {
+	if s.hasher.ID() == filter.SipHash {
+		return Options{Secret: &secret}
+	}
+	return Options{}
+}
+
+// sentinels are all that Read may wrap.
+var sentinels = []error{ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrChecksum, ErrCorrupt, ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+
+func isSentinel(err error) bool {
+	var fe *FormatError
+	for _, s := range sentinels {
+		if errors.Is(err, s) && errors.As(err, &fe) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, s := range samples(t) {
+		got, err := Read(io.MultiReader(bytes.NewReader(s.file), bytes.NewReader([]byte("what follows"))), limit, s.options())
+		if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		var again bytes.Buffer
+		if err := Write(&again, got.Filter, got.Hasher); err != nil || !bytes.Equal(again.Bytes(), s.file) {
+			t.Errorf("%s: the file is not the same after reading and writing: %v", s.name, err)
+		}
+		if got.FileBytes != uint64(len(s.file)) {
+			t.Errorf("%s: FileBytes %d, want %d", s.name, got.FileBytes, len(s.file))
+		}
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for _, s := range samples(t) {
+		path := filepath.Join("testdata", fmt.Sprintf("v%d-%s.bloom", Version, s.name))
+		if *update {
+			if err := os.WriteFile(path, s.file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(want, s.file) {
+			t.Errorf("%s: the same keys give another file than %s holds", s.name, path)
+		}
+		for _, how := range []func() (*Stored, error){
+			func() (*Stored, error) { return ReadFile(path, s.options()) },
+			func() (*Stored, error) { o, _, err := Open(path, s.options()); return o, err },
+		} {
+			got, err := how()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range members(got.Hasher) {
+				if !got.Filter.Has(h) {
+					t.Fatalf("%s: a key is lost", path)
+				}
+			}
+		}
+	}
+}
+
+// check reads damaged bytes in both ways and fails unless each gives an error of ours.
+func damaged(t *testing.T, what string, file []byte, o Options) {
+	t.Helper()
+	if got, err := Read(bytes.NewReader(file), limit, o); got != nil || !isSentinel(err) {
+		t.Errorf("%s: Read gave %v, %v", what, got, err)
+	}
+	aligned := alignedCopy(file)
+	if got, err := fromBytes(aligned, o); got != nil || !isSentinel(err) {
+		t.Errorf("%s: fromBytes gave %v, %v", what, got, err)
+	}
+}
+
+func alignedCopy(b []byte) []byte { return append(make([]byte, 0, len(b)+64), b...) }
+
+func TestEveryTruncation(t *testing.T) {
+	for _, s := range samples(t) {
+		for n := range s.file {
+			damaged(t, fmt.Sprintf("%s cut at %d", s.name, n), s.file[:n], s.options())
+		}
+	}
+}
+
+func TestEveryFlippedBit(t *testing.T) {
+	for _, s := range samples(t) {
+		file := bytes.Clone(s.file)
+		for i := range 8 * len(file) {
+			file[i/8] ^= 1 << (i % 8)
+			damaged(t, fmt.Sprintf("%s with bit %d flipped", s.name, i), file, s.options())
+			file[i/8] ^= 1 << (i % 8)
+		}
+	}
+}
+
+// forge rewrites a file's header and mends the checksum, as an attacker would.
+func forge(file []byte, change func(b []byte)) []byte {
+	b := bytes.Clone(file)
+	change(b)
+	end := headerSize + sectionSize*int(binary.LittleEndian.Uint16(b[14:])) + int(binary.LittleEndian.Uint32(b[48:]))
+	if end <= len(b) {
+		binary.LittleEndian.PutUint32(b[60:], headerCRC(b, end))
+	}
+	return b
+}
+
+func TestForgedHeaders(t *testing.T) {
+	s := samples(t)[0]
+	le := binary.LittleEndian
+	for what, c := range map[string]struct {
+		want   error
+		change func([]byte)
+	}{
+		"magic":         {ErrMagic, func(b []byte) { b[0] = 'B' }},
+		"version":       {ErrVersion, func(b []byte) { b[8] = 2 }},
+		"family":        {ErrFamily, func(b []byte) { b[10] = 99 }},
+		"other family":  {ErrCorrupt, func(b []byte) { b[10] = 2 }},
+		"hash":          {ErrHash, func(b []byte) { b[12] = 9 }},
+		"no section":    {ErrCorrupt, func(b []byte) { b[14] = 0 }},
+		"many sections": {ErrCorrupt, func(b []byte) { b[15] = 255 }},
+		"secret check":  {ErrCorrupt, func(b []byte) { b[24] = 1 }},
+		"length":        {ErrCorrupt, func(b []byte) { le.PutUint64(b[40:], 1<<63) }},
+		"spec length":   {ErrCorrupt, func(b []byte) { le.PutUint32(b[48:], 1<<31) }},
+		"reserved":      {ErrCorrupt, func(b []byte) { b[52] = 1 }},
+		"offset":        {ErrCorrupt, func(b []byte) { le.PutUint64(b[64:], 1<<40) }},
+		"size":          {ErrCorrupt, func(b []byte) { le.PutUint64(b[72:], 1<<62) }},
+		"spec":          {ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=9999)") }},
+		"huge spec":     {ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=4e8)x") }},
+		"keyed":         {ErrSecret, func(b []byte) { b[12] = 2; b[24] = 1; le.PutUint64(b[16:], 0) }},
+	} {
+		_, err := Read(bytes.NewReader(forge(s.file, c.change)), limit, Options{})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+	// A set bit behind m, under a right checksum.
+	b := bytes.Clone(s.file)
+	b[len(b)-1] |= 0x80
+	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
+	b = forge(b, func(b []byte) { le.PutUint32(b[80:], crc32.Checksum(b[at:], castagnoli)) })
+	if _, err := Read(bytes.NewReader(b), limit, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("bit behind m: %v", err)
+	}
+}
+
+// TestAllocationBomb has headers that are right in themselves promise far more than follows.
+func TestAllocationBomb(t *testing.T) {
+	for spec, id := range map[string]uint16{"standard(k=7,m=34359738368)": 1, "blocked(blocks=67108864,k=7,layout=line)": 2, "fuse(seed=1,segment=262144,segments=4096,width=32)": 3} {
+		s, err := filter.ParseSpec(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Families()[id-1]
+		words, err := f.SectionWords(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &header{family: f, hash: filter.XXH3, spec: s}
+		h.sections, h.dataAt, h.length, _ = layout(len(spec), words)
+		file := append(h.marshal(), make([]byte, 1000)...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = Read(bytes.NewReader(file), 1<<40, Options{})
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", spec, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 9<<20 {
+			t.Errorf("%s: %d bytes allocated for a file of %d", spec, n, len(file))
+		}
+		if _, err := Read(bytes.NewReader(file), 1<<20, Options{}); !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s over the limit: %v", spec, err)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	s := samples(t)[1]
+	for _, o := range []Options{{}, {Secret: &[filter.SecretSize]byte{9}}} {
+		if _, err := Read(bytes.NewReader(s.file), limit, o); !errors.Is(err, ErrSecret) {
+			t.Errorf("wrong secret: %v", err)
+		}
+	}
+	if bytes.Contains(s.file, secret[:]) {
+		t.Error("the secret stands in the file")
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	s := samples(t)[0]
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.bloom")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WriteFile(ctx, path, s.filter, s.hasher); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "old" {
+		t.Error("a cancelled write changed the file")
+	}
+	if err := WriteFile(t.Context(), path, s.filter, s.hasher); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(path); !bytes.Equal(b, s.file) {
+		t.Error("the file holds something else")
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("files left behind: %v", names)
+	}
+	if st, _ := os.Stat(path); runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+		t.Errorf("permissions became %v", st.Mode())
+	}
+	if err := os.WriteFile(path, append(bytes.Clone(s.file), 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a byte too many: %v", err)
+	}
+	if _, _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("Open with a byte too many: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	all := samples(f)
+	if len(all) == 0 {
+		f.Fatal("no seeds")
+	}
+	for _, s := range all {
+		f.Add(s.file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		for _, data := range [][]byte{file, forge(append(file, make([]byte, max(0, headerSize-len(file)))...), func([]byte) {})} {
+			got, err := Read(bytes.NewReader(data), 1<<24, Options{Secret: &secret})
+			if err != nil {
+				if !isSentinel(err) {
+					t.Fatalf("%v\n%s", err, hex.Dump(data))
+				}
+				continue
+			}
+			var again bytes.Buffer
+			if err := Write(&again, got.Filter, got.Hasher); err != nil || !bytes.HasPrefix(data, again.Bytes()) {
+				t.Fatalf("what was read is not written the same: %v", err)
+			}
+			got.Filter.Has(filter.Hash{Hi: ^uint64(0), Lo: ^uint64(0)})
+			got.Filter.Info()
+		}
+	})
+}
