@@ -1,0 +1,150 @@
+// Package bloomery builds, queries and stores compact approximate-membership filters: it answers "is this key in the
+// set?" from a few bits a key, with no false negative ever and with a rate of false positives that it can tell you.
+//
+// Most users need three calls: Build a Set from keys, Save it, Open it elsewhere and ask Contains.
+//
+// A filter is named by a Spec, a short text: a family and its size.
+//
+//	standard(fpr=0.01)                 the Bloom filter: any size, keys may be added, union and intersection
+//	blocked(bits_per_key=12)           one cache miss a query, for a few bits more; layout=split is Parquet's
+//	fuse(width=8)                      static and smallest of these: 9 bits a key at 0.39%
+//
+// The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
+package bloomery
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// DefaultSpec is the filter of a Config without a Spec.
+const DefaultSpec = "standard(fpr=0.01)"
+
+// Config says what filter to make and how to hash its keys.
+type Config struct {
+	// Spec is a family with its parameters, see the package comment; DefaultSpec if empty.
+	Spec string
+	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
+	Seed uint64
+	// Secret, if not nil, makes the hash a keyed one (SipHash-128): who does not know it cannot find keys that are
+	// falsely present. It is not stored; Open and Read need it again. Seed is then not used.
+	Secret *[filter.SecretSize]byte
+}
+
+// NewSecret returns a random secret for Config.Secret.
+func NewSecret() *[filter.SecretSize]byte {
+	var s [filter.SecretSize]byte
+	_, _ = rand.Read(s[:]) // never fails, says its documentation
+	return &s
+}
+
+func (c Config) hasher() filter.Hasher {
+	if c.Secret != nil {
+		return filter.NewKeyedHasher(*c.Secret)
+	}
+	return filter.NewHasher(c.Seed)
+}
+
+func (c Config) family() (container.Family, filter.Spec, error) {
+	text := c.Spec
+	if text == "" {
+		text = DefaultSpec
+	}
+	s, err := filter.ParseSpec(text)
+	if err != nil {
+		return container.Family{}, s, err
+	}
+	f, err := container.FamilyByName(s.Family())
+	return f, s, err
+}
+
+// New returns an empty Set with room for that many keys; add them with Add. Families that are built at once, such as
+// fuse, give an error wrapping errors.ErrUnsupported: use Build.
+func New(keys uint64, c Config) (*Set, error) {
+	family, spec, err := c.family()
+	if err != nil {
+		return nil, err
+	}
+	if !family.Growing {
+		return nil, fmt.Errorf("family %s needs all keys at once, with Build: %w", family.Name, filter.ErrUnsupported)
+	}
+	b, err := family.NewBuilder(spec, keys)
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.Build(context.Background())
+	return &Set{filter: f, hasher: c.hasher()}, err
+}
+
+// Build makes a Set of keys. It keeps 16 bytes a key while it works. Duplicates do no harm, but in other families than
+// fuse they count as keys when the size is chosen.
+func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
+	h := c.hasher()
+	return build(c, func(yield func(filter.Hash) bool) {
+		for k := range keys {
+			if !yield(h.Sum(k)) {
+				return
+			}
+		}
+	})
+}
+
+// BuildStrings is Build for strings.
+func BuildStrings(keys iter.Seq[string], c Config) (*Set, error) {
+	h := c.hasher()
+	return build(c, func(yield func(filter.Hash) bool) {
+		for k := range keys {
+			if !yield(h.SumString(k)) {
+				return
+			}
+		}
+	})
+}
+
+func build(c Config, keys iter.Seq[filter.Hash]) (*Set, error) {
+	family, spec, err := c.family()
+	if err != nil {
+		return nil, err
+	}
+	var hs []filter.Hash
+	for h := range keys {
+		hs = append(hs, h)
+	}
+	b, err := family.NewBuilder(spec, uint64(len(hs)))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.AddMany(hs); err != nil {
+		return nil, err
+	}
+	f, err := b.Build(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return &Set{filter: f, hasher: c.hasher()}, nil
+}
+
+// Open maps the file at path into memory and returns its Set; Close it when done. See container.Open for what must not
+// happen to the file meanwhile. secret is nil but for a keyed filter.
+func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+	st, closer, err := container.Open(path, container.Options{Secret: secret})
+	if err != nil {
+		return nil, err
+	}
+	return &Set{filter: st.Filter, hasher: st.Hasher, close: closer}, nil
+}
+
+// Read reads a Set from r, taking at most maxBytes. See container.Read for its errors.
+func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
+	st, err := container.Read(r, maxBytes, container.Options{Secret: secret})
+	if err != nil {
+		return nil, err
+	}
+	return &Set{filter: st.Filter, hasher: st.Hasher}, nil
+}
