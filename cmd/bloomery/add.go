@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
+)
+
+// load reads a filter file into memory of our own.
+func (a *app) load(path string) (*bloomery.Set, error) {
+	o, err := a.options()
+	if err != nil {
+		return nil, err
+	}
+	s, err := container.ReadFile(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return bloomery.NewSet(s.Filter, s.Hasher), nil
+}
+
+// store writes a set back and says what became of it.
+func (a *app) store(ctx context.Context, set *bloomery.Set, path string) error {
+	if err := set.Save(ctx, path); err != nil || a.quiet {
+		return err
+	}
+	r, err := a.report(path)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(r)
+	}
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
+	return err
+}
+
+func (a *app) addCommand() *cobra.Command {
+	var in inputFlags
+	c := &cobra.Command{
+		Use:   "add FILE [INPUT...]",
+		Short: "Add keys to a filter file",
+		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. Its size stays,
+so its rate of false positives rises with every key; bloomery info tells. Families standard and blocked.`,
+		Example: "  bloomery add blocked.bloom new-entries.txt",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.load(args[0])
+			if err != nil {
+				return err
+			}
+			adder, ok := set.Filter().(filter.Adder)
+			if !ok {
+				return set.Add(nil) // says that the family cannot
+			}
+			p := &progress{}
+			input, err := a.keys(in, args[1:], &p.read)
+			if err != nil {
+				return err
+			}
+			hasher := set.Hasher()
+			err = input.Process(c.Context(), 0, func(_ int, b *keyio.Batch) error {
+				for _, k := range b.Keys {
+					b.Hashes = append(b.Hashes, hasher.Sum(k))
+				}
+				return nil
+			}, func(b *keyio.Batch) error { // one goroutine: a plain filter has one writer
+				for _, h := range b.Hashes {
+					if err := adder.Add(h); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return a.store(c.Context(), set, args[0])
+		},
+	}
+	in.register(c)
+	return c
+}
+
+func (a *app) mergeCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:     "merge -o FILE A B...",
+		Short:   "Merge filter files of the same spec and seed",
+		Long:    "Write a filter that holds the keys of all the given ones. They must agree in family, size and seed.",
+		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if output == "" {
+				return fmt.Errorf("name the file to write: -o FILE")
+			}
+			set, err := a.load(args[0])
+			if err != nil {
+				return err
+			}
+			for _, path := range args[1:] {
+				other, err := a.load(path)
+				if err != nil {
+					return err
+				}
+				if err := set.Merge(other); err != nil {
+					return fmt.Errorf("%s and %s: %w", args[0], path, err)
+				}
+			}
+			return a.store(c.Context(), set, output)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	return c
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/plan"
+)
+
+func (a *app) buildCommand() *cobra.Command {
+	var (
+		in     inputFlags
+		size   sizeFlags
+		output string
+		family string
+		seed   uint64
+	)
+	c := &cobra.Command{
+		Use:   "build -o FILE [INPUT...]",
+		Short: "Build a filter file from lists of keys",
+		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
+The family is standard, blocked or fuse, or a full spec such as "blocked(layout=split,bits_per_key=12)".
+Without a size the rate of false positives is 1%, and 0.39% for fuse.`,
+		Example: `  bloomery build -o words.bloom /usr/share/dict/words
+  bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
+  bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
+  zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output == "" {
+				return fmt.Errorf("name the file to write: -o FILE")
+			}
+			sizing, err := size.sizing(c)
+			if err != nil {
+				return err
+			}
+			spec, err := filter.ParseSpec(family)
+			if err != nil {
+				return err
+			}
+			secret, err := a.secret()
+			if err != nil {
+				return err
+			}
+			hasher := filter.NewHasher(seed)
+			if secret != nil {
+				hasher = filter.NewKeyedHasher(*secret)
+			}
+			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output)
+		},
+	}
+	in.register(c)
+	size.register(c)
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	c.Flags().StringVar(&family, "family", "standard", "family of the filter, or a spec")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the hash function")
+	var names []string
+	for _, f := range container.Families() {
+		names = append(names, f.Name)
+	}
+	_ = c.RegisterFlagCompletionFunc("family", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, hasher filter.Hasher, output string) error {
+	start := time.Now()
+	family, err := container.FamilyByName(spec.Family())
+	if err != nil {
+		return err
+	}
+	if _, _, err := family.Forecast(spec, 1<<20); err != nil {
+		return err // a bad spec fails before any key is read
+	}
+	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) { return family.NewBuilder(spec, keys) })
+	if err != nil {
+		return err
+	}
+	if err := container.WriteFile(ctx, output, f, hasher); err != nil {
+		return err
+	}
+	if a.quiet {
+		return nil
+	}
+	r, err := a.report(output)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(r)
+	}
+	fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
+		output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	return nil
+}
+
+// collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as
+// hashes in between.
+func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+	counting := &progress{}
+	input, err := a.keys(in, paths, &counting.read)
+	if err != nil {
+		return nil, err
+	}
+	if !input.Rewindable() {
+		return a.collectOnce(ctx, input, hasher, start)
+	}
+	n, err := input.Count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := start(n)
+	if err != nil {
+		return nil, err
+	}
+	p := a.startProgress("building", input.Size())
+	defer p.end()
+	if input, err = a.keys(in, paths, &p.read); err != nil {
+		return nil, err
+	}
+	if err := hashAll(ctx, input, hasher, p, b.AddMany); err != nil {
+		return nil, err
+	}
+	return b.Build(ctx)
+}
+
+func (a *app) collectOnce(ctx context.Context, input *keyio.Input, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+	p := a.startProgress("reading", input.Size())
+	defer p.end()
+	spool := keyio.NewSpool(keyio.DefaultSpoolMemory, os.TempDir())
+	defer spool.Close()
+	if err := hashAll(ctx, input, hasher, p, spool.Add); err != nil {
+		return nil, err
+	}
+	b, err := start(spool.Len())
+	if err != nil {
+		return nil, err
+	}
+	if err := spool.Each(ctx, b.AddMany); err != nil {
+		return nil, err
+	}
+	return b.Build(ctx)
+}
+
+// hashAll hashes all keys on all cores and gives the hashes to take, from several goroutines.
+func hashAll(ctx context.Context, input *keyio.Input, hasher filter.Hasher, p *progress, take func([]filter.Hash) error) error {
+	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
+		for _, k := range b.Keys {
+			b.Hashes = append(b.Hashes, hasher.Sum(k))
+		}
+		p.keys.Add(int64(len(b.Keys)))
+		return take(b.Hashes)
+	}, nil)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/keyio"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var (
+		in            inputFlags
+		invert, count bool
+	)
+	c := &cobra.Command{
+		Use:   "check FILE [INPUT...]",
+		Short: "Print the keys that a filter holds, as grep does",
+		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a line.
+Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error.`,
+		Example: `  bloomery check blocked.bloom visitors.txt
+  echo yopmail.com | bloomery check -c disposable.bloom
+  bloomery check -v known.bloom all.txt.zst > new.txt`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			secret, err := a.secret()
+			if err != nil {
+				return err
+			}
+			set, err := bloomery.Open(args[0], secret)
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			p := &progress{}
+			input, err := a.keys(in, args[1:], &p.read)
+			if err != nil {
+				return err
+			}
+			var selected atomic.Int64
+			out := bufio.NewWriterSize(a.stdout, 1<<16)
+			err = input.Process(c.Context(), 0, func(_ int, b *keyio.Batch) error {
+				n := 0
+				hits := make([]bool, len(b.Keys))
+				set.ContainsMany(hits, b.Keys)
+				for i, hit := range hits {
+					if hit == invert {
+						continue
+					}
+					n++
+					if !count {
+						b.Out = append(append(b.Out, b.Keys[i]...), '\n')
+					}
+				}
+				selected.Add(int64(n))
+				return nil
+			}, func(b *keyio.Batch) error {
+				_, err := out.Write(b.Out)
+				return err
+			})
+			if err == nil && count {
+				if a.json {
+					err = a.printJSON(map[string]int64{"count": selected.Load()})
+				} else {
+					_, err = fmt.Fprintln(out, selected.Load())
+				}
+			}
+			if ferr := out.Flush(); err == nil {
+				err = ferr
+			}
+			if err == nil && selected.Load() == 0 {
+				err = errNo
+			}
+			return err
+		},
+	}
+	in.register(c)
+	c.Flags().BoolVarP(&invert, "invert-match", "v", false, "print the keys that the filter does not hold")
+	c.Flags().BoolVarP(&count, "count", "c", false, "print the number of keys instead")
+	return c
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// report is what info says of a file.
+type report struct {
+	Family        string      `json:"family"`
+	Spec          filter.Spec `json:"spec"`
+	Hash          string      `json:"hash"`
+	Seed          uint64      `json:"seed"`
+	Keys          uint64      `json:"keys"`
+	Bits          uint64      `json:"bits"`
+	BitsPerKey    float64     `json:"bits_per_key"`
+	Fill          float64     `json:"fill"`
+	FPRPrior      float64     `json:"fpr_prior"`
+	FPRPosterior  float64     `json:"fpr_posterior"`
+	FileBytes     uint64      `json:"file_bytes"`
+	FormatVersion uint16      `json:"format_version"`
+}
+
+// report opens a file and describes it.
+func (a *app) report(path string) (report, error) {
+	o, err := a.options()
+	if err != nil {
+		return report{}, err
+	}
+	s, unmap, err := container.Open(path, o)
+	if err != nil {
+		return report{}, err
+	}
+	defer unmap()
+	i := s.Filter.Info()
+	return report{
+		Family: i.Spec.Family(), Spec: i.Spec, Hash: s.Hasher.ID().String(), Seed: s.Hasher.Seed(), Keys: i.Keys, Bits: i.Bits,
+		BitsPerKey: i.BitsPerKey(), Fill: i.Fill, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
+		FileBytes: s.FileBytes, FormatVersion: s.Version,
+	}, nil
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "info FILE",
+		Short:   "Describe a filter file",
+		Long:    "Describe a filter file, after verifying all of its checksums.",
+		Example: "  bloomery info blocked.bloom --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.report(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "spec\t%s\n", r.Spec)
+			fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+			fmt.Fprintf(w, "keys\t%d\n", r.Keys)
+			fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
+			fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
+			fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g predicted)\n", r.FPRPosterior, r.FPRPrior)
+			fmt.Fprintf(w, "file\t%s, format %d\n", bytesText(r.FileBytes), r.FormatVersion)
+			return w.Flush()
+		},
+	}
+}

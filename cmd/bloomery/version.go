@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print version, file format and platform",
+		Example: "  bloomery version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			version := "(devel)"
+			if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+				version = b.Main.Version
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"version": version, "format_version": container.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			}
+			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s/%s\n", version, container.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

@@ -1,0 +1,178 @@
+package keyio
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	// recordSlack is how many bytes of a CSV record are allowed beyond MaxKey.
+	recordSlack = 1 << 20
+	// bom is the byte order mark in UTF-8, which spreadsheets write before a CSV header.
+	bom = "\xef\xbb\xbf"
+)
+
+var errRecordTooLong = errors.New("record is too long; is a quote left open?")
+
+// readCSV packs the keys of a CSV stream into blocks. Parsing stays in the reader goroutine: where a record ends
+// depends on all the quotes before it.
+func (r *reader) readCSV(st *stream) error {
+	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.MaxKey + recordSlack}
+	br := bufio.NewReaderSize(limited, 64<<10)
+	if head, _ := br.Peek(len(bom)); string(head) == bom {
+		br.Discard(len(bom))
+	}
+	rows := csv.NewReader(br) // reads from br itself, which is large enough, and not from a copy
+	rows.FieldsPerRecord = -1 // rows may differ; the column is checked below
+	rows.ReuseRecord = true
+	next := func() ([]string, error) {
+		limited.left = r.in.MaxKey + recordSlack
+		row, err := rows.Read()
+		if err == nil || limited.err == nil && err == io.EOF {
+			return row, err
+		}
+		return nil, csvError(st, limited.err, err, rows)
+	}
+
+	column, err := r.header(st.name, next)
+	if err != nil {
+		return err
+	}
+	b, err := r.take(st.name)
+	if err != nil {
+		return err
+	}
+	for {
+		row, err := next()
+		if err == io.EOF {
+			r.send(b)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if column >= len(row) {
+			line, _ := rows.FieldPos(0)
+			return fmt.Errorf("keyio: %s:%d: the row ends before column %d, it has %d", st.name, line, column+1, len(row))
+		}
+		if key := row[column]; key != "" || r.in.KeepEmpty {
+			line, _ := rows.FieldPos(column)
+			if len(key) > r.in.MaxKey {
+				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: r.in.MaxKey}
+			}
+			if len(b.ends) == 0 {
+				b.Line = int64(line)
+			}
+			b.data = append(b.data, key...)
+			b.ends = append(b.ends, len(b.data))
+		}
+		// Empty keys take room too. A block of a live stream leaves before the next row is waited for.
+		if len(b.data)+len(b.ends) >= r.in.blockSize || st.live && br.Buffered() == 0 {
+			r.send(b)
+			if b, err = r.take(st.name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// header reads the header row, if there is to be one, and returns the column counted from 0.
+func (r *reader) header(input string, next func() ([]string, error)) (int, error) {
+	if !r.in.Header {
+		return r.in.column, nil
+	}
+	row, err := next()
+	switch {
+	case err == io.EOF && r.in.column >= 0:
+		return r.in.column, nil
+	case err == io.EOF:
+		return 0, fmt.Errorf("keyio: %s is empty; column %q needs a header row", input, r.in.Column)
+	case err != nil || r.in.column >= 0:
+		return r.in.column, err
+	}
+	column := slices.Index(row, r.in.Column)
+	if column < 0 {
+		return 0, fmt.Errorf("keyio: %s has no column %q; its header row has %s", input, r.in.Column, quoteNames(row))
+	}
+	if again := slices.Index(row[column+1:], r.in.Column); again >= 0 {
+		return 0, fmt.Errorf("keyio: %s has column %q twice; say %d or %d, and that there is a header",
+			input, r.in.Column, column+1, column+again+2)
+	}
+	return column, nil
+}
+
+// quoteNames lists names for an error, cut to a length that a terminal can show.
+func quoteNames(names []string) string {
+	const maxNames, maxName = 30, 60
+	var quoted []string
+	for i, name := range names {
+		if i == maxNames {
+			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
+		if len(name) > maxName {
+			name = name[:maxName] + "..."
+		}
+		quoted = append(quoted, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// csvError says why a row could not be read. A failed read of the stream, readErr, comes before what the parser
+// makes of it.
+func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
+	var parse *csv.ParseError
+	switch {
+	case readErr == errRecordTooLong:
+		return fmt.Errorf("keyio: %s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
+	case readErr != nil:
+		return st.wrap(readErr)
+	case errors.As(err, &parse):
+		return fmt.Errorf("keyio: %s:%d: column %d: %w; is it CSV?", st.name, parse.Line, parse.Column, parse.Err)
+	}
+	return fmt.Errorf("keyio: %s: %w", st.name, err)
+}
+
+// recordReader reads from r until it has read left bytes, which are counted anew for each record, or r fails,
+// or ctx ends.
+type recordReader struct {
+	ctx  context.Context
+	r    io.Reader
+	left int
+	err  error // the first error but io.EOF
+}
+
+func (l *recordReader) Read(p []byte) (int, error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	if l.err = l.ctx.Err(); l.err != nil {
+		return 0, l.err
+	}
+	if l.left <= 0 {
+		l.err = errRecordTooLong
+		return 0, l.err
+	}
+	n, err := l.r.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	if err != io.EOF {
+		l.err = err
+	}
+	return n, err
+}
+
+// splitFields sets b.Keys from b.data and b.ends.
+func (b *block) splitFields() {
+	b.Keys = slices.Grow(b.Keys, len(b.ends))
+	start := 0
+	for _, end := range b.ends {
+		b.Keys = append(b.Keys, b.data[start:end:end])
+		start = end
+	}
+}

@@ -1,0 +1,197 @@
+package keyio
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+func TestOpenErrors(t *testing.T) {
+	file := write(t, "keys", "a\n")
+	for _, tt := range []struct {
+		name  string
+		paths []string
+		o     Options
+		is    error
+		says  string
+	}{
+		{"missing", []string{file, file + ".not"}, Options{}, fs.ErrNotExist, "keys.not"},
+		{"directory", []string{t.TempDir()}, Options{}, nil, "is a directory"},
+		{"stdin twice", []string{"-", "-"}, Options{}, nil, "twice"},
+		{"format", []string{file}, Options{Format: "json"}, filter.ErrConfig, `"lines" or "csv"`},
+		{"column of lines", []string{file}, Options{Column: "2"}, filter.ErrConfig, `"csv"`},
+		{"header of lines", []string{file}, Options{Header: true}, filter.ErrConfig, `"csv"`},
+		{"column 0", []string{file}, Options{Format: CSV, Column: "0"}, filter.ErrConfig, "from 1"},
+		{"max key below 0", []string{file}, Options{MaxKey: -1}, filter.ErrConfig, "max_key=-1"},
+		{"max key too large", []string{file}, Options{MaxKey: maxMaxKey + 1}, filter.ErrConfig, "must be"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Open(tt.paths, tt.o)
+			wantError(t, err, tt.says)
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("error %v does not wrap %v", err, tt.is)
+			}
+		})
+	}
+}
+
+func TestFileVanishes(t *testing.T) {
+	in := open(t, Options{}, blockSize, "a\n")
+	os.Remove(in.sources[0].path)
+	if _, err := count(in); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStdin(t *testing.T) {
+	file := write(t, "keys", "a\nb\n")
+	in, err := Open([]string{file, "-"}, Options{Stdin: strings.NewReader(gzipped(t, "c\nd"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Rewindable() || in.Size() != -1 {
+		t.Errorf("Rewindable %v, Size %d", in.Rewindable(), in.Size())
+	}
+	got, err := keysOf(t, in)
+	if want := []string{"a", "b", "c", "d"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if _, err := count(in); !errors.Is(err, ErrNotRewindable) {
+		t.Errorf("second pass: %v", err)
+	}
+}
+
+func TestStdinRegularFile(t *testing.T) {
+	f, err := os.Open(write(t, "keys", "skipped\na\nb\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(8, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	in, err := Open(nil, Options{Stdin: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !in.Rewindable() || in.Size() != 4 {
+		t.Errorf("Rewindable %v, Size %d", in.Rewindable(), in.Size())
+	}
+	got, err := keysOf(t, in) // two passes
+	if err != nil || !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestLive wants a batch for a line while its writer still holds the pipe open.
+func TestLive(t *testing.T) {
+	for _, format := range []Format{Lines, CSV} {
+		r, w := io.Pipe()
+		in, err := Open(nil, Options{Format: format, Stdin: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.WriteString(w, "first\n")
+		var got []string
+		err = in.Process(t.Context(), 2, nil, func(b *Batch) error {
+			got = append(got, string(b.Keys[0]))
+			if len(got) == 1 {
+				go func() {
+					io.WriteString(w, "second\n")
+					w.Close()
+				}()
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(got, []string{"first", "second"}) {
+			t.Errorf("%s: %q, %v", format, got, err)
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	text := randomText(randSeeded(4), 3000)
+	want, _ := plainKeys(text+"last", false, DefaultMaxKey)
+	skippable := "\x53\x2a\x4d\x18\x04\x00\x00\x00abcd"
+	for _, tt := range []struct{ name, data string }{
+		{"gzip", gzipped(t, text+"last")},
+		{"gzip members", gzipped(t, text[:1000], text[1000:], "", "last")},
+		{"zstd", zstded(t, text+"last")},
+		{"zstd frames", zstded(t, text[:1000], text[1000:], "last")},
+		{"zstd skippable", skippable + zstded(t, text+"last")},
+	} {
+		got, err := keysOf(t, open(t, Options{}, 100, tt.data))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %d keys, %v; want %d", tt.name, len(got), err, len(want))
+		}
+	}
+}
+
+// TestDamaged cuts compressed inputs short at every length, which must be an error, and flips bytes, after which there
+// must be an error or, where a byte is padding, the same keys.
+func TestDamaged(t *testing.T) {
+	text := "name\n" + strings.Repeat("some text\nand some more,2\n", 4) + "the end\n"
+	for codec, data := range map[string]string{"gzip": gzipped(t, text), "zstd": zstded(t, text)} {
+		for _, format := range []Format{Lines, CSV} {
+			in := open(t, Options{Format: format}, blockSize, data)
+			path := in.sources[0].path
+			whole, err := keysOf(t, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func(damaged string) ([]string, error) {
+				if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return keysOf(t, in)
+			}
+			for n := 4; n < len(data); n++ {
+				_, err := read(data[:n])
+				wantError(t, err, path, codec)
+			}
+			for at := 4; at < len(data); at++ {
+				keys, err := read(data[:at] + string([]byte{data[at] ^ 0x10}) + data[at+1:])
+				if err != nil {
+					wantError(t, err, path, codec)
+				} else if !slices.Equal(keys, whole) {
+					t.Errorf("%s, %s, flip at %d of %d: %q", codec, format, at, len(data), keys)
+				}
+			}
+		}
+	}
+}
+
+func TestZstdWindow(t *testing.T) {
+	// RFC 8878, 3.1.1.1.2: window descriptor 0xa8 is 2^31 bytes, of a frame with one raw block "a\n".
+	in := open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\xa8\x11\x00\x00a\n")
+	_, err := count(in)
+	wantError(t, err, "window", in.sources[0].path)
+	in = open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\x88\x11\x00\x00a\n") // 2^27
+	if n, err := count(in); n != 1 || err != nil {
+		t.Errorf("Count = %d, %v", n, err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var got []int64
+	text := strings.Repeat("0123456789\n", 1000)
+	for _, format := range []Format{Lines, CSV} {
+		o := Options{Format: format, Progress: func(n int64) { got = append(got, n) }}
+		in := open(t, o, 1000, text, gzipped(t, text), "", zstded(t, text))
+		for range 2 { // each pass starts from 0
+			got = nil
+			if _, err := count(in); err != nil {
+				t.Fatal(err)
+			}
+			if len(got) < 20 || !slices.IsSorted(got) || got[len(got)-1] != in.Size() {
+				t.Errorf("%s: progress %v, want up to %d", format, got, in.Size())
+			}
+		}
+	}
+}

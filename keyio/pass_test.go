@@ -1,0 +1,225 @@
+package keyio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+func randSeeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+// TestProcessOrder lets workers finish in any order and wants emit to see the input's.
+func TestProcessOrder(t *testing.T) {
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%d\n", i)
+	}
+	for _, workers := range []int{0, 1, 2, 8} {
+		in := open(t, Options{}, 64, text.String())
+		var calls atomic.Int64
+		next := 0
+		err := in.Process(t.Context(), workers, func(worker int, b *Batch) error {
+			if workers > 0 && (worker < 0 || worker >= workers) {
+				t.Errorf("worker %d of %d", worker, workers)
+			}
+			if len(b.Out) != 0 || len(b.Hashes) != 0 {
+				t.Errorf("scratch is not empty: %q, %v", b.Out, b.Hashes)
+			}
+			if calls.Add(1)%7 == 0 {
+				time.Sleep(100 * time.Microsecond)
+			}
+			for _, k := range b.Keys {
+				b.Out = append(append(b.Out, k...), ' ')
+				b.Hashes = append(b.Hashes, filter.Hash{Lo: uint64(len(k))})
+			}
+			return nil
+		}, func(b *Batch) error {
+			out := strings.Fields(string(b.Out))
+			if len(b.Hashes) != len(b.Keys) || len(out) != len(b.Keys) {
+				t.Errorf("%d keys, %d hashes, output %q", len(b.Keys), len(b.Hashes), b.Out)
+			}
+			for _, s := range out {
+				if s != fmt.Sprint(next) {
+					t.Fatalf("workers %d: key %s at place %d", workers, s, next)
+				}
+				next++
+			}
+			return nil
+		})
+		if err != nil || next != 2000 {
+			t.Errorf("workers %d: %d keys, %v", workers, next, err)
+		}
+	}
+}
+
+func TestWorkersSeeEveryKeyOnce(t *testing.T) {
+	in := open(t, Options{}, 64, strings.Repeat("0123456789\n", 3000))
+	var n [4]int // each worker has its own
+	err := in.Process(t.Context(), len(n), func(worker int, b *Batch) error {
+		n[worker] += len(b.Keys)
+		return nil
+	}, nil)
+	if sum := n[0] + n[1] + n[2] + n[3]; err != nil || sum != 3000 {
+		t.Errorf("%v keys, %v", n, err)
+	}
+}
+
+// TestStops ends passes over an endless input in every way there is. That no goroutine stays behind is for TestMain.
+func TestStops(t *testing.T) {
+	stop := errors.New("stop")
+	for _, format := range []Format{Lines, CSV} {
+		for _, tt := range []struct {
+			name string
+			run  func(ctx context.Context, cancel context.CancelCauseFunc, in *Input) error
+		}{
+			{"work", func(ctx context.Context, _ context.CancelCauseFunc, in *Input) error {
+				var calls atomic.Int64
+				return in.Process(ctx, 2, func(int, *Batch) error {
+					if calls.Add(1) == 5 {
+						return stop
+					}
+					return nil
+				}, func(*Batch) error { return nil })
+			}},
+			{"emit", func(ctx context.Context, _ context.CancelCauseFunc, in *Input) error {
+				calls := 0
+				return in.Process(ctx, 2, nil, func(*Batch) error {
+					if calls++; calls == 5 {
+						return stop
+					} else if calls > 5 {
+						t.Error("emit was called after its error")
+					}
+					return nil
+				})
+			}},
+			{"cancel in work", func(ctx context.Context, cancel context.CancelCauseFunc, in *Input) error {
+				return in.Process(ctx, 2, func(int, *Batch) error { cancel(stop); return nil }, nil)
+			}},
+			{"cancel in count", func(ctx context.Context, cancel context.CancelCauseFunc, in *Input) error {
+				time.AfterFunc(time.Millisecond, func() { cancel(stop) })
+				n, err := in.Count(ctx)
+				if n != 0 {
+					t.Errorf("Count = %d with an error", n)
+				}
+				return err
+			}},
+			{"cancelled before", func(ctx context.Context, cancel context.CancelCauseFunc, in *Input) error {
+				cancel(stop)
+				return in.Process(ctx, 2, func(int, *Batch) error { t.Error("work was called"); return nil }, nil)
+			}},
+		} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			endless := &lineReader{n: -1}
+			in, err := Open(nil, Options{Format: format, Stdin: endless})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.run(ctx, cancel, in); err != stop {
+				t.Errorf("%s, %s: error %v", format, tt.name, err)
+			}
+			cancel(nil)
+		}
+	}
+}
+
+// TestFirstErrorWins has work fail on many keys, and the input at its end, and wants the first of these errors after
+// all the batches before it.
+func TestFirstErrorWins(t *testing.T) {
+	for range 20 {
+		in := open(t, Options{MaxKey: 10}, 10, strings.Repeat("good\nmore\n", 50)+strings.Repeat("bad 1\nbad 2\n", 50)+"bad key beyond")
+		emitted := 0
+		err := in.Process(t.Context(), 4, func(_ int, b *Batch) error {
+			if string(b.Keys[0]) != "good" && string(b.Keys[0]) != "more" {
+				return fmt.Errorf("line %d", b.Line)
+			}
+			return nil
+		}, func(b *Batch) error { emitted += len(b.Keys); return nil })
+		if fmt.Sprint(err) != "line 101" || emitted != 100 {
+			t.Fatalf("error %v after %d keys", err, emitted)
+		}
+	}
+}
+
+// TestStopsOnEmptyFields cancels while the reader goes through fields of which none makes a key.
+func TestStopsOnEmptyFields(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	in := open(t, Options{Format: CSV, Column: "2"}, blockSize, strings.Repeat("a,\n", 1<<20))
+	if _, err := in.Count(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestStopsWhileBlocked cancels a pass that waits for a pipe.
+func TestStopsWhileBlocked(t *testing.T) {
+	for _, format := range []Format{Lines, CSV} {
+		r, w := io.Pipe()
+		in, err := Open(nil, Options{Format: format, Stdin: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		if _, err := in.Count(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: error %v", format, err)
+		}
+		cancel()
+		w.Close() // frees the goroutine in Read
+	}
+}
+
+// TestSlowEmit wants the reader held back by emit.
+func TestSlowEmit(t *testing.T) {
+	src := &lineReader{n: -1}
+	in, err := Open(nil, Options{Stdin: src})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("stop")
+	err = in.Process(t.Context(), 2, nil, func(*Batch) error {
+		time.Sleep(5 * time.Millisecond)
+		return stop
+	})
+	if err != stop {
+		t.Fatal(err)
+	}
+	// Each Read gives a line and each line of a live stream a block: six blocks and what the pump holds.
+	if got := src.read.Load(); got > 20 {
+		t.Errorf("%d lines were read ahead", got)
+	}
+}
+
+func TestBlocksAreReused(t *testing.T) {
+	in := open(t, Options{}, 1000, strings.Repeat("0123456789\n", 10000))
+	seen := map[*Batch]bool{}
+	if err := in.Process(t.Context(), 2, nil, func(b *Batch) error { seen[b] = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) > 6 {
+		t.Errorf("%d blocks for 2 workers", len(seen))
+	}
+}
+
+func TestAppendToKey(t *testing.T) {
+	for _, o := range []Options{{}, {Format: CSV}} {
+		in := open(t, o, blockSize, "a\nb\nc\n")
+		err := in.Process(t.Context(), 1, nil, func(b *Batch) error {
+			_ = append(b.Keys[0], "XXXX"...)
+			if got := slices.Concat(b.Keys...); string(got) != "abc" {
+				t.Errorf("keys became %q", got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
