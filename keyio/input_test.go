@@ -168,8 +168,8 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestZstdWindow(t *testing.T) {
-	// RFC 8878, 3.1.1.1.2: window descriptor 0xa8 is 2^31 bytes, of a frame with one raw block "a\n".
-	in := open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\xa8\x11\x00\x00a\n")
+	// RFC 8878, 3.1.1.1.2: window descriptor 0x90 is 2^28 bytes, of a frame with one raw block "a\n".
+	in := open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")
 	_, err := count(in)
 	wantError(t, err, "window", in.sources[0].path)
 	in = open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\x88\x11\x00\x00a\n") // 2^27

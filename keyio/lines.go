@@ -9,7 +9,6 @@ import (
 // readLines cuts a stream into blocks of whole lines. Every block ends in a newline: the last line of the stream
 // gets one if it has none.
 func (r *reader) readLines(st *stream) error {
-	r.carry = r.carry[:0]
 	line := int64(1)
 	for eof := false; !eof; {
 		b, err := r.take(st.name)
@@ -59,8 +58,6 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 			return len(b.data), true, nil
 		case err != nil:
 			return 0, false, st.wrap(err)
-		case r.ctx.Err() != nil:
-			return 0, false, r.ctx.Err() // which has a cause by now
 		case cut > 0 && (len(buf) == cap(buf) || st.live):
 			return cut, false, nil
 		case cut == 0 && len(buf) >= maxLine:

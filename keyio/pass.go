@@ -138,7 +138,7 @@ type reader struct {
 	todo  chan<- *block
 	order chan<- *block
 	raw   int64  // bytes consumed, before decompression
-	carry []byte // the begun line that the next block starts with
+	carry []byte // the begun line that the next block starts with, empty between inputs
 }
 
 // run reads the inputs one after the other.

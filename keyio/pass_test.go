@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -149,13 +150,18 @@ func TestFirstErrorWins(t *testing.T) {
 	}
 }
 
-// TestStopsOnEmptyFields cancels while the reader goes through fields of which none makes a key.
-func TestStopsOnEmptyFields(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+// TestEmptyFields goes through fields of which none makes a key, so that no block is ever sent.
+func TestEmptyFields(t *testing.T) {
+	var progress int64
+	o := Options{Format: CSV, Column: "2", Progress: func(n int64) { progress = n }}
+	in := open(t, o, blockSize, strings.Repeat("a,\n", 1<<20))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 	defer cancel()
-	in := open(t, Options{Format: CSV, Column: "2"}, blockSize, strings.Repeat("a,\n", 1<<20))
-	if _, err := in.Count(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
+	if _, err := in.Count(ctx); !errors.Is(err, context.DeadlineExceeded) || progress != 0 {
+		t.Errorf("error %v after %d bytes; want the pass cancelled before its end", err, progress)
+	}
+	if n, err := count(in); n != 0 || err != nil || progress != in.Size() {
+		t.Errorf("Count = %d, %v after %d bytes", n, err, progress)
 	}
 }
 
@@ -221,5 +227,13 @@ func TestAppendToKey(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestPumpSmallReads(t *testing.T) {
+	text := strings.Repeat("0123456789\n", 20000) // beyond the buffers of a pump
+	got, err := io.ReadAll(iotest.OneByteReader(newPump(t.Context(), strings.NewReader(text))))
+	if err != nil || string(got) != text {
+		t.Errorf("%d of %d bytes, %v", len(got), len(text), err)
 	}
 }

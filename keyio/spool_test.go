@@ -96,6 +96,29 @@ func TestSpool(t *testing.T) {
 	}
 }
 
+// TestSpoolAddWithinEach wants Each to keep to what was there when it was called.
+func TestSpoolAddWithinEach(t *testing.T) {
+	s := NewSpool(160, t.TempDir())
+	defer s.Close()
+	if err := s.Add(hashes(0, 35)); err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	err := s.Each(t.Context(), func(hs []filter.Hash) error {
+		for _, h := range hs {
+			if h.Hi != uint64(i) {
+				t.Fatalf("hash %d is %v", i, h)
+			}
+			i++
+		}
+		return s.Add(hashes(int(s.Len()), 10))
+	})
+	if err != nil || i != 35 {
+		t.Errorf("%d hashes, %v", i, err)
+	}
+	wantHashes(t, s, 75) // four batches
+}
+
 func TestSpoolConcurrent(t *testing.T) {
 	s := NewSpool(1000, t.TempDir())
 	defer s.Close()

@@ -29,35 +29,43 @@ func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
 }
 
-// lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling.
+// lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling. States of the
+// chain less likely than 1e-20 are dropped: 60 of the 513 matter.
 func lineRate(k int) func(j uint64) float64 {
-	chain := []float64{1} // chain[x] is the probability that x bits are occupied
+	var chain [lineBits + 2]float64 // chain[x] is the probability that x bits are occupied, for x in [lo, hi]
+	chain[0] = 1
+	lo, hi := 0, 0
 	var done uint64
-	last, lastJ := 0.0, uint64(0)
+	rate := 0.0
 	return func(j uint64) float64 {
-		if last > 1-1e-12 {
+		if rate > 1-1e-12 {
 			return 1
+		}
+		if done == j {
+			return rate
 		}
 		for ; done < j; done++ {
 			for range k {
-				if len(chain) <= lineBits {
-					chain = append(chain, 0)
+				hi = min(hi+1, lineBits)
+				for x := hi; x > lo; x-- {
+					chain[x] = chain[x]*(float64(x)/lineBits) + chain[x-1]*(float64(lineBits-x+1)/lineBits)
 				}
-				for x := len(chain) - 1; x > 0; x-- {
-					chain[x] = chain[x]*float64(x)/lineBits + chain[x-1]*float64(lineBits-x+1)/lineBits
+				chain[lo] *= float64(lo) / lineBits
+				for lo < hi && chain[lo] < 1e-20 {
+					chain[lo] = 0
+					lo++
 				}
-				chain[0] = 0
-			}
-		}
-		if j != lastJ {
-			last, lastJ = 0, j
-			for x, p := range chain {
-				if p > 0 {
-					last += p * math.Pow(float64(x)/lineBits, float64(k))
+				for hi > lo && chain[hi] < 1e-20 {
+					chain[hi] = 0
+					hi--
 				}
 			}
 		}
-		return last
+		rate = 0
+		for x := lo; x <= hi; x++ {
+			rate += chain[x] * math.Pow(float64(x)/lineBits, float64(k))
+		}
+		return rate
 	}
 }
 

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bloomery/bloomery/examples/domains"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bloomery": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
+		for name, list := range map[string][]string{"disposable.txt": domains.Disposable(), "ordinary.txt": domains.Ordinary()} {
+			f, err := os.Create(e.WorkDir + "/" + name)
+			if err != nil {
+				return err
+			}
+			for _, d := range list {
+				if _, err := f.WriteString(d + "\n"); err != nil {
+					return err
+				}
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+func TestParseCount(t *testing.T) {
+	for text, want := range map[string]uint64{"0": 0, "12": 12, "10M": 10_000_000, "64KiB": 65536, "1.5k": 1500, "2GB": 2_000_000_000, "18446744073709551615": 1<<64 - 1} {
+		if got, err := parseCount("--keys", text); err != nil || got != want {
+			t.Errorf("parseCount(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "1.5", "NaN", "1e99", "10X", "iM", "99999999T"} {
+		if got, err := parseCount("--keys", text); err == nil {
+			t.Errorf("parseCount(%q) = %d", text, got)
+		}
+	}
+}
+
+// TestInterrupted stops a build before it starts: nothing may be left behind.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	keys := dir + "/keys"
+	if err := os.WriteFile(keys, []byte("a\nb\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code := run(ctx, []string{"build", "-o", dir + "/out", keys}, nil, os.Stdout, os.Stderr); code != exitError {
+		t.Errorf("exit code %d", code)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
+	}
+}

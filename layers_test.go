@@ -1,0 +1,85 @@
+package bloomery_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/bloomery/bloomery"
+
+// rooms lists, for each room of the module, the rooms that it may import. "family/*" and "internal/*" are all of those.
+// Test files may also import filtertest, keyio and the examples. ARCHITECTURE.md draws the same arrows.
+var rooms = map[string][]string{
+	"filter":              {},
+	"internal/bitvec":     {"filter"},
+	"internal/stat":       {},
+	"internal/filtertest": {"filter", "internal/stat"},
+	"family/*":            {"filter", "internal/bitvec", "internal/stat"},
+	"container":           {"filter", "family/*", "internal/bitvec"},
+	"keyio":               {"filter"},
+	"plan":                {"filter", "container"},
+	"examples/domains":    {},
+	".":                   {"filter", "container", "plan", "internal/stat"},
+	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "examples/domains"},
+}
+
+func TestLayers(t *testing.T) {
+	arrows := 0
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (p == "bench" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		room := filepath.ToSlash(filepath.Dir(p))
+		allowed, ok := rooms[generic(room)]
+		if !ok {
+			t.Errorf("%s stands in a room that layers_test.go does not list", p)
+			return nil
+		}
+		if strings.HasSuffix(p, "_test.go") {
+			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "keyio", "examples/domains")
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			name, _ := strconv.Unquote(i.Path.Value)
+			if name != module && !strings.HasPrefix(name, module+"/") {
+				continue
+			}
+			to := strings.TrimPrefix(strings.TrimPrefix(name, module), "/")
+			if to == "" {
+				to = "."
+			}
+			arrows++
+			if !slices.Contains(allowed, to) && !slices.Contains(allowed, generic(to)) {
+				t.Errorf("%s imports %s: no such arrow", p, to)
+			}
+		}
+		return nil
+	})
+	if err != nil || arrows < 20 {
+		t.Fatalf("%d arrows seen: %v", arrows, err)
+	}
+}
+
+// generic returns the name under which a room is listed.
+func generic(room string) string {
+	if path.Dir(room) == "family" {
+		return "family/*"
+	}
+	return room
+}
