@@ -1,7 +1,9 @@
 package filter
 
 import (
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -62,6 +64,17 @@ func FuzzParseSpec(f *testing.F) {
 			t.Fatalf("%q became %q became %q, %v", text, s, again, err)
 		}
 	})
+}
+
+// TestSumUint64 holds the short cut against the library.
+func TestSumUint64(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		key, h := r.Uint64()>>r.IntN(64), NewHasher(r.Uint64()>>r.IntN(64))
+		if got, want := h.SumUint64(key), h.Sum(binary.LittleEndian.AppendUint64(nil, key)); got != want {
+			t.Fatalf("seed %#x key %#x: %x, want %x", h.Seed(), key, got, want)
+		}
+	}
 }
 
 // The vectors are those of the authors' reference programs.

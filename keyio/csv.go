@@ -23,7 +23,7 @@ var errRecordTooLong = errors.New("record is too long; is a quote left open?")
 // readCSV packs the keys of a CSV stream into blocks. Parsing stays in the reader goroutine: where a record ends
 // depends on all the quotes before it.
 func (r *reader) readCSV(st *stream) error {
-	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.MaxKey + recordSlack}
+	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.set.MaxKey + recordSlack}
 	br := bufio.NewReaderSize(limited, 64<<10)
 	if head, _ := br.Peek(len(bom)); string(head) == bom {
 		br.Discard(len(bom))
@@ -32,7 +32,7 @@ func (r *reader) readCSV(st *stream) error {
 	rows.FieldsPerRecord = -1 // rows may differ; the column is checked below
 	rows.ReuseRecord = true
 	next := func() ([]string, error) {
-		limited.left = r.in.MaxKey + recordSlack
+		limited.left = r.in.set.MaxKey + recordSlack
 		row, err := rows.Read()
 		if err == nil || limited.err == nil && err == io.EOF {
 			return row, err
@@ -61,10 +61,10 @@ func (r *reader) readCSV(st *stream) error {
 			line, _ := rows.FieldPos(0)
 			return fmt.Errorf("keyio: %s:%d: the row ends before column %d, it has %d", st.name, line, column+1, len(row))
 		}
-		if key := row[column]; key != "" || r.in.KeepEmpty {
+		if key := row[column]; key != "" || r.in.set.KeepEmpty {
 			line, _ := rows.FieldPos(column)
-			if len(key) > r.in.MaxKey {
-				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: r.in.MaxKey}
+			if len(key) > r.in.set.MaxKey {
+				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: r.in.set.MaxKey}
 			}
 			if len(b.ends) == 0 {
 				b.Line = int64(line)
@@ -84,25 +84,25 @@ func (r *reader) readCSV(st *stream) error {
 
 // header reads the header row, if there is to be one, and returns the column counted from 0.
 func (r *reader) header(input string, next func() ([]string, error)) (int, error) {
-	if !r.in.Header {
-		return r.in.column, nil
+	if !r.in.set.Header {
+		return r.in.set.column, nil
 	}
 	row, err := next()
 	switch {
-	case err == io.EOF && r.in.column >= 0:
-		return r.in.column, nil
+	case err == io.EOF && r.in.set.column >= 0:
+		return r.in.set.column, nil
 	case err == io.EOF:
-		return 0, fmt.Errorf("keyio: %s is empty; column %q needs a header row", input, r.in.Column)
-	case err != nil || r.in.column >= 0:
-		return r.in.column, err
+		return 0, fmt.Errorf("keyio: %s is empty; column %q needs a header row", input, r.in.set.Column)
+	case err != nil || r.in.set.column >= 0:
+		return r.in.set.column, err
 	}
-	column := slices.Index(row, r.in.Column)
+	column := slices.Index(row, r.in.set.Column)
 	if column < 0 {
-		return 0, fmt.Errorf("keyio: %s has no column %q; its header row has %s", input, r.in.Column, quoteNames(row))
+		return 0, fmt.Errorf("keyio: %s has no column %q; its header row has %s", input, r.in.set.Column, quoteNames(row))
 	}
-	if again := slices.Index(row[column+1:], r.in.Column); again >= 0 {
+	if again := slices.Index(row[column+1:], r.in.set.Column); again >= 0 {
 		return 0, fmt.Errorf("keyio: %s has column %q twice; say %d or %d, and that there is a header",
-			input, r.in.Column, column+1, column+again+2)
+			input, r.in.set.Column, column+1, column+again+2)
 	}
 	return column, nil
 }

@@ -26,7 +26,7 @@
 //
 // # Hostile input
 //
-// A key beyond Options.MaxKey stops the pass with a KeyTooLongError and is never held whole. A CSV record is
-// cut off 1 MiB beyond MaxKey, so that a quote that nobody closes does not swallow the file, and a zstd frame
+// A key beyond Options.MaxKey stops the pass with a KeyTooLongError, and memory does not grow with it. A CSV record
+// is cut off 1 MiB beyond MaxKey, so that a quote that nobody closes does not swallow the file, and a zstd frame
 // may ask for a window of 128 MiB, the most that the zstd tool reads without being told to.
 package keyio

@@ -18,7 +18,7 @@ const (
 // Input is a list of files, or standard input, to read keys from. It holds nothing open between passes and
 // needs no Close. One pass at a time may run.
 type Input struct {
-	settings
+	set       settings
 	sources   []source
 	blockSize int         // bytes; tests make it small
 	begun     atomic.Bool // whether a pass has begun
@@ -35,7 +35,7 @@ func Open(paths []string, o Options) (*Input, error) {
 	if len(paths) == 0 {
 		paths = []string{"-"}
 	}
-	in := &Input{settings: s, blockSize: blockSize}
+	in := &Input{set: s, blockSize: blockSize}
 	stdin := false
 	for _, path := range paths {
 		var src source

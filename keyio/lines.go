@@ -37,7 +37,7 @@ var newline = []byte{'\n'}
 //
 // The buffer of a block grows, and up to its limit only, while it holds nothing but the begin of one line.
 func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
-	maxLine := r.in.MaxKey + len("\r\n")
+	maxLine := r.in.set.MaxKey + len("\r\n")
 	buf := b.data
 	for {
 		if len(buf) == cap(buf) {
@@ -61,7 +61,7 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 		case cut > 0 && (len(buf) == cap(buf) || st.live):
 			return cut, false, nil
 		case cut == 0 && len(buf) >= maxLine:
-			return 0, false, &KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.MaxKey}
+			return 0, false, &KeyTooLongError{Input: st.name, Line: b.Line, MaxKey: r.in.set.MaxKey}
 		}
 	}
 }

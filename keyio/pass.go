@@ -82,7 +82,9 @@ func (in *Input) Process(ctx context.Context, workers int,
 		defer close(order)
 		defer close(todo)
 		r := &reader{ctx: ctx, in: in, free: free, todo: todo, order: order}
-		readErr = r.run()
+		if readErr = r.run(); readErr != nil && ctx.Err() != nil {
+			readErr = context.Cause(ctx) // what a read cut short says is no news
+		}
 	})
 	for worker := range workers {
 		wg.Go(func() {
@@ -90,7 +92,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 				if ctx.Err() != nil {
 					return
 				}
-				err := b.split(&in.settings)
+				err := b.split(&in.set)
 				if err == nil && work != nil && len(b.Keys) > 0 {
 					err = work(worker, &b.Batch)
 				}
@@ -158,7 +160,7 @@ func (r *reader) readSource(s *source) error {
 		return err
 	}
 	defer st.close()
-	if r.in.Format == CSV {
+	if r.in.set.Format == CSV {
 		return r.readCSV(st)
 	}
 	return r.readLines(st)
@@ -191,7 +193,7 @@ func (r *reader) send(b *block) {
 }
 
 func (r *reader) progress() {
-	if r.in.Progress != nil {
-		r.in.Progress(r.raw)
+	if r.in.set.Progress != nil {
+		r.in.set.Progress(r.raw)
 	}
 }

@@ -80,23 +80,28 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return hasLine((*[8]uint64)(f.words[at:]), h.Lo, f.k)
 }
 
+// hasLine tests the probes of each 64 bits together: a branch a probe would be mispredicted once for every absent key.
 func hasLine(w *[8]uint64, x uint64, k int) bool {
 	lo := x
-	for round := uint64(1); ; round++ {
-		n := min(k, perRound)
-		miss := uint64(0)
-		for range n {
-			miss |= ^w[x>>6&7] >> (x & 63)
-			x >>= 9
-		}
-		if miss&1 != 0 {
+	for round := uint64(1); k >= perRound; round++ {
+		if missSeven(w, x)&1 != 0 {
 			return false
 		}
-		if k -= n; k == 0 {
-			return true
-		}
 		x = remix(lo, round)
+		k -= perRound
 	}
+	miss := uint64(0)
+	for range k {
+		miss |= ^w[x>>6&7] >> (x & 63)
+		x >>= 9
+	}
+	return miss&1 == 0
+}
+
+// missSeven returns an odd number if one of the seven bits that x names is not set.
+func missSeven(w *[8]uint64, x uint64) uint64 {
+	return ^w[x>>6&7]>>(x&63) | ^w[x>>15&7]>>(x>>9&63) | ^w[x>>24&7]>>(x>>18&63) | ^w[x>>33&7]>>(x>>27&63) |
+		^w[x>>42&7]>>(x>>36&63) | ^w[x>>51&7]>>(x>>45&63) | ^w[x>>60&7]>>(x>>54&63)
 }
 
 // perRound is the number of 9-bit probes in 64 bits.

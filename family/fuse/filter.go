@@ -50,6 +50,10 @@ func (f *Filter) slots(key uint64) (at [3]uint64, print uint32) {
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool {
 	at, print := f.slots(h.Lo)
+	if f.width == 8 { // no slot lies across two words: one load each
+		v := uint64(print) ^ f.words[at[0]/8]>>(at[0]%8*8) ^ f.words[at[1]/8]>>(at[1]%8*8) ^ f.words[at[2]/8]>>(at[2]%8*8)
+		return uint8(v) == 0
+	}
 	v := print ^ bitvec.Packed(f.words, at[0], f.width) ^ bitvec.Packed(f.words, at[1], f.width) ^ bitvec.Packed(f.words, at[2], f.width)
 	return v<<(32-f.width) == 0
 }

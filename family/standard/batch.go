@@ -12,10 +12,19 @@ const batch = 32
 // first is how many probes of every key are prefetched at once. At half fill two leave a quarter of the absent keys.
 const first = 2
 
+// inCache is the number of words, 512 KiB, of a filter that a second-level cache holds: nothing to wait for.
+const inCache = 1 << 16
+
 // HasMany sets dst[i] to Has(hs[i]). It asks for the first lines of a batch of keys before it looks at any of them,
 // then for all other lines of those that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)]
+	if len(f.words) < inCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
 	var at [batch * first]uint64
 	var rest [MaxK]uint64
 	var maybe [batch]int
