@@ -29,6 +29,10 @@ func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
 }
 
+// fullAfter is a number of throws after which a block of 512 bits lacks a bit with a probability below 1e-80. A file may
+// claim any number of keys, so the chain must not follow it.
+const fullAfter = 100_000
+
 // lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling. States of the
 // chain less likely than 1e-20 are dropped: 60 of the 513 matter.
 func lineRate(k int) func(j uint64) float64 {
@@ -42,6 +46,10 @@ func lineRate(k int) func(j uint64) float64 {
 			return 1
 		}
 		if done == j {
+			return rate
+		}
+		if j-done > fullAfter {
+			rate = 1
 			return rate
 		}
 		for ; done < j; done++ {

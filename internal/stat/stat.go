@@ -7,27 +7,45 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// BinomialMean returns the mean of f(J) for J binomial with n trials of probability p, f in [0, 1]. It calls f with
-// rising j only, and leaves out values of J whose probability together is below 1e-12 relative to all.
+// BinomialMean returns the mean of f(J) for J binomial with n trials of probability p, f smooth and in [0, 1]. It calls f
+// with rising j only, at most some 8000 times whatever n is, and leaves out values of J more than 12 standard deviations
+// from the mean.
 func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
-	if p >= 1 {
+	if p >= 1 || n == 0 {
 		return f(n)
 	}
 	mean := float64(n) * p
 	spread := 12*math.Sqrt(mean*(1-p)) + 60
-	lo, hi := uint64(max(0, mean-spread)), min(n, uint64(mean+spread))
-	logN, _ := math.Lgamma(float64(n) + 1)
-	logP, logQ := math.Log(p), math.Log1p(-p)
-	var sum, weight float64
-	for j := lo; j <= hi; j++ {
-		w := math.Exp(logN - lgamma(float64(j)+1) - lgamma(float64(n-j)+1) + float64(j)*logP + float64(n-j)*logQ)
-		if n > 1<<40 { // the difference of two large lgamma loses digits: take the Poisson limit
-			w = math.Exp(float64(j)*math.Log(mean) - mean - lgamma(float64(j)+1))
-		}
-		sum += w * f(j)
-		weight += w
+	lo, hi := uint64(max(0, mean-spread)), n
+	if top := mean + spread; top < float64(n) {
+		hi = uint64(top)
 	}
-	return sum / weight
+	// The probability of j up to a factor that does not depend on it. The difference of two large logarithms loses digits,
+	// so many trials take the Poisson limit and a large mean the normal one.
+	logP, logQ, logMean := math.Log(p), math.Log1p(-p), math.Log(mean)
+	logWeight := func(j uint64) float64 {
+		switch {
+		case mean*(1-p) > 1e9:
+			d := float64(j) - mean
+			return -d * d / (2 * mean * (1 - p))
+		case n > 1<<31 && p < 1e-4:
+			return float64(j)*logMean - lgamma(float64(j)+1)
+		}
+		return float64(j)*logP + float64(n-j)*logQ - lgamma(float64(j)+1) - lgamma(float64(n-j)+1)
+	}
+	top := logWeight(min(uint64(mean), hi))
+	var sum, weight float64
+	step := (hi-lo)/8000 + 1
+	for j := lo; ; j += step {
+		w := math.Exp(logWeight(j) - top)
+		if w > 0 {
+			sum += w * f(j)
+			weight += w
+		}
+		if hi-j < step {
+			return sum / weight
+		}
+	}
 }
 
 func lgamma(x float64) float64 {
