@@ -42,24 +42,26 @@ func (id HashID) String() string {
 const SecretSize = 16
 
 // Hasher turns keys into Hashes. It is a small value, safe for concurrent use; its zero value is not valid.
+//
+// It has three fields so that the compiler passes it in registers. With five it went over the stack, and the copy held
+// every query up until the loads of the one before had come: three times the time of a present key at 20 million.
 type Hasher struct {
-	id     HashID
-	seed   uint64 // XXH3
-	flip   uint64 // XXH3: what SumUint64 combines with the key
-	k0, k1 uint64 // SipHash
+	id HashID
+	// a and b are the seed and secretFlip combined with it (XXH3), or the two words of the secret (SipHash).
+	a, b uint64
 }
 
 // NewHasher returns the XXH3 hasher with a seed; every seed is valid.
 func NewHasher(seed uint64) Hasher {
-	return Hasher{id: XXH3, seed: seed, flip: secretFlip + (seed ^ uint64(bits.ReverseBytes32(uint32(seed)))<<32)}
+	return Hasher{id: XXH3, a: seed, b: secretFlip + (seed ^ uint64(bits.ReverseBytes32(uint32(seed)))<<32)}
 }
 
 // NewKeyedHasher returns the SipHash hasher under a secret, its 16 bytes read as two little-endian words.
 func NewKeyedHasher(secret [SecretSize]byte) Hasher {
 	return Hasher{
 		id: SipHash,
-		k0: binary.LittleEndian.Uint64(secret[:8]),
-		k1: binary.LittleEndian.Uint64(secret[8:]),
+		a:  binary.LittleEndian.Uint64(secret[:8]),
+		b:  binary.LittleEndian.Uint64(secret[8:]),
 	}
 }
 
@@ -67,7 +69,12 @@ func NewKeyedHasher(secret [SecretSize]byte) Hasher {
 func (h Hasher) ID() HashID { return h.id }
 
 // Seed returns the seed of an XXH3 hasher and 0 for a keyed one.
-func (h Hasher) Seed() uint64 { return h.seed }
+func (h Hasher) Seed() uint64 {
+	if h.id == XXH3 {
+		return h.a
+	}
+	return 0
+}
 
 // keyCheckLabel is hashed under the secret to tell a wrong secret from the right one. It is longer than any
 // mail domain or address so that it does not coincide with a real key by accident.
@@ -79,26 +86,24 @@ func (h Hasher) KeyCheck() uint64 {
 	if h.id != SipHash {
 		return 0
 	}
-	_, hi := siphash.Hash128(h.k0, h.k1, []byte(keyCheckLabel))
+	_, hi := siphash.Hash128(h.a, h.b, []byte(keyCheckLabel))
 	return hi | 1
 }
 
 // Equal reports whether the two hashers give the same Hash to every key.
 func (h Hasher) Equal(o Hasher) bool {
-	var a, b [24]byte
-	for i, w := range [3]uint64{h.seed, h.k0, h.k1} {
-		binary.LittleEndian.PutUint64(a[8*i:], w)
-	}
-	for i, w := range [3]uint64{o.seed, o.k0, o.k1} {
-		binary.LittleEndian.PutUint64(b[8*i:], w)
-	}
+	var a, b [16]byte
+	binary.LittleEndian.PutUint64(a[:], h.a)
+	binary.LittleEndian.PutUint64(a[8:], h.b)
+	binary.LittleEndian.PutUint64(b[:], o.a)
+	binary.LittleEndian.PutUint64(b[8:], o.b)
 	return h.id == o.id && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
 // Sum returns the hash of a key.
 func (h Hasher) Sum(key []byte) Hash {
 	if h.id == XXH3 {
-		u := xxh3.Hash128Seed(key, h.seed)
+		u := xxh3.Hash128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
 	return h.sumKeyed(key)
@@ -107,7 +112,7 @@ func (h Hasher) Sum(key []byte) Hash {
 // SumString returns Sum([]byte(key)) without copying it.
 func (h Hasher) SumString(key string) Hash {
 	if h.id == XXH3 {
-		u := xxh3.HashString128Seed(key, h.seed)
+		u := xxh3.HashString128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
 	return h.sumKeyed([]byte(key))
@@ -119,7 +124,7 @@ func (h Hasher) SumUint64(key uint64) Hash {
 	if h.id != XXH3 {
 		return h.sumKeyed(binary.LittleEndian.AppendUint64(nil, key))
 	}
-	hi, lo := bits.Mul64(key^h.flip, prime64+8<<2)
+	hi, lo := bits.Mul64(key^h.b, prime64+8<<2)
 	hi += lo << 1
 	lo ^= hi >> 3
 	lo = (lo ^ lo>>35) * 0x9FB21C651E98DF25
@@ -139,6 +144,6 @@ func (h Hasher) sumKeyed(key []byte) Hash {
 	if h.id != SipHash {
 		panic("filter: Hasher was not made by NewHasher or NewKeyedHasher")
 	}
-	lo, hi := siphash.Hash128(h.k0, h.k1, key)
+	lo, hi := siphash.Hash128(h.a, h.b, key)
 	return Hash{Hi: hi, Lo: lo}
 }

@@ -37,24 +37,24 @@ type Filter struct {
 
 // slots returns the three positions and the fingerprint of a key, as the library has them: the key is mixed with the
 // seed by Murmur3's finaliser, the first position is in a segment by the high bits, the others in the two next ones.
-func (f *Filter) slots(key uint64) (at [3]uint64, print uint32) {
+func (f *Filter) slots(key uint64) (h0, h1, h2 uint64, print uint32) {
 	x := key + f.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	x ^= x >> 33
-	h0, _ := bits.Mul64(x, f.count)
+	h0, _ = bits.Mul64(x, f.count)
 	mask := f.segment - 1
-	return [3]uint64{h0, (h0 + f.segment) ^ x>>18&mask, (h0 + 2*f.segment) ^ x&mask}, uint32(x ^ x>>32)
+	return h0, (h0 + f.segment) ^ x>>18&mask, (h0 + 2*f.segment) ^ x&mask, uint32(x ^ x>>32)
 }
 
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool {
-	at, print := f.slots(h.Lo)
+	h0, h1, h2, print := f.slots(h.Lo)
 	if f.width == 8 { // no slot lies across two words: one load each
-		v := uint64(print) ^ f.words[at[0]/8]>>(at[0]%8*8) ^ f.words[at[1]/8]>>(at[1]%8*8) ^ f.words[at[2]/8]>>(at[2]%8*8)
+		v := uint64(print) ^ f.words[h0/8]>>(h0%8*8) ^ f.words[h1/8]>>(h1%8*8) ^ f.words[h2/8]>>(h2%8*8)
 		return uint8(v) == 0
 	}
-	v := print ^ bitvec.Packed(f.words, at[0], f.width) ^ bitvec.Packed(f.words, at[1], f.width) ^ bitvec.Packed(f.words, at[2], f.width)
+	v := print ^ bitvec.Packed(f.words, h0, f.width) ^ bitvec.Packed(f.words, h1, f.width) ^ bitvec.Packed(f.words, h2, f.width)
 	return v<<(32-f.width) == 0
 }
 
@@ -69,10 +69,9 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
 		for i, h := range group {
-			at, _ := f.slots(h.Lo)
-			for j, a := range at {
-				words[3*i+j] = a * uint64(f.width) / 64
-			}
+			h0, h1, h2, _ := f.slots(h.Lo)
+			width := uint64(f.width)
+			words[3*i], words[3*i+1], words[3*i+2] = h0*width/64, h1*width/64, h2*width/64
 		}
 		bitvec.Prefetch(f.words, words[:3*len(group)])
 		for i, h := range group {
