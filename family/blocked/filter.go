@@ -81,27 +81,27 @@ func (f *Filter) Has(h filter.Hash) bool {
 }
 
 // hasLine tests the probes of each 64 bits together: a branch a probe would be mispredicted once for every absent key.
+// What has to wait for the cache line is kept to a shift and an and a probe: waiting operations fill the scheduler of the
+// core, and a full one cannot start on the next key.
 func hasLine(w *[8]uint64, x uint64, k int) bool {
 	lo := x
 	for round := uint64(1); k >= perRound; round++ {
-		if missSeven(w, x)&1 != 0 {
+		all := w[x>>6&7] >> (x & 63) & (w[x>>15&7] >> (x >> 9 & 63)) & (w[x>>24&7] >> (x >> 18 & 63)) & (w[x>>33&7] >> (x >> 27 & 63)) &
+			(w[x>>42&7] >> (x >> 36 & 63)) & (w[x>>51&7] >> (x >> 45 & 63)) & (w[x>>60&7] >> (x >> 54 & 63))
+		if all&1 == 0 {
 			return false
 		}
+		if k -= perRound; k == 0 {
+			return true
+		}
 		x = remix(lo, round)
-		k -= perRound
 	}
-	miss := uint64(0)
+	all := uint64(1)
 	for range k {
-		miss |= ^w[x>>6&7] >> (x & 63)
+		all &= w[x>>6&7] >> (x & 63)
 		x >>= 9
 	}
-	return miss&1 == 0
-}
-
-// missSeven returns an odd number if one of the seven bits that x names is not set.
-func missSeven(w *[8]uint64, x uint64) uint64 {
-	return ^w[x>>6&7]>>(x&63) | ^w[x>>15&7]>>(x>>9&63) | ^w[x>>24&7]>>(x>>18&63) | ^w[x>>33&7]>>(x>>27&63) |
-		^w[x>>42&7]>>(x>>36&63) | ^w[x>>51&7]>>(x>>45&63) | ^w[x>>60&7]>>(x>>54&63)
+	return all != 0
 }
 
 // perRound is the number of 9-bit probes in 64 bits.
@@ -115,12 +115,13 @@ func remix(lo, round uint64) uint64 {
 	return h ^ l
 }
 
+// hasSplit builds its masks before it looks at the block, for the same reason.
 func hasSplit(w *[4]uint64, x uint32) bool {
-	m := ^w[0]>>(x*salts[0]>>27) | ^w[0]>>32>>(x*salts[1]>>27) |
-		^w[1]>>(x*salts[2]>>27) | ^w[1]>>32>>(x*salts[3]>>27) |
-		^w[2]>>(x*salts[4]>>27) | ^w[2]>>32>>(x*salts[5]>>27) |
-		^w[3]>>(x*salts[6]>>27) | ^w[3]>>32>>(x*salts[7]>>27)
-	return m&1 == 0
+	a := uint64(1)<<(x*salts[0]>>27) | 1<<32<<(x*salts[1]>>27)
+	b := uint64(1)<<(x*salts[2]>>27) | 1<<32<<(x*salts[3]>>27)
+	c := uint64(1)<<(x*salts[4]>>27) | 1<<32<<(x*salts[5]>>27)
+	d := uint64(1)<<(x*salts[6]>>27) | 1<<32<<(x*salts[7]>>27)
+	return a&^w[0]|b&^w[1]|c&^w[2]|d&^w[3] == 0
 }
 
 // mask returns the bits of a key within its block.
