@@ -1,0 +1,62 @@
+package bitvec
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+func TestPacked(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for width := uint(1); width <= 32; width++ {
+		const n = 300
+		words := make([]uint64, PackedWords(n, width))
+		want := make([]uint32, n)
+		for i := range want {
+			want[i] = r.Uint32() >> (32 - width)
+			SetPacked(words, uint64(i), width, want[i])
+		}
+		for i, v := range want {
+			if got := Packed(words, uint64(i), width); got != v {
+				t.Fatalf("width %d, integer %d: %#x, want %#x", width, i, got, v)
+			}
+		}
+	}
+}
+
+func TestAlloc(t *testing.T) {
+	for _, n := range []uint64{0, 1, 7, 8, 9, 1000, 1 << 20} {
+		w, err := Alloc(n)
+		if err != nil || uint64(len(w)) != n || uint64(cap(w)) != n || n > 0 && uintptr(unsafe.Pointer(&w[0]))%64 != 0 {
+			t.Errorf("Alloc(%d): %d words at %p, %v", n, len(w), w, err)
+		}
+	}
+	for _, n := range []uint64{1 << 43, 1 << 61, 1<<64 - 1} {
+		if _, err := Alloc(n); !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("Alloc(%d): %v", n, err)
+		}
+	}
+}
+
+// TestPrefetch only shows that no position does harm.
+func TestPrefetch(t *testing.T) {
+	w, _ := Alloc(100)
+	Prefetch(w, []uint64{0, 99, 100, 1 << 40})
+	Prefetch(nil, nil)
+	Prefetch(w, nil)
+}
+
+func TestOnesCount(t *testing.T) {
+	for n := range 20 {
+		w := make([]uint64, n)
+		for i := range w {
+			w[i] = 1<<i | 1<<63
+		}
+		if got := OnesCount(w); got != uint64(2*n) {
+			t.Errorf("%d words: %d", n, got)
+		}
+	}
+}
