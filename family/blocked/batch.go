@@ -20,11 +20,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		}
 		bitvec.Prefetch(f.words, at[:len(group)])
 		for i, h := range group {
-			if f.split {
-				dst[start+i] = hasSplit((*[4]uint64)(f.words[at[i]:]), uint32(h.Lo))
-			} else {
-				dst[start+i] = hasLine((*[8]uint64)(f.words[at[i]:]), h.Lo, f.k)
-			}
+			dst[start+i] = f.Has(h)
 		}
 	}
 }

@@ -47,10 +47,19 @@ func (l Layout) BlockBits() uint64 {
 	return lineBits
 }
 
-// salts are the odd multipliers of the Parquet format, one for each word of a split block.
-var salts = [splitK]uint32{
-	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
-}
+// The odd multipliers of the Parquet format, one for each word of a split block.
+const (
+	salt0 = 0x47b6137b
+	salt1 = 0x44974d91
+	salt2 = 0x8824ad5b
+	salt3 = 0xa2b7289d
+	salt4 = 0x705495c7
+	salt5 = 0x2df1424b
+	salt6 = 0x9efc4947
+	salt7 = 0x5c6bfb31
+)
+
+var salts = [splitK]uint32{salt0, salt1, salt2, salt3, salt4, salt5, salt6, salt7}
 
 // Filter is a blocked Bloom filter. Reads are safe from any number of goroutines; Add and Merge need exclusive use.
 // See Atomic for concurrent writers.
@@ -72,19 +81,23 @@ func (f *Filter) block(h filter.Hash) uint64 {
 }
 
 // Has reports whether the key may be in the set.
+//
+// It is one function without calls, tests the probes of each 64 bits together (a branch a probe would be mispredicted
+// once for every absent key), and keeps what has to wait for the cache line short: waiting operations fill the scheduler
+// of the core, and a full one cannot start on the next key.
 func (f *Filter) Has(h filter.Hash) bool {
-	at := f.block(h)
+	block, _ := bits.Mul64(h.Hi, f.blocks)
 	if f.split {
-		return hasSplit((*[4]uint64)(f.words[at:]), uint32(h.Lo))
+		x := uint32(h.Lo)
+		a := uint64(1)<<(x*salt0>>27) | 1<<32<<(x*salt1>>27)
+		b := uint64(1)<<(x*salt2>>27) | 1<<32<<(x*salt3>>27)
+		c := uint64(1)<<(x*salt4>>27) | 1<<32<<(x*salt5>>27)
+		d := uint64(1)<<(x*salt6>>27) | 1<<32<<(x*salt7>>27)
+		w := (*[4]uint64)(f.words[block*4:])
+		return a&^w[0]|b&^w[1]|c&^w[2]|d&^w[3] == 0
 	}
-	return hasLine((*[8]uint64)(f.words[at:]), h.Lo, f.k)
-}
-
-// hasLine tests the probes of each 64 bits together: a branch a probe would be mispredicted once for every absent key.
-// What has to wait for the cache line is kept to a shift and an and a probe: waiting operations fill the scheduler of the
-// core, and a full one cannot start on the next key.
-func hasLine(w *[8]uint64, x uint64, k int) bool {
-	lo := x
+	w := (*[8]uint64)(f.words[block*8:])
+	x, k := h.Lo, f.k
 	for round := uint64(1); k >= perRound; round++ {
 		all := w[x>>6&7] >> (x & 63) & (w[x>>15&7] >> (x >> 9 & 63)) & (w[x>>24&7] >> (x >> 18 & 63)) & (w[x>>33&7] >> (x >> 27 & 63)) &
 			(w[x>>42&7] >> (x >> 36 & 63)) & (w[x>>51&7] >> (x >> 45 & 63)) & (w[x>>60&7] >> (x >> 54 & 63))
@@ -94,7 +107,7 @@ func hasLine(w *[8]uint64, x uint64, k int) bool {
 		if k -= perRound; k == 0 {
 			return true
 		}
-		x = remix(lo, round)
+		x = remix(h.Lo, round)
 	}
 	all := uint64(1)
 	for range k {
@@ -113,15 +126,6 @@ func remix(lo, round uint64) uint64 {
 	h, l := bits.Mul64(lo+round*0x9E3779B97F4A7C15, 0x6A09E667F3BCC909)
 	h, l = bits.Mul64(h^l, 0x9E3779B97F4A7C15)
 	return h ^ l
-}
-
-// hasSplit builds its masks before it looks at the block, for the same reason.
-func hasSplit(w *[4]uint64, x uint32) bool {
-	a := uint64(1)<<(x*salts[0]>>27) | 1<<32<<(x*salts[1]>>27)
-	b := uint64(1)<<(x*salts[2]>>27) | 1<<32<<(x*salts[3]>>27)
-	c := uint64(1)<<(x*salts[4]>>27) | 1<<32<<(x*salts[5]>>27)
-	d := uint64(1)<<(x*salts[6]>>27) | 1<<32<<(x*salts[7]>>27)
-	return a&^w[0]|b&^w[1]|c&^w[2]|d&^w[3] == 0
 }
 
 // mask returns the bits of a key within its block.
