@@ -5,7 +5,8 @@
 //	split  256-bit block = 8 words of 32 bits, one bit in each: the layout of Parquet's split-block filter
 //
 //	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋
-//	      Lo -> line: probes 0 to 6 are its bits 0-8, 9-17, ... 54-62; each further seven come from Lo mixed anew
+//	      Lo -> line: probe i of the first seven is word x>>61, bit x mod 64, where x is Lo rotated left by 9·i: nine bits
+//	            of Lo that no other of them uses; each further seven come from Lo mixed anew
 //	            split: bit (low 32 bits of Lo · salt_i mod 2^32) >> 27 of word i
 //
 // Hi chooses the block and nothing else; Lo chooses the bits and nothing else. A Parquet hash h fits as
@@ -17,6 +18,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Family is the name in a Spec: blocked(blocks=1872,k=7,layout=line).
@@ -82,40 +84,63 @@ func (f *Filter) block(h filter.Hash) uint64 {
 
 // Has reports whether the key may be in the set.
 //
-// It is one function without calls, tests the probes of each 64 bits together (a branch a probe would be mispredicted
-// once for every absent key), and keeps what has to wait for the cache line short: waiting operations fill the scheduler
-// of the core, and a full one cannot start on the next key.
+// In a filter larger than the caches, a core starts on as many further keys as its reorder buffer holds while it waits
+// for a line. So what counts is the number of instructions of a query, and that it calls nothing: this is one function
+// whose probes take six instructions each, tested together (a branch a probe would be mispredicted once for every
+// absent key).
 func (f *Filter) Has(h filter.Hash) bool {
 	block, _ := bits.Mul64(h.Hi, f.blocks)
 	if f.split {
+		w := bitvec.HalfLine(f.words, block)
 		x := uint32(h.Lo)
-		a := uint64(1)<<(x*salt0>>27) | 1<<32<<(x*salt1>>27)
-		b := uint64(1)<<(x*salt2>>27) | 1<<32<<(x*salt3>>27)
-		c := uint64(1)<<(x*salt4>>27) | 1<<32<<(x*salt5>>27)
-		d := uint64(1)<<(x*salt6>>27) | 1<<32<<(x*salt7>>27)
-		w := (*[4]uint64)(f.words[block*4:])
-		return a&^w[0]|b&^w[1]|c&^w[2]|d&^w[3] == 0
+		a := ^(uint64(1)<<(x*salt0>>27))&^(1<<(x*salt1>>27|32)) | w[0]
+		b := ^(uint64(1)<<(x*salt2>>27))&^(1<<(x*salt3>>27|32)) | w[1]
+		c := ^(uint64(1)<<(x*salt4>>27))&^(1<<(x*salt5>>27|32)) | w[2]
+		d := ^(uint64(1)<<(x*salt6>>27))&^(1<<(x*salt7>>27|32)) | w[3]
+		return a&b&c&d == 1<<64-1
 	}
-	w := (*[8]uint64)(f.words[block*8:])
-	x, k := h.Lo, f.k
-	for round := uint64(1); k >= perRound; round++ {
-		all := w[x>>6&7] >> (x & 63) & (w[x>>15&7] >> (x >> 9 & 63)) & (w[x>>24&7] >> (x >> 18 & 63)) & (w[x>>33&7] >> (x >> 27 & 63)) &
-			(w[x>>42&7] >> (x >> 36 & 63)) & (w[x>>51&7] >> (x >> 45 & 63)) & (w[x>>60&7] >> (x >> 54 & 63))
-		if all&1 == 0 {
-			return false
-		}
-		if k -= perRound; k == 0 {
-			return true
-		}
+	w := bitvec.Line(f.words, block)
+	x, k, all := h.Lo, f.k, uint64(1)
+	for round := uint64(1); k > perRound; round++ {
+		all &= probe(w, x) & probe(w, bits.RotateLeft64(x, 9)) & probe(w, bits.RotateLeft64(x, 18)) &
+			probe(w, bits.RotateLeft64(x, 27)) & probe(w, bits.RotateLeft64(x, 36)) &
+			probe(w, bits.RotateLeft64(x, 45)) & probe(w, bits.RotateLeft64(x, 54))
+		k -= perRound
 		x = remix(h.Lo, round)
 	}
-	all := uint64(1)
-	for range k {
-		all &= w[x>>6&7] >> (x & 63)
-		x >>= 9
+	switch k {
+	case 7:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 6:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 5:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 4:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 3:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 2:
+		all &= probe(w, x)
+		x = bits.RotateLeft64(x, 9)
+		fallthrough
+	case 1:
+		all &= probe(w, x)
 	}
 	return all != 0
 }
+
+// probe returns a word whose lowest bit is the bit of the block at the position in x: word x>>61, bit x mod 64.
+func probe(w *[8]uint64, x uint64) uint64 { return w[x>>61] >> (x & 63) }
 
 // perRound is the number of 9-bit probes in 64 bits.
 const perRound = 7
@@ -141,8 +166,8 @@ func (f *Filter) mask(lo uint64) (m [8]uint64) {
 		if i > 0 && i%perRound == 0 {
 			x = remix(lo, uint64(i/perRound))
 		}
-		m[x>>6&7] |= 1 << (x & 63)
-		x >>= 9
+		m[x>>61] |= 1 << (x & 63)
+		x = bits.RotateLeft64(x, 9)
 	}
 	return m
 }

@@ -25,9 +25,10 @@ func NewAtomic(c Config) (*Atomic, error) {
 
 // Has reports whether the key may be in the set.
 func (a *Atomic) Has(h filter.Hash) bool {
-	p := probes{h.Lo, h.Hi}
+	x, by := h.Lo, mixer(h)
 	for range a.f.k {
-		at := p.next(a.f.m)
+		at := position(x, a.f.m)
+		x = mix(x, by)
 		if atomic.LoadUint64(&a.f.words[at/64])>>(at%64)&1 == 0 {
 			return false
 		}
@@ -44,9 +45,10 @@ func (a *Atomic) Add(h filter.Hash) error {
 
 // set sets the bits of a key, writing only to words that lack one: lines that are already full stay shared.
 func (a *Atomic) set(h filter.Hash) {
-	p := probes{h.Lo, h.Hi}
+	x, by := h.Lo, mixer(h)
 	for range a.f.k {
-		at := p.next(a.f.m)
+		at := position(x, a.f.m)
+		x = mix(x, by)
 		w, bit := &a.f.words[at/64], uint64(1)<<(at%64)
 		if atomic.LoadUint64(w)&bit == 0 {
 			atomic.OrUint64(w, bit)
@@ -60,11 +62,12 @@ func (a *Atomic) addMany(hs []filter.Hash) {
 	const ahead = 4
 	for i := range len(hs) + ahead {
 		if i < len(hs) {
-			p := probes{hs[i].Lo, hs[i].Hi}
+			x, by := hs[i].Lo, mixer(hs[i])
 			for j := range a.f.k {
-				at[j] = p.next(a.f.m) / 64
+				at[j] = position(x, a.f.m)
+				x = mix(x, by)
 			}
-			bitvec.Prefetch(a.f.words, at[:a.f.k])
+			bitvec.PrefetchBits(a.f.words, at[:a.f.k])
 		}
 		if i >= ahead {
 			a.set(hs[i-ahead])

@@ -12,8 +12,11 @@ const batch = 32
 // first is how many probes of every key are prefetched at once. At half fill two leave a quarter of the absent keys.
 const first = 2
 
-// inCache is the number of words, 512 KiB, of a filter that a second-level cache holds: nothing to wait for.
-const inCache = 1 << 16
+// maxAhead is how many further probes are prefetched at once, of as many keys as they are enough for.
+const maxAhead = 256
+
+// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain less than they cost.
+const inCache = 1 << 18
 
 // HasMany sets dst[i] to Has(hs[i]). It asks for the first lines of a batch of keys before it looks at any of them,
 // then for all other lines of those that may still be present. dst must be as long as hs.
@@ -25,64 +28,65 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		}
 		return
 	}
-	var at [batch * first]uint64
-	var rest [MaxK]uint64
-	var maybe [batch]int
-	head := min(first, f.k)
+	var p pending
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
 		out := dst[start:][:len(group)]
-		for i, h := range group {
-			p := probes{h.Lo, h.Hi}
-			for j := range head {
-				at[i*first+j] = p.next(f.m)
-			}
-			if head < first {
-				at[i*first+1] = at[i*first]
-			}
-		}
-		f.prefetch(at[:len(group)*first])
-		n := 0
-		for i := range group {
-			a, b := at[i*first], at[i*first+1]
-			hit := f.words[a/64] >> (a % 64) & (f.words[b/64] >> (b % 64)) & 1
-			out[i] = hit == 1
-			maybe[n] = i
-			n += int(hit)
-		}
+		n := f.begin(&p, out, group)
 		if f.k <= first {
 			continue
 		}
-		for _, i := range maybe[:n] {
-			p := after(group[i])
-			for j := range f.k - first {
-				rest[j] = p.next(f.m)
-			}
-			f.prefetch(rest[:f.k-first])
-		}
-		for _, i := range maybe[:n] {
-			p := after(group[i])
-			for range f.k - first {
-				if a := p.next(f.m); f.words[a/64]>>(a%64)&1 == 0 {
-					out[i] = false
-					break
-				}
-			}
+		for step := maxAhead / (f.k - first); n > 0; n -= min(n, step) {
+			f.finish(&p, out, group, p.maybe[max(0, n-step):n])
 		}
 	}
 }
 
-// after returns the probes that follow the first ones.
-func after(h filter.Hash) probes {
-	return probes{h.Lo + first*stepLo&(1<<64-1), h.Hi + first*stepHi&(1<<64-1)}
+// pending is what a batch keeps between its passes.
+type pending struct {
+	at    [batch * first]uint64 // positions of the first probes
+	next  [batch]uint64         // x of the probe after them
+	maybe [batch]int            // which keys have all first probes set
+	rest  [maxAhead]uint64      // positions of all other probes, for those keys
 }
 
-// prefetch asks for the lines of bit positions.
-func (f *Filter) prefetch(at []uint64) {
-	var words [batch * first]uint64
-	w := words[:len(at)]
-	for i, a := range at {
-		w[i] = a / 64
+// begin tests the first probes of a group of keys and returns how many of them p.maybe names.
+func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
+	for i, h := range group {
+		x, y := h.Lo, h.Lo
+		if f.k > 1 {
+			y = mix(x, mixer(h))
+		}
+		p.at[i*first], p.at[i*first+1] = position(x, f.m), position(y, f.m)
+		p.next[i] = mix(y, mixer(h))
 	}
-	bitvec.Prefetch(f.words, w)
+	bitvec.PrefetchBits(f.words, p.at[:len(group)*first])
+	for i := range group {
+		hit := bitvec.Bit(f.words, p.at[i*first]) & bitvec.Bit(f.words, p.at[i*first+1]) & 1
+		out[i] = hit == 1
+		p.maybe[n] = i
+		n += int(hit)
+	}
+	return n
+}
+
+// finish tests all other probes of some keys of a group.
+func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
+	k := f.k - first
+	for j, i := range keys {
+		x, by := p.next[i], mixer(group[i])
+		at := p.rest[j*k:][:k]
+		for l := range at {
+			at[l] = position(x, f.m)
+			x = mix(x, by)
+		}
+	}
+	bitvec.PrefetchBits(f.words, p.rest[:len(keys)*k])
+	for j, i := range keys {
+		all := uint64(1)
+		for _, at := range p.rest[j*k:][:k] {
+			all &= bitvec.Bit(f.words, at)
+		}
+		out[i] = all != 0
+	}
 }

@@ -58,6 +58,36 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
+// TestProbesIndependent counts the joint positions of any two of the first six probes in 64 bits of a filter: chi-squared
+// of 4096 cells.
+func TestProbesIndependent(t *testing.T) {
+	const n, probes, m = 1 << 20, 6, 64
+	var cells [probes][probes][m * m]float64
+	for _, h := range filtertest.Hashes(n, 3) {
+		var at [probes]uint64
+		x := h.Lo
+		for i := range at {
+			at[i] = position(x, m)
+			x = mix(x, mixer(h))
+			for j := range i {
+				cells[j][i][at[j]*m+at[i]]++
+			}
+		}
+	}
+	for i := range probes {
+		for j := range i {
+			var chi float64
+			for _, seen := range cells[j][i] {
+				const want = n / (m * m)
+				chi += (seen - want) * (seen - want) / want
+			}
+			if z := (chi - (m*m - 1)) / math.Sqrt(2*(m*m-1)); math.Abs(z) > 5 {
+				t.Errorf("probes %d and %d: chi-squared %.0f for %d degrees of freedom, %.1f sigma off", j, i, chi, m*m-1, z)
+			}
+		}
+	}
+}
+
 func TestCardinality(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	f, _ := New(Config{Keys: 30_000, Size: filter.Sizing{BitsPerKey: 10}})
@@ -145,11 +175,12 @@ func TestBeyond32Bits(t *testing.T) {
 	high := 0
 	for _, h := range hs {
 		_ = f.Add(h)
-		p := probes{h.Lo, h.Hi}
+		x := h.Lo
 		for range f.k {
-			if p.next(f.m) >= 1<<32 {
+			if position(x, f.m) >= 1<<32 {
 				high++
 			}
+			x = mix(x, mixer(h))
 		}
 	}
 	if d := float64(high) - 300_000; math.Abs(d) > 5*math.Sqrt(150_000) {

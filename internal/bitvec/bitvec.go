@@ -69,6 +69,22 @@ func FixOrder(words []uint64) {
 	}
 }
 
+// Line returns words [8·i, 8·i+8) without a bounds check, which would be a tenth of a query's instructions. The caller has
+// 8·i+8 <= len(words): i is the upper half of a product with the number of lines.
+func Line(words []uint64, i uint64) *[8]uint64 {
+	return (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*64))
+}
+
+// HalfLine returns words [4·i, 4·i+4) in the same way.
+func HalfLine(words []uint64, i uint64) *[4]uint64 {
+	return (*[4]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*32))
+}
+
+// Bit returns a word whose lowest bit is bit i of the words, without a bounds check. The caller has i < 64·len(words).
+func Bit(words []uint64, i uint64) uint64 {
+	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/64*8)) >> (i % 64)
+}
+
 // OnesCount returns the number of set bits.
 func OnesCount(words []uint64) uint64 {
 	var n int

@@ -3,4 +3,4 @@
 package bitvec
 
 //go:noescape
-func prefetch(words []uint64, at []uint64)
+func prefetch(words []uint64, at []uint64, shift uint64)

@@ -2,10 +2,10 @@
 
 package bitvec
 
-func prefetch(words []uint64, at []uint64) {
+func prefetch(words []uint64, at []uint64, shift uint64) {
 	var sum uint64
 	for _, i := range at {
-		if i < uint64(len(words)) {
+		if i >>= shift & 63; i < uint64(len(words)) {
 			sum += words[i]
 		}
 	}
