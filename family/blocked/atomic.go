@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Atomic is a blocked Bloom filter that any number of goroutines may add to and query at once. A key is present for
@@ -35,38 +34,17 @@ func (a *Atomic) Has(h filter.Hash) bool {
 	return true
 }
 
-// Add puts a key into the set. The error is always nil.
+// Add puts a key into the set, writing only to words that lack a bit of it. The error is always nil.
 func (a *Atomic) Add(h filter.Hash) error {
-	a.set(h, a.f.block(h))
-	a.keys.Add(1)
-	return nil
-}
-
-// set sets the bits of a key whose block begins at word at, writing only to words that lack one.
-func (a *Atomic) set(h filter.Hash, at uint64) {
 	m := a.f.mask(h.Lo)
-	w := a.f.words[at:][:a.f.blockWords()]
+	w := a.f.words[a.f.block(h):][:a.f.blockWords()]
 	for i := range w {
 		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
 			atomic.OrUint64(&w[i], m[i])
 		}
 	}
-}
-
-// addMany prefetches the blocks of a batch of keys before it sets them.
-func (a *Atomic) addMany(hs []filter.Hash) {
-	var at [batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[i] = a.f.block(h)
-		}
-		bitvec.Prefetch(a.f.words, at[:len(group)])
-		for i, h := range group {
-			a.set(h, at[i])
-		}
-	}
-	a.keys.Add(uint64(len(hs)))
+	a.keys.Add(1)
+	return nil
 }
 
 // Info describes the filter; while others write it is a little behind.

@@ -2,6 +2,8 @@ package blocked
 
 import (
 	"math"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -106,5 +108,38 @@ func TestLargeSizes(t *testing.T) {
 	}
 	if blocks, _, err = (Config{Keys: 5_000_000_000}).Geometry(); err != nil || blocks < 90_000_000 || blocks > 110_000_000 {
 		t.Errorf("5·10^9 keys at 1%%: %d blocks, %v", blocks, err)
+	}
+}
+
+// TestBuilder holds what goroutines build together against a filter whose keys were added one by one.
+func TestBuilder(t *testing.T) {
+	for _, layout := range []Layout{Line, Split} {
+		for _, blocks := range []uint64{1, 2, 63, 64, 65, 1000, 4097} {
+			c := Config{Keys: blocks * 40, Blocks: blocks, Layout: layout}
+			hs := filtertest.Hashes(int(blocks*40), blocks)
+			want, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range hs {
+				_ = want.Add(h)
+			}
+			b, err := NewBuilder(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for part := range slices.Chunk(hs, len(hs)/4+1) {
+				wg.Go(func() { _ = b.AddMany(part) })
+			}
+			wg.Wait()
+			f, err := b.Build(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.(*Filter); !slices.Equal(got.words, want.words) || got.keys != want.keys {
+				t.Errorf("%s, %d blocks: the builder's filter is not that of single Adds", layout, blocks)
+			}
+		}
 	}
 }

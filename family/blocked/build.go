@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -140,30 +139,4 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// Builder fills a filter from many goroutines at once. It is an Atomic with the methods of filter.Builder.
-type Builder struct{ a *Atomic }
-
-// NewBuilder returns a builder of the filter that New would return.
-func NewBuilder(c Config) (*Builder, error) {
-	a, err := NewAtomic(c)
-	if err != nil {
-		return nil, err
-	}
-	return &Builder{a}, nil
-}
-
-// AddMany puts keys into the set.
-func (b *Builder) AddMany(hs []filter.Hash) error {
-	b.a.addMany(hs)
-	return nil
-}
-
-// Build returns the filter, a *Filter.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return b.a.Filter(), nil
 }

@@ -76,10 +76,7 @@ type Filter struct {
 // block returns the index of the first word of the block of a key.
 func (f *Filter) block(h filter.Hash) uint64 {
 	b, _ := bits.Mul64(h.Hi, f.blocks)
-	if f.split {
-		return b * (splitBits / 64)
-	}
-	return b * (lineBits / 64)
+	return b * uint64(f.blockWords())
 }
 
 // Has reports whether the key may be in the set.
@@ -155,30 +152,33 @@ func remix(lo, round uint64) uint64 {
 
 // mask returns the bits of a key within its block.
 func (f *Filter) mask(lo uint64) (m [8]uint64) {
+	f.set(m[:f.blockWords()], lo)
+	return m
+}
+
+// set sets the bits of a key in the words of its block.
+func (f *Filter) set(w []uint64, lo uint64) {
 	if f.split {
 		for i, salt := range salts {
-			m[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
+			w[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
 		}
-		return m
+		return
 	}
-	x := lo
+	x, left := lo, perRound
+	line := (*[8]uint64)(w)
 	for i := range f.k {
-		if i > 0 && i%perRound == 0 {
-			x = remix(lo, uint64(i/perRound))
+		if left == 0 {
+			x, left = remix(lo, uint64(i/perRound)), perRound
 		}
-		m[x>>61] |= 1 << (x & 63)
+		line[x>>61] |= 1 << (x & 63)
 		x = bits.RotateLeft64(x, 9)
+		left--
 	}
-	return m
 }
 
 // Add puts a key into the set. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	m := f.mask(h.Lo)
-	w := f.words[f.block(h):][:f.blockWords()]
-	for i := range w {
-		w[i] |= m[i]
-	}
+	f.set(f.words[f.block(h):][:f.blockWords()], h.Lo)
 	f.keys++
 	return nil
 }
@@ -196,7 +196,12 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-func (f *Filter) blockWords() int { return int(f.layout().BlockBits() / 64) }
+func (f *Filter) blockWords() int {
+	if f.split {
+		return splitBits / 64
+	}
+	return lineBits / 64
+}
 
 func (f *Filter) layout() Layout {
 	if f.split {

@@ -36,6 +36,7 @@ const fullAfter = 100_000
 // lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling. States of the
 // chain less likely than 1e-20 are dropped: 60 of the 513 matter.
 func lineRate(k int) func(j uint64) float64 {
+	pow := powers(k)
 	var chain [lineBits + 2]float64 // chain[x] is the probability that x bits are occupied, for x in [lo, hi]
 	chain[0] = 1
 	lo, hi := 0, 0
@@ -71,10 +72,19 @@ func lineRate(k int) func(j uint64) float64 {
 		}
 		rate = 0
 		for x := lo; x <= hi; x++ {
-			rate += chain[x] * math.Pow(float64(x)/lineBits, float64(k))
+			rate += chain[x] * pow[x]
 		}
 		return rate
 	}
+}
+
+// powers returns (x/512)^k for all x: the rate of a line block that has x bits set.
+func powers(k int) *[lineBits + 1]float64 {
+	var pow [lineBits + 1]float64
+	for x := range pow {
+		pow[x] = math.Pow(float64(x)/lineBits, float64(k))
+	}
+	return &pow
 }
 
 // OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, blocks, k, Line) least.
@@ -98,16 +108,10 @@ func OptimalK(n, blocks uint64) int {
 type census struct {
 	ones uint64
 	sum  float64
-	pow  [lineBits + 1]float64 // the rate of a line block with that many bits set
+	pow  *[lineBits + 1]float64
 }
 
-func newCensus(k int) *census {
-	c := new(census)
-	for x := range c.pow {
-		c.pow[x] = math.Pow(float64(x)/lineBits, float64(k))
-	}
-	return c
-}
+func newCensus(k int) *census { return &census{pow: powers(k)} }
 
 // add takes the words of one block, 4 in the split layout and 8 in the line one.
 func (c *census) add(w []uint64) {
