@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -60,6 +65,40 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestSignal sends a real interrupt to a process that reads keys from a pipe without an end.
+func TestSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no interrupt that one process can send another")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = []string{"bloomery", "build", "-o", filepath.Join(dir, "out.bloom")}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// A pipe holds less than this, so the process reads by the time that all of it is written.
+	if _, err := in.Write([]byte(strings.Repeat("a key\n", 200_000))); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(stderr.String(), "nothing was left behind") {
+		t.Errorf("%v, %q", err, stderr.String())
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 0 {
 		t.Errorf("left behind: %v", names)
 	}
 }

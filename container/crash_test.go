@@ -1,0 +1,83 @@
+//go:build unix
+
+package container
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// crashEnv names the file that a process started by TestKilledWriter keeps replacing.
+const crashEnv = "BLOOMERY_TEST_REPLACE"
+
+// generation is filter i of those that the killed writer goes through: 2 MiB, i keys.
+func generation(t testing.TB, i uint64) *standard.Filter {
+	f, err := standard.New(standard.Config{Bits: 1 << 24, K: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range i {
+		_ = f.Add(filter.NewHasher(7).SumUint64(key))
+	}
+	return f
+}
+
+// TestKilledWriter kills a process that replaces a file again and again, at random moments. The file must be whole each
+// time and hold all its keys.
+func TestKilledWriter(t *testing.T) {
+	if path := os.Getenv(crashEnv); path != "" {
+		for i := uint64(1); ; i++ {
+			if err := WriteFile(t.Context(), path, generation(t, i%50), filter.NewHasher(7)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if err := WriteFile(t.Context(), path, generation(t, 1), filter.NewHasher(7)); err != nil {
+		t.Fatal(err)
+	}
+	kills := 30
+	if testing.Short() {
+		kills = 5
+	}
+	changed := 0
+	for round := range kills {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
+		cmd.Env = append(os.Environ(), crashEnv+"="+path)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20*time.Millisecond + time.Duration(rand.Int64N(int64(60*time.Millisecond))))
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
+			t.Fatalf("the writer ended by itself: %v", err)
+		}
+		s, err := ReadFile(path, Options{})
+		if err != nil {
+			t.Fatalf("kill %d: %v", round, err)
+		}
+		n := s.Filter.Info().Keys
+		if n != 1 {
+			changed++
+		}
+		for key := range n {
+			if !s.Filter.Has(s.Hasher.SumUint64(key)) {
+				t.Fatalf("kill %d: key %d of %d is lost", round, key, n)
+			}
+		}
+	}
+	if changed == 0 {
+		t.Error("no process lived long enough to write")
+	}
+}

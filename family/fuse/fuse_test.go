@@ -1,0 +1,122 @@
+package fuse
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/FastFilter/xorfilter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+func build(t testing.TB, spec string, hs []filter.Hash) *Filter {
+	t.Helper()
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ConfigFromSpec(s, uint64(len(hs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.(*Filter)
+}
+
+// TestObservedRate holds 2^-width against random absent keys. The fingerprint is made of bits of the mixed key that the
+// positions use too; if that showed, it would at widths above the 18 bits of a position within its segment.
+func TestObservedRate(t *testing.T) {
+	for _, width := range []uint{1, 2, 3, 5, 8, 11, 16, 17, 20} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			trials := 1 << 20
+			if width > 11 {
+				trials = 1 << 24
+			}
+			if testing.Short() {
+				trials = min(trials, 1<<20)
+			}
+			var seen uint64
+			const seeds = 4
+			for seed := range uint64(seeds) {
+				f := build(t, fmt.Sprintf("fuse(width=%d)", width), filtertest.Hashes(30_000, seed))
+				h := filter.NewHasher(seed)
+				for i := range uint64(trials / seeds) {
+					if f.Has(h.SumUint64(i)) {
+						seen++
+					}
+				}
+			}
+			if tail := stat.UpperTail(seen, uint64(trials), FPR(width)); tail < 1e-6 || tail > 1-1e-6 {
+				t.Errorf("%d false positives in %d, rate %g: tail %g", seen, trials, FPR(width), tail)
+			}
+		})
+	}
+}
+
+// TestLibraryAgrees asks the library's own filter the same questions, at a width where nothing is cut off.
+func TestLibraryAgrees(t *testing.T) {
+	hs := filtertest.Hashes(10_000, 1)
+	keys := make([]uint64, len(hs))
+	for i, h := range hs {
+		keys[i] = h.Lo
+	}
+	f := build(t, "fuse(width=8)", hs)
+	lib, err := xorfilter.PopulateBinaryFuse8(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slots := f.slotCount(); slots != uint64(len(lib.Fingerprints)) || slots != Slots(10_000) {
+		t.Errorf("%d slots, the library has %d, Slots says %d", slots, len(lib.Fingerprints), Slots(10_000))
+	}
+	if f.seed != lib.Seed {
+		t.Fatalf("seed %d, the library has %d", f.seed, lib.Seed)
+	}
+	for _, h := range append(hs, filtertest.Hashes(100_000, 2)...) {
+		if f.Has(h) != lib.Contains(h.Lo) {
+			t.Fatalf("%#x: %v here, %v there", h.Lo, f.Has(h), lib.Contains(h.Lo))
+		}
+	}
+}
+
+func TestSlots(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 10, 33, 1000, 65_537, 300_000} {
+		f := build(t, "fuse(width=4)", filtertest.Hashes(n, 9))
+		if f.slotCount() != Slots(uint64(n)) {
+			t.Errorf("%d keys: %d slots, Slots says %d", n, f.slotCount(), Slots(uint64(n)))
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []struct {
+		c    Config
+		want error
+	}{
+		{Config{Keys: MaxKeys + 1}, filter.ErrTooLarge},
+		{Config{Width: 33}, filter.ErrConfig},
+		{Config{Width: 8, Size: filter.Sizing{FPR: 0.1}}, filter.ErrConfig},
+		{Config{Keys: 1000, Size: filter.Sizing{FPR: 1e-12}}, filter.ErrConfig},
+		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 1}}, filter.ErrConfig},
+	} {
+		if _, err := NewBuilder(c.c); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c.c, err)
+		}
+	}
+	if _, width, err := (Config{Size: filter.Sizing{FPR: 0.01}}).Geometry(1000); err != nil || width != 7 {
+		t.Errorf("1%%: width %d, %v", width, err)
+	}
+}
