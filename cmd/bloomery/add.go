@@ -59,8 +59,7 @@ so its rate of false positives rises with every key; bloomery info tells. Famili
 			if !ok {
 				return set.Add(nil) // says that the family cannot
 			}
-			p := &progress{}
-			input, err := a.keys(in, args[1:], &p.read)
+			input, p, err := a.follow(in, args[1:], "adding")
 			if err != nil {
 				return err
 			}
@@ -76,8 +75,10 @@ so its rate of false positives rises with every key; bloomery info tells. Famili
 						return err
 					}
 				}
+				p.keys.Add(int64(len(b.Hashes)))
 				return nil
 			})
+			p.end()
 			if err != nil {
 				return err
 			}

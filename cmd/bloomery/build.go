@@ -102,35 +102,47 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 // collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as
 // hashes in between.
 func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
-	counting := &progress{}
-	input, err := a.keys(in, paths, &counting.read)
+	n, again, err := a.count(ctx, in, paths)
 	if err != nil {
 		return nil, err
 	}
-	if !input.Rewindable() {
-		return a.collectOnce(ctx, input, hasher, start)
-	}
-	n, err := input.Count(ctx)
-	if err != nil {
-		return nil, err
+	if !again {
+		return a.collectOnce(ctx, in, paths, hasher, start)
 	}
 	b, err := start(n)
 	if err != nil {
 		return nil, err
 	}
-	p := a.startProgress("building", input.Size())
-	defer p.end()
-	if input, err = a.keys(in, paths, &p.read); err != nil {
+	input, p, err := a.follow(in, paths, "building")
+	if err != nil {
 		return nil, err
 	}
+	defer p.end()
 	if err := hashAll(ctx, input, hasher, p, b.AddMany); err != nil {
 		return nil, err
 	}
 	return b.Build(ctx)
 }
 
-func (a *app) collectOnce(ctx context.Context, input *keyio.Input, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
-	p := a.startProgress("reading", input.Size())
+// count returns the number of keys, or false without having read any if they can be read only once.
+func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64, bool, error) {
+	input, p, err := a.follow(in, paths, "counting")
+	if err != nil {
+		return 0, false, err
+	}
+	defer p.end()
+	if !input.Rewindable() {
+		return 0, false, nil
+	}
+	n, err := input.Count(ctx)
+	return n, true, err
+}
+
+func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+	input, p, err := a.follow(in, paths, "reading")
+	if err != nil {
+		return nil, err
+	}
 	defer p.end()
 	spool := keyio.NewSpool(keyio.DefaultSpoolMemory, os.TempDir())
 	defer spool.Close()

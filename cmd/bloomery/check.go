@@ -35,8 +35,11 @@ Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error.`,
 				return err
 			}
 			defer set.Close()
-			p := &progress{}
-			input, err := a.keys(in, args[1:], &p.read)
+			what := "checking"
+			if !count && isTerminal(a.stdout) {
+				what = "" // the keys themselves show that it goes on
+			}
+			input, p, err := a.follow(in, args[1:], what)
 			if err != nil {
 				return err
 			}
@@ -56,11 +59,13 @@ Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error.`,
 					}
 				}
 				selected.Add(int64(n))
+				p.keys.Add(int64(len(b.Keys)))
 				return nil
 			}, func(b *keyio.Batch) error {
 				_, err := out.Write(b.Out)
 				return err
 			})
+			p.end()
 			if err == nil && count {
 				if a.json {
 					err = a.printJSON(map[string]int64{"count": selected.Load()})

@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // progress shows a bar on stderr while a pass runs: share of the input, keys a second, time left. It shows nothing if
@@ -19,25 +22,35 @@ type progress struct {
 	done chan struct{}
 }
 
-// startProgress follows a pass over size bytes, or of unknown size if that is not positive.
-func (a *app) startProgress(what string, size int64) *progress {
+// isTerminal reports whether somebody looks at w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the progress.
+func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
 	p := &progress{stop: make(chan struct{}), done: make(chan struct{})}
-	f, ok := a.stderr.(*os.File)
-	if a.quiet || !ok || !term.IsTerminal(int(f.Fd())) {
-		close(p.done)
-		return p
+	input, err := a.keys(in, paths, &p.read)
+	if err != nil {
+		return nil, nil, err
 	}
+	if what == "" || a.quiet || !isTerminal(a.stderr) {
+		close(p.done)
+		return input, p, nil
+	}
+	size := input.Size()
 	if size <= 0 {
 		size = -1
 	}
 	go func() {
 		defer close(p.done)
-		p.draw(f, what, size)
+		p.draw(a.stderr, what, size)
 	}()
-	return p
+	return input, p, nil
 }
 
-func (p *progress) draw(f *os.File, what string, size int64) {
+func (p *progress) draw(w io.Writer, what string, size int64) {
 	start := time.Now()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -55,13 +68,25 @@ func (p *progress) draw(f *os.File, what string, size int64) {
 			continue
 		}
 		if bar == nil {
-			bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
-				progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+			bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24),
+				progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish())
 		}
-		rate := float64(p.keys.Load()) / time.Since(start).Seconds()
-		bar.Describe(fmt.Sprintf("%s %s keys/s", what, short(rate)))
+		bar.Describe(p.state(what, size, time.Since(start)))
 		_ = bar.Set64(p.read.Load())
 	}
+}
+
+// state is the text before the bar, such as "building, 7.18M keys/s, 12s left".
+func (p *progress) state(what string, size int64, since time.Duration) string {
+	text := what
+	if keys := p.keys.Load(); keys > 0 {
+		text += fmt.Sprintf(", %s keys/s", short(float64(keys)/since.Seconds()))
+	}
+	if read := p.read.Load(); size > 0 && read > 0 {
+		left := time.Duration(float64(since) * float64(max(size-read, 0)) / float64(read))
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return text
 }
 
 // end takes the bar away.

@@ -107,15 +107,11 @@ func compare(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.
 
 // ask asks for all keys of the inputs; 17 bytes a key are kept.
 func (a *app) ask(ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string) ([]answer, error) {
-	input, err := a.keys(in, paths, nil)
+	input, p, err := a.follow(in, paths, what)
 	if err != nil {
 		return nil, err
 	}
-	p := a.startProgress(what, input.Size())
 	defer p.end()
-	if input, err = a.keys(in, paths, &p.read); err != nil {
-		return nil, err
-	}
 	var mu sync.Mutex
 	var all []answer
 	err = input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
