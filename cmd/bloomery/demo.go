@@ -115,10 +115,11 @@ func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
 	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", keys, bytesText(uint64(plain)))
 	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n", ordinary, demoAbsent)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "filter\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tns a key\tns a query\t\t")
-	fmt.Fprintln(w, "\t\ta key\trate\trate\trate\tflagged\tkeys\tto build\tpresent\tabsent\t")
+	const name = "%-30s" // aligned to the left, as a number is to the right
+	fmt.Fprintf(w, name+"\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n", "filter")
+	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n", r.Spec, bytesText(r.Bytes), r.BitsPerKey,
+		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n", r.Spec, bytesText(r.Bytes), r.BitsPerKey,
 			100*r.FPRPrior, 100*r.FPRPosterior, 100*r.FPRObserved, r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
 	}
 	return w.Flush()
