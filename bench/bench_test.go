@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -119,8 +120,19 @@ func many(f filter.Filter) asker {
 	}
 }
 
-func bitsAndBlooms(keys []uint64) asker {
-	f := bitsbloom.New(uint(len(keys)*bitsPerKey), 7)
+func partitionedOne(f *partitioned.Filter) asker {
+	return func(keys []uint64) (n int) {
+		for _, k := range keys {
+			if f.Has(hasher.SumUint64(k)) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+func bitsAndBlooms(keys []uint64, bitsPerKey, k int) asker {
+	f := bitsbloom.New(uint(len(keys)*bitsPerKey), uint(k))
 	var buf [8]byte
 	for _, k := range keys {
 		binary.LittleEndian.PutUint64(buf[:], k)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 )
 
@@ -35,6 +36,7 @@ func contenders(t testing.TB, keys []uint64) []contender {
 	line := ours(t, fmt.Sprintf("blocked(bits_per_key=%d)", bitsPerKey), keys)
 	split := ours(t, fmt.Sprintf("blocked(bits_per_key=%d,layout=split)", bitsPerKey), keys)
 	f8 := ours(t, "fuse(width=8)", keys)
+	part := ours(t, "partitioned(bits_per_key=8,effort=fast)", keys)
 	return []contender{
 		{"standard", standardOne(std.(*standard.Filter))},
 		{"standard-many", many(std)},
@@ -44,7 +46,10 @@ func contenders(t testing.TB, keys []uint64) []contender {
 		{"blocked-split-many", many(split)},
 		{"fuse8", fuseOne(f8.(*fuse.Filter))},
 		{"fuse8-many", many(f8)},
-		{"bits-and-blooms", bitsAndBlooms(keys)},
+		{"partitioned-8", partitionedOne(part.(*partitioned.Filter))},
+		{"partitioned-8-many", many(part)},
+		{"bits-and-blooms", bitsAndBlooms(keys, bitsPerKey, 7)},
+		{"bits-and-blooms-8", bitsAndBlooms(keys, 8, 6)},
 		{"holiman", holimanBloom(keys)},
 		{"parquet-go", parquetSplitBlock(keys)},
 		{"FastFilter-fuse8", binaryFuse8(keys)},
@@ -55,6 +60,7 @@ func contenders(t testing.TB, keys []uint64) []contender {
 var pairs = [][2]string{
 	{"standard", "bits-and-blooms"}, {"standard", "holiman"},
 	{"blocked-line", "parquet-go"}, {"blocked-split", "parquet-go"}, {"fuse8", "FastFilter-fuse8"},
+	{"partitioned-8", "bits-and-blooms-8"}, {"partitioned-8", "FastFilter-fuse8"}, {"partitioned-8-many", "partitioned-8"},
 	{"standard-many", "standard"}, {"blocked-line-many", "blocked-line"}, {"blocked-split-many", "blocked-split"}, {"fuse8-many", "fuse8"},
 }
 

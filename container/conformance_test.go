@@ -11,11 +11,12 @@ var specs = map[string][]string{
 	"standard": {"standard(bits_per_key=4)", "standard(fpr=0.01)", "standard(bits_per_key=17.3)", "standard(bits_per_key=24)", "standard(bits_per_key=40)", "standard(bits_per_key=8,k=1)"},
 	"blocked": {"blocked(bits_per_key=4)", "blocked(fpr=0.01)", "blocked(bits_per_key=24)", "blocked(bits_per_key=10,k=9)", "blocked(bits_per_key=4,layout=split)",
 		"blocked(bits_per_key=10,layout=split)", "blocked(fpr=0.001,layout=split)"},
-	"fuse": {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
+	"fuse":        {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
+	"partitioned": {"partitioned(bits_per_key=4,effort=fast)", "partitioned(effort=fast,fpr=0.01)", "partitioned(bits_per_key=9.7,effort=fast)", "partitioned(bits_per_key=24,effort=fast)", "partitioned(bits_per_key=40,effort=fast)"},
 }
 
 func conformance(f Family) filtertest.Family {
-	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name]}
+	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Name == "partitioned"}
 }
 
 func TestConformance(t *testing.T) {

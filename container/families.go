@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -80,6 +81,20 @@ func Families() []Family {
 					return 0, 0, err
 				}
 				return slots * uint64(width), fuse.FPR(width), nil
+			},
+		},
+		{
+			Name: partitioned.Family, ID: 4, SectionWords: partitioned.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](partitioned.Decode(e)) },
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(partitioned.ConfigFromSpec, partitioned.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := partitioned.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				return c.Forecast(keys)
 			},
 		},
 	}

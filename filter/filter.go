@@ -62,6 +62,13 @@ type Builder interface {
 	Build(ctx context.Context) (Filter, error)
 }
 
+// Searcher is a Builder whose Build goes on for a while.
+type Searcher interface {
+	Builder
+	// OnProgress has Build call f some ten times a second with the share that is done, in [0, 1].
+	OnProgress(f func(done float64))
+}
+
 // Encoded is a filter as the container stores it: a Spec from which every size follows, the number of keys, and
 // the bits in sections of 64-bit words. Who receives an Encoded shares the words with who gave it.
 type Encoded struct {

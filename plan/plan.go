@@ -24,6 +24,7 @@ var variants = []filter.Spec{
 	filter.NewSpec("blocked"),
 	filter.NewSpec("blocked", "layout", "split"),
 	filter.NewSpec("fuse"),
+	filter.NewSpec("partitioned"),
 }
 
 // Compare returns a row for every variant of every family at one size.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/examples/domains"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
 // demoSpecs are the filters of the demo, one line of its table each. A new family joins here.
@@ -22,6 +24,8 @@ var demoSpecs = []string{
 	"fuse(width=7)",
 	"fuse(width=8)",
 	"fuse(width=16)",
+	"partitioned(fpr=0.01)",
+	"partitioned(bits_per_key=8)",
 }
 
 // demoRow is one line of the table.
@@ -29,7 +33,7 @@ type demoRow struct {
 	Spec         string  `json:"spec"`
 	Bytes        uint64  `json:"bytes"`
 	BitsPerKey   float64 `json:"bits_per_key"`
-	FPRPrior     float64 `json:"fpr_prior"`
+	FPRPromised  float64 `json:"fpr_promised"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 	FPRObserved  float64 `json:"fpr_observed"`
 	Ordinary     int     `json:"ordinary_flagged"`
@@ -83,6 +87,11 @@ func (a *app) demo() error {
 }
 
 func demoRun(spec string, blocked, ordinary, absent []string) (demoRow, error) {
+	parsed, err := filter.ParseSpec(spec)
+	if err != nil {
+		return demoRow{}, err
+	}
+	promised := plan.Forecast(parsed, uint64(len(blocked))).FPRPrior
 	start := time.Now()
 	set, err := bloomery.BuildStrings(slices.Values(blocked), bloomery.Config{Spec: spec})
 	if err != nil {
@@ -94,7 +103,7 @@ func demoRun(spec string, blocked, ordinary, absent []string) (demoRow, error) {
 	wrong, nsAbsent := askAll(set, absent)
 	i := set.Info()
 	return demoRow{
-		Spec: spec, Bytes: (i.Bits + 7) / 8, BitsPerKey: i.BitsPerKey(), FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
+		Spec: spec, Bytes: (i.Bits + 7) / 8, BitsPerKey: i.BitsPerKey(), FPRPromised: promised, FPRPosterior: i.FPRPosterior,
 		FPRObserved: float64(wrong) / float64(len(absent)), Ordinary: flagged, Missing: len(blocked) - present,
 		NsBuild: float64(built.Nanoseconds()) / float64(len(blocked)), NsPresent: nsPresent, NsAbsent: nsAbsent,
 	}, nil
@@ -120,7 +129,7 @@ func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
 	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
 	for _, r := range rows {
 		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n", r.Spec, bytesText(r.Bytes), r.BitsPerKey,
-			100*r.FPRPrior, 100*r.FPRPosterior, 100*r.FPRObserved, r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
+			100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved, r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
 	}
 	return w.Flush()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -22,6 +24,10 @@ type progress struct {
 	done chan struct{}
 }
 
+func newProgress() *progress {
+	return &progress{stop: make(chan struct{}), done: make(chan struct{})}
+}
+
 // isTerminal reports whether somebody looks at w.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
@@ -30,16 +36,21 @@ func isTerminal(w io.Writer) bool {
 
 // follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the progress.
 func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
-	p := &progress{stop: make(chan struct{}), done: make(chan struct{})}
+	p := newProgress()
 	input, err := a.keys(in, paths, &p.read)
 	if err != nil {
 		return nil, nil, err
 	}
+	a.show(p, what, input.Size())
+	return input, p, nil
+}
+
+// show draws the progress until it ends. It is of unknown size if size is not positive.
+func (a *app) show(p *progress, what string, size int64) {
 	if what == "" || a.quiet || !isTerminal(a.stderr) {
 		close(p.done)
-		return input, p, nil
+		return
 	}
-	size := input.Size()
 	if size <= 0 {
 		size = -1
 	}
@@ -47,7 +58,20 @@ func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, 
 		defer close(p.done)
 		p.draw(a.stderr, what, size)
 	}()
-	return input, p, nil
+}
+
+// finish builds the filter from all keys that the builder has, with progress if that takes a while.
+func (a *app) finish(ctx context.Context, b filter.Builder) (filter.Filter, error) {
+	s, ok := b.(filter.Searcher)
+	if !ok {
+		return b.Build(ctx)
+	}
+	const all = 1 << 20
+	p := newProgress()
+	a.show(p, "searching", all)
+	defer p.end()
+	s.OnProgress(func(done float64) { p.read.Store(int64(done * all)) })
+	return b.Build(ctx)
 }
 
 func (p *progress) draw(w io.Writer, what string, size int64) {

@@ -6,6 +6,7 @@ package bitvec
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
@@ -53,11 +54,9 @@ func View(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
-// LittleEndian reports whether words lie in memory as they do in a file.
-var LittleEndian = func() bool {
-	x := uint16(1)
-	return *(*byte)(unsafe.Pointer(&x)) == 1
-}()
+// LittleEndian reports whether words lie in memory as they do in a file. It is a constant so that it costs nothing; a test
+// holds it against the machine.
+const LittleEndian = runtime.GOARCH != "ppc64" && runtime.GOARCH != "s390x" && runtime.GOARCH != "mips" && runtime.GOARCH != "mips64"
 
 // FixOrder turns words that were read from a file as bytes into this machine's order, or the other way round.
 func FixOrder(words []uint64) {
@@ -121,4 +120,22 @@ func SetPacked(words []uint64, i uint64, width uint, v uint32) {
 func PackedWords(n uint64, width uint) uint64 {
 	hi, lo := bits.Mul64(n, uint64(width))
 	return hi<<58 + lo/64 + 2
+}
+
+// Load57 returns the bits from bit i of the words on: at least 57 of them, then zeros or further bits. It has no bounds
+// check. The caller has i+64 <= 64·len(words).
+func Load57(words []uint64, i uint64) uint64 {
+	if !LittleEndian {
+		return words[i/64]>>(i%64) | words[i/64+1]<<1<<(63-i%64)
+	}
+	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/8)) >> (i % 8)
+}
+
+// Load32 returns the bits from bit i+shift on, at least 25 of them, shift being at most 31. Its address does not depend on
+// the shift. It has no bounds check either; the caller has i+64 <= 64·len(words).
+func Load32(words []uint64, i, shift uint64) uint64 {
+	if !LittleEndian {
+		return (words[i/64]>>(i%64) | words[i/64+1]<<1<<(63-i%64)) >> (shift & 31)
+	}
+	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/8)) >> ((i%8 + shift) & 63)
 }

@@ -60,3 +60,25 @@ func TestOnesCount(t *testing.T) {
 		}
 	}
 }
+
+func TestLittleEndian(t *testing.T) {
+	words := []uint64{1}
+	if first := Bytes(words)[0]; (first == 1) != LittleEndian {
+		t.Errorf("LittleEndian is %v, the first byte of 1 is %d", LittleEndian, first)
+	}
+}
+
+func TestLoad57(t *testing.T) {
+	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210, 0}
+	for i := range uint64(128) {
+		want := words[i/64]>>(i%64) | words[i/64+1]<<1<<(63-i%64)
+		if got := Load57(words, i) & (1<<57 - 1); got != want&(1<<57-1) {
+			t.Errorf("bit %d: %#x, want %#x", i, got, want)
+		}
+		for shift := range uint64(32) {
+			if got := Load32(words, i, shift); (got^want>>shift)&(1<<25-1) != 0 {
+				t.Errorf("bit %d and %d: %#x, want %#x", i, shift, got, want>>shift)
+			}
+		}
+	}
+}

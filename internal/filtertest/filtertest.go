@@ -20,6 +20,8 @@ type Family struct {
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
 	Specs        []string // sizes to try, from few bits a key to many
+	// Searched says that the prior rate is that before a search for better hash functions: an upper bound.
+	Searched bool
 }
 
 // Hashes returns n random hashes that a seed determines. Different seeds give disjoint ones.
@@ -178,7 +180,7 @@ func observedRate(t *testing.T, f Family, spec string) {
 		if d := 4.5*math.Sqrt(want) + 1; seen < want-d || seen > want+d {
 			t.Errorf("n=%d %s: observed %g false positives, posterior %g ± %g", n, spec, seen, want, d)
 		}
-		if d := 4.5*prior*math.Sqrt(8/float64(n)) + 1; want < prior-d || want > prior+d {
+		if d := 4.5*prior*math.Sqrt(8/float64(n)) + 1; want < prior-d && !f.Searched || want > prior+d {
 			t.Errorf("n=%d %s: posterior %g false positives, prior %g", n, spec, want, prior)
 		}
 	}

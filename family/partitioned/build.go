@@ -1,0 +1,239 @@
+package partitioned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// DefaultBitsPerKey is the size of a Config without one.
+const DefaultBitsPerKey = 8
+
+// Effort is how long a search goes on.
+type Effort string
+
+// The efforts. Times are for one core at 8 bits a key; they grow with the number of slots.
+const (
+	Fast    Effort = "fast"    // about 1 µs a key
+	Default Effort = "default" // about 4 µs a key
+	Max     Effort = "max"     // about 100 µs a key
+)
+
+// Passes returns the number of passes over all slots.
+func (e Effort) Passes() int {
+	switch e {
+	case Fast:
+		return 14
+	case Max:
+		return 1500
+	}
+	return 56
+}
+
+// Config says what filter to make. Fields that are 0 have the default that stands with them.
+type Config struct {
+	Keys    uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	Effort  Effort        // default: Default
+	Workers int           // shards that are searched at once; default: GOMAXPROCS
+}
+
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, effort=fast|default|max), and the Spec of a built filter
+// too, whose geometry is then only a hint.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: Effort(r.Text("effort", string(Default)))}
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, c.check()
+}
+
+func (c Config) check() error {
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Effort != "" && c.Effort != Fast && c.Effort != Default && c.Effort != Max:
+		return &filter.ConfigError{Field: "effort", Value: c.Effort, Reason: "want fast, default or max"}
+	case c.Workers < 0:
+		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
+	case c.Size.BitsPerKey > maxBitsPerKey:
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want at most %d", maxBitsPerKey)}
+	}
+	return nil
+}
+
+// Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 16 + 4·k bytes more for each key of
+// the shards that are worked on.
+type Builder struct {
+	c        Config
+	mu       sync.Mutex
+	keys     []filter.Hash
+	progress func(done float64)
+}
+
+// NewBuilder returns an empty builder.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &Builder{c: c, keys: make([]filter.Hash, 0, min(c.Keys, 1<<26))}, nil
+}
+
+// AddMany takes keys. The error is always nil.
+func (b *Builder) AddMany(hs []filter.Hash) error {
+	b.mu.Lock()
+	b.keys = append(b.keys, hs...)
+	b.mu.Unlock()
+	return nil
+}
+
+// OnProgress has Build call f some ten times a second, from one goroutine, with the share of the passes that are done.
+// After a search that missed a target rate by a little, it begins again from 0.
+func (b *Builder) OnProgress(f func(done float64)) { b.progress = f }
+
+// Build searches for the shifts. The result depends on the set of keys, the size and the effort alone: neither on the
+// order of the keys, nor on how often one was added, nor on the number of workers.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	slices.SortFunc(b.keys, byGroup)
+	keys := slices.Compact(b.keys)
+	b.keys = nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := b.c
+	for {
+		g, err := c.geometry(uint64(len(keys)))
+		if err != nil {
+			return nil, err
+		}
+		f, err := search(ctx, g, keys, c, b.progress)
+		if err != nil {
+			return nil, err
+		}
+		if p := f.posterior(); c.Size.FPR == 0 || len(keys) == 0 || p <= c.Size.FPR {
+			return f, nil
+		}
+		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
+		c.Size.FPR *= 0.98
+		if c.Size.FPR < b.c.Size.FPR/2 {
+			return nil, fmt.Errorf("partitioned: the rate %g is not reached: %w", b.c.Size.FPR, filter.ErrConfig)
+		}
+	}
+}
+
+// byGroup orders keys by Hi and so by group.
+func byGroup(x, y filter.Hash) int {
+	if x.Hi != y.Hi {
+		return cmp.Compare(x.Hi, y.Hi)
+	}
+	return cmp.Compare(x.Lo, y.Lo)
+}
+
+// search makes the filter: every shard for itself, several at once.
+func search(ctx context.Context, g geometry, keys []filter.Hash, c Config, progress func(float64)) (*Filter, error) {
+	bitmap, err := bitvec.Alloc(g.bitmapWords())
+	if err != nil {
+		return nil, err
+	}
+	shifts, err := bitvec.Alloc(g.shiftWords())
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(g, bitmap, shifts, uint64(len(keys)))
+	passes := c.Effort.Passes()
+	var done atomic.Int64
+	if progress != nil {
+		stop := report(progress, &done, int64(passes)*int64(g.shards))
+		defer stop()
+	}
+	var mu sync.Mutex // shards share words at their ends
+	var next atomic.Uint64
+	var wg sync.WaitGroup
+	workers := c.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	for range min(uint64(workers), g.shards) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				shard := next.Add(1) - 1
+				if shard >= g.shards {
+					return
+				}
+				s := newState(g, shard, ofShard(g, shard, keys))
+				if s.run(ctx, shard, passes, &done) {
+					mu.Lock()
+					f.store(shard, s)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return f, ctx.Err()
+}
+
+// ofShard returns the keys of a shard; keys are in the order of Hi and so of groups.
+func ofShard(g geometry, shard uint64, keys []filter.Hash) []filter.Hash {
+	begin := func(shard uint64) int {
+		at, _ := slices.BinarySearchFunc(keys, shard*g.groups, func(h filter.Hash, group uint64) int {
+			return cmp.Compare(g.group(h), group)
+		})
+		return at
+	}
+	return keys[begin(shard):begin(shard+1)]
+}
+
+// store writes the bitmap and the shifts of a shard to where they belong.
+func (f *Filter) store(shard uint64, s *state) {
+	orBits(f.bitmap, shard*f.bits, s.once, f.bits)
+	at := shard * f.groups * uint64(f.k*f.width)
+	for _, shift := range s.shifts {
+		f.shifts[at/64] |= uint64(shift) << (at % 64)
+		if end := at%64 + uint64(f.width); end > 64 {
+			f.shifts[at/64+1] |= uint64(shift) >> (64 - at%64)
+		}
+		at += uint64(f.width)
+	}
+}
+
+// orBits sets the bits of words from bit at on that are set among the first n of b.
+func orBits(words []uint64, at uint64, b []byte, n uint64) {
+	for i := uint64(0); i < n; i += 8 {
+		v := uint64(b[i/8])
+		to := at + i
+		words[to/64] |= v << (to % 64)
+		if to%64 > 56 {
+			words[to/64+1] |= v >> (64 - to%64)
+		}
+	}
+}
+
+// report calls give now and then until stop is called.
+func report(give func(float64), done *atomic.Int64, all int64) (stop func()) {
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			give(float64(done.Load()) / float64(all))
+		}
+	}()
+	return func() { close(quit); <-gone }
+}

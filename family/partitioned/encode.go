@@ -1,0 +1,81 @@
+package partitioned
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// The largest numbers of a Spec: far above what pays, and small enough that no product overflows.
+const (
+	maxK     = 64
+	maxWidth = 5
+	maxShard = 1 << 31 // bits or groups of a shard, whose positions have 32 bits
+)
+
+// Encode returns two sections: the bitmaps of all shards one after the other, bit i being bit i%64 of word i/64, and the
+// shifts, width bits each, packed in the same way. Zeros follow both, at least 64 of them.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	g, err := geometryFromSpec(s)
+	if err != nil {
+		return nil, err
+	}
+	return []uint64{g.bitmapWords(), g.shiftWords()}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	g, err := geometryFromSpec(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(g, e.Sections[0], e.Sections[1], e.Keys)
+	if !zeroFrom(f.bitmap, g.shards*g.bits) || !zeroFrom(f.shifts, g.shards*g.groups*uint64(g.k*g.width)) {
+		return nil, fmt.Errorf("bits behind the last one are set")
+	}
+	return f, nil
+}
+
+// bitmapWords and shiftWords leave room to read 64 bits from any position on.
+func (g geometry) bitmapWords() uint64 { return (g.shards*g.bits+63)/64 + 1 }
+
+func (g geometry) shiftWords() uint64 { return (g.shards*g.groups*uint64(g.k*g.width)+63)/64 + 1 }
+
+// zeroFrom reports whether no bit from bit n on is set.
+func zeroFrom(words []uint64, n uint64) bool {
+	if words[n/64]>>(n%64) != 0 {
+		return false
+	}
+	for _, w := range words[n/64+1:] {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// geometryFromSpec reads the canonical Spec of a built filter, partitioned(bits=,groups=,k=,shards=,width=), and no other.
+func geometryFromSpec(s filter.Spec) (geometry, error) {
+	r := s.Reader()
+	bits, groups, k, shards, width := r.Uint("bits"), r.Uint("groups"), r.Uint("k"), r.Uint("shards"), r.Uint("width")
+	if err := r.Err(); err != nil {
+		return geometry{}, err
+	}
+	ok := bits >= 1 && bits <= maxShard && groups >= 1 && groups <= maxShard && k >= 1 && k <= maxK &&
+		shards >= 1 && shards <= maxShard && s.Has("width") && width <= maxWidth && bits >= 1<<width &&
+		(width > 0 || groups == 1) // without shifts all groups are the same, and take no room that would bound them
+	if !ok {
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
+	}
+	g := geometry{shards: shards, groups: groups, bits: bits, k: int(k), width: int(width)}
+	if shards*groups >= 1<<50 || shards*bits >= 1<<60 {
+		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
+	}
+	return g, nil
+}

@@ -1,0 +1,136 @@
+// Package partitioned is the Bloom filter whose hash functions are chosen to fit the keys (Hao, Kodialam and Lakshman,
+// "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups; every
+// group has its own hash functions, picked in a search so that all keys together set few bits. What a group picked
+// is stored and charged to the filter's size.
+//
+// The paper lets each group pick k of H functions. Here every slot l of a group picks a shift instead:
+//
+//	Hash (Hi, Lo)
+//	  Hi  -> group j = ⌊Hi·(shards·groups) / 2^64⌋, all groups of a shard in a row
+//	  Lo  -> base position u_0 = ⌊Lo·base / 2^64⌋ in the shard's bitmap,
+//	         u_1, u_2, ... from Lo times the odd number (Hi with 1), folded, again and again
+//	  slot l of the key is bit u_l + shift[j][l]
+//
+//	one shard   bitmap: base + H - 1 bits       shifts: groups · k numbers below H = 2^width
+//
+// A search that looks at all H shifts of a slot at once, and thousands of times faster than the paper's, takes the place
+// of its greedy algorithm: see state.go, score.go, search.go. Keys may be added later, with the shifts that their group
+// has; the rate then moves towards that of a filter without a search.
+//
+// US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
+package partitioned
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Family is the name in a Spec: partitioned(bits=5659,groups=67,k=7,shards=1,width=5).
+const Family = "partitioned"
+
+// Filter is a partitioned Bloom filter. Reads are safe from any number of goroutines; Add needs exclusive use.
+type Filter struct {
+	geometry
+	bitmap []uint64 // bit b of shard s is bit s·bits + b of these; at least 64 zero bits follow the last
+	shifts []uint64 // the shift of slot l of group j, counted through all shards, is number j·k + l, packed; 64 zero bits follow
+	keys   uint64
+	side   uint64 // bits of the shifts of a group: k·width
+	reach  uint64 // base positions there are: base()
+}
+
+func newFilter(g geometry, bitmap, shifts []uint64, keys uint64) *Filter {
+	return &Filter{geometry: g, bitmap: bitmap, shifts: shifts, keys: keys, side: uint64(g.k * g.width), reach: g.base()}
+}
+
+// together is how many slots Has tests before it branches; see the standard family.
+const together = 3
+
+// Has reports whether the key may be in the set. All addresses follow from the hash alone, so that no load waits for
+// another: the bits from u_l on are read before the shift is known.
+func (f *Filter) Has(h filter.Hash) bool {
+	shard, rest := bits.Mul64(h.Hi, f.geometry.shards)
+	group, _ := bits.Mul64(rest, f.groups)
+	side := (shard*f.groups + group) * f.side
+	start, base, bitmap, shifts := shard*f.bits, f.reach, f.bitmap, f.shifts
+	x, by := h.Lo, mixer(h)
+	if f.width != maxWidth {
+		return f.hasAny(h, side, start)
+	}
+	k := f.k
+	for ; k >= together; k -= together {
+		s := bitvec.Load57(shifts, side)
+		side += together * maxWidth
+		all := bitvec.Load32(bitmap, start+position(x, base), s&31)
+		x = mix(x, by)
+		all &= bitvec.Load32(bitmap, start+position(x, base), s>>5&31)
+		x = mix(x, by)
+		all &= bitvec.Load32(bitmap, start+position(x, base), s>>10&31)
+		x = mix(x, by)
+		if all&1 == 0 {
+			return false
+		}
+	}
+	all := uint64(1)
+	for s := bitvec.Load57(shifts, side); k > 0; k-- {
+		all &= bitvec.Load32(bitmap, start+position(x, base), s&31)
+		s >>= maxWidth
+		x = mix(x, by)
+	}
+	return all != 0
+}
+
+// hasAny is Has for any width, slot by slot.
+func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
+	x, by := h.Lo, mixer(h)
+	for range f.k {
+		b := start + position(x, f.reach) + bitvec.Load57(f.shifts, side)&(1<<f.width-1)
+		if f.bitmap[b/64]>>(b%64)&1 == 0 {
+			return false
+		}
+		side += uint64(f.width)
+		x = mix(x, by)
+	}
+	return true
+}
+
+// shift returns the shift of slot l of a group that is counted through all shards.
+func (f *Filter) shift(group uint64, l int) uint64 {
+	return bitvec.Load57(f.shifts, (group*uint64(f.k)+uint64(l))*uint64(f.width)) & (1<<f.width - 1)
+}
+
+// Add puts a key into the set with the shifts that its group has. No search is made, so that keys added later fill the
+// filter as they would a standard one. The error is always nil.
+func (f *Filter) Add(h filter.Hash) error {
+	group := f.group(h)
+	start := group / f.groups * f.bits
+	x, by := h.Lo, mixer(h)
+	for l := range f.k {
+		b := start + position(x, f.base()) + f.shift(group, l)
+		f.bitmap[b/64] |= 1 << (b % 64)
+		x = mix(x, by)
+	}
+	f.keys++
+	return nil
+}
+
+// Info counts bits and shifts, which reads the whole filter.
+func (f *Filter) Info() filter.Info {
+	ones := bitvec.OnesCount(f.bitmap)
+	return filter.Info{
+		Spec: f.spec(), Keys: f.keys, Bits: f.total(),
+		Fill:         float64(ones) / float64(f.geometry.shards*f.bits),
+		FPRPrior:     f.prior(f.keys),
+		FPRPosterior: f.posterior(),
+	}
+}
+
+func (f *Filter) spec() filter.Spec {
+	return filter.NewSpec(Family, "bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
+}
+
+func (g geometry) String() string {
+	return fmt.Sprintf("%d shards of %d groups and %d bits, k=%d, %d shifts", g.shards, g.groups, g.bits, g.k, 1<<g.width)
+}

@@ -1,0 +1,61 @@
+package partitioned
+
+import (
+	"math"
+	"math/bits"
+)
+
+// prior returns p_b, the rate before the search, as the paper defines it: that of n keys whose shifts are random, in a
+// standard filter with the bits of the bitmaps. Keys that are added late move the rate towards it. Config.Forecast says
+// what to expect of a search.
+func (g geometry) prior(n uint64) float64 {
+	empty := float64(g.k) * float64(n) * math.Log1p(-1/float64(g.shards*g.bits+1))
+	return math.Pow(-math.Expm1(empty), float64(g.k))
+}
+
+// posterior returns p_a. An absent key is of a random group and has random base positions. So its slot l finds a set bit
+// with the share of set bits among those that the shift of the slot can reach, and p_a is the mean over the groups of
+// the product of these shares. With f the fill that is f^k, but for the 31 bits at either end of a shard that not every
+// shift reaches.
+func (f *Filter) posterior() float64 {
+	var sum float64
+	reach := make([]float64, 1<<f.width)
+	for s := range f.geometry.shards {
+		f.shares(s, reach)
+		for j := range f.groups {
+			rate := 1.0
+			for l := range f.k {
+				rate *= reach[f.shift(s*f.groups+j, l)]
+			}
+			sum += rate
+		}
+	}
+	return sum / float64(f.geometry.shards*f.groups)
+}
+
+// shares sets reach[c] to the share of set bits among those that a base position and the shift c lead to.
+func (f *Filter) shares(shard uint64, reach []float64) {
+	first, base := shard*f.bits, f.base()
+	ones := f.count(first, first+base)
+	for c := range uint64(len(reach)) {
+		reach[c] = float64(ones) / float64(base)
+		ones -= f.bit(first + c)
+		ones += f.bit(first + c + base)
+	}
+}
+
+func (f *Filter) bit(i uint64) uint64 { return f.bitmap[i/64] >> (i % 64) & 1 }
+
+// count returns the number of set bits in [from, to).
+func (f *Filter) count(from, to uint64) (n uint64) {
+	for ; from < to && from%64 != 0; from++ {
+		n += f.bit(from)
+	}
+	for ; from+64 <= to; from += 64 {
+		n += uint64(bits.OnesCount64(f.bitmap[from/64]))
+	}
+	for ; from < to; from++ {
+		n += f.bit(from)
+	}
+	return n
+}

@@ -1,0 +1,43 @@
+package partitioned
+
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// geometry is the shape of a filter.
+type geometry struct {
+	shards uint64
+	groups uint64 // a shard
+	bits   uint64 // of a shard's bitmap
+	k      int
+	width  int // bits of a shift, 0 to 5
+}
+
+// base returns the number of base positions: the largest shift added to the last of them is the last bit.
+func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
+
+// total returns the number of bits that a query needs.
+func (g geometry) total() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
+
+// group returns the group of a key, counted through all shards.
+func (g geometry) group(h filter.Hash) uint64 {
+	j, _ := bits.Mul64(h.Hi, g.shards*g.groups)
+	return j
+}
+
+// mixer returns the odd number that mixes the positions of a key: the first comes from Lo, the next from
+// mix(Lo, mixer), as in the standard family.
+func mixer(h filter.Hash) uint64 { return h.Hi | 1 }
+
+func mix(x, by uint64) uint64 {
+	h, l := bits.Mul64(x, by)
+	return h ^ l
+}
+
+// position maps x to [0, m).
+func position(x, m uint64) uint64 {
+	at, _ := bits.Mul64(x, m)
+	return at
+}

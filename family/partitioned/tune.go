@@ -1,0 +1,218 @@
+package partitioned
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// shardKeys is the number of keys of a full shard: its bitmap and counters lie in a second-level cache, and its 2^16
+// keys are many enough that shards of the same size differ little in their number of keys.
+const shardKeys = 1 << 16
+
+// maxBitsPerKey keeps k within maxK.
+const maxBitsPerKey = 64
+
+// shape is what a geometry is made from, whatever the number of keys.
+type shape struct {
+	k, width int
+	perGroup int // keys a group, on average
+}
+
+// fit returns the geometry with a shape for n keys in total bits, or false if they are too few.
+func (s shape) fit(n, total uint64) (geometry, bool) {
+	g := geometry{shards: max(1, (n+shardKeys/2)/shardKeys), groups: 1, k: s.k, width: s.width}
+	if s.width > 0 {
+		g.groups = max(1, (n/g.shards+uint64(s.perGroup)/2)/uint64(s.perGroup))
+	}
+	side := g.groups * uint64(s.k*s.width)
+	if total/g.shards < side+1<<s.width+uint64(s.k) || total/g.shards > maxShard {
+		return geometry{}, false
+	}
+	g.bits = total/g.shards - side
+	// A bit that is set by more than a few keys on average is of no use, and a byte counts them.
+	return g, n/g.shards*uint64(s.k) <= 16*g.bits
+}
+
+// geometry returns the shape that suits the Config for n distinct keys.
+func (c Config) geometry(n uint64) (geometry, error) {
+	n = max(n, 1)
+	if c.Size.FPR != 0 {
+		return c.geometryForRate(n)
+	}
+	total := c.Size.Bytes * 8
+	if c.Size.Bytes == 0 {
+		per := c.Size.BitsPerKey
+		if per == 0 {
+			per = DefaultBitsPerKey
+		}
+		var err error
+		if total, err = filter.BitsFor(per * float64(n)); err != nil {
+			return geometry{}, err
+		}
+	}
+	// Past maxBitsPerKey more bits would need more slots than there may be.
+	total = min(total, n*maxBitsPerKey)
+	best := tune(n, total, c.Effort.Passes())
+	g, ok := best.shape.fit(n, total)
+	if !ok {
+		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
+			Reason: "too few; give two bits a key or more"}
+	}
+	return g, nil
+}
+
+// geometryForRate returns a geometry whose forecast keeps the rate with hardly a bit to spare. The logarithm of the rate is
+// almost a line in bits a key, so a few steps along its slope find the place.
+func (c Config) geometryForRate(n uint64) (geometry, error) {
+	const slope = 0.88 // bits of the rate that a bit a key gains, about
+	want := -math.Log2(c.Size.FPR)
+	lo, hi := 0.0, math.Inf(1) // bits a key that do not keep the rate, and that do
+	per := max(1, want/slope)
+	for range 40 {
+		if per > maxBitsPerKey {
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: "below what this family reaches; take fuse"}
+		}
+		f := tune(n, uint64(math.Ceil(per*float64(n))), c.Effort.Passes())
+		got := -math.Log2(max(f.rate, 1e-300))
+		if !f.ok || got < want {
+			lo = per
+		} else {
+			hi = per
+		}
+		if !math.IsInf(hi, 1) && hi-lo <= hi/100 {
+			break
+		}
+		next := per + (want-got)/slope + per/400
+		if !f.ok || next <= lo || next >= hi {
+			if next = (lo + hi) / 2; math.IsInf(hi, 1) {
+				next = lo*1.2 + 1/float64(n)
+			}
+		}
+		per = next
+	}
+	total := uint64(math.Ceil(hi * float64(n)))
+	g, _ := tune(n, total, c.Effort.Passes()).shape.fit(n, total)
+	return g, nil
+}
+
+// Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random keys has
+// with the same shape.
+func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	g, err := c.geometry(n)
+	if err != nil {
+		return 0, 0, err
+	}
+	return g.total(), tune(max(n, 1), g.total(), c.Effort.Passes()).rate, nil
+}
+
+// forecast is a shape and the rate that a sample had with it.
+type forecast struct {
+	shape
+	rate float64
+	ok   bool
+}
+
+// sampleKeys is how many random keys a forecast is made from at most. Rates of several samples of 2048 keys at 8 bits
+// lie within a hundredth of each other.
+const sampleKeys = 2048
+
+// maxTunePasses bounds the search for a shape: longer searches prefer smaller groups, but hardly so from here on.
+const maxTunePasses = 150
+
+// forecasts remembers what tune found.
+var forecasts sync.Map
+
+// tune looks for the shape that gives n keys in total bits the lowest rate. It searches on a sample of random keys with
+// the same number of bits a key: from a first guess on it changes one of k, the size of the groups and the number of
+// shifts at a time as long as that helps.
+func tune(n, total uint64, passes int) forecast {
+	type question struct {
+		sample uint64
+		per    float64
+		passes int
+	}
+	sample := min(n, sampleKeys)
+	q := question{sample, float64(total) / float64(n), passes}
+	if known, ok := forecasts.Load(q); ok {
+		return known.(forecast)
+	}
+	tried := map[shape]float64{}
+	bits := uint64(math.Ceil(q.per * float64(sample)))
+	try := func(s shape, passes int) forecast {
+		if s.k < 1 || s.k > maxK || s.width < 0 || s.width > maxWidth || s.perGroup < 1 {
+			return forecast{}
+		}
+		r, known := tried[s]
+		if !known {
+			r = simulate(s, sample, bits, passes)
+			tried[s] = r
+		}
+		return forecast{s, r, r <= 1}
+	}
+	quick := min(passes, maxTunePasses)
+	var best forecast
+	for _, guess := range []shape{
+		{k: max(1, int(math.Round(math.Ln2*q.per))), width: 0, perGroup: 1},
+		{k: max(1, int(math.Round(0.88*q.per))), width: maxWidth, perGroup: 15},
+	} {
+		f := try(guess, quick)
+		for better := f.ok; better; {
+			better = false
+			s := f.shape
+			for _, next := range []shape{
+				{s.k + 1, s.width, s.perGroup}, {s.k - 1, s.width, s.perGroup},
+				{s.k, s.width, s.perGroup + 1 + s.perGroup/10}, {s.k, s.width, s.perGroup - 1 - s.perGroup/10},
+				{s.k, s.width + 1, s.perGroup}, {s.k, s.width - 1, s.perGroup},
+			} {
+				if guess.width == 0 && next.width > 0 {
+					continue
+				}
+				if t := try(next, quick); t.ok && t.rate < f.rate {
+					f, better = t, true
+				}
+			}
+		}
+		if f.ok && (!best.ok || f.rate < best.rate) {
+			best = f
+		}
+	}
+	if best.ok && passes > quick {
+		clear(tried)
+		best = try(best.shape, passes)
+	}
+	forecasts.Store(q, best)
+	return best
+}
+
+// simulate returns the rate of a shape for random keys, or 2 if they do not fit.
+func simulate(s shape, n, total uint64, passes int) float64 {
+	g, ok := s.fit(n, total)
+	if !ok {
+		return 2
+	}
+	r := rand.New(rand.NewPCG(n, 0x706172746974))
+	keys := make([]filter.Hash, n)
+	for i := range keys {
+		keys[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+	}
+	slices.SortFunc(keys, byGroup)
+	st := newState(g, 0, keys)
+	if s.width == 0 {
+		passes = 1 // there is nothing to choose
+	}
+	var done atomic.Int64
+	st.run(context.Background(), 0, passes, &done)
+	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), n)
+	f.store(0, st)
+	return f.posterior()
+}
