@@ -1,6 +1,8 @@
 package partitioned
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -223,5 +225,28 @@ func TestAdd(t *testing.T) {
 	want := math.Pow(1-(1-fill)*math.Exp(-k*10_000/float64(f.bits)), k)
 	if math.Abs(after/want-1) > 0.1 {
 		t.Errorf("rate %g, want %g", after, want)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{Effort: "huge"}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 65}}, {Size: filter.Sizing{Bytes: 100}},
+		{Size: filter.Sizing{FPR: 1e-30}}, {Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 0.1, Bytes: 7}},
+	} {
+		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if bits, _, err := (Config{}).Forecast(5e9); err != nil || bits > 8*5e9 || bits < 8*5e9-1e6 {
+		t.Errorf("5e9 keys: %d bits, %v", bits, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b, err := NewBuilder(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Build(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

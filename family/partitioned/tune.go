@@ -27,6 +27,9 @@ type shape struct {
 
 // fit returns the geometry with a shape for n keys in total bits, or false if they are too few.
 func (s shape) fit(n, total uint64) (geometry, bool) {
+	if s.k == 0 {
+		return geometry{}, false // what tune returns where nothing fits
+	}
 	g := geometry{shards: max(1, (n+shardKeys/2)/shardKeys), groups: 1, k: s.k, width: s.width}
 	if s.width > 0 {
 		g.groups = max(1, (n/g.shards+uint64(s.perGroup)/2)/uint64(s.perGroup))
@@ -59,8 +62,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 	}
 	// Past maxBitsPerKey more bits would need more slots than there may be.
 	total = min(total, n*maxBitsPerKey)
-	best := tune(n, total, c.Effort.Passes())
-	g, ok := best.shape.fit(n, total)
+	g, ok := tune(n, total, c.Effort.Passes()).fit(n, total)
 	if !ok {
 		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
 			Reason: "too few; give two bits a key or more"}
@@ -98,7 +100,10 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 		per = next
 	}
 	total := uint64(math.Ceil(hi * float64(n)))
-	g, _ := tune(n, total, c.Effort.Passes()).shape.fit(n, total)
+	g, ok := tune(n, total, c.Effort.Passes()).fit(n, total)
+	if !ok {
+		return geometry{}, fmt.Errorf("partitioned: %d keys in %d bits: %w", n, total, filter.ErrTooLarge)
+	}
 	return g, nil
 }
 
