@@ -46,8 +46,7 @@ type Config struct {
 	Workers int           // shards that are searched at once; default: GOMAXPROCS
 }
 
-// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, effort=fast|default|max), and the Spec of a built filter
-// too, whose geometry is then only a hint.
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, effort=fast|default|max).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: Effort(r.Text("effort", string(Default)))}
