@@ -28,6 +28,10 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		}
 		return
 	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var p pending
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

@@ -196,6 +196,29 @@ func TestBeyond32Bits(t *testing.T) {
 	}
 }
 
+// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has. The larger k are those
+// whose probes do not fit the room of a whole batch.
+func TestBatch(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 1)
+	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {
+		f, err := New(Config{Keys: 20_000, Size: filter.Sizing{BitsPerKey: 1.44 * float64(k)}, K: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			_ = f.Add(h)
+		}
+		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(20_001, 2)...)
+		got := make([]bool, len(asked))
+		f.hasMany(got, asked)
+		for i, h := range asked {
+			if got[i] != f.Has(h) || i < len(hs) && !got[i] {
+				t.Fatalf("k=%d, key %d: %v, Has says %v", k, i, got[i], f.Has(h))
+			}
+		}
+	}
+}
+
 func TestAtomic(t *testing.T) {
 	a, err := NewAtomic(Config{Keys: 40_000})
 	if err != nil {
