@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // batch is how many keys go together; see the standard family.
@@ -53,10 +54,10 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 		j, _ := bits.Mul64(rest, f.groups)
 		p.side[i] = (shard*f.groups + j) * f.side
 		p.start[i] = shard * f.bits
-		x, by := h.Lo, mixer(h)
+		x, by := h.Lo, probe.Mixer(h)
 		for l := range together {
-			p.at[i*together+l] = p.start[i] + position(x, f.reach)
-			x = mix(x, by)
+			p.at[i*together+l] = p.start[i] + probe.Position(x, f.reach)
+			x = probe.Mix(x, by)
 		}
 		p.next[i] = x
 	}
@@ -76,11 +77,11 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 // finish asks for the other slots of the keys that p.maybe names, and then answers for them.
 func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, n int) {
 	for _, i := range p.maybe[:n] {
-		x, by := p.next[i], mixer(group[i])
+		x, by := p.next[i], probe.Mixer(group[i])
 		rest := p.rest[:f.k-together]
 		for l := range rest {
-			rest[l] = p.start[i] + position(x, f.reach)
-			x = mix(x, by)
+			rest[l] = p.start[i] + probe.Position(x, f.reach)
+			x = probe.Mix(x, by)
 		}
 		bitvec.PrefetchBits(f.bitmap, rest)
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Family is the name in a Spec: partitioned(bits=5659,groups=67,k=7,shards=1,width=5).
@@ -55,7 +56,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	group, _ := bits.Mul64(rest, f.groups)
 	side := (shard*f.groups + group) * f.side
 	start, base, bitmap, shifts := shard*f.bits, f.reach, f.bitmap, f.shifts
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	if f.width != maxWidth {
 		return f.hasAny(h, side, start)
 	}
@@ -63,35 +64,35 @@ func (f *Filter) Has(h filter.Hash) bool {
 	for ; k >= together; k -= together {
 		s := bitvec.Load57(shifts, side)
 		side += together * maxWidth
-		all := bitvec.Load32(bitmap, start+position(x, base), s&31)
-		x = mix(x, by)
-		all &= bitvec.Load32(bitmap, start+position(x, base), s>>5&31)
-		x = mix(x, by)
-		all &= bitvec.Load32(bitmap, start+position(x, base), s>>10&31)
-		x = mix(x, by)
+		all := bitvec.Load32(bitmap, start+probe.Position(x, base), s&31)
+		x = probe.Mix(x, by)
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s>>5&31)
+		x = probe.Mix(x, by)
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s>>10&31)
+		x = probe.Mix(x, by)
 		if all&1 == 0 {
 			return false
 		}
 	}
 	all := uint64(1)
 	for s := bitvec.Load57(shifts, side); k > 0; k-- {
-		all &= bitvec.Load32(bitmap, start+position(x, base), s&31)
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&31)
 		s >>= maxWidth
-		x = mix(x, by)
+		x = probe.Mix(x, by)
 	}
 	return all != 0
 }
 
 // hasAny is Has for any width, slot by slot.
 func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for range f.k {
-		b := start + position(x, f.reach) + bitvec.Load57(f.shifts, side)&(1<<f.width-1)
+		b := start + probe.Position(x, f.reach) + bitvec.Load57(f.shifts, side)&(1<<f.width-1)
 		if f.bitmap[b/64]>>(b%64)&1 == 0 {
 			return false
 		}
 		side += uint64(f.width)
-		x = mix(x, by)
+		x = probe.Mix(x, by)
 	}
 	return true
 }
@@ -106,11 +107,11 @@ func (f *Filter) shift(group uint64, l int) uint64 {
 func (f *Filter) Add(h filter.Hash) error {
 	group := f.group(h)
 	start := group / f.groups * f.bits
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for l := range f.k {
-		b := start + position(x, f.base()) + f.shift(group, l)
+		b := start + probe.Position(x, f.base()) + f.shift(group, l)
 		f.bitmap[b/64] |= 1 << (b % 64)
-		x = mix(x, by)
+		x = probe.Mix(x, by)
 	}
 	f.keys++
 	return nil

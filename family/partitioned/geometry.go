@@ -26,18 +26,3 @@ func (g geometry) group(h filter.Hash) uint64 {
 	j, _ := bits.Mul64(h.Hi, g.shards*g.groups)
 	return j
 }
-
-// mixer returns the odd number that mixes the positions of a key: the first comes from Lo, the next from
-// mix(Lo, mixer), as in the standard family.
-func mixer(h filter.Hash) uint64 { return h.Hi | 1 }
-
-func mix(x, by uint64) uint64 {
-	h, l := bits.Mul64(x, by)
-	return h ^ l
-}
-
-// position maps x to [0, m).
-func position(x, m uint64) uint64 {
-	at, _ := bits.Mul64(x, m)
-	return at
-}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Reference is the paper's own algorithm (Fig. 9), plain and exact: every group chooses K different ones of Functions hash
@@ -114,10 +115,10 @@ func fillOf(counts []int) float64 {
 
 // RandomFunctions returns h0 and the h_j that stand for perfect random hashing, over given hashes of the keys.
 func RandomFunctions(hs []filter.Hash, groups int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
-	group = func(key int) int { return int(position(hs[key].Hi, uint64(groups))) }
+	group = func(key int) int { return int(probe.Position(hs[key].Hi, uint64(groups))) }
 	bit = func(key, j int) uint64 {
-		x := mix(hs[key].Lo^uint64(j+1)*0x9E3779B97F4A7C15, hs[key].Hi|1)
-		return position(mix(x, 0xA0761D6478BD642F), bits)
+		x := probe.Mix(hs[key].Lo^uint64(j+1)*0x9E3779B97F4A7C15, hs[key].Hi|1)
+		return probe.Position(probe.Mix(x, 0xA0761D6478BD642F), bits)
 	}
 	return group, bit
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // window is how many bits a search looks at from each base position on: as many as a slot has shifts at most.
@@ -59,10 +60,10 @@ func newState(g geometry, shard uint64, keys []filter.Hash) *state {
 		part := keys[s.starts[j]:s.starts[j+1]]
 		at := s.pos[uint64(s.starts[j])*uint64(g.k):]
 		for i, h := range part {
-			x, by := h.Lo, mixer(h)
+			x, by := h.Lo, probe.Mixer(h)
 			for l := range g.k {
-				at[l*len(part)+i] = uint32(position(x, s.base))
-				x = mix(x, by)
+				at[l*len(part)+i] = uint32(probe.Position(x, s.base))
+				x = probe.Mix(x, by)
 			}
 		}
 	}

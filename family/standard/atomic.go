@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Atomic is a standard Bloom filter that any number of goroutines may add to and query at once. A key is present for
@@ -25,10 +26,10 @@ func NewAtomic(c Config) (*Atomic, error) {
 
 // Has reports whether the key may be in the set.
 func (a *Atomic) Has(h filter.Hash) bool {
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for range a.f.k {
-		at := position(x, a.f.m)
-		x = mix(x, by)
+		at := probe.Position(x, a.f.m)
+		x = probe.Mix(x, by)
 		if atomic.LoadUint64(&a.f.words[at/64])>>(at%64)&1 == 0 {
 			return false
 		}
@@ -45,10 +46,10 @@ func (a *Atomic) Add(h filter.Hash) error {
 
 // set sets the bits of a key, writing only to words that lack one: lines that are already full stay shared.
 func (a *Atomic) set(h filter.Hash) {
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for range a.f.k {
-		at := position(x, a.f.m)
-		x = mix(x, by)
+		at := probe.Position(x, a.f.m)
+		x = probe.Mix(x, by)
 		w, bit := &a.f.words[at/64], uint64(1)<<(at%64)
 		if atomic.LoadUint64(w)&bit == 0 {
 			atomic.OrUint64(w, bit)
@@ -62,10 +63,10 @@ func (a *Atomic) addMany(hs []filter.Hash) {
 	const ahead = 4
 	for i := range len(hs) + ahead {
 		if i < len(hs) {
-			x, by := hs[i].Lo, mixer(hs[i])
+			x, by := hs[i].Lo, probe.Mixer(hs[i])
 			for j := range a.f.k {
-				at[j] = position(x, a.f.m)
-				x = mix(x, by)
+				at[j] = probe.Position(x, a.f.m)
+				x = probe.Mix(x, by)
 			}
 			bitvec.PrefetchBits(a.f.words, at[:a.f.k])
 		}

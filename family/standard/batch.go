@@ -3,6 +3,7 @@ package standard
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // batch is how many keys go together: enough misses to fill a core's queue (10 to 48 of them), few enough that the
@@ -59,10 +60,10 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		x, y := h.Lo, h.Lo
 		if f.k > 1 {
-			y = mix(x, mixer(h))
+			y = probe.Mix(x, probe.Mixer(h))
 		}
-		p.at[i*first], p.at[i*first+1] = position(x, f.m), position(y, f.m)
-		p.next[i] = mix(y, mixer(h))
+		p.at[i*first], p.at[i*first+1] = probe.Position(x, f.m), probe.Position(y, f.m)
+		p.next[i] = probe.Mix(y, probe.Mixer(h))
 	}
 	bitvec.PrefetchBits(f.words, p.at[:len(group)*first])
 	for i := range group {
@@ -78,11 +79,11 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int) {
 	k := f.k - first
 	for j, i := range keys {
-		x, by := p.next[i], mixer(group[i])
+		x, by := p.next[i], probe.Mixer(group[i])
 		at := p.rest[j*k:][:k]
 		for l := range at {
-			at[l] = position(x, f.m)
-			x = mix(x, by)
+			at[l] = probe.Position(x, f.m)
+			x = probe.Mix(x, by)
 		}
 	}
 	bitvec.PrefetchBits(f.words, p.rest[:len(keys)*k])

@@ -9,15 +9,15 @@
 // own. Lo is where the probes start and Hi how they go on. Plain double hashing, h1 + i·h2, would not do: once reduced
 // to m positions it has about m² different sequences, so an absent key shares all its bits with one present key with
 // probability near n/m². For n = 1000 at 24 bits a key that alone is a sixth of the promised 1e-5. TestObservedRate
-// measures small n at many bits a key, where this would show, and TestProbesIndependent pairs of probes.
+// measures small n at many bits a key, where this would show, and internal/probe's own test pairs of probes.
 package standard
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Family is the name in a Spec: standard(k=7,m=95851).
@@ -35,21 +35,6 @@ type Filter struct {
 	keys  uint64
 }
 
-// mixer returns the odd number that mixes the probes of a key: x of probe 0 is Lo, x of the next is mix(x, mixer).
-func mixer(h filter.Hash) uint64 { return h.Hi | 1 }
-
-// mix folds the 128-bit product.
-func mix(x, by uint64) uint64 {
-	h, l := bits.Mul64(x, by)
-	return h ^ l
-}
-
-// position maps x to one of m bits.
-func position(x, m uint64) uint64 {
-	at, _ := bits.Mul64(x, m)
-	return at
-}
-
 // together is how many probes Has tests before it branches. A branch after each would be mispredicted for every other
 // absent key; three leave one in eight to go on at half fill.
 const together = 3
@@ -57,33 +42,33 @@ const together = 3
 // Has reports whether the key may be in the set. It stops after the first probes that are not all set.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for ; k > together; k -= together {
-		all := bitvec.Bit(words, position(x, m))
-		x = mix(x, by)
-		all &= bitvec.Bit(words, position(x, m))
-		x = mix(x, by)
-		all &= bitvec.Bit(words, position(x, m))
-		x = mix(x, by)
+		all := bitvec.Bit(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
+		all &= bitvec.Bit(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
+		all &= bitvec.Bit(words, probe.Position(x, m))
+		x = probe.Mix(x, by)
 		if all&1 == 0 {
 			return false
 		}
 	}
-	all := bitvec.Bit(words, position(x, m))
+	all := bitvec.Bit(words, probe.Position(x, m))
 	for ; k > 1; k-- {
-		x = mix(x, by)
-		all &= bitvec.Bit(words, position(x, m))
+		x = probe.Mix(x, by)
+		all &= bitvec.Bit(words, probe.Position(x, m))
 	}
 	return all&1 != 0
 }
 
 // Add puts a key into the set. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
-	x, by := h.Lo, mixer(h)
+	x, by := h.Lo, probe.Mixer(h)
 	for range f.k {
-		at := position(x, f.m)
+		at := probe.Position(x, f.m)
 		f.words[at/64] |= 1 << (at % 64)
-		x = mix(x, by)
+		x = probe.Mix(x, by)
 	}
 	f.keys++
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/probe"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -54,36 +55,6 @@ func TestObservedRate(t *testing.T) {
 		rate := want / seeds
 		if tail := stat.UpperTail(seen, seeds*trials, rate); tail < 1e-5 || tail > 1-1e-5 {
 			t.Errorf("%g bits a key: %d false positives in %d, posterior rate %g: tail %g", bits, seen, seeds*trials, rate, tail)
-		}
-	}
-}
-
-// TestProbesIndependent counts the joint positions of any two of the first six probes in 64 bits of a filter: chi-squared
-// of 4096 cells.
-func TestProbesIndependent(t *testing.T) {
-	const n, probes, m = 1 << 20, 6, 64
-	var cells [probes][probes][m * m]float64
-	for _, h := range filtertest.Hashes(n, 3) {
-		var at [probes]uint64
-		x := h.Lo
-		for i := range at {
-			at[i] = position(x, m)
-			x = mix(x, mixer(h))
-			for j := range i {
-				cells[j][i][at[j]*m+at[i]]++
-			}
-		}
-	}
-	for i := range probes {
-		for j := range i {
-			var chi float64
-			for _, seen := range cells[j][i] {
-				const want = n / (m * m)
-				chi += (seen - want) * (seen - want) / want
-			}
-			if z := (chi - (m*m - 1)) / math.Sqrt(2*(m*m-1)); math.Abs(z) > 5 {
-				t.Errorf("probes %d and %d: chi-squared %.0f for %d degrees of freedom, %.1f sigma off", j, i, chi, m*m-1, z)
-			}
 		}
 	}
 }
@@ -177,10 +148,10 @@ func TestBeyond32Bits(t *testing.T) {
 		_ = f.Add(h)
 		x := h.Lo
 		for range f.k {
-			if position(x, f.m) >= 1<<32 {
+			if probe.Position(x, f.m) >= 1<<32 {
 				high++
 			}
-			x = mix(x, mixer(h))
+			x = probe.Mix(x, probe.Mixer(h))
 		}
 	}
 	if d := float64(high) - 300_000; math.Abs(d) > 5*math.Sqrt(150_000) {
