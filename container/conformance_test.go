@@ -16,7 +16,7 @@ var specs = map[string][]string{
 }
 
 func conformance(f Family) filtertest.Family {
-	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Name == "partitioned"}
+	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Searched}
 }
 
 func TestConformance(t *testing.T) {

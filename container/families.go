@@ -17,6 +17,9 @@ type Family struct {
 	ID   uint16 // part of the file format; never used twice
 	// Growing says that New makes filters that take keys one by one.
 	Growing bool
+	// Searched says that a search fits the filter to its keys: Info's prior rate is that before the search, Forecast's
+	// that after it.
+	Searched bool
 	// SectionWords and Decode read a stored filter; see the standard family.
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
@@ -84,7 +87,7 @@ func Families() []Family {
 			},
 		},
 		{
-			Name: partitioned.Family, ID: 4, SectionWords: partitioned.SectionWords,
+			Name: partitioned.Family, ID: 4, Searched: true, SectionWords: partitioned.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](partitioned.Decode(e)) },
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(partitioned.ConfigFromSpec, partitioned.NewBuilder)(s, keys)

@@ -146,3 +146,10 @@ func ReadFile(path string, o Options) (*Stored, error) {
 	}
 	return s, nil
 }
+
+// HasMagic reports whether what r gives begins like a filter file. It reads eight bytes.
+func HasMagic(r io.Reader) bool {
+	var b [len(magic)]byte
+	_, err := io.ReadFull(r, b[:])
+	return err == nil && string(b[:]) == magic
+}

@@ -47,7 +47,7 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
 		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. Its size stays,
-so its rate of false positives rises with every key; bloomery info tells. Families standard and blocked.`,
+so its rate of false positives rises with every key; bloomery info tells. Families standard, blocked and partitioned.`,
 		Example: "  bloomery add blocked.bloom new-entries.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

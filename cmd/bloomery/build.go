@@ -46,12 +46,21 @@ Without a size the rate of false positives is 1%; fuse and partitioned take abou
 			if err != nil {
 				return err
 			}
+			if !sizing.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
+				return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
+			}
+			if f, err := container.FamilyByName(spec.Family()); effort != "" && (err != nil || !f.Searched) {
+				return fmt.Errorf("--effort %s: only a partitioned filter searches; add --family partitioned", effort)
+			}
 			if effort != "" {
 				spec = spec.With("effort", effort)
 			}
 			secret, err := a.secret()
 			if err != nil {
 				return err
+			}
+			if secret != nil && c.Flags().Changed("seed") {
+				return fmt.Errorf("--seed %d: a keyed filter has its secret instead of a seed; leave one out", seed)
 			}
 			hasher := filter.NewHasher(seed)
 			if secret != nil {
@@ -84,12 +93,18 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if _, _, err := family.Forecast(spec, 1<<20); err != nil {
 		return err // a bad spec fails before any key is read
 	}
+	if err := mayReplace(output); err != nil {
+		return err
+	}
 	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) { return family.NewBuilder(spec, keys) })
 	if err != nil {
 		return err
 	}
 	if err := container.WriteFile(ctx, output, f, hasher); err != nil {
 		return err
+	}
+	if f.Info().Keys == 0 {
+		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
 	if a.quiet {
 		return nil
@@ -104,6 +119,19 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
 	return nil
+}
+
+// mayReplace keeps a slip from destroying a list of keys: only filter files and empty files are replaced.
+func mayReplace(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // nothing there, or WriteFile will say what is wrong
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() == 0 || container.HasMagic(f) {
+		return err
+	}
+	return fmt.Errorf("%s exists and is no filter file; remove it first or name another -o", path)
 }
 
 // collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as

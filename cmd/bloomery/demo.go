@@ -68,7 +68,7 @@ func (a *app) demo() error {
 	plain := len(strings.Join(blocked, "\n")) + 1
 	var rows []demoRow
 	for _, spec := range demoSpecs {
-		if !a.quiet && !a.json {
+		if !a.quiet && !a.json && isTerminal(a.stderr) {
 			fmt.Fprintf(a.stderr, "\r%-40s", spec)
 		}
 		row, err := demoRun(spec, blocked, ordinary, absent)
@@ -80,7 +80,7 @@ func (a *app) demo() error {
 	if a.json {
 		return a.printJSON(map[string]any{"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows})
 	}
-	if !a.quiet {
+	if !a.quiet && isTerminal(a.stderr) {
 		fmt.Fprintf(a.stderr, "\r%40s\r", "")
 	}
 	return a.printDemo(rows, len(blocked), len(ordinary), plain)

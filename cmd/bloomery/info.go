@@ -60,13 +60,17 @@ func (a *app) infoCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(r)
 			}
+			prior := "predicted"
+			if f, err := container.FamilyByName(r.Family); err == nil && f.Searched {
+				prior = "before the search"
+			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "spec\t%s\n", r.Spec)
 			fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
 			fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 			fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
 			fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
-			fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g predicted)\n", r.FPRPosterior, r.FPRPrior)
+			fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 			fmt.Fprintf(w, "file\t%s, format %d\n", bytesText(r.FileBytes), r.FormatVersion)
 			return w.Flush()
 		},

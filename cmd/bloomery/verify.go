@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 
@@ -60,6 +61,9 @@ many false positives would come about less than once in 10,000 filters that keep
 			if err != nil {
 				return err
 			}
+			if v.Members == 0 {
+				return fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(members, " "))
+			}
 			if len(absent) > 0 {
 				err = a.askAbsent(c.Context(), set, in, absent, known, &v)
 			} else {
@@ -70,6 +74,9 @@ many false positives would come about less than once in 10,000 filters that keep
 			}
 			if err != nil {
 				return err
+			}
+			if v.Absent == 0 {
+				return fmt.Errorf("no absent key is left to ask for, so nothing would be verified; give other --absent keys or --random 1M")
 			}
 			rate := bloomery.NewRate(v.FalsePositives, v.Absent)
 			v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
