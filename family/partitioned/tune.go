@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// shardKeys is the number of keys of a full shard: its bitmap and counters lie in a second-level cache, and its 2^16
+// shardKeys is the number of keys of a full shard: its bitmap and counters lie in a second-level cache, and its 2^15
 // keys are many enough that shards of the same size differ little in their number of keys.
-const shardKeys = 1 << 16
+const shardKeys = 1 << 15
 
 // maxBitsPerKey keeps k within maxK.
 const maxBitsPerKey = 64
@@ -216,7 +216,7 @@ func simulate(s shape, n, total uint64, passes int) float64 {
 		passes = 1 // there is nothing to choose
 	}
 	var done atomic.Int64
-	st.run(context.Background(), 0, passes, &done)
+	run(context.Background(), st, 0, passes, &done)
 	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), n)
 	f.store(0, st)
 	return f.posterior()

@@ -1,0 +1,73 @@
+// Gen writes the vector code of internal/bitvec for amd64. Run it by `go generate ./internal/bitvec`.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("amd64,!purego")
+	bestLanes()
+	Generate()
+}
+
+// bestLanes has one register for all 32 lanes: a load with an and, and an addition, for every position.
+func bestLanes() {
+	TEXT("bestLanesAVX2", NOSPLIT, "func(cells []byte, at []uint32, start, keep *[4]uint64) uint32")
+	Pragma("noescape")
+	cells := Load(Param("cells").Base(), GP64())
+	at := Load(Param("at").Base(), GP64())
+	n := Load(Param("at").Len(), GP64())
+	start := Load(Param("start"), GP64())
+	keepAt := Load(Param("keep"), GP64())
+	sum, sum2, keep := YMM(), YMM(), YMM()
+	VMOVDQU(Mem{Base: start}, sum)
+	VPXOR(sum2, sum2, sum2)
+	VMOVDQU(Mem{Base: keepAt}, keep)
+
+	const together = 4
+	step := func(i int, to VecVirtual) {
+		u, window := GP64(), YMM()
+		MOVL(Mem{Base: at, Disp: 4 * i}, u.As32())
+		VPAND(Mem{Base: cells, Index: u, Scale: 1}, keep, window)
+		VPADDB(window, to, to)
+	}
+	Label("four")
+	CMPQ(n, Imm(together))
+	JLT(LabelRef("one"))
+	for i := range together {
+		step(i, []VecVirtual{sum, sum2}[i%2])
+	}
+	ADDQ(Imm(4*together), at)
+	SUBQ(Imm(together), n)
+	JMP(LabelRef("four"))
+	Label("one")
+	TESTQ(n, n)
+	JZ(LabelRef("summed"))
+	step(0, sum)
+	ADDQ(Imm(4), at)
+	DECQ(n)
+	JMP(LabelRef("one"))
+
+	Label("summed")
+	VPADDB(sum2, sum, sum)
+	// The highest byte is the lowest one of the complement, and there is an instruction for the lowest of eight words.
+	all, low, half := YMM(), XMM(), XMM()
+	VPCMPEQB(all, all, all)
+	VPXOR(all, sum, sum)
+	VEXTRACTI128(Imm(1), sum, low)
+	VPMINUB(sum.AsX(), low, low)
+	VPSRLW(Imm(8), low, half)
+	VPMINUB(half, low, low)
+	VPHMINPOSUW(low, low)
+	top := YMM()
+	VPBROADCASTB(low, top)
+	VPCMPEQB(top, sum, sum)
+	best := GP32()
+	VPMOVMSKB(sum, best)
+	VZEROUPPER()
+	Store(best, ReturnIndex(0))
+	RET()
+}
