@@ -9,11 +9,11 @@ import (
 
 var shapes = []Shape{
 	{Bits: 300, K: 3, Width: 5},
-	{Bits: 300, K: 3, Width: 5, Cyclic: true},
-	{Bits: 32, K: 2, Width: 5, Cyclic: true},
+	{Bits: 352, K: 3, Width: 5, Words: true},
+	{Bits: 32, K: 2, Width: 5, Words: true},
 	{Bits: 32, K: 2, Width: 5},
 	{Bits: 90, K: 4, Width: 3},
-	{Bits: 90, K: 4, Width: 3, Cyclic: true},
+	{Bits: 96, K: 4, Width: 3, Words: true},
 	{Bits: 50, K: 2},
 }
 
@@ -28,7 +28,11 @@ func fresh(shape Shape, groups, perGroup int, seed uint64) *State {
 	s.Reset(shape, sizes)
 	for j := range sizes {
 		for i := range s.Positions(j) {
-			s.Positions(j)[i] = r.Uint32N(uint32(shape.Base()))
+			u := r.Uint32N(uint32(shape.Base()))
+			if shape.Words {
+				u = Twice(u)
+			}
+			s.Positions(j)[i] = u
 		}
 	}
 	return s
@@ -40,7 +44,12 @@ func owners(s *State) []int {
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {
 			for _, u := range s.slot(j, l) {
-				n[(uint64(u)+uint64(s.Shifts[j*s.K+l]))%s.Bits]++
+				shift := uint32(s.Shifts[j*s.K+l])
+				if s.Words {
+					n[u/64*32+(u+shift)%32]++
+				} else {
+					n[u+shift]++
+				}
 			}
 		}
 	}
@@ -55,11 +64,14 @@ func check(t *testing.T, s *State) {
 	s.Store(words, 3)
 	for b, n := range owners(s) {
 		c := s.cells[b]
+		if s.Words {
+			c = s.cells[b/32*64+b%32]
+		}
 		if n > maxOwners && c>>3 != maxOwners || n < maxOwners && c != cell(n) && c>>3 != maxOwners {
 			t.Fatalf("bit %d has %d owners, cell %d", b, n, c)
 		}
-		if s.Cyclic && b < 32 && s.cells[int(s.Bits)+b] != c {
-			t.Fatalf("bit %d is %d, and %d behind the end", b, c, s.cells[int(s.Bits)+b])
+		if s.Words && s.cells[b/32*64+32+b%32] != c {
+			t.Fatalf("bit %d is %d, and %d the second time", b, c, s.cells[b/32*64+32+b%32])
 		}
 		set := words[(b+3)/64]>>((b+3)%64)&1 == 1
 		if n > 0 && !set || set != (c != 0) {

@@ -19,16 +19,18 @@ const MaxWidth = 5
 
 // Shape is what a State is made for.
 type Shape struct {
-	Bits   uint64 // of the bitmap, below 2^32 - 32
-	K      int
-	Width  int  // bits of a shift, 0 to MaxWidth
-	Cyclic bool // bit Bits is bit 0 again; needs 32 bits at least
+	Bits  uint64 // of the bitmap, below 2^31
+	K     int
+	Width int // bits of a shift, 0 to MaxWidth
+	// Words has every shift lead to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
+	// instead of bit u + shift. Bits is then a multiple of 32.
+	Words bool
 }
 
-// Base returns the number of base positions: all of a cyclic bitmap, or so many that the largest shift leads from the
-// last of them to the last bit.
+// Base returns the number of base positions: all, or so many that the largest shift leads from the last of them to the
+// last bit.
 func (s Shape) Base() uint64 {
-	if s.Cyclic {
+	if s.Words {
 		return s.Bits
 	}
 	return s.Bits - (1<<s.Width - 1)
@@ -39,7 +41,8 @@ func (s Shape) Base() uint64 {
 //	keys of group j      [starts[j], starts[j+1])
 //	base positions       pos[starts[j]·K + l·size + i] of key i of the group, slot l: slot after slot
 //	shift of slot l      Shifts[j·K + l]
-//	cells                a byte a bit: see cell. The first 32 stand again behind the last of a cyclic bitmap
+//	cells                a byte a bit: see cell. With Words, the 32 of a word stand there twice in a row, so that 32 cells
+//	                     from any of the first ones on are those of all shifts; pos counts cells, not bits
 //
 // A State belongs to one goroutine. What loops over keys is marked norace: with the race detector's bookkeeping a search
 // takes forty times as long.
@@ -92,7 +95,11 @@ func (s *State) Reset(shape Shape, sizes []uint32) {
 	}
 	s.pos = resize(s.pos, int(s.starts[len(sizes)])*shape.K)
 	s.Shifts = resize(s.Shifts, len(sizes)*shape.K)
-	s.cells = resize(s.cells, int(shape.Bits)+bitvec.Lanes)
+	cells := shape.Bits + bitvec.Lanes
+	if shape.Words {
+		cells = 2 * shape.Bits
+	}
+	s.cells = resize(s.cells, int(cells))
 	clear(s.Shifts)
 	clear(s.cells)
 	s.all, s.keep = [4]uint64{}, [4]uint64{}
@@ -113,7 +120,8 @@ func resize[T any](s []T, n int) []T {
 // Size returns the number of keys in a group.
 func (s *State) Size(j int) int { return int(s.starts[j+1] - s.starts[j]) }
 
-// Positions returns the base positions of a group, to be written: that of key i in slot l is number l·Size(j) + i.
+// Positions returns the base positions of a group, to be written: that of key i in slot l is number l·Size(j) + i. With
+// Words, position u is written as Twice(u).
 func (s *State) Positions(j int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K : int(s.starts[j+1])*s.K]
 }
@@ -136,34 +144,33 @@ func (s *State) Fill() {
 	}
 }
 
+// Twice returns the cell of bit u of a bitmap whose words stand there twice.
+func Twice(u uint32) uint32 { return u + u&^31 }
+
 // move takes the bits of a slot with a shift to the cells that a table names: one owner more or one less. Half of all
 // branches on a bit would be mispredicted; there is none.
 //
 //go:norace
 func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
-	if s.Cyclic {
-		cells, by, size := s.cells, uint32(shift), uint32(s.Bits)
-		for _, u := range pos {
-			b := u + by
-			if b >= size {
-				b -= size
-			}
-			again := b
-			if b < bitvec.Lanes {
-				again += size
-			}
-			c := to[cells[b]]
-			cells[b], cells[again] = c, c
-		}
-		return
+	if s.Words {
+		bitvec.MapBytesTwice(s.cells, pos, uint32(shift), to)
+	} else {
+		bitvec.MapBytes(s.cells, pos, uint32(shift), to)
 	}
-	bitvec.MapBytes(s.cells, pos, uint32(shift), to)
+}
+
+// owned reports whether a bit is set.
+func (s *State) owned(bit uint64) bool {
+	if s.Words {
+		bit = uint64(Twice(uint32(bit)))
+	}
+	return s.cells[bit] != 0
 }
 
 // Ones returns the number of set bits.
 func (s *State) Ones() (n uint64) {
-	for _, c := range s.cells[:s.Bits] {
-		if c != 0 {
+	for b := range s.Bits {
+		if s.owned(b) {
 			n++
 		}
 	}
@@ -172,9 +179,9 @@ func (s *State) Ones() (n uint64) {
 
 // Store sets those bits of words, from bit at on, that are set.
 func (s *State) Store(words []uint64, at uint64) {
-	for b, c := range s.cells[:s.Bits] {
-		if c != 0 {
-			words[(at+uint64(b))/64] |= 1 << ((at + uint64(b)) % 64)
+	for b := range s.Bits {
+		if s.owned(b) {
+			words[(at+b)/64] |= 1 << ((at + b) % 64)
 		}
 	}
 }
