@@ -17,6 +17,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
@@ -121,6 +122,17 @@ func many(f filter.Filter) asker {
 }
 
 func partitionedOne(f *partitioned.Filter) asker {
+	return func(keys []uint64) (n int) {
+		for _, k := range keys {
+			if f.Has(hasher.SumUint64(k)) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+func blockpartitionedOne(f *blockpartitioned.Filter) asker {
 	return func(keys []uint64) (n int) {
 		for _, k := range keys {
 			if f.Has(hasher.SumUint64(k)) {

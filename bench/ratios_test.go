@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
@@ -16,11 +17,15 @@ import (
 
 var (
 	full  = flag.Bool("full", false, "measure at 1M and 20M keys instead of 100k")
+	count = flag.Int("keys", 0, "measure at so many keys")
 	turns = flag.Int("turns", 9, "turns of each pair")
 )
 
 func sizes() []int {
-	if *full {
+	switch {
+	case *count != 0:
+		return []int{*count}
+	case *full:
 		return []int{1_000_000, 20_000_000}
 	}
 	return []int{100_000}
@@ -37,6 +42,8 @@ func contenders(t testing.TB, keys []uint64) []contender {
 	split := ours(t, fmt.Sprintf("blocked(bits_per_key=%d,layout=split)", bitsPerKey), keys)
 	f8 := ours(t, "fuse(width=8)", keys)
 	part := ours(t, "partitioned(bits_per_key=8,effort=fast)", keys)
+	blk := ours(t, "blockpartitioned(bits_per_key=8,effort=fast)", keys)
+	line8 := ours(t, "blocked(bits_per_key=8)", keys)
 	return []contender{
 		{"standard", standardOne(std.(*standard.Filter))},
 		{"standard-many", many(std)},
@@ -48,6 +55,9 @@ func contenders(t testing.TB, keys []uint64) []contender {
 		{"fuse8-many", many(f8)},
 		{"partitioned-8", partitionedOne(part.(*partitioned.Filter))},
 		{"partitioned-8-many", many(part)},
+		{"blockpart-8", blockpartitionedOne(blk.(*blockpartitioned.Filter))},
+		{"blockpart-8-many", many(blk)},
+		{"blocked-line-8", blockedOne(line8.(*blocked.Filter))},
 		{"bits-and-blooms", bitsAndBlooms(keys, bitsPerKey, 7)},
 		{"bits-and-blooms-8", bitsAndBlooms(keys, 8, 6)},
 		{"holiman", holimanBloom(keys)},
@@ -61,6 +71,7 @@ var pairs = [][2]string{
 	{"standard", "bits-and-blooms"}, {"standard", "holiman"},
 	{"blocked-line", "parquet-go"}, {"blocked-split", "parquet-go"}, {"fuse8", "FastFilter-fuse8"},
 	{"partitioned-8", "bits-and-blooms-8"}, {"partitioned-8", "FastFilter-fuse8"}, {"partitioned-8-many", "partitioned-8"},
+	{"blockpart-8", "FastFilter-fuse8"}, {"blockpart-8", "fuse8"}, {"blockpart-8", "blocked-line-8"}, {"blockpart-8-many", "blockpart-8"},
 	{"standard-many", "standard"}, {"blocked-line-many", "blocked-line"}, {"blocked-split-many", "blocked-split"}, {"fuse8-many", "fuse8"},
 }
 

@@ -13,6 +13,8 @@ var specs = map[string][]string{
 		"blocked(bits_per_key=10,layout=split)", "blocked(fpr=0.001,layout=split)"},
 	"fuse":        {"fuse(width=1)", "fuse(bits_per_key=6)", "fuse(fpr=0.01)", "fuse", "fuse(width=13)", "fuse(width=16)", "fuse(width=21)", "fuse(width=32)"},
 	"partitioned": {"partitioned(bits_per_key=4,effort=fast)", "partitioned(effort=fast,fpr=0.01)", "partitioned(bits_per_key=9.7,effort=fast)", "partitioned(bits_per_key=24,effort=fast)", "partitioned(bits_per_key=40,effort=fast)"},
+	"blockpartitioned": {"blockpartitioned(bits_per_key=4,effort=fast)", "blockpartitioned(effort=fast,fpr=0.01)", "blockpartitioned(bits_per_key=9.7,effort=fast)",
+		"blockpartitioned(bits_per_key=20,effort=fast)", "blockpartitioned(bits_per_key=8,block=1024,effort=fast)", "blockpartitioned(bits_per_key=24,block=1024,effort=fast)"},
 }
 
 func conformance(f Family) filtertest.Family {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
@@ -94,6 +95,22 @@ func Families() []Family {
 			},
 			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
 				c, err := partitioned.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				return c.Forecast(keys)
+			},
+		},
+		{
+			Name: blockpartitioned.Family, ID: 5, Searched: true, SectionWords: blockpartitioned.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) {
+				return orNil[filter.Filter](blockpartitioned.Decode(e))
+			},
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(blockpartitioned.ConfigFromSpec, blockpartitioned.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := blockpartitioned.ConfigFromSpec(s, keys)
 				if err != nil {
 					return 0, 0, err
 				}

@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("key not found")
 	// ErrFull says that a filter has no room for another key. It is intact.
 	ErrFull = errors.New("filter is full")
+	// ErrEnough ends a search but keeps what it has reached: give it to the function that context.WithCancelCause returns.
+	ErrEnough = errors.New("enough")
 	// ErrUnsupported says that a family lacks an operation. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )

@@ -7,6 +7,9 @@ type Info struct {
 	// Keys is the number of keys added; a key that was added twice counts twice, except in families that are
 	// built at once and drop duplicates ("fuse").
 	Keys uint64
+	// Late is how many of the Keys were added after the search that fitted the filter to the others; 0 in families
+	// without a search.
+	Late uint64
 	// Bits is the number of bits that a query needs, side information included, file headers not.
 	Bits uint64
 	// Fill is the share of Bits (of fingerprint slots in "fuse": of slots in use) that are set.

@@ -8,18 +8,19 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestLineRate holds the chain of lineRate against inclusion and exclusion for one key and against simulation for many.
+// TestLineRate holds the chain of stat.Occupancy against inclusion and exclusion for one key and against simulation for many.
 func TestLineRate(t *testing.T) {
-	rate := lineRate(1)
+	rate := stat.Occupancy(lineBits, 1)
 	for j := range uint64(200) {
 		if got, want := rate(j), 1-math.Pow(1-1./lineBits, float64(j)); math.Abs(got-want) > 1e-12 {
 			t.Fatalf("k=1, %d keys: %g, want %g", j, got, want)
 		}
 	}
 	const trials, k = 20_000, 7
-	rate = lineRate(k)
+	rate = stat.Occupancy(lineBits, k)
 	for _, j := range []int{5, 30, 60} {
 		var sum, squares float64
 		for i := range trials {

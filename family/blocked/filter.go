@@ -19,6 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // Family is the name in a Spec: blocked(blocks=1872,k=7,layout=line).
@@ -99,56 +100,48 @@ func (f *Filter) Has(h filter.Hash) bool {
 	w := bitvec.Line(f.words, block)
 	x, k, all := h.Lo, f.k, uint64(1)
 	for round := uint64(1); k > perRound; round++ {
-		all &= probe(w, x) & probe(w, bits.RotateLeft64(x, 9)) & probe(w, bits.RotateLeft64(x, 18)) &
-			probe(w, bits.RotateLeft64(x, 27)) & probe(w, bits.RotateLeft64(x, 36)) &
-			probe(w, bits.RotateLeft64(x, 45)) & probe(w, bits.RotateLeft64(x, 54))
+		all &= bit(w, x) & bit(w, bits.RotateLeft64(x, 9)) & bit(w, bits.RotateLeft64(x, 18)) &
+			bit(w, bits.RotateLeft64(x, 27)) & bit(w, bits.RotateLeft64(x, 36)) &
+			bit(w, bits.RotateLeft64(x, 45)) & bit(w, bits.RotateLeft64(x, 54))
 		k -= perRound
-		x = remix(h.Lo, round)
+		x = probe.Remix(h.Lo, round)
 	}
 	switch k {
 	case 7:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 6:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 5:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 4:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 3:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 2:
-		all &= probe(w, x)
+		all &= bit(w, x)
 		x = bits.RotateLeft64(x, 9)
 		fallthrough
 	case 1:
-		all &= probe(w, x)
+		all &= bit(w, x)
 	}
 	return all != 0
 }
 
-// probe returns a word whose lowest bit is the bit of the block at the position in x: word x>>61, bit x mod 64.
-func probe(w *[8]uint64, x uint64) uint64 { return w[x>>61] >> (x & 63) }
+// bit returns a word whose lowest bit is the bit of the block at the position in x: word x>>61, bit x mod 64.
+func bit(w *[8]uint64, x uint64) uint64 { return w[x>>61] >> (x & 63) }
 
 // perRound is the number of 9-bit probes in 64 bits.
 const perRound = 7
-
-// remix derives 64 further bits of probes from Lo alone: two multiplications with odd constants (the fractions of the
-// golden ratio and of the square root of 2) and folds.
-func remix(lo, round uint64) uint64 {
-	h, l := bits.Mul64(lo+round*0x9E3779B97F4A7C15, 0x6A09E667F3BCC909)
-	h, l = bits.Mul64(h^l, 0x9E3779B97F4A7C15)
-	return h ^ l
-}
 
 // mask returns the bits of a key within its block.
 func (f *Filter) mask(lo uint64) (m [8]uint64) {
@@ -168,7 +161,7 @@ func (f *Filter) set(w []uint64, lo uint64) {
 	line := (*[8]uint64)(w)
 	for i := range f.k {
 		if left == 0 {
-			x, left = remix(lo, uint64(i/perRound)), perRound
+			x, left = probe.Remix(lo, uint64(i/perRound)), perRound
 		}
 		line[x>>61] |= 1 << (x & 63)
 		x = bits.RotateLeft64(x, 9)

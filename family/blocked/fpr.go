@@ -18,7 +18,7 @@ import (
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	rate := splitRate
 	if layout == Line {
-		rate = lineRate(k)
+		rate = stat.Occupancy(lineBits, k)
 	}
 	return stat.BinomialMean(n, 1/float64(blocks), rate)
 }
@@ -27,64 +27,6 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 // independently, so the mean of the product is the product of the means.
 func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
-}
-
-// fullAfter is a number of throws after which a block of 512 bits lacks a bit with a probability below 1e-80. A file may
-// claim any number of keys, so the chain must not follow it.
-const fullAfter = 100_000
-
-// lineRate returns the rates of a line block with 0, 1, 2, ... keys; it must be called with j not falling. States of the
-// chain less likely than 1e-20 are dropped: 60 of the 513 matter.
-func lineRate(k int) func(j uint64) float64 {
-	pow := powers(k)
-	var chain [lineBits + 2]float64 // chain[x] is the probability that x bits are occupied, for x in [lo, hi]
-	chain[0] = 1
-	lo, hi := 0, 0
-	var done uint64
-	rate := 0.0
-	return func(j uint64) float64 {
-		if rate > 1-1e-12 {
-			return 1
-		}
-		if done == j {
-			return rate
-		}
-		if j-done > fullAfter {
-			rate = 1
-			return rate
-		}
-		for ; done < j; done++ {
-			for range k {
-				hi = min(hi+1, lineBits)
-				for x := hi; x > lo; x-- {
-					chain[x] = chain[x]*(float64(x)/lineBits) + chain[x-1]*(float64(lineBits-x+1)/lineBits)
-				}
-				chain[lo] *= float64(lo) / lineBits
-				for lo < hi && chain[lo] < 1e-20 {
-					chain[lo] = 0
-					lo++
-				}
-				for hi > lo && chain[hi] < 1e-20 {
-					chain[hi] = 0
-					hi--
-				}
-			}
-		}
-		rate = 0
-		for x := lo; x <= hi; x++ {
-			rate += chain[x] * pow[x]
-		}
-		return rate
-	}
-}
-
-// powers returns (x/512)^k for all x: the rate of a line block that has x bits set.
-func powers(k int) *[lineBits + 1]float64 {
-	var pow [lineBits + 1]float64
-	for x := range pow {
-		pow[x] = math.Pow(float64(x)/lineBits, float64(k))
-	}
-	return &pow
 }
 
 // OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, blocks, k, Line) least.
@@ -108,10 +50,10 @@ func OptimalK(n, blocks uint64) int {
 type census struct {
 	ones uint64
 	sum  float64
-	pow  *[lineBits + 1]float64
+	pow  []float64 // the rates of a line block with 0, 1, ... set bits
 }
 
-func newCensus(k int) *census { return &census{pow: powers(k)} }
+func newCensus(k int) *census { return &census{pow: stat.Powers(lineBits, k)} }
 
 // add takes the words of one block, 4 in the split layout and 8 in the line one.
 func (c *census) add(w []uint64) {

@@ -139,3 +139,12 @@ func Load32(words []uint64, i, shift uint64) uint64 {
 	}
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/8)) >> ((i%8 + shift) & 63)
 }
+
+// Word32 returns the word of 32 bits that holds bits [32·i, 32·i+32), without a bounds check. The caller has
+// 32·i+32 <= 64·len(words).
+func Word32(words []uint64, i uint64) uint32 {
+	if !LittleEndian {
+		return uint32(words[i/2] >> (i % 2 * 32))
+	}
+	return *(*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*4))
+}

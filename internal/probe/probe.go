@@ -26,3 +26,11 @@ func Position(x, m uint64) uint64 {
 	at, _ := bits.Mul64(x, m)
 	return at
 }
+
+// Remix derives 64 further bits from Lo alone, for families in which Hi chooses a block and nothing else: two
+// multiplications with odd constants (the fractions of the golden ratio and of the square root of 2) and folds.
+func Remix(lo, round uint64) uint64 {
+	h, l := bits.Mul64(lo+round*0x9E3779B97F4A7C15, 0x6A09E667F3BCC909)
+	h, l = bits.Mul64(h^l, 0x9E3779B97F4A7C15)
+	return h ^ l
+}

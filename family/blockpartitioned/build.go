@@ -1,0 +1,233 @@
+package blockpartitioned
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// DefaultBitsPerKey is the size of a Config without one.
+const DefaultBitsPerKey = 8
+
+// Config says what filter to make. Fields that are 0 have the default that stands with them.
+type Config struct {
+	Keys    uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; whole blocks
+	Block   uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines for a lower rate
+	Effort  filter.Effort // default: filter.Default, about 3 µs a key on one core
+	Workers int           // blocks that are searched at once; default: GOMAXPROCS
+	Memory  int64         // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
+	Dir     string        // default: os.TempDir()
+}
+
+// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, block=512|1024, effort=fast|default|max, passes=,
+// budget=).
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Effort: filter.ReadEffort(r)}
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, c.check()
+}
+
+func (c *Config) check() error {
+	if c.Block == 0 {
+		c.Block = lineBits
+	}
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	if err := c.Effort.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Block != lineBits && c.Block != 2*lineBits:
+		return &filter.ConfigError{Field: "block", Value: c.Block, Reason: "want 512 or 1024"}
+	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
+	case c.Effort.Target != 0:
+		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
+	case c.Workers < 0:
+		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
+	}
+	return nil
+}
+
+// Builder gathers keys, 16 bytes each, and searches at the end.
+type Builder struct {
+	c        Config
+	keys     *gather.Keys
+	progress func(done float64)
+}
+
+// NewBuilder returns an empty builder.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &Builder{c: c, keys: gather.New(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})}, nil
+}
+
+// AddMany takes keys. It fails where those beyond the memory limit cannot be written.
+func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
+
+// OnProgress has Build call f some ten times a second, from one goroutine, with the share of the search that is done.
+// After a search that missed a rate by a little, it begins again from 0.
+func (b *Builder) OnProgress(f func(done float64)) { b.progress = f }
+
+// Close drops the keys of a builder that will not Build.
+func (b *Builder) Close() error { return b.keys.Close() }
+
+// Build searches for the shifts of all blocks. The result depends on the set of keys, the size and the effort alone: neither
+// on the order of the keys, nor on how often one was added, nor on the number of workers; but for an effort by time.
+//
+// If ctx ends with the cause filter.ErrEnough, the blocks that are left get no search, and the filter is returned.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	start := time.Now()
+	defer b.keys.Close()
+	n, err := b.keys.Finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for c := b.c; ; {
+		g, err := c.geometry(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		f, err := b.search(ctx, g, n, start)
+		if err != nil {
+			return nil, err
+		}
+		if c.Size.FPR == 0 || n == 0 || ctx.Err() != nil {
+			return f, nil
+		}
+		if _, p := f.census(); p <= b.c.Size.FPR {
+			return f, nil
+		}
+		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
+		c.Size.FPR *= 0.98
+		start = time.Now()
+	}
+}
+
+// stretch is how many blocks a worker takes at once.
+const stretch = 512
+
+// search makes the filter.
+func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.Time) (*Filter, error) {
+	words, err := bitvec.Alloc(g.words())
+	if err != nil {
+		return nil, err
+	}
+	f := newFilter(g, words, n, 0)
+	workers := b.c.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	pace := anneal.NewPace(ctx, anneal.Passes(b.c.Effort), start, b.c.Effort.Budget, n, workers)
+	defer pace.Report(b.progress)()
+	jobs := make(chan []filter.Hash, workers)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			s := searcher{f: f, pace: pace, sizes: make([]uint32, g.groups)}
+			for keys := range jobs {
+				s.stretch(keys)
+			}
+		})
+	}
+	stretchOf := func(h filter.Hash) uint64 {
+		block, _ := g.place(h)
+		return block / stretch
+	}
+	err = b.keys.Each(context.WithoutCancel(ctx), stretchOf, func(_ uint64, keys []filter.Hash) error {
+		if stopped, keep := pace.Stopped(); stopped && !keep {
+			return ctx.Err()
+		}
+		jobs <- keys
+		return nil
+	})
+	close(jobs)
+	wg.Wait()
+	if stopped, keep := pace.Stopped(); stopped && !keep {
+		err = ctx.Err()
+	}
+	return f, err
+}
+
+// searcher is what a worker needs.
+type searcher struct {
+	f     *Filter
+	pace  *anneal.Pace
+	sizes []uint32
+	state anneal.State
+}
+
+// stretch searches all blocks of some keys, which are in the order of their blocks.
+func (s *searcher) stretch(keys []filter.Hash) {
+	part := s.pace.Take(uint64(len(keys)))
+	for done := 0; done < len(keys); {
+		block, _ := s.f.place(keys[done])
+		end := done + 1
+		for end < len(keys) {
+			if next, _ := s.f.place(keys[end]); next != block {
+				break
+			}
+			end++
+		}
+		if stopped, keep := s.pace.Stopped(); stopped && !keep {
+			return
+		}
+		s.block(block, keys[done:end], part)
+		done = end
+		part.Advance(float64(done) / float64(len(keys)))
+	}
+}
+
+// crowded is the number of (key, slot) pairs a bit from which on a search is of no use: a block so full answers yes to
+// almost everything.
+const crowded = 8
+
+// block searches one block and writes it.
+func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
+	f := s.f
+	clear(s.sizes)
+	for _, h := range keys {
+		_, group := f.place(h)
+		s.sizes[group]++
+	}
+	s.state.Reset(anneal.Shape{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
+	rest := keys
+	for j := range s.sizes {
+		pos, size := s.state.Positions(j), s.state.Size(j)
+		for i, h := range rest[:size] {
+			for l := range f.k {
+				pos[l*size+i] = anneal.Twice(f.position(h.Lo, l))
+			}
+		}
+		rest = rest[size:]
+	}
+	if uint64(len(keys)*f.k) > crowded*f.bits {
+		s.state.Fill()
+	} else {
+		rnd := anneal.Random(block * 0x9E3779B97F4A7C15)
+		part.RunSmall(&s.state, &rnd, len(keys))
+	}
+	s.state.Store(f.words, block*f.block+f.first)
+	at0 := block * f.block
+	for _, shift := range s.state.Shifts {
+		f.words[at0/64] |= uint64(shift) << (at0 % 64)
+		if end := at0%64 + uint64(f.width); end > 64 {
+			f.words[at0/64+1] |= uint64(shift) >> (64 - at0%64)
+		}
+		at0 += uint64(f.width)
+	}
+}

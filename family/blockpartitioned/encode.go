@@ -1,0 +1,58 @@
+package blockpartitioned
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Encode returns two sections: the blocks one after the other, and one word, the number of keys that were added after the
+// search.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late}}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	g, err := geometryFromSpec(s)
+	if err != nil {
+		return nil, err
+	}
+	return []uint64{g.words(), 1}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	g, err := geometryFromSpec(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	late := e.Sections[1][0]
+	if late > e.Keys {
+		return nil, fmt.Errorf("%d keys of %d were added late", late, e.Keys)
+	}
+	return newFilter(g, e.Sections[0], e.Keys, late), nil
+}
+
+func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }
+
+// geometryFromSpec reads the canonical Spec of a built filter and no other.
+func geometryFromSpec(s filter.Spec) (geometry, error) {
+	r := s.Reader()
+	block, blocks, groups, k, width := r.Uint("block"), r.Uint("blocks"), r.Uint("groups"), r.Uint("k"), r.Uint("width")
+	if err := r.Err(); err != nil {
+		return geometry{}, err
+	}
+	g := geometry{shape{block: block, groups: groups, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}, blocks}
+	if !g.valid() || blocks < 1 {
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
+	}
+	if blocks >= maxBlocks {
+		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
+	}
+	return g, nil
+}
+
+// maxBlocks keeps the number of bits far below 2^64.
+const maxBlocks = 1 << 52

@@ -1,0 +1,197 @@
+package blockpartitioned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+)
+
+// Below minBitsPerKey a block has no room for shifts, beyond maxBitsPerKey other families are better.
+const (
+	minBitsPerKey = 2
+	maxBitsPerKey = 40
+)
+
+// geometry returns the shape and the number of blocks that suit the Config for n distinct keys.
+func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
+	n = max(n, 1)
+	if c.Size.FPR != 0 {
+		return c.geometryForRate(ctx, n)
+	}
+	size := c.Size
+	if size.IsZero() {
+		size.BitsPerKey = DefaultBitsPerKey
+	}
+	total, err := size.Bits(n)
+	if err != nil {
+		return geometry{}, err
+	}
+	blocks := total / c.Block // rounded down where the user set a limit in bytes
+	if size.BitsPerKey != 0 {
+		blocks = (total + c.Block - 1) / c.Block
+	}
+	if blocks = max(blocks, 1); blocks >= maxBlocks {
+		return geometry{}, fmt.Errorf("%d blocks: %w", blocks, filter.ErrTooLarge)
+	}
+	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*float64(n) {
+		return geometry{}, &filter.ConfigError{Field: "bytes", Value: size.Bytes,
+			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+c.Block/8)}
+	}
+	t, err := tune(ctx, c.Block, float64(n)/float64(blocks), c.tunePasses())
+	return geometry{t.shape, blocks}, err
+}
+
+// geometryForRate returns a geometry whose forecast keeps the rate, with hardly a block to spare: by steps along the
+// logarithm of the rate, which is almost a line in bits a key.
+func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
+	const slope = 0.8 // bits of the rate that a bit a key gains, about
+	want := -math.Log2(c.Size.FPR)
+	lo, hi := float64(minBitsPerKey), math.Inf(1)
+	var best forecast
+	per := max(minBitsPerKey, want/slope)
+	for range 30 {
+		if per > maxBitsPerKey {
+			t, err := tune(ctx, c.Block, float64(c.Block)/maxBitsPerKey, c.tunePasses())
+			if err != nil {
+				return geometry{}, err
+			}
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+				Reason: fmt.Sprintf("the nearest that blocks of %d bits keep is %.2g; take partitioned or fuse", c.Block, t.rate)}
+		}
+		t, err := tune(ctx, c.Block, float64(c.Block)/per, c.tunePasses())
+		if err != nil {
+			return geometry{}, err
+		}
+		got := -math.Log2(max(t.rate, 1e-300))
+		if got < want {
+			lo = per
+		} else {
+			hi, best = per, t
+		}
+		if hi-lo <= hi/100 || per <= minBitsPerKey && got >= want {
+			break
+		}
+		if next := per + (want-got)/slope + per/400; next > lo && next < hi {
+			per = next
+		} else if math.IsInf(hi, 1) {
+			per = lo * 1.1
+		} else {
+			per = (lo + hi) / 2
+		}
+	}
+	blocks := math.Ceil(hi * float64(n) / float64(c.Block))
+	if !(blocks < maxBlocks) {
+		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
+	}
+	return geometry{best.shape, uint64(blocks)}, nil
+}
+
+// Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random blocks has
+// with the same shape.
+func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	ctx := context.Background()
+	g, err := c.geometry(ctx, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	t, err := tune(ctx, c.Block, float64(max(n, 1))/float64(g.blocks), c.tunePasses())
+	return g.blocks * g.block, t.rate, err
+}
+
+// maxTunePasses bounds the search for a shape and its forecast: the rate of a longer search is lower than forecast, hardly
+// a tenth from here on.
+const maxTunePasses = 150
+
+func (c Config) tunePasses() int {
+	if p := anneal.Passes(c.Effort); p != 0 {
+		return min(p, maxTunePasses)
+	}
+	return maxTunePasses
+}
+
+// forecast is a shape and the rate that a sample had with it.
+type forecast struct {
+	shape
+	rate float64
+}
+
+// forecasts remembers what tune found.
+var forecasts sync.Map
+
+// tune looks for the shape that gives blocks with so many keys on average the lowest rate. It tries all numbers of slots
+// and words of payload around those that suit, with as many groups as the rest of the block has shifts for, on a few
+// random blocks, and the best of them on more.
+func tune(ctx context.Context, block uint64, load float64, passes int) (forecast, error) {
+	type question struct {
+		block  uint64
+		load   float64
+		passes int
+	}
+	q := question{block, load, passes}
+	if known, ok := forecasts.Load(q); ok {
+		return known.(forecast), nil
+	}
+	per := min(maxBitsPerKey, float64(block)/load) // bits a key that are of use
+	var tried []forecast
+	for k := max(1, int(0.4*per)); k <= min(maxK, int(1.1*per)+2); k++ {
+		for width := 3; width <= maxWidth; width++ {
+			for words := block / 32 / 2; words < block/32; words++ {
+				s := shape{block: block, groups: (block - 32*words) / uint64(k*width), k: k, width: width}
+				if s.groups >= 1 && s.payload() == 32*words && s.valid() {
+					tried = append(tried, forecast{shape: s})
+				}
+			}
+		}
+	}
+	for _, round := range []struct{ keep, blocks, passes int }{{len(tried), 16, min(passes, 12)}, {16, 60, min(passes, 30)}, {4, 300, passes}} {
+		tried = tried[:min(round.keep, len(tried))]
+		for i := range tried {
+			if err := ctx.Err(); err != nil {
+				return forecast{}, err
+			}
+			tried[i].rate = simulate(tried[i].shape, load, round.blocks, round.passes)
+		}
+		slices.SortStableFunc(tried, func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) })
+	}
+	forecasts.Store(q, tried[0])
+	return tried[0], nil
+}
+
+// simulate returns the mean rate of some blocks of random keys. Block b has as many as the quantile (b + 1/2) / blocks of
+// their Poisson distribution says, which scatters less than chance would.
+func simulate(s shape, load float64, blocks, passes int) float64 {
+	r := rand.New(rand.NewPCG(1, 0x626c6f636b))
+	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0, 0)
+	search := searcher{f: f, sizes: make([]uint32, s.groups)}
+	part := anneal.NewPart(passes)
+	p := math.Exp(-load) // the probability of n keys; below, that of n at most
+	below, n := p, 0
+	for b := range uint64(blocks) {
+		for below < (float64(b)+0.5)/float64(blocks) && p > 0 {
+			n++
+			p *= load / float64(n)
+			below += p
+		}
+		keys := make([]filter.Hash, n)
+		for i := range keys {
+			// The first and the last hash of a block are the ends of what the product with blocks takes there.
+			lo, _ := bits.Div64(b, uint64(blocks)-1, uint64(blocks))
+			keys[i] = filter.Hash{Hi: lo + r.Uint64N(math.MaxUint64/uint64(blocks)), Lo: r.Uint64()}
+		}
+		slices.SortFunc(keys, func(x, y filter.Hash) int { return cmp.Compare(x.Hi, y.Hi) })
+		search.block(b, keys, part)
+	}
+	_, rate := f.census()
+	return rate
+}

@@ -1,0 +1,176 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Passes returns the number of passes of an Effort that names one, 0 for one by time or target.
+func Passes(e filter.Effort) int {
+	switch {
+	case e.Passes != 0:
+		return e.Passes
+	case e.Budget != 0 || e.Target != 0:
+		return 0
+	case e.Level == filter.Max:
+		return 2500
+	case e.Level == filter.Fast:
+		return 18
+	}
+	return 72
+}
+
+// Pace divides a search among its parts, which workers take one after the other, and knows how much is done.
+type Pace struct {
+	ctx      context.Context
+	passes   int       // or 0, and
+	deadline time.Time // when to end
+	workers  int
+	keys     uint64
+	begun    atomic.Uint64 // keys of the parts that somebody took
+	done     atomic.Uint64 // the sum over all parts of keys and millionths done
+}
+
+// NewPace returns the pace of a search of so many keys that began at start. Passes is 0 for a search by time.
+func NewPace(ctx context.Context, passes int, start time.Time, budget time.Duration, keys uint64, workers int) *Pace {
+	return &Pace{ctx: ctx, passes: passes, deadline: start.Add(budget), workers: workers, keys: keys}
+}
+
+const millionths = 1_000_000
+
+// Done returns the share of the search that is done, in [0, 1].
+func (p *Pace) Done() float64 {
+	return min(1, float64(p.done.Load())/millionths/float64(max(p.keys, 1)))
+}
+
+// Stopped reports whether the search has to end, and whether its result is wanted all the same: that the context ended
+// with the cause filter.ErrEnough.
+func (p *Pace) Stopped() (stopped, keep bool) {
+	if p.ctx.Err() == nil {
+		return false, true
+	}
+	return true, errors.Is(context.Cause(p.ctx), filter.ErrEnough)
+}
+
+// Part is a share of a search.
+type Part struct {
+	pace  *Pace
+	keys  uint64
+	start time.Time
+	time  time.Duration // that it may take, if the search is by time
+	done  float64
+	spent float64 // (key, pass) pairs of RunSmall
+}
+
+// NewPart returns a part that stands for itself.
+func NewPart(passes int) *Part {
+	return NewPace(context.Background(), passes, time.Time{}, 0, 1, 1).Take(1)
+}
+
+// Take returns the next part, which has that many keys. By time it gets as much of what is left as its share of the keys
+// that are left.
+func (p *Pace) Take(keys uint64) *Part {
+	part := &Part{pace: p, keys: keys, start: time.Now()}
+	left := max(1, p.keys-(p.begun.Add(keys)-keys))
+	if p.passes == 0 {
+		remains := float64(max(0, p.deadline.Sub(part.start)))
+		part.time = time.Duration(min(1, float64(p.workers)*float64(keys)/float64(left)) * remains)
+	}
+	return part
+}
+
+// Advance notes that a share of the part is done, in [0, 1].
+func (p *Part) Advance(done float64) {
+	p.pace.done.Add(uint64((done - p.done) * float64(p.keys) * millionths))
+	p.done = done
+}
+
+// share returns how much of the part lies behind after so many passes.
+func (p *Part) share(passes int) float64 {
+	if p.pace.passes != 0 {
+		return float64(passes) / float64(p.pace.passes)
+	}
+	return min(1, float64(time.Since(p.start))/float64(max(1, p.time)))
+}
+
+// resume is the share of a schedule that a search which goes on from earlier shifts leaves out: the passes whose noise
+// would wipe out what was reached.
+const resume = 0.4
+
+// Run searches: after Reset it begins with a first choice of every slot; with again it goes on from the present shifts.
+// When the Pace is stopped it settles what it has in a last pass without noise.
+func (p *Part) Run(s *State, rnd *Random, again bool) {
+	begin, pass := 0.0, 0
+	if again {
+		begin = resume
+		s.Fill()
+	} else {
+		s.First(rnd)
+		pass++
+	}
+	for ; ; pass++ {
+		done := p.share(pass)
+		p.Advance(done)
+		if done >= 1 {
+			return
+		}
+		if stopped, _ := p.pace.Stopped(); stopped {
+			s.Pass(0, rnd)
+			return
+		}
+		passes := p.pace.passes
+		if passes == 0 {
+			passes = int(float64(pass) / max(done, 1e-9))
+		}
+		s.Pass(Noise(begin+(1-begin)*done, passes), rnd)
+	}
+}
+
+// RunSmall searches a state after Reset that is so small that many of them make a Part: it looks at no clock in between. By
+// time it makes as many passes as the part has time for on average.
+func (p *Part) RunSmall(s *State, rnd *Random, keys int) {
+	passes := p.pace.passes
+	if passes == 0 {
+		const guess = 40 // ns a key and pass
+		elapsed, left := float64(time.Since(p.start)), float64(p.keys)*(1-p.done)
+		cost := float64(guess)
+		if p.spent > 0 {
+			cost = elapsed / p.spent
+		}
+		passes = int(max(1, min(filter.MaxPasses, (float64(p.time)-elapsed)/(cost*max(1, left)))))
+	}
+	if stopped, _ := p.pace.Stopped(); stopped {
+		passes = 1
+	}
+	s.First(rnd)
+	for pass := 1; pass < passes; pass++ {
+		s.Pass(Noise(float64(pass)/float64(passes), passes), rnd)
+	}
+	p.spent += float64(keys) * float64(passes)
+}
+
+// Report calls give some ten times a second with what Done returns, until stop is called.
+func (p *Pace) Report(give func(done float64)) (stop func()) {
+	if give == nil {
+		return func() {}
+	}
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			give(p.Done())
+		}
+	}()
+	return func() { close(quit); <-gone }
+}
