@@ -14,6 +14,9 @@ type Info struct {
 	Bits uint64
 	// Fill is the share of Bits (of fingerprint slots in "fuse": of slots in use) that are set.
 	Fill float64
+	// FillSearched is what Fill was when the search ended; 0 in families without a search. Late keys move Fill away from
+	// it.
+	FillSearched float64
 	// FPRPrior is p_b, predicted from the number of keys and the geometry.
 	FPRPrior float64
 	// FPRPosterior is p_a, computed from the bits that are set.

@@ -11,12 +11,14 @@ const (
 	maxK     = 64
 	maxWidth = 5
 	maxShard = 1 << 31 // bits or groups of a shard, whose positions have 32 bits
+	minShard = 1 << 12 // bits of one shard of several, so that the work for a shard is bounded by the size of a file
 )
 
-// Encode returns two sections: the bitmaps of all shards one after the other, bit i being bit i%64 of word i/64, and the
-// shifts, width bits each, packed in the same way. Zeros follow both, at least 64 of them.
+// Encode returns three sections: the bitmaps of all shards one after the other, bit i being bit i%64 of word i/64; the
+// shifts, width bits each, packed in the same way; and two words about the search, which no query needs: how many keys were
+// added after it, and how many bits it left set. Zeros follow the first two, at least 64 of them.
 func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts}}
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
@@ -26,7 +28,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []uint64{g.bitmapWords(), g.shiftWords()}, nil
+	return []uint64{g.bitmapWords(), g.shiftWords(), 2}, nil
 }
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
@@ -38,6 +40,10 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	f := newFilter(g, e.Sections[0], e.Sections[1], e.Keys)
 	if !zeroFrom(f.bitmap, g.shards*g.bits) || !zeroFrom(f.shifts, g.shards*g.groups*uint64(g.k*g.width)) {
 		return nil, fmt.Errorf("bits behind the last one are set")
+	}
+	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
+	if f.late > f.keys || f.searched > g.shards*g.bits {
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.shards*g.bits)
 	}
 	return f, nil
 }
@@ -69,6 +75,7 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 	ok := bits >= 1 && bits <= maxShard && groups >= 1 && groups <= maxShard && k >= 1 && k <= maxK &&
 		shards >= 1 && shards <= maxShard && s.Has("width") && width <= maxWidth && bits >= 1<<width &&
+		(shards == 1 || bits >= minShard) &&
 		(width > 0 || groups == 1) // without shifts all groups are the same, and take no room that would bound them
 	if !ok {
 		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}

@@ -38,8 +38,12 @@ type Filter struct {
 	bitmap []uint64 // bit b of shard s is bit s·bits + b of these; at least 64 zero bits follow the last
 	shifts []uint64 // the shift of slot l of group j, counted through all shards, is number j·k + l, packed; 64 zero bits follow
 	keys   uint64
-	side   uint64 // bits of the shifts of a group: k·width
-	reach  uint64 // base positions there are: base()
+	late   uint64 // how many of the keys were added after the search
+	// searched is the number of set bits that the search left.
+	searched uint64
+
+	side  uint64 // bits of the shifts of a group: k·width
+	reach uint64 // base positions there are: base()
 }
 
 func newFilter(g geometry, bitmap, shifts []uint64, keys uint64) *Filter {
@@ -114,19 +118,23 @@ func (f *Filter) Add(h filter.Hash) error {
 		x = probe.Mix(x, by)
 	}
 	f.keys++
+	f.late++
 	return nil
 }
 
 // Info counts bits and shifts, which reads the whole filter.
 func (f *Filter) Info() filter.Info {
-	ones := bitvec.OnesCount(f.bitmap)
+	bits := float64(f.geometry.shards * f.bits)
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Bits: f.total(),
-		Fill:         float64(ones) / float64(f.geometry.shards*f.bits),
+		Spec: f.spec(), Keys: f.keys, Late: f.late, Bits: f.total(),
+		Fill:         float64(f.ones()) / bits,
+		FillSearched: float64(f.searched) / bits,
 		FPRPrior:     f.prior(f.keys),
 		FPRPosterior: f.posterior(),
 	}
 }
+
+func (f *Filter) ones() uint64 { return bitvec.OnesCount(f.bitmap) }
 
 func (f *Filter) spec() filter.Spec {
 	return filter.NewSpec(Family, "bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)

@@ -21,6 +21,18 @@ func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
 // total returns the number of bits that a query needs.
 func (g geometry) total() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
 
+// perGroup returns the number of keys in a group, on average and rounded.
+func (g geometry) perGroup(n uint64) int {
+	groups := g.shards * g.groups
+	return int(max(1, (n+groups/2)/groups))
+}
+
+// shard returns the shard of a key.
+func (g geometry) shard(h filter.Hash) uint64 {
+	s, _ := bits.Mul64(h.Hi, g.shards)
+	return s
+}
+
 // group returns the group of a key, counted through all shards.
 func (g geometry) group(h filter.Hash) uint64 {
 	j, _ := bits.Mul64(h.Hi, g.shards*g.groups)

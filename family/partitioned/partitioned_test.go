@@ -8,10 +8,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -38,17 +40,17 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 // 1.13e-4 and 1.66e-8 (Table 2).
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
-		effort Effort
+		effort filter.Level
 		atMost [3]float64
 		keys   []int // the last one with -long only
 	}{
-		{Fast, [3]float64{0.0084, 7.2e-5, 4.9e-9}, []int{1000, 10_000, 100_000, 1_000_000}},
-		{Default, [3]float64{0.0074, 5.6e-5, 3.0e-9}, []int{1000, 10_000, 100_000, 1_000_000}},
-		{Max, [3]float64{0.0063, 4.0e-5, 1.6e-9}, []int{1000, 10_000, 100_000}},
+		{filter.Fast, [3]float64{0.0084, 7.2e-5, 4.9e-9}, []int{1000, 10_000, 100_000, 1_000_000}},
+		{filter.Default, [3]float64{0.0074, 5.6e-5, 3.0e-9}, []int{1000, 10_000, 100_000, 1_000_000}},
+		{filter.Max, [3]float64{0.0063, 4.0e-5, 1.6e-9}, []int{1000, 10_000, 100_000}},
 	} {
 		for i, bits := range []float64{8, 16, 32} {
 			for _, n := range c.keys {
-				work := float64(n) * bits * float64(c.effort.Passes())
+				work := float64(n) * bits * float64(anneal.Passes(filter.Effort{Level: c.effort}))
 				if !*long && (n == c.keys[len(c.keys)-1] || work > 2e8 || testing.Short() && work > 1e6) {
 					continue
 				}
@@ -57,7 +59,7 @@ func TestRates(t *testing.T) {
 					var sum float64
 					const seeds = 5
 					for seed := range uint64(seeds) {
-						f := build(t, Config{Size: filter.Sizing{BitsPerKey: bits}, Effort: c.effort}, filtertest.Hashes(n, 10+seed))
+						f := build(t, Config{Size: filter.Sizing{BitsPerKey: bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(n, 10+seed))
 						if i := f.Info(); i.Bits > uint64(bits*float64(n)) {
 							t.Errorf("%d bits", i.Bits)
 						}
@@ -98,7 +100,7 @@ func TestObservedRate(t *testing.T) {
 		var want float64
 		const seeds = 4
 		for seed := range uint64(seeds) {
-			f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Effort: Fast}, filtertest.Hashes(c.n, seed))
+			f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(c.n, seed))
 			want += f.posterior() / seeds
 			h := filter.NewHasher(seed)
 			for i := range c.trials / seeds {
@@ -116,10 +118,10 @@ func TestObservedRate(t *testing.T) {
 // TestSameBytes builds from shuffled keys with repetitions and other numbers of workers.
 func TestSameBytes(t *testing.T) {
 	hs := filtertest.Hashes(150_000, 1)
-	a := build(t, Config{Effort: Fast, Workers: 1}, hs)
+	a := build(t, Config{Effort: filter.Effort{Level: filter.Fast}, Workers: 1}, hs)
 	hs = append(hs, hs[:1000]...)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(hs), func(i, j int) { hs[i], hs[j] = hs[j], hs[i] })
-	b := build(t, Config{Effort: Fast, Workers: 3}, hs)
+	b := build(t, Config{Effort: filter.Effort{Level: filter.Fast}, Workers: 3}, hs)
 	if a.geometry != b.geometry || a.keys != b.keys || !slices.Equal(a.bitmap, b.bitmap) || !slices.Equal(a.shifts, b.shifts) {
 		t.Error("the order of the keys makes a difference")
 	}
@@ -132,7 +134,7 @@ func TestTargetRate(t *testing.T) {
 			if testing.Short() && n > 300 {
 				continue
 			}
-			f := build(t, Config{Size: filter.Sizing{FPR: p}, Effort: Fast}, filtertest.Hashes(n, 5))
+			f := build(t, Config{Size: filter.Sizing{FPR: p}, Effort: filter.Effort{Level: filter.Fast}}, filtertest.Hashes(n, 5))
 			i := f.Info()
 			t.Logf("%g, %d keys: %.4g at %.2f bits a key, %v", p, n, i.FPRPosterior, i.BitsPerKey(), f.geometry)
 			if i.FPRPosterior > p || n > 1000 && i.FPRPosterior < p*0.9 {
@@ -166,7 +168,7 @@ func TestAdd(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []Config{
-		{Effort: "huge"}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 65}}, {Size: filter.Sizing{Bytes: 100}},
+		{Effort: filter.Effort{Level: "huge"}}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 65}}, {Size: filter.Sizing{Bytes: 100}},
 		{Size: filter.Sizing{FPR: 1e-30}}, {Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 0.1, Bytes: 7}},
 	} {
 		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
@@ -176,6 +178,12 @@ func TestConfigErrors(t *testing.T) {
 	if bits, _, err := (Config{}).Forecast(5e9); err != nil || bits > 8*5e9 || bits < 8*5e9-1e6 {
 		t.Errorf("5e9 keys: %d bits, %v", bits, err)
 	}
+	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-30}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "nearest") {
+		t.Errorf("an impossible rate: %v", err)
+	}
+	if _, _, err := (Config{Size: filter.Sizing{Bytes: 1<<61 + 1}}).Forecast(100); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^64 bits: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b, err := NewBuilder(Config{})
@@ -184,5 +192,124 @@ func TestConfigErrors(t *testing.T) {
 	}
 	if _, err := b.Build(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestFewKeys asks for rates with very few keys, whose filters are all different.
+func TestFewKeys(t *testing.T) {
+	for _, fpr := range []float64{0.2, 0.01, 1e-3, 1e-6} {
+		for _, n := range []int{1, 2, 3, 5, 10, 17, 30} {
+			for seed := range uint64(12) {
+				hs := filtertest.Hashes(n, seed)
+				f := build(t, Config{Size: filter.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}, hs)
+				if p := f.posterior(); p > fpr {
+					t.Fatalf("%d keys at %g: %g", n, fpr, p)
+				}
+			}
+		}
+	}
+}
+
+// TestCrowdedBit has more keys set one bit than a cell counts: all share their group and all their base positions.
+func TestCrowdedBit(t *testing.T) {
+	hs := filtertest.Hashes(1000, 1)
+	for i := range uint64(600) {
+		hs = append(hs, filter.Hash{Hi: 1<<40 + i<<1, Lo: i}) // u_0 = 0 for all of them
+	}
+	for _, effort := range []filter.Effort{{Level: filter.Fast}, {Passes: 200}} {
+		f := build(t, Config{Effort: effort}, hs)
+		for i, h := range hs {
+			if !f.Has(h) {
+				t.Fatalf("key %d is lost", i)
+			}
+		}
+	}
+}
+
+// TestEfforts builds with every kind of effort, and ends one early.
+func TestEfforts(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 1)
+	fast := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs).posterior()
+	t.Run("target", func(t *testing.T) {
+		for _, target := range []float64{0.02, 0.0075, 0.0068} {
+			if p := build(t, Config{Effort: filter.Effort{Target: target}}, hs).posterior(); p > target {
+				t.Errorf("target %g: %g", target, p)
+			}
+		}
+		b, err := NewBuilder(Config{Effort: filter.Effort{Target: 0.003}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = b.AddMany(hs)
+		if _, err := b.Build(t.Context()); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("a target that nothing reaches: %v", err)
+		}
+	})
+	t.Run("budget", func(t *testing.T) {
+		const budget = 2 * time.Second
+		start := time.Now()
+		f := build(t, Config{Effort: filter.Effort{Budget: budget}}, hs)
+		took := time.Since(start)
+		if took > 2*budget || took < budget/2 {
+			t.Errorf("took %v", took)
+		}
+		if p := f.posterior(); p > fast*0.95 {
+			t.Errorf("%v gave %g, a fast search %g", took, p, fast)
+		}
+	})
+	t.Run("enough", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b, err := NewBuilder(Config{Effort: filter.Effort{Passes: filter.MaxPasses}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.OnProgress(func(done float64) {
+			if done > 0 {
+				cancel(filter.ErrEnough)
+			}
+		})
+		_ = b.AddMany(hs)
+		f, err := b.Build(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if !f.Has(h) {
+				t.Fatal("a key is lost")
+			}
+		}
+		if p := f.Info().FPRPosterior; p > 0.016 {
+			t.Errorf("ended early at %g", p)
+		}
+	})
+}
+
+// TestReoptimize changes the keys of a filter: a tenth goes, as many come.
+func TestReoptimize(t *testing.T) {
+	hs := filtertest.Hashes(50_000, 1)
+	f := build(t, Config{}, hs[:45_000])
+	searched := f.Info()
+	for _, h := range hs[45_000:] {
+		_ = f.Add(h)
+	}
+	drifted := f.Info()
+	if drifted.Late != 5000 || drifted.FillSearched != searched.Fill || drifted.Fill <= searched.Fill || drifted.FPRPosterior <= searched.FPRPosterior {
+		t.Errorf("after late keys: %+v, before: %+v", drifted, searched)
+	}
+	again := build(t, Config{From: f}, hs[5000:])
+	for _, h := range hs[5000:] {
+		if !again.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	i := again.Info()
+	t.Logf("searched %.5f, drifted %.5f, again %.5f", searched.FPRPosterior, drifted.FPRPosterior, i.FPRPosterior)
+	if i.Late != 0 || !i.Spec.Equal(searched.Spec) || i.FPRPosterior > 1.03*searched.FPRPosterior {
+		t.Errorf("again: %+v, at first: %+v", i, searched)
+	}
+	for passes := range 5 {
+		if p := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).posterior(); p > drifted.FPRPosterior {
+			t.Errorf("%d passes made it worse: %g", passes+1, p)
+		}
 	}
 }

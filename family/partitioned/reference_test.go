@@ -53,7 +53,7 @@ func TestReference(t *testing.T) {
 			}
 		}
 		greedy := math.Pow(c.Fills[len(c.Fills)-1], k)
-		ours := build(t, Config{Effort: Default}, hs).posterior()
+		ours := build(t, Config{Effort: filter.Effort{Level: filter.Default}}, hs).posterior()
 		t.Logf("%s: %d passes, fills %.4f, rate %.4f; the search has %.4f", name, len(c.Fills)-1, c.Fills, greedy, ours)
 		if greedy > 0.017 || ours > greedy {
 			t.Errorf("%s: rate %g, the search has %g", name, greedy, ours)

@@ -1,15 +1,16 @@
 package partitioned
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
 )
 
 // shardKeys is the number of keys of a full shard: its bitmap and counters lie in a second-level cache, and its 2^15
@@ -44,47 +45,69 @@ func (s shape) fit(n, total uint64) (geometry, bool) {
 }
 
 // geometry returns the shape that suits the Config for n distinct keys.
-func (c Config) geometry(n uint64) (geometry, error) {
+func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
-	if c.Size.FPR != 0 {
-		return c.geometryForRate(n)
+	switch {
+	case c.From != nil:
+		return c.From.geometry, nil
+	case c.Size.FPR != 0:
+		return c.geometryForRate(ctx, n)
 	}
-	total := c.Size.Bytes * 8
-	if c.Size.Bytes == 0 {
-		per := c.Size.BitsPerKey
-		if per == 0 {
-			per = DefaultBitsPerKey
-		}
-		var err error
-		if total, err = filter.BitsFor(per * float64(n)); err != nil {
-			return geometry{}, err
-		}
+	size := c.Size
+	if size.IsZero() {
+		size.BitsPerKey = DefaultBitsPerKey
 	}
-	// Past maxBitsPerKey more bits would need more slots than there may be.
-	total = min(total, n*maxBitsPerKey)
-	g, ok := tune(n, total, c.Effort.Passes()).fit(n, total)
+	total, err := size.Bits(n)
+	if err != nil {
+		return geometry{}, err
+	}
+	return c.geometryOf(ctx, n, total)
+}
+
+// geometryOf returns the best geometry with that many bits.
+func (c Config) geometryOf(ctx context.Context, n, total uint64) (geometry, error) {
+	n = max(n, 1)
+	if total/maxBitsPerKey > n {
+		total = n * maxBitsPerKey // more would need more slots than there may be
+	}
+	f, err := tune(ctx, n, total, c.tunePasses())
+	if err != nil {
+		return geometry{}, err
+	}
+	g, ok := f.fit(n, total)
 	if !ok {
 		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
-			Reason: "too few; give two bits a key or more"}
+			Reason: fmt.Sprintf("too few for them and their shifts; give %d bits or more", max(64, 2*n))}
 	}
 	return g, nil
 }
 
 // geometryForRate returns a geometry whose forecast keeps the rate with hardly a bit to spare. The logarithm of the rate is
 // almost a line in bits a key, so a few steps along its slope find the place.
-func (c Config) geometryForRate(n uint64) (geometry, error) {
+func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
 	const slope = 0.88 // bits of the rate that a bit a key gains, about
 	want := -math.Log2(c.Size.FPR)
 	lo, hi := 0.0, math.Inf(1) // bits a key that do not keep the rate, and that do
 	per := max(1, want/slope)
+	nearest := 1.0
 	for range 40 {
 		if per > maxBitsPerKey {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: "below what this family reaches; take fuse"}
+			if lo >= maxBitsPerKey {
+				return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+					Reason: fmt.Sprintf("the nearest that this family reaches is %.2g, with %d bits a key; take standard", nearest, maxBitsPerKey)}
+			}
+			per = maxBitsPerKey
 		}
-		f := tune(n, uint64(math.Ceil(per*float64(n))), c.Effort.Passes())
+		f, err := tune(ctx, n, uint64(math.Ceil(per*float64(n))), c.tunePasses())
+		if err != nil {
+			return geometry{}, err
+		}
 		got := -math.Log2(max(f.rate, 1e-300))
 		if !f.ok || got < want {
 			lo = per
+			if f.ok {
+				nearest = f.rate
+			}
 		} else {
 			hi = per
 		}
@@ -99,12 +122,49 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 		}
 		per = next
 	}
-	total := uint64(math.Ceil(hi * float64(n)))
-	g, ok := tune(n, total, c.Effort.Passes()).fit(n, total)
-	if !ok {
-		return geometry{}, fmt.Errorf("partitioned: %d keys in %d bits: %w", n, total, filter.ErrTooLarge)
+	if math.IsInf(hi, 1) {
+		hi = maxBitsPerKey
 	}
-	return g, nil
+	total, err := filter.BitsFor(hi * float64(n))
+	if err != nil {
+		return geometry{}, err
+	}
+	return c.geometryOf(ctx, n, total)
+}
+
+// effortFor returns the number of passes after which the forecast of a geometry reaches the target of the Effort. The
+// rate falls by a few hundredths with each doubling of the passes.
+func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Effort, error) {
+	target, rate := c.Effort.Target, 1.0
+	before := 0
+	for passes := 2; passes <= maxForecastPasses; passes *= 2 {
+		if err := ctx.Err(); err != nil {
+			return filter.Effort{}, err
+		}
+		last := rate
+		rate = simulate(shape{g.k, g.width, g.perGroup(n)}, min(max(n, 1), sampleKeys), g.total()*min(max(n, 1), sampleKeys)/max(n, 1), passes)
+		if rate <= target {
+			if before > 0 && last > rate {
+				// In between along the logarithms.
+				passes = before + int(math.Ceil(float64(passes-before)*math.Log(last/target)/math.Log(last/rate)))
+			}
+			return filter.Effort{Passes: passes}, nil
+		}
+		before = passes
+	}
+	return filter.Effort{}, &filter.ConfigError{Field: "target", Value: target,
+		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
+}
+
+// maxForecastPasses is the longest search that is forecast: longer ones gain a few hundredths at most.
+const maxForecastPasses = 4096
+
+// tunePasses returns the number of passes that a shape is chosen for.
+func (c Config) tunePasses() int {
+	if p := anneal.Passes(c.Effort); p != 0 {
+		return min(p, maxForecastPasses)
+	}
+	return maxTunePasses
 }
 
 // Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random keys has
@@ -113,11 +173,13 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
 	}
-	g, err := c.geometry(n)
+	ctx := context.Background()
+	g, err := c.geometry(ctx, n)
 	if err != nil {
 		return 0, 0, err
 	}
-	return g.total(), tune(max(n, 1), g.total(), c.Effort.Passes()).rate, nil
+	f, err := tune(ctx, max(n, 1), g.total(), c.tunePasses())
+	return g.total(), f.rate, err
 }
 
 // forecast is a shape and the rate that a sample had with it.
@@ -140,7 +202,7 @@ var forecasts sync.Map
 // tune looks for the shape that gives n keys in total bits the lowest rate. It searches on a sample of random keys with
 // the same number of bits a key: from a first guess on it changes one of k, the size of the groups and the number of
 // shifts at a time as long as that helps.
-func tune(n, total uint64, passes int) forecast {
+func tune(ctx context.Context, n, total uint64, passes int) (forecast, error) {
 	type question struct {
 		sample uint64
 		per    float64
@@ -149,12 +211,12 @@ func tune(n, total uint64, passes int) forecast {
 	sample := min(n, sampleKeys)
 	q := question{sample, float64(total) / float64(n), passes}
 	if known, ok := forecasts.Load(q); ok {
-		return known.(forecast)
+		return known.(forecast), nil
 	}
 	tried := map[shape]float64{}
 	bits := uint64(math.Ceil(q.per * float64(sample)))
 	try := func(s shape, passes int) forecast {
-		if s.k < 1 || s.k > maxK || s.width < 0 || s.width > maxWidth || s.perGroup < 1 {
+		if ctx.Err() != nil || s.k < 1 || s.k > maxK || s.width < 0 || s.width > maxWidth || s.perGroup < 1 {
 			return forecast{}
 		}
 		r, known := tried[s]
@@ -195,8 +257,11 @@ func tune(n, total uint64, passes int) forecast {
 		clear(tried)
 		best = try(best.shape, passes)
 	}
+	if err := ctx.Err(); err != nil {
+		return forecast{}, err
+	}
 	forecasts.Store(q, best)
-	return best
+	return best, nil
 }
 
 // simulate returns the rate of a shape for random keys, or 2 if they do not fit.
@@ -210,14 +275,14 @@ func simulate(s shape, n, total uint64, passes int) float64 {
 	for i := range keys {
 		keys[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
-	slices.SortFunc(keys, byGroup)
-	st := newState(g, 0, keys)
+	slices.SortFunc(keys, func(x, y filter.Hash) int { return cmp.Compare(x.Hi, y.Hi) })
+	var st anneal.State
+	layOut(&st, g, 0, keys)
 	if s.width == 0 {
 		passes = 1 // there is nothing to choose
 	}
-	var done atomic.Int64
-	run(context.Background(), st, 0, passes, &done)
+	searchShard(&st, anneal.NewPart(passes), 0, nil)
 	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), n)
-	f.store(0, st)
+	f.store(0, &st)
 	return f.posterior()
 }

@@ -101,13 +101,13 @@ func (p *Part) share(passes int) float64 {
 // would wipe out what was reached.
 const resume = 0.4
 
-// Run searches: after Reset it begins with a first choice of every slot; with again it goes on from the present shifts.
+// Run searches: after Reset it begins with a first choice of every slot; with again it goes on from the present shifts,
+// whose bits are set.
 // When the Pace is stopped it settles what it has in a last pass without noise.
 func (p *Part) Run(s *State, rnd *Random, again bool) {
 	begin, pass := 0.0, 0
 	if again {
 		begin = resume
-		s.Fill()
 	} else {
 		s.First(rnd)
 		pass++

@@ -185,3 +185,10 @@ func (s *State) Store(words []uint64, at uint64) {
 		}
 	}
 }
+
+// Restart gives all slots other shifts, and their keys the bits of these.
+func (s *State) Restart(shifts []uint8) {
+	clear(s.cells)
+	copy(s.Shifts, shifts)
+	s.Fill()
+}

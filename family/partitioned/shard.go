@@ -1,0 +1,64 @@
+package partitioned
+
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// layOut makes s the state of a shard. Its keys are in the order of Hi and so of their groups.
+func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
+	sizes := make([]uint32, g.groups)
+	first := shard * g.groups
+	for _, h := range keys {
+		sizes[g.group(h)-first]++
+	}
+	s.Reset(anneal.Shape{Bits: g.bits, K: g.k, Width: g.width}, sizes)
+	base := g.base()
+	for j := range sizes {
+		pos, size := s.Positions(j), s.Size(j)
+		for i, h := range keys[:size] {
+			x, by := h.Lo, probe.Mixer(h)
+			for l := range g.k {
+				pos[l*size+i] = uint32(probe.Position(x, base))
+				x = probe.Mix(x, by)
+			}
+		}
+		keys = keys[size:]
+	}
+}
+
+// searchShard searches a shard, from the shifts of an earlier filter on if there is one. Such a search may end worse than it
+// began, if it was short; then the shifts stay as they were.
+func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
+	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
+	if from == nil {
+		part.Run(s, &rnd, false)
+		return
+	}
+	for i := range s.Shifts {
+		s.Shifts[i] = uint8(from.shift(shard*from.groups, i))
+	}
+	before := slices.Clone(s.Shifts)
+	s.Fill()
+	ones := s.Ones()
+	part.Run(s, &rnd, true)
+	if s.Ones() > ones {
+		s.Restart(before)
+	}
+}
+
+// store writes the bitmap and the shifts of a shard to where they belong.
+func (f *Filter) store(shard uint64, s *anneal.State) {
+	s.Store(f.bitmap, shard*f.bits)
+	at := shard * f.groups * f.side
+	for _, shift := range s.Shifts {
+		f.shifts[at/64] |= uint64(shift) << (at % 64)
+		if end := at%64 + uint64(f.width); end > 64 {
+			f.shifts[at/64+1] |= uint64(shift) >> (64 - at%64)
+		}
+		at += uint64(f.width)
+	}
+}
