@@ -2,13 +2,17 @@ package blockpartitioned
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 var long = flag.Bool("long", false, "measure rates of large filters too")
@@ -61,10 +65,122 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func BenchmarkTune(b *testing.B) {
-	for b.Loop() {
-		forecasts.Clear()
-		_, _ = tune(context.Background(), 512, 64, 72)
+// hold fails the test if f lacks a key.
+func hold(t *testing.T, f filter.Filter, hs []filter.Hash) {
+	t.Helper()
+	for i, h := range hs {
+		if !f.Has(h) {
+			t.Fatalf("key %d of %d is lost", i, len(hs))
+		}
+	}
+}
+
+// TestObserved asks for many absent keys where k is above eight and so needs both halves of Lo, and in both sizes of
+// blocks.
+func TestObserved(t *testing.T) {
+	trials := 3_000_000
+	if *long {
+		trials = 1_000_000_000
+	}
+	for _, c := range []Config{
+		{Size: filter.Sizing{BitsPerKey: 8}}, {Size: filter.Sizing{BitsPerKey: 8}, Block: 1024},
+		{Size: filter.Sizing{BitsPerKey: 16}}, {Size: filter.Sizing{BitsPerKey: 20}, Block: 1024}, {Size: filter.Sizing{BitsPerKey: 30}},
+	} {
+		c.Effort.Level = filter.Fast
+		f := build(t, c, filtertest.Hashes(20_000, 1))
+		r := rand.New(rand.NewPCG(2, 3))
+		var hits uint64
+		for range trials {
+			if f.Has(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}) {
+				hits++
+			}
+		}
+		p := f.Info().FPRPosterior
+		t.Logf("%v: observed %.4g, posterior %.4g", f.geometry, float64(hits)/float64(trials), p)
+		if tail := stat.UpperTail(hits, uint64(trials), p); tail < 1e-5 || tail > 1-1e-5 && hits > 0 {
+			t.Errorf("%v: %d hits of %d, posterior rate %g", f.geometry, hits, trials, p)
+		}
+	}
+}
+
+// TestLate adds keys after the build, then searches again.
+func TestLate(t *testing.T) {
+	hs := filtertest.Hashes(30_000, 1)
+	f := build(t, Config{}, hs[:25_000])
+	searched := f.Info()
+	for _, h := range hs[25_000:] {
+		_ = f.Add(h)
+	}
+	hold(t, f, hs)
+	late := f.Info()
+	if late.Late != 5000 || late.FillSearched != searched.Fill || late.Fill <= searched.Fill || late.FPRPosterior >= late.FPRPrior {
+		t.Errorf("after late keys: %+v, before: %+v", late, searched)
+	}
+	again := build(t, Config{From: f}, hs[5000:])
+	hold(t, again, hs[5000:])
+	i := again.Info()
+	t.Logf("searched %.5f, late %.5f, again %.5f", searched.FPRPosterior, late.FPRPosterior, i.FPRPosterior)
+	if i.Late != 0 || i.FPRPosterior > 1.03*searched.FPRPosterior {
+		t.Errorf("again: %+v", i)
+	}
+	for passes := range 4 {
+		if i := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).Info(); i.FPRPosterior > late.FPRPosterior {
+			t.Errorf("%d passes made it worse: %g", passes+1, i.FPRPosterior)
+		}
+	}
+}
+
+// TestEfforts ends searches by time and by ErrEnough.
+func TestEfforts(t *testing.T) {
+	hs := filtertest.Hashes(40_000, 1)
+	fast := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs).Info().FPRPosterior
+	const budget = 2 * time.Second
+	start := time.Now()
+	f := build(t, Config{Effort: filter.Effort{Budget: budget}}, hs)
+	hold(t, f, hs)
+	if took := time.Since(start); took > 2*budget || took < budget/2 {
+		t.Errorf("%v took %v", budget, took)
+	}
+	if p := f.Info().FPRPosterior; p > 0.95*fast {
+		t.Errorf("%v gave %g, a fast search %g", budget, p, fast)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b, err := NewBuilder(Config{Effort: filter.Effort{Passes: 100_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.OnProgress(func(done float64) { cancel(filter.ErrEnough) })
+	_ = b.AddMany(hs)
+	early, err := b.Build(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold(t, early, hs)
+}
+
+// TestCrowded has so many keys in one block that a search is of no use.
+func TestCrowded(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	for i := range uint64(20_000) {
+		hs = append(hs, filter.Hash{Hi: 1<<40 + i, Lo: i * 0x9E3779B97F4A7C15})
+	}
+	hold(t, build(t, Config{}, hs), hs)
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{Block: 256}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: 1}}, {Size: filter.Sizing{BitsPerKey: 41}}, {Size: filter.Sizing{Bytes: 1000}},
+		{Size: filter.Sizing{FPR: 1e-20}}, {Effort: filter.Effort{Target: 0.01}}, {Effort: filter.Effort{Level: "huge"}}, {Effort: filter.Effort{Level: filter.Max, Passes: 3}},
+	} {
+		if _, _, err := c.Forecast(100_000); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "nearest") {
+		t.Errorf("an impossible rate: %v", err)
+	}
+	if _, _, err := (Config{}).Forecast(1 << 60); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^60 keys: %v", err)
 	}
 }
 

@@ -25,6 +25,9 @@ type Config struct {
 	Workers int           // blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
 	Dir     string        // default: os.TempDir()
+	// From has the search go on from the shifts of an earlier filter, whose geometry the new one gets. Size and Block are
+	// not used. The keys may have changed; all of them are needed again.
+	From *Filter
 }
 
 // ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, block=512|1024, effort=fast|default|max, passes=,
@@ -97,7 +100,8 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	for c := b.c; ; {
+	c := b.c
+	for {
 		g, err := c.geometry(ctx, n)
 		if err != nil {
 			return nil, err
@@ -106,10 +110,9 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Size.FPR == 0 || n == 0 || ctx.Err() != nil {
-			return f, nil
-		}
-		if _, p := f.census(); p <= b.c.Size.FPR {
+		ones, p := f.census()
+		f.searched = ones
+		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || p <= b.c.Size.FPR {
 			return f, nil
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
@@ -127,7 +130,7 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(g, words, n, 0)
+	f := newFilter(g, words, n)
 	workers := b.c.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -138,7 +141,7 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			s := searcher{f: f, pace: pace, sizes: make([]uint32, g.groups)}
+			s := searcher{f: f, from: b.c.From, pace: pace, sizes: make([]uint32, g.groups)}
 			for keys := range jobs {
 				s.stretch(keys)
 			}
@@ -166,6 +169,7 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 // searcher is what a worker needs.
 type searcher struct {
 	f     *Filter
+	from  *Filter // or nil
 	pace  *anneal.Pace
 	sizes []uint32
 	state anneal.State
@@ -219,7 +223,12 @@ func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
 		s.state.Fill()
 	} else {
 		rnd := anneal.Random(block * 0x9E3779B97F4A7C15)
-		part.RunSmall(&s.state, &rnd, len(keys))
+		if s.from != nil {
+			for i := range s.state.Shifts {
+				s.state.Shifts[i] = uint8(s.from.shift(block, 0, i))
+			}
+		}
+		part.RunSmall(&s.state, &rnd, len(keys), s.from != nil)
 	}
 	s.state.Store(f.words, block*f.block+f.first)
 	at0 := block * f.block

@@ -6,10 +6,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Encode returns two sections: the blocks one after the other, and one word, the number of keys that were added after the
-// search.
+// Encode returns two sections: the blocks one after the other, and two words about the search, which no query needs: how
+// many keys were added after it, and how many bits it left set.
 func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late}}}
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
@@ -19,7 +19,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []uint64{g.words(), 1}, nil
+	return []uint64{g.words(), 2}, nil
 }
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
@@ -28,11 +28,12 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	late := e.Sections[1][0]
-	if late > e.Keys {
-		return nil, fmt.Errorf("%d keys of %d were added late", late, e.Keys)
+	f := newFilter(g, e.Sections[0], e.Keys)
+	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
+	if f.late > f.keys || f.searched > g.blocks*g.payload() {
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
-	return newFilter(g, e.Sections[0], e.Keys, late), nil
+	return f, nil
 }
 
 func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }

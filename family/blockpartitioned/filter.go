@@ -35,6 +35,8 @@ type Filter struct {
 	words []uint64 // block b is bits [b·block, (b+1)·block)
 	keys  uint64
 	late  uint64 // how many of the keys were added after the search
+	// searched is the number of set bits that the search left.
+	searched uint64
 
 	bits  uint64 // of a block's payload
 	first uint64 // where it begins in the block
@@ -42,9 +44,9 @@ type Filter struct {
 	mask  uint64 // the bits of a shift
 }
 
-func newFilter(g geometry, words []uint64, keys, late uint64) *Filter {
+func newFilter(g geometry, words []uint64, keys uint64) *Filter {
 	return &Filter{
-		geometry: g, words: words, keys: keys, late: late,
+		geometry: g, words: words, keys: keys,
 		bits: g.payload(), first: g.block - g.payload(), side: uint64(g.k * g.width), mask: 1<<g.width - 1,
 	}
 }
@@ -168,9 +170,11 @@ func (f *Filter) Add(h filter.Hash) error {
 // Info counts the set bits of every block, which reads the whole filter.
 func (f *Filter) Info() filter.Info {
 	ones, rate := f.census()
+	bits := float64(f.blocks * f.bits)
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Late: f.late, Bits: f.blocks * f.block,
-		Fill:         float64(ones) / float64(f.blocks*f.bits),
+		Fill:         float64(ones) / bits,
+		FillSearched: float64(f.searched) / bits,
 		FPRPrior:     f.prior(f.keys),
 		FPRPosterior: rate,
 	}

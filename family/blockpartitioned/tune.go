@@ -23,7 +23,10 @@ const (
 // geometry returns the shape and the number of blocks that suit the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
-	if c.Size.FPR != 0 {
+	switch {
+	case c.From != nil:
+		return c.From.geometry, nil
+	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
 	size := c.Size
@@ -172,7 +175,7 @@ func tune(ctx context.Context, block uint64, load float64, passes int) (forecast
 // their Poisson distribution says, which scatters less than chance would.
 func simulate(s shape, load float64, blocks, passes int) float64 {
 	r := rand.New(rand.NewPCG(1, 0x626c6f636b))
-	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0, 0)
+	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)
 	search := searcher{f: f, sizes: make([]uint32, s.groups)}
 	part := anneal.NewPart(passes)
 	p := math.Exp(-load) // the probability of n keys; below, that of n at most

@@ -1,8 +1,6 @@
 package partitioned
 
 import (
-	"slices"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -30,24 +28,15 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	}
 }
 
-// searchShard searches a shard, from the shifts of an earlier filter on if there is one. Such a search may end worse than it
-// began, if it was short; then the shifts stay as they were.
+// searchShard searches a shard, from the shifts of an earlier filter on if there is one.
 func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
+	if from != nil {
+		for i := range s.Shifts {
+			s.Shifts[i] = uint8(from.shift(shard*from.groups, i))
+		}
+	}
 	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
-	if from == nil {
-		part.Run(s, &rnd, false)
-		return
-	}
-	for i := range s.Shifts {
-		s.Shifts[i] = uint8(from.shift(shard*from.groups, i))
-	}
-	before := slices.Clone(s.Shifts)
-	s.Fill()
-	ones := s.Ones()
-	part.Run(s, &rnd, true)
-	if s.Ones() > ones {
-		s.Restart(before)
-	}
+	part.Run(s, &rnd, from != nil)
 }
 
 // store writes the bitmap and the shifts of a shard to where they belong.

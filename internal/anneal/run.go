@@ -3,6 +3,7 @@ package anneal
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -101,18 +102,31 @@ func (p *Part) share(passes int) float64 {
 // would wipe out what was reached.
 const resume = 0.4
 
-// Run searches: after Reset it begins with a first choice of every slot; with again it goes on from the present shifts,
-// whose bits are set.
-// When the Pace is stopped it settles what it has in a last pass without noise.
-func (p *Part) Run(s *State, rnd *Random, again bool) {
-	begin, pass := 0.0, 0
-	if again {
-		begin = resume
-	} else {
+// begin sets the bits of all keys: with a first choice of every slot, or with the present shifts. It returns the share of
+// the schedule that the search starts at, and what settles it: a search from earlier shifts that was short may end worse
+// than it began; then the shifts stay as they were.
+func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
+	if !again {
 		s.First(rnd)
-		pass++
+		return 0, func() {}
 	}
-	for ; ; pass++ {
+	s.Fill()
+	ones, shifts := s.Ones(), slices.Clone(s.Shifts)
+	return resume, func() {
+		if s.Ones() > ones {
+			clear(s.cells)
+			copy(s.Shifts, shifts)
+			s.Fill()
+		}
+	}
+}
+
+// Run searches after Reset. With again it goes on from the shifts that s has been given. When the Pace is stopped it ends
+// with a pass without noise.
+func (p *Part) Run(s *State, rnd *Random, again bool) {
+	from, settle := begin(s, rnd, again)
+	defer settle()
+	for pass := 1; ; pass++ {
 		done := p.share(pass)
 		p.Advance(done)
 		if done >= 1 {
@@ -126,31 +140,36 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 		if passes == 0 {
 			passes = int(float64(pass) / max(done, 1e-9))
 		}
-		s.Pass(Noise(begin+(1-begin)*done, passes), rnd)
+		s.Pass(Noise(from+(1-from)*done, passes), rnd)
 	}
 }
 
-// RunSmall searches a state after Reset that is so small that many of them make a Part: it looks at no clock in between. By
-// time it makes as many passes as the part has time for on average.
-func (p *Part) RunSmall(s *State, rnd *Random, keys int) {
+// RunSmall is Run for a state so small that many of them make a Part: it looks at no clock in between. By time it makes as
+// many passes as the part has time for on average.
+func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	passes := p.pace.passes
 	if passes == 0 {
-		const guess = 40 // ns a key and pass
-		elapsed, left := float64(time.Since(p.start)), float64(p.keys)*(1-p.done)
-		cost := float64(guess)
-		if p.spent > 0 {
-			cost = elapsed / p.spent
-		}
-		passes = int(max(1, min(filter.MaxPasses, (float64(p.time)-elapsed)/(cost*max(1, left)))))
+		passes = p.passesInTime()
 	}
 	if stopped, _ := p.pace.Stopped(); stopped {
 		passes = 1
 	}
-	s.First(rnd)
+	from, settle := begin(s, rnd, again)
+	defer settle()
 	for pass := 1; pass < passes; pass++ {
-		s.Pass(Noise(float64(pass)/float64(passes), passes), rnd)
+		s.Pass(Noise(from+(1-from)*float64(pass)/float64(passes), passes), rnd)
 	}
 	p.spent += float64(keys) * float64(passes)
+}
+
+// passesInTime returns how many passes over the rest of the part fit into its time, at the pace so far.
+func (p *Part) passesInTime() int {
+	elapsed, left := float64(time.Since(p.start)), max(1, float64(p.keys)*(1-p.done))
+	cost := 40. // ns a key and pass, at first a guess
+	if p.spent > 0 {
+		cost = elapsed / p.spent
+	}
+	return int(max(1, min(filter.MaxPasses, (float64(p.time)-elapsed)/(cost*left))))
 }
 
 // Report calls give some ten times a second with what Done returns, until stop is called.

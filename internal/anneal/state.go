@@ -134,8 +134,7 @@ func (s *State) slot(j, l int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K+l*size:][:size]
 }
 
-// Fill sets the bits of all keys with the present shifts. It comes before a search that goes on from these, or before
-// Set.
+// Fill sets the bits of all keys with the present shifts, where no bit is set before.
 func (s *State) Fill() {
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {
@@ -184,11 +183,4 @@ func (s *State) Store(words []uint64, at uint64) {
 			words[(at+b)/64] |= 1 << ((at + b) % 64)
 		}
 	}
-}
-
-// Restart gives all slots other shifts, and their keys the bits of these.
-func (s *State) Restart(shifts []uint8) {
-	clear(s.cells)
-	copy(s.Shifts, shifts)
-	s.Fill()
 }
