@@ -90,8 +90,8 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err != nil {
 		return err
 	}
-	if _, _, err := family.Forecast(spec, 1<<20); err != nil {
-		return err // a bad spec fails before any key is read
+	if err := family.Check(spec); err != nil {
+		return err // before any key is read
 	}
 	if err := mayReplace(output); err != nil {
 		return err
