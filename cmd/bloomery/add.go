@@ -98,8 +98,8 @@ func (a *app) mergeCommand() *cobra.Command {
 		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if output == "" {
-				return fmt.Errorf("name the file to write: -o FILE")
+			if err := mayReplace(output); err != nil {
+				return err
 			}
 			set, err := a.load(args[0])
 			if err != nil {
