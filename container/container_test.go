@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
@@ -288,6 +289,37 @@ func TestWriteFile(t *testing.T) {
 	}
 	if _, _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open with a byte too many: %v", err)
+	}
+}
+
+func TestReplaceFile(t *testing.T) {
+	s := samples(t)[0]
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	for what, change := range map[string]func() error{
+		"replaced":   func() error { return WriteFile(t.Context(), path, s.filter, s.hasher) },
+		"written to": func() error { return os.WriteFile(path, []byte("longer"), 0o644) },
+		"touched":    func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+		"removed":    func() error { return os.Remove(path) },
+		"":           func() error { return nil },
+	} {
+		if err := WriteFile(t.Context(), path, s.filter, s.hasher); err != nil {
+			t.Fatal(err)
+		}
+		was, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(path)
+		err = ReplaceFile(t.Context(), path, s.filter, s.hasher, was)
+		if got := err == nil; got != (what == "") || !got && !errors.Is(err, ErrChanged) && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q: %v", what, err)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%q: the file was replaced", what)
+		}
 	}
 }
 

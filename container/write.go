@@ -80,7 +80,24 @@ func chunks(words []uint64, give func([]byte) error) error {
 // WriteFile writes a filter to a file, or replaces the file, so that a crash at any moment leaves the old file or the
 // new one whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. It stops when ctx
 // is done and then removes the temporary file. The new file has the permissions of the old one, else 0644.
-func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) (err error) {
+func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) error {
+	return writeFile(ctx, path, f, hasher, nil)
+}
+
+// ReplaceFile is WriteFile over a file that was read before, when was described it. It fails with an error wrapping
+// ErrChanged, and leaves the file, if that has been replaced or written to since: what was put into it would be lost.
+func ReplaceFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, was fs.FileInfo) error {
+	return writeFile(ctx, path, f, hasher, func() error {
+		now, err := os.Stat(path)
+		if err == nil && !(os.SameFile(was, now) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())) {
+			err = fmt.Errorf("%s: %w", path, ErrChanged)
+		}
+		return err
+	})
+}
+
+// writeFile is WriteFile with a last check, if not nil, before the rename.
+func writeFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, check func() error) (err error) {
 	mode := fs.FileMode(0o644)
 	if st, err := os.Stat(path); err == nil {
 		if !st.Mode().IsRegular() {
@@ -108,6 +125,11 @@ func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err

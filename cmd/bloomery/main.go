@@ -94,6 +94,8 @@ func hint(err error) string {
 		return "Install a newer bloomery, or build the file again with this one."
 	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.Is(err, io.ErrUnexpectedEOF):
 		return "The file is damaged or incomplete: copy it again or build it anew."
+	case errors.Is(err, container.ErrChanged):
+		return "Nothing was added; run the command again."
 	case errors.Is(err, container.ErrSecret):
 		return "Name the file with the right secret: --secret-file FILE."
 	case errors.Is(err, filter.ErrMismatch):
