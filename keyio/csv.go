@@ -25,8 +25,10 @@ var errRecordTooLong = errors.New("record is too long; is a quote left open?")
 func (r *reader) readCSV(st *stream) error {
 	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.set.MaxKey + recordSlack}
 	br := bufio.NewReaderSize(limited, 64<<10)
-	if head, _ := br.Peek(len(bom)); string(head) == bom {
-		br.Discard(len(bom))
+	if head, _ := br.Peek(1); string(head) == bom[:1] { // others do not wait for three bytes
+		if head, _ := br.Peek(len(bom)); string(head) == bom {
+			br.Discard(len(bom))
+		}
 	}
 	rows := csv.NewReader(br) // reads from br itself, which is large enough, and not from a copy
 	rows.FieldsPerRecord = -1 // rows may differ; the column is checked below

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -70,7 +71,7 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 // work in the goroutine that reads.
 func (st *stream) decompress(r io.Reader) error {
 	br := bufio.NewReaderSize(r, 64<<10) // steps aside for the large reads of plain text
-	head, _ := br.Peek(4)                // an error comes again with the first Read
+	head := peekMagic(br)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}): // RFC 1952, with the one method there is
 		st.codec = "gzip"
@@ -92,6 +93,24 @@ func (st *stream) decompress(r io.Reader) error {
 		st.Reader = br
 	}
 	return nil
+}
+
+// peekMagic returns the first four bytes, or fewer as soon as they begin no magic number: a key of a live stream that is
+// shorter must not wait for the next. An error comes again with the first Read.
+func peekMagic(br *bufio.Reader) []byte {
+	for n := 1; ; n++ {
+		head, err := br.Peek(n)
+		if err != nil || n == 4 {
+			return head
+		}
+		like := string(head)
+		if head[0]&0xf0 == 0x50 {
+			like = "\x50" + like[1:]
+		}
+		if !strings.HasPrefix("\x1f\x8b\x08", like) && !strings.HasPrefix("\x28\xb5\x2f\xfd", like) && !strings.HasPrefix("\x50\x2a\x4d\x18", like) {
+			return head
+		}
+	}
 }
 
 // isZstd reports whether head begins a frame of RFC 8878: one with data, or a skippable one, which tools that
