@@ -141,7 +141,7 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 	return &Set{filter: st.Filter, hasher: st.Hasher, close: closer}, nil
 }
 
-// Read reads a Set from r, taking at most maxBytes. See container.Read for its errors.
+// Read reads a Set of at most maxBytes from r. See container.Read for its errors and for the memory that it takes.
 func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
 	st, err := container.Read(r, maxBytes, container.Options{Secret: secret})
 	if err != nil {

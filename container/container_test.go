@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -238,6 +239,34 @@ func TestAllocationBomb(t *testing.T) {
 		}
 		if _, err := Read(bytes.NewReader(file), 1<<20, Options{}); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s over the limit: %v", spec, err)
+		}
+	}
+}
+
+// TestReadAllocates holds Read to the bounds that it documents, of whole files and of ones that are cut off.
+func TestReadAllocates(t *testing.T) {
+	for _, mib := range []uint64{1, 9, 17, 33} {
+		f, err := standard.New(standard.Config{Bits: mib << 23, K: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, f, filter.NewHasher(0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []float64{0, 0.3, 0.6, 1} {
+			file := b.Bytes()[:headerSize+int(part*float64(b.Len()-headerSize))]
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Read(bytes.NewReader(file), uint64(b.Len()), Options{})
+			runtime.ReadMemStats(&after)
+			if (err == nil) != (part == 1) {
+				t.Errorf("%d MiB, %g of it: %v", mib, part, err)
+			}
+			const slack = 1 << 16
+			if n := after.TotalAlloc - before.TotalAlloc; n > 3*uint64(len(file))+8<<20+slack || n > mib<<20*3/2+8<<20+slack {
+				t.Errorf("%d MiB, %g of it: %d bytes allocated", mib, part, n)
+			}
 		}
 	}
 }
