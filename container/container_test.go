@@ -352,6 +352,30 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
+// TestReadPipe reads a file that has no size.
+func TestReadPipe(t *testing.T) {
+	for behind, want := range map[string]error{"": nil, "x": ErrCorrupt} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("the system does not name open files")
+		}
+		s := samples(t)[0]
+		if _, err := w.WriteString(string(s.file) + behind); err != nil { // less than a pipe holds
+			t.Fatal(err)
+		}
+		w.Close()
+		got, unmap, err := Open(path, s.options())
+		r.Close()
+		if !errors.Is(err, want) || err == nil && (unmap() != nil || got.FileBytes != uint64(len(s.file))) {
+			t.Errorf("%q behind the filter: %v", behind, err)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	all := samples(f)
 	if len(all) == 0 {

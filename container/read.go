@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 
 	"github.com/bloomery/bloomery/filter"
@@ -100,7 +101,7 @@ func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
 	}
 	words, err := bitvec.Alloc(n)
 	if err != nil {
-		return nil, err
+		return nil, &FormatError{at, "section", err}
 	}
 	rest := words
 	for _, c := range chunks {
@@ -131,23 +132,20 @@ func readFull(r io.Reader, b []byte, at uint64) error {
 	return err
 }
 
-// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else.
+// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. A pipe is read as well;
+// only what comes bounds the memory that it takes, see Read.
 func ReadFile(path string, o Options) (*Stored, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	s, err := Read(f, uint64(max(st.Size(), headerSize)), o)
-	if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
-		err = &FormatError{uint64(st.Size()), "end of the file", io.ErrUnexpectedEOF}
-	}
-	if err == nil && s.FileBytes != uint64(st.Size()) {
-		err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+	s, err := Read(f, math.MaxInt64, o)
+	if err == nil {
+		var b [1]byte
+		if n, _ := io.ReadFull(f, b[:]); n > 0 {
+			err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
