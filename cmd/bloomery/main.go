@@ -65,7 +65,13 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
-	flags.StringVar(&a.secretFile, "secret-file", "", "file with the 32 hex digits of the secret of a keyed filter")
+	flags.Func("secret-file", "`file` with the 32 hex digits of the secret of a keyed filter", func(path string) error {
+		if path == "" { // an unset variable must not build without a secret
+			return errors.New("name a file")
+		}
+		a.secretFile = path
+		return nil
+	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
 		a.mergeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
 

@@ -41,14 +41,24 @@ func TestScripts(t *testing.T) {
 }
 
 func TestParseCount(t *testing.T) {
-	for text, want := range map[string]uint64{"0": 0, "12": 12, "10M": 10_000_000, "64KiB": 65536, "1.5k": 1500, "2GB": 2_000_000_000, "18446744073709551615": 1<<64 - 1} {
+	for text, want := range map[string]uint64{"0": 0, "12": 12, "10M": 10_000_000, " 64Ki": 65536, "1.5k": 1500, "18446744073709551615": 1<<64 - 1} {
 		if got, err := parseCount("--keys", text); err != nil || got != want {
 			t.Errorf("parseCount(%q) = %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "1.5", "NaN", "1e99", "10X", "iM", "99999999T"} {
+	for _, text := range []string{"", "x", "-1", "1.5", "NaN", "1e99", "10X", "iM", "99999999T", "10B", "64KiB"} {
 		if got, err := parseCount("--keys", text); err == nil {
 			t.Errorf("parseCount(%q) = %d", text, got)
+		}
+	}
+	for text, want := range map[string]uint64{"12": 12, "64KiB": 65536, "64Ki": 65536, "2GB": 2_000_000_000, "10B": 10} {
+		if got, err := parseBytes(text); err != nil || got != want {
+			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "B", "1BB", "1.5B"} {
+		if got, err := parseBytes(text); err == nil {
+			t.Errorf("parseBytes(%q) = %d", text, got)
 		}
 	}
 }
