@@ -1,6 +1,9 @@
 package container
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -29,6 +32,21 @@ func TestConformance(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			filtertest.Run(t, conformance(f))
 		})
+	}
+}
+
+// TestDocumentedIDs holds the two descriptions of the format to the list of families.
+func TestDocumentedIDs(t *testing.T) {
+	for _, path := range []string{"format.go", "../docs/format.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range Families() {
+			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
+				t.Errorf("%s does not list %q", path, id)
+			}
+		}
 	}
 }
 
