@@ -4,12 +4,13 @@ package filter
 type Info struct {
 	// Spec names the family and its geometry.
 	Spec Spec
-	// Keys is the number of keys added; a key that was added twice counts twice, except in families that are
-	// built at once and drop duplicates ("fuse").
+	// Keys is the number of keys added; a key that was added twice counts twice, but families that gather their
+	// keys before they build ("fuse", "partitioned") drop the duplicates among those.
 	Keys uint64
 	// Bits is the number of bits that a query needs, side information included, file headers not.
 	Bits uint64
-	// Fill is the share of Bits (of fingerprint slots in "fuse": of slots in use) that are set.
+	// Fill is the share of Bits that are set; in "partitioned" of the bitmap alone, without the shifts that are
+	// stored beside it; in "fuse" the share of the slots that are in use.
 	Fill float64
 	// FPRPrior is p_b, predicted from the number of keys and the geometry.
 	FPRPrior float64
