@@ -47,7 +47,7 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 	case s.path != "":
 		f, err := os.Open(s.path)
 		if err != nil {
-			return nil, fmt.Errorf("keyio: %w", err)
+			return nil, err
 		}
 		st.closes = append(st.closes, func() { f.Close() })
 		r = f
@@ -131,14 +131,14 @@ func (st *stream) close() {
 func (st *stream) wrap(err error) error {
 	switch {
 	case st.codec == "":
-		return fmt.Errorf("keyio: reading %s: %w", st.name, err)
+		return fmt.Errorf("reading %s: %w", st.name, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("keyio: %s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
+		return fmt.Errorf("%s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("keyio: %s: needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w",
+		return fmt.Errorf("%s: needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w",
 			st.name, maxWindow>>20, err)
 	}
-	return fmt.Errorf("keyio: %s: reading it as %s: %w", st.name, st.codec, err)
+	return fmt.Errorf("%s: reading it as %s: %w", st.name, st.codec, err)
 }
 
 // countingReader adds the bytes read from r to n.

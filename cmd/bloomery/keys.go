@@ -29,6 +29,14 @@ func (f *inputFlags) register(c *cobra.Command) {
 
 // keys opens inputs; read, if not nil, follows the bytes taken in.
 func (a *app) keys(f inputFlags, paths []string, read *atomic.Int64) (*keyio.Input, error) {
+	switch {
+	case f.format != "lines" && f.format != "csv":
+		return nil, fmt.Errorf("--input-format %q: want lines or csv", f.format)
+	case f.format == "lines" && f.column != "":
+		return nil, fmt.Errorf("--column %s: lines have no columns; add --input-format csv", f.column)
+	case f.format == "lines" && f.header:
+		return nil, fmt.Errorf("--header: lines have no header row; add --input-format csv")
+	}
 	o := keyio.Options{Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Stdin: a.stdin}
 	if read != nil {
 		o.Progress = read.Store

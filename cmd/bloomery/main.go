@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
@@ -74,6 +76,17 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
 		a.mergeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("completion %s: there are bash, fish, powershell and zsh", args[0])
+			}
+			return nil
+		}
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // what cannot run takes any argument
+	}
 
 	err := root.ExecuteContext(ctx)
 	switch {
@@ -90,6 +103,20 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 		}
 	}
 	return exitError
+}
+
+// flagError says what a flag wants in the place of what strconv says.
+func flagError(_ *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return err
+	}
+	want := "a number"
+	if value.GetFlag().Value.Type() == "uint64" {
+		want = "a whole number of 0 or more"
+	}
+	return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
 }
 
 // hint says what to do about an error that leaves the user at a loss.
