@@ -115,9 +115,12 @@ type Builder struct {
 	keys []uint64
 }
 
-// NewBuilder returns an empty builder. Whether the keys fit the size shows in Build, when duplicates are dropped.
+// NewBuilder returns an empty builder. Whether the keys fit a size in bytes shows in Build, when duplicates are dropped.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
 		return nil, err
 	}
 	return &Builder{c: c, keys: make([]uint64, 0, min(c.Keys, 1<<28))}, nil
