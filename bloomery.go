@@ -83,8 +83,9 @@ func New(keys uint64, c Config) (*Set, error) {
 	return &Set{filter: f, hasher: c.hasher()}, err
 }
 
-// Build makes a Set of keys. It keeps 16 bytes a key while it works. Duplicates do no harm, but in other families than
-// fuse they count as keys when the size is chosen.
+// Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
+// them again: some 40 to 70 bytes a key at the peak, besides the filter. Duplicates do no harm, but in families other
+// than fuse and partitioned they count as keys when the size is chosen.
 func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
 	h := c.hasher()
 	return build(c, func(yield func(filter.Hash) bool) {
@@ -141,7 +142,7 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 	return &Set{filter: st.Filter, hasher: st.Hasher, close: closer}, nil
 }
 
-// Read reads a Set from r, taking at most maxBytes. See container.Read for its errors.
+// Read reads a Set of at most maxBytes from r. See container.Read for its errors and for the memory that it takes.
 func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
 	st, err := container.Read(r, maxBytes, container.Options{Secret: secret})
 	if err != nil {

@@ -110,7 +110,7 @@ func (s *Set) Merge(o *Set) error {
 }
 
 func (s *Set) lacks(what string) error {
-	return fmt.Errorf("family %s does not support %s: %w", s.filter.Info().Spec.Family(), what, filter.ErrUnsupported)
+	return fmt.Errorf("family %s does not support %s: %w", filter.SpecOf(s.filter).Family(), what, filter.ErrUnsupported)
 }
 
 // Save writes the set to a file, or replaces the file, all or nothing; see container.WriteFile.

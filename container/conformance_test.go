@@ -1,8 +1,12 @@
 package container
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"testing"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -30,5 +34,36 @@ func TestConformance(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			filtertest.Run(t, conformance(f))
 		})
+	}
+}
+
+// TestDocumentedIDs holds the two descriptions of the format to the list of families.
+func TestDocumentedIDs(t *testing.T) {
+	for _, path := range []string{"format.go", "../docs/format.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range Families() {
+			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
+				t.Errorf("%s does not list %q", path, id)
+			}
+		}
+	}
+}
+
+// TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
+func TestCheck(t *testing.T) {
+	for _, f := range Families() {
+		for text, want := range map[string]bool{"bytes=64": true, "bytes=1000000": true, "bits_per_key=9": true, "fpr=0.01": true,
+			"fpr=2": false, "nonsense=1": false, "bytes=9,fpr=0.1": false} {
+			s, err := filter.ParseSpec(f.Name + "(" + text + ")")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Check(s); (err == nil) != want {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
 	}
 }

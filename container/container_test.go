@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
+	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -241,6 +243,34 @@ func TestAllocationBomb(t *testing.T) {
 	}
 }
 
+// TestReadAllocates holds Read to the bounds that it documents, of whole files and of ones that are cut off.
+func TestReadAllocates(t *testing.T) {
+	for _, mib := range []uint64{1, 9, 17, 33} {
+		f, err := standard.New(standard.Config{Bits: mib << 23, K: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, f, filter.NewHasher(0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []float64{0, 0.3, 0.6, 1} {
+			file := b.Bytes()[:headerSize+int(part*float64(b.Len()-headerSize))]
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Read(bytes.NewReader(file), uint64(b.Len()), Options{})
+			runtime.ReadMemStats(&after)
+			if (err == nil) != (part == 1) {
+				t.Errorf("%d MiB, %g of it: %v", mib, part, err)
+			}
+			const slack = 1 << 16
+			if n := after.TotalAlloc - before.TotalAlloc; n > 3*uint64(len(file))+8<<20+slack || n > mib<<20*3/2+8<<20+slack {
+				t.Errorf("%d MiB, %g of it: %d bytes allocated", mib, part, n)
+			}
+		}
+	}
+}
+
 func TestSecret(t *testing.T) {
 	s := samples(t)[1]
 	for _, o := range []Options{{}, {Secret: &[filter.SecretSize]byte{9}}} {
@@ -288,6 +318,61 @@ func TestWriteFile(t *testing.T) {
 	}
 	if _, _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open with a byte too many: %v", err)
+	}
+}
+
+func TestReplaceFile(t *testing.T) {
+	s := samples(t)[0]
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	for what, change := range map[string]func() error{
+		"replaced":   func() error { return WriteFile(t.Context(), path, s.filter, s.hasher) },
+		"written to": func() error { return os.WriteFile(path, []byte("longer"), 0o644) },
+		"touched":    func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+		"removed":    func() error { return os.Remove(path) },
+		"":           func() error { return nil },
+	} {
+		if err := WriteFile(t.Context(), path, s.filter, s.hasher); err != nil {
+			t.Fatal(err)
+		}
+		was, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(path)
+		err = ReplaceFile(t.Context(), path, s.filter, s.hasher, was)
+		if got := err == nil; got != (what == "") || !got && !errors.Is(err, ErrChanged) && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q: %v", what, err)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%q: the file was replaced", what)
+		}
+	}
+}
+
+// TestReadPipe reads a file that has no size.
+func TestReadPipe(t *testing.T) {
+	for behind, want := range map[string]error{"": nil, "x": ErrCorrupt} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("the system does not name open files")
+		}
+		s := samples(t)[0]
+		if _, err := w.WriteString(string(s.file) + behind); err != nil { // less than a pipe holds
+			t.Fatal(err)
+		}
+		w.Close()
+		got, unmap, err := Open(path, s.options())
+		r.Close()
+		if !errors.Is(err, want) || err == nil && (unmap() != nil || got.FileBytes != uint64(len(s.file))) {
+			t.Errorf("%q behind the filter: %v", behind, err)
+		}
 	}
 }
 

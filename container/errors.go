@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Sentinels of Read, ReadFile and Open; filter.ErrTooLarge and io.ErrUnexpectedEOF are the others.
+// Sentinels of Read, ReadFile and Open, whose others are filter.ErrTooLarge and io.ErrUnexpectedEOF, and of ReplaceFile.
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
 	ErrVersion  = errors.New("format version of a newer Bloomery")
@@ -15,6 +15,8 @@ var (
 	ErrCorrupt  = errors.New("the file contradicts itself")
 	// ErrSecret says that the filter's hash is keyed and the secret is missing or another one.
 	ErrSecret = errors.New("the secret is missing or not the one that this filter was built with")
+	// ErrChanged says that another process changed a file between reading and replacing it.
+	ErrChanged = errors.New("another process changed the file meanwhile")
 )
 
 // FormatError says where in a file reading stopped. It wraps one of the sentinels.

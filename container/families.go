@@ -24,6 +24,8 @@ type Family struct {
 	// SectionWords and Decode read a stored filter; see the standard family.
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
+	// Check returns what is wrong with a Spec however many keys there are, without allocating.
+	Check func(filter.Spec) error
 	// NewBuilder starts a filter of about that many keys. The Spec may fix the geometry or leave it open.
 	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
 	// Forecast returns the bits and the predicted rate of the filter that NewBuilder would make, without allocating.
@@ -36,6 +38,13 @@ func Families() []Family {
 		{
 			Name: standard.Family, ID: 1, Growing: true, SectionWords: standard.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](standard.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				c, err := standard.ConfigFromSpec(s, 0)
+				if err == nil {
+					_, _, err = c.Geometry()
+				}
+				return err
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(standard.ConfigFromSpec, standard.NewBuilder)(s, keys)
 			},
@@ -54,6 +63,13 @@ func Families() []Family {
 		{
 			Name: blocked.Family, ID: 2, Growing: true, SectionWords: blocked.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](blocked.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				c, err := blocked.ConfigFromSpec(s, 0)
+				if err == nil {
+					_, _, err = c.Geometry()
+				}
+				return err
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(blocked.ConfigFromSpec, blocked.NewBuilder)(s, keys)
 			},
@@ -72,6 +88,13 @@ func Families() []Family {
 		{
 			Name: fuse.Family, ID: 3, SectionWords: fuse.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](fuse.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				c, err := fuse.ConfigFromSpec(s, 0)
+				if err == nil {
+					_, _, err = c.Geometry(0)
+				}
+				return err
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(fuse.ConfigFromSpec, fuse.NewBuilder)(s, keys)
 			},
@@ -90,6 +113,10 @@ func Families() []Family {
 		{
 			Name: partitioned.Family, ID: 4, Searched: true, SectionWords: partitioned.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](partitioned.Decode(e)) },
+			Check: func(s filter.Spec) error { // not the geometry: a search finds that
+				_, err := partitioned.ConfigFromSpec(s, 0)
+				return err
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(partitioned.ConfigFromSpec, partitioned.NewBuilder)(s, keys)
 			},

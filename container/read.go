@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 
 	"github.com/bloomery/bloomery/filter"
@@ -16,11 +17,12 @@ type Options struct {
 	Secret *[filter.SecretSize]byte // of a keyed hash
 }
 
-// Read reads one filter from r, using at most maxBytes of memory for its sections. It verifies the header before it
-// allocates, and all checksums before it builds anything; it stops at the end of the filter, whatever follows. On error
-// the filter is nil and the error is a *FormatError that wraps ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrSecret,
-// ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte reading stopped, or the
-// error of r.
+// Read reads one filter from r, of at most maxBytes with its header. It verifies the header before it allocates, and all
+// checksums before it builds anything; it stops at the end of the filter, whatever follows. It allocates half as much
+// again as the filter has, and up to 8 MiB for each of its sections; and never more than three times what has come and
+// 8 MiB, whatever the header promises. On error the filter is nil and the error is a *FormatError that wraps ErrMagic,
+// ErrVersion, ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says
+// at which byte reading stopped, or the error of r.
 func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -77,31 +79,38 @@ func readHeader(r io.Reader) (*header, error) {
 	return parse(b)
 }
 
-// chunkWords is how much readWords allocates ahead of what has really come: a header that promises more than follows
-// costs at most twice of what followed, plus 8 MiB.
+// chunkWords is how much readWords allocates at a time, 8 MiB, while more is promised than has come.
 const chunkWords = 1 << 20
 
-// readWords reads words in file order. Large arrays grow as they come.
+// readWords reads words in file order. What has come stays in chunks until it is half of what is promised, so that a
+// header that promises more than follows costs at most three times of what followed and a chunk, and an honest one
+// half as much again as its words and a chunk.
 func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
-	words, err := bitvec.Alloc(min(n, chunkWords))
-	if err != nil {
-		return nil, err
-	}
+	var chunks [][]uint64
 	have := uint64(0)
-	for {
-		if err := readFull(r, bitvec.Bytes(words[have:]), at+8*have); err != nil {
-			return nil, err
-		}
-		if have = uint64(len(words)); have == n {
-			return words, nil
-		}
-		more, err := bitvec.Alloc(min(n, 4*have))
+	for n-have > max(have, chunkWords) {
+		c, err := bitvec.Alloc(chunkWords)
 		if err != nil {
 			return nil, err
 		}
-		copy(more, words)
-		words = more
+		if err := readFull(r, bitvec.Bytes(c), at+8*have); err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, c)
+		have += chunkWords
 	}
+	words, err := bitvec.Alloc(n)
+	if err != nil {
+		return nil, &FormatError{at, "section", err}
+	}
+	rest := words
+	for _, c := range chunks {
+		rest = rest[copy(rest, c):]
+	}
+	if err := readFull(r, bitvec.Bytes(rest), at+8*have); err != nil {
+		return nil, err
+	}
+	return words, nil
 }
 
 func readZeros(r io.Reader, at, n uint64) error {
@@ -123,23 +132,20 @@ func readFull(r io.Reader, b []byte, at uint64) error {
 	return err
 }
 
-// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else.
+// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. A pipe is read as well;
+// only what comes bounds the memory that it takes, see Read.
 func ReadFile(path string, o Options) (*Stored, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	s, err := Read(f, uint64(max(st.Size(), headerSize)), o)
-	if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
-		err = &FormatError{uint64(st.Size()), "end of the file", io.ErrUnexpectedEOF}
-	}
-	if err == nil && s.FileBytes != uint64(st.Size()) {
-		err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+	s, err := Read(f, math.MaxInt64, o)
+	if err == nil {
+		var b [1]byte
+		if n, _ := io.ReadFull(f, b[:]); n > 0 {
+			err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

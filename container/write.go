@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,41 +80,87 @@ func chunks(words []uint64, give func([]byte) error) error {
 
 // WriteFile writes a filter to a file, or replaces the file, so that a crash at any moment leaves the old file or the
 // new one whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. It stops when ctx
-// is done and then removes the temporary file. The new file has the permissions of the old one, else 0644.
-func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) (err error) {
-	mode := fs.FileMode(0o644)
-	if st, err := os.Stat(path); err == nil {
-		if !st.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", path)
+// is done and then removes the temporary file. The new file has the permissions of the old one, else those that
+// the umask leaves. Errors name path, not the temporary file.
+func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) error {
+	return writeFile(ctx, path, f, hasher, nil)
+}
+
+// ReplaceFile is WriteFile over a file that was read before, when was described it. It fails with an error wrapping
+// ErrChanged, and leaves the file, if that has been replaced or written to since: what was put into it would be lost.
+func ReplaceFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, was fs.FileInfo) error {
+	return writeFile(ctx, path, f, hasher, func() error {
+		now, err := os.Stat(path)
+		if err == nil && !(os.SameFile(was, now) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())) {
+			err = fmt.Errorf("%s: %w", path, ErrChanged)
 		}
-		mode = st.Mode().Perm()
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	})
+}
+
+// writeFile is WriteFile with a last check, if not nil, before the rename.
+func writeFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, check func() error) (err error) {
+	target, mode := path, fs.FileMode(0o666)
+	old, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !old.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	default:
+		mode = 0o600
+		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	name := filepath.Join(filepath.Dir(target), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(target), rand.Uint64()))
+	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		return named(path, err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, ignoreClosed(tmp.Close()), os.Remove(tmp.Name()))
+			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
 		}
 	}()
 	if err := Write(&ctxWriter{ctx, tmp}, f, hasher); err != nil {
 		return err
 	}
-	if err := errors.Join(tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
+	if old != nil {
+		if err := tmp.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(name, target); err != nil {
 		return err
 	}
-	syncDir(filepath.Dir(path))
+	syncDir(filepath.Dir(target))
 	return nil
+}
+
+// named makes an error about a file of another name one about path.
+func named(path string, err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
+	case errors.As(err, &l):
+		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
+	}
+	return err
 }
 
 func ignoreClosed(err error) error {

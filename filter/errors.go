@@ -11,7 +11,7 @@ var (
 	ErrConfig = errors.New("invalid configuration")
 	// ErrSpec says that a Spec does not parse.
 	ErrSpec = errors.New("invalid spec")
-	// ErrTooLarge says that a size is beyond a limit, or beyond what this machine can address.
+	// ErrTooLarge says that a size is beyond a limit, or beyond what this machine has memory for.
 	ErrTooLarge = errors.New("too large")
 	// ErrMismatch says that two filters cannot be combined, because spec, hash or seed differ.
 	ErrMismatch = errors.New("filters do not match")

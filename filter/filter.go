@@ -82,3 +82,11 @@ type Encoder interface {
 	// Encode returns the filter's content; its words are those of the filter, not a copy.
 	Encode() Encoded
 }
+
+// SpecOf returns the Spec of a filter, without counting its bits if it is an Encoder.
+func SpecOf(f Filter) Spec {
+	if e, ok := f.(Encoder); ok {
+		return e.Encode().Spec
+	}
+	return f.Info().Spec
+}

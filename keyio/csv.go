@@ -25,8 +25,10 @@ var errRecordTooLong = errors.New("record is too long; is a quote left open?")
 func (r *reader) readCSV(st *stream) error {
 	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.set.MaxKey + recordSlack}
 	br := bufio.NewReaderSize(limited, 64<<10)
-	if head, _ := br.Peek(len(bom)); string(head) == bom {
-		br.Discard(len(bom))
+	if head, _ := br.Peek(1); string(head) == bom[:1] { // others do not wait for three bytes
+		if head, _ := br.Peek(len(bom)); string(head) == bom {
+			br.Discard(len(bom))
+		}
 	}
 	rows := csv.NewReader(br) // reads from br itself, which is large enough, and not from a copy
 	rows.FieldsPerRecord = -1 // rows may differ; the column is checked below
@@ -59,7 +61,7 @@ func (r *reader) readCSV(st *stream) error {
 		}
 		if column >= len(row) {
 			line, _ := rows.FieldPos(0)
-			return fmt.Errorf("keyio: %s:%d: the row ends before column %d, it has %d", st.name, line, column+1, len(row))
+			return fmt.Errorf("%s:%d: the row ends before column %d, it has %d", st.name, line, column+1, len(row))
 		}
 		if key := row[column]; key != "" || r.in.set.KeepEmpty {
 			line, _ := rows.FieldPos(column)
@@ -92,16 +94,16 @@ func (r *reader) header(input string, next func() ([]string, error)) (int, error
 	case err == io.EOF && r.in.set.column >= 0:
 		return r.in.set.column, nil
 	case err == io.EOF:
-		return 0, fmt.Errorf("keyio: %s is empty; column %q needs a header row", input, r.in.set.Column)
+		return 0, fmt.Errorf("%s is empty; column %q needs a header row", input, r.in.set.Column)
 	case err != nil || r.in.set.column >= 0:
 		return r.in.set.column, err
 	}
 	column := slices.Index(row, r.in.set.Column)
 	if column < 0 {
-		return 0, fmt.Errorf("keyio: %s has no column %q; its header row has %s", input, r.in.set.Column, quoteNames(row))
+		return 0, fmt.Errorf("%s has no column %q; its header row has %s", input, r.in.set.Column, quoteNames(row))
 	}
 	if again := slices.Index(row[column+1:], r.in.set.Column); again >= 0 {
-		return 0, fmt.Errorf("keyio: %s has column %q twice; say %d or %d, and that there is a header",
+		return 0, fmt.Errorf("%s has column %q twice; say %d or %d, and that there is a header",
 			input, r.in.set.Column, column+1, column+again+2)
 	}
 	return column, nil
@@ -130,13 +132,13 @@ func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	var parse *csv.ParseError
 	switch {
 	case readErr == errRecordTooLong:
-		return fmt.Errorf("keyio: %s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
+		return fmt.Errorf("%s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
 	case readErr != nil:
 		return st.wrap(readErr)
 	case errors.As(err, &parse):
-		return fmt.Errorf("keyio: %s:%d: column %d: %w; is it CSV?", st.name, parse.Line, parse.Column, parse.Err)
+		return fmt.Errorf("%s:%d: column %d: %w; is it CSV?", st.name, parse.Line, parse.Column, parse.Err)
 	}
-	return fmt.Errorf("keyio: %s: %w", st.name, err)
+	return fmt.Errorf("%s: %w", st.name, err)
 }
 
 // recordReader reads from r until it has read left bytes, which are counted anew for each record, or r fails,

@@ -1,6 +1,7 @@
 package keyio
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,7 +42,7 @@ func Open(paths []string, o Options) (*Input, error) {
 		var src source
 		if path == "-" {
 			if stdin {
-				return nil, fmt.Errorf(`keyio: "-" is given twice; standard input can be read once`)
+				return nil, errors.New(`"-" is given twice; standard input can be read once`)
 			}
 			stdin = true
 			src = stdinSource(s.Stdin)
@@ -72,7 +73,7 @@ func (in *Input) Size() int64 {
 // begin notes that a pass begins. A pass over a pipe begins once.
 func (in *Input) begin() error {
 	if in.begun.Swap(true) && !in.Rewindable() {
-		return fmt.Errorf("keyio: %w", ErrNotRewindable)
+		return ErrNotRewindable
 	}
 	return nil
 }
@@ -81,17 +82,17 @@ func (in *Input) begin() error {
 func fileSource(path string) (source, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return source{}, fmt.Errorf("keyio: %w", err)
+		return source{}, err
 	}
 	if fi.IsDir() {
-		return source{}, fmt.Errorf("keyio: %s is a directory; name the files in it", path)
+		return source{}, fmt.Errorf("%s is a directory; name the files in it", path)
 	}
 	src := source{name: path, path: path, size: -1}
 	if fi.Mode().IsRegular() { // opening a named pipe would wait for its writer
 		src.size = fi.Size()
 		f, err := os.Open(path)
 		if err != nil {
-			return source{}, fmt.Errorf("keyio: %w", err)
+			return source{}, err
 		}
 		f.Close()
 	}

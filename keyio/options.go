@@ -59,7 +59,7 @@ type KeyTooLongError struct {
 }
 
 func (e *KeyTooLongError) Error() string {
-	return fmt.Sprintf("keyio: %s:%d: key is longer than %d bytes; raise the limit if such keys are meant",
+	return fmt.Sprintf("%s:%d: key is longer than %d bytes; raise the limit if such keys are meant",
 		e.Input, e.Line, e.MaxKey)
 }
 
@@ -118,5 +118,5 @@ func (s *settings) checkColumn() error {
 }
 
 func config(field string, value any, reason string) error {
-	return fmt.Errorf("keyio: %w", &filter.ConfigError{Field: field, Value: value, Reason: reason})
+	return &filter.ConfigError{Field: field, Value: value, Reason: reason}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -46,7 +47,7 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 	case s.path != "":
 		f, err := os.Open(s.path)
 		if err != nil {
-			return nil, fmt.Errorf("keyio: %w", err)
+			return nil, err
 		}
 		st.closes = append(st.closes, func() { f.Close() })
 		r = f
@@ -70,7 +71,7 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 // work in the goroutine that reads.
 func (st *stream) decompress(r io.Reader) error {
 	br := bufio.NewReaderSize(r, 64<<10) // steps aside for the large reads of plain text
-	head, _ := br.Peek(4)                // an error comes again with the first Read
+	head := peekMagic(br)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}): // RFC 1952, with the one method there is
 		st.codec = "gzip"
@@ -94,6 +95,24 @@ func (st *stream) decompress(r io.Reader) error {
 	return nil
 }
 
+// peekMagic returns the first four bytes, or fewer as soon as they begin no magic number: a key of a live stream that is
+// shorter must not wait for the next. An error comes again with the first Read.
+func peekMagic(br *bufio.Reader) []byte {
+	for n := 1; ; n++ {
+		head, err := br.Peek(n)
+		if err != nil || n == 4 {
+			return head
+		}
+		like := string(head)
+		if head[0]&0xf0 == 0x50 {
+			like = "\x50" + like[1:]
+		}
+		if !strings.HasPrefix("\x1f\x8b\x08", like) && !strings.HasPrefix("\x28\xb5\x2f\xfd", like) && !strings.HasPrefix("\x50\x2a\x4d\x18", like) {
+			return head
+		}
+	}
+}
+
 // isZstd reports whether head begins a frame of RFC 8878: one with data, or a skippable one, which tools that
 // compress in parallel put first.
 func isZstd(head []byte) bool {
@@ -112,14 +131,14 @@ func (st *stream) close() {
 func (st *stream) wrap(err error) error {
 	switch {
 	case st.codec == "":
-		return fmt.Errorf("keyio: reading %s: %w", st.name, err)
+		return fmt.Errorf("reading %s: %w", st.name, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("keyio: %s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
+		return fmt.Errorf("%s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("keyio: %s: needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w",
+		return fmt.Errorf("%s: needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w",
 			st.name, maxWindow>>20, err)
 	}
-	return fmt.Errorf("keyio: %s: reading it as %s: %w", st.name, st.codec, err)
+	return fmt.Errorf("%s: reading it as %s: %w", st.name, st.codec, err)
 }
 
 // countingReader adds the bytes read from r to n.

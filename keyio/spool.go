@@ -20,7 +20,7 @@ const (
 	chunkSize = 1 << 20 // bytes of hashes that are kept, written and read together
 )
 
-var errSpoolClosed = errors.New("keyio: spool is closed")
+var errSpoolClosed = errors.New("spool is closed")
 
 // Spool keeps the hashes of keys that can be read only once until they have been counted. The first of them stay in
 // memory, up to a limit; the others go to one temporary file, 16 bytes each, Hi before Lo, little endian. It
@@ -82,7 +82,7 @@ func (s *Spool) spill() error {
 	if s.file == nil {
 		f, err := os.CreateTemp(s.dir, "bloomery-spool-*")
 		if err != nil {
-			return fmt.Errorf("keyio: no room to spool the keys of a pipe: %w", err)
+			return fmt.Errorf("no room to spool the keys of a pipe: %w", err)
 		}
 		s.file = f
 		s.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: Close removes it
@@ -93,7 +93,7 @@ func (s *Spool) spill() error {
 		binary.LittleEndian.PutUint64(s.buf[i*hashSize+8:], h.Lo)
 	}
 	if _, err := s.file.WriteAt(s.buf, s.spilled*hashSize); err != nil {
-		return fmt.Errorf("keyio: spooling the keys of a pipe; is the disk full? %w", err)
+		return fmt.Errorf("spooling the keys of a pipe; is the disk full? %w", err)
 	}
 	s.spilled += int64(len(s.tail))
 	return nil
@@ -145,7 +145,7 @@ func (s *Spool) eachSpilled(file *os.File, spilled int64, visit func(hs []filter
 	hs := make([]filter.Hash, s.chunkLen)
 	for at := int64(0); at < spilled; at += int64(s.chunkLen) {
 		if _, err := file.ReadAt(buf, at*hashSize); err != nil {
-			return fmt.Errorf("keyio: reading spooled keys back: %w", err)
+			return fmt.Errorf("reading spooled keys back: %w", err)
 		}
 		for i := range hs {
 			hs[i].Hi = binary.LittleEndian.Uint64(buf[i*hashSize:])

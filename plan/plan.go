@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"context"
+
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -27,16 +29,20 @@ var variants = []filter.Spec{
 	filter.NewSpec("partitioned"),
 }
 
-// Compare returns a row for every variant of every family at one size.
-func Compare(keys uint64, size filter.Sizing) ([]Row, error) {
+// Compare returns a row for every variant of every family at one size. It stops with ctx.Err() between two of them if ctx
+// is done.
+func Compare(ctx context.Context, keys uint64, size filter.Sizing) ([]Row, error) {
 	if err := size.Check(); err != nil {
 		return nil, err
 	}
 	var rows []Row
 	for _, v := range variants {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		rows = append(rows, Forecast(WithSize(v, size), keys))
 	}
-	return rows, nil
+	return rows, ctx.Err()
 }
 
 // Forecast returns the row of one spec.

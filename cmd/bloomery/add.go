@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,10 +28,10 @@ func (a *app) load(path string) (*bloomery.Set, error) {
 	return bloomery.NewSet(s.Filter, s.Hasher), nil
 }
 
-// store writes a set back and says what became of it.
-func (a *app) store(ctx context.Context, set *bloomery.Set, path string) error {
-	if err := set.Save(ctx, path); err != nil || a.quiet {
-		return err
+// added says what became of a filter that took keys.
+func (a *app) added(path string) error {
+	if a.quiet {
+		return nil
 	}
 	r, err := a.report(path)
 	if err != nil {
@@ -41,16 +44,66 @@ func (a *app) store(ctx context.Context, set *bloomery.Set, path string) error {
 	return err
 }
 
+// hold opens a filter file to change it, and describes it. Where the system has locks, another process that would hold it
+// waits until it is closed.
+func (a *app) hold(ctx context.Context, path string) (*os.File, fs.FileInfo, error) {
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return nil, nil, err
+	case !st.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if err := mayCreate(path); err != nil {
+		return nil, nil, err
+	}
+	for waited := false; ; waited = true {
+		f, was, err := tryHold(path)
+		if f != nil || err != nil {
+			return f, was, err
+		}
+		if !waited && !a.quiet {
+			fmt.Fprintf(a.stderr, "bloomery: waiting for another process that adds to %s\n", path)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// tryHold returns no file if another process holds it, or has just replaced it.
+func tryHold(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := f.Stat()
+	if err == nil && !locked(f) {
+		if now, err := os.Stat(path); err == nil && os.SameFile(was, now) {
+			return f, was, nil
+		}
+	}
+	_ = f.Close()
+	return nil, nil, err
+}
+
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
 		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. Its size stays,
-so its rate of false positives rises with every key; bloomery info tells. Families standard, blocked and partitioned.`,
+so its rate of false positives rises with every key; bloomery info tells. Families standard, blocked and partitioned.
+A second add to the same file waits for the first. If the file changes otherwise meanwhile, nothing is added: exit code 2.`,
 		Example: "  bloomery add blocked.bloom new-entries.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			held, was, err := a.hold(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer held.Close()
 			set, err := a.load(args[0])
 			if err != nil {
 				return err
@@ -82,7 +135,10 @@ so its rate of false positives rises with every key; bloomery info tells. Famili
 			if err != nil {
 				return err
 			}
-			return a.store(c.Context(), set, args[0])
+			if err := container.ReplaceFile(c.Context(), args[0], set.Filter(), hasher, was); err != nil {
+				return err
+			}
+			return a.added(args[0])
 		},
 	}
 	in.register(c)
@@ -98,8 +154,8 @@ func (a *app) mergeCommand() *cobra.Command {
 		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if output == "" {
-				return fmt.Errorf("name the file to write: -o FILE")
+			if err := mayReplace(output); err != nil {
+				return err
 			}
 			set, err := a.load(args[0])
 			if err != nil {
@@ -114,7 +170,10 @@ func (a *app) mergeCommand() *cobra.Command {
 					return fmt.Errorf("%s and %s: %w", args[0], path, err)
 				}
 			}
-			return a.store(c.Context(), set, output)
+			if err := set.Save(c.Context(), output); err != nil {
+				return err
+			}
+			return a.added(output)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")

@@ -35,8 +35,8 @@ Without a size the rate of false positives is 1%; fuse and partitioned take abou
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if output == "" {
-				return fmt.Errorf("name the file to write: -o FILE")
+			if err := mayReplace(output); err != nil {
+				return err
 			}
 			sizing, err := size.sizing(c)
 			if err != nil {
@@ -90,10 +90,7 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err != nil {
 		return err
 	}
-	if _, _, err := family.Forecast(spec, 1<<20); err != nil {
-		return err // a bad spec fails before any key is read
-	}
-	if err := mayReplace(output); err != nil {
+	if err := family.Check(spec); err != nil { // before any key is read
 		return err
 	}
 	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) { return family.NewBuilder(spec, keys) })
@@ -119,19 +116,6 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
 	return nil
-}
-
-// mayReplace keeps a slip from destroying a list of keys: only filter files and empty files are replaced.
-func mayReplace(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil // nothing there, or WriteFile will say what is wrong
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() == 0 || container.HasMagic(f) {
-		return err
-	}
-	return fmt.Errorf("%s exists and is no filter file; remove it first or name another -o", path)
 }
 
 // collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,11 +55,11 @@ func (a *app) demoCommand() *cobra.Command {
 and a million random names with it, and print size, rates and speed.`,
 		Example: "  bloomery demo\n  bloomery demo --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.demo() },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context()) },
 	}
 }
 
-func (a *app) demo() error {
+func (a *app) demo(ctx context.Context) error {
 	blocked, ordinary := domains.Disposable(), domains.Ordinary()
 	next := randomNames(1)
 	absent := make([]string, demoAbsent)
@@ -71,7 +72,7 @@ func (a *app) demo() error {
 		if !a.quiet && !a.json && isTerminal(a.stderr) {
 			fmt.Fprintf(a.stderr, "\r%-40s", spec)
 		}
-		row, err := demoRun(spec, blocked, ordinary, absent)
+		row, err := demoRun(ctx, spec, blocked, ordinary, absent)
 		if err != nil {
 			return err
 		}
@@ -86,9 +87,12 @@ func (a *app) demo() error {
 	return a.printDemo(rows, len(blocked), len(ordinary), plain)
 }
 
-func demoRun(spec string, blocked, ordinary, absent []string) (demoRow, error) {
+func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []string) (demoRow, error) {
 	parsed, err := filter.ParseSpec(spec)
 	if err != nil {
+		return demoRow{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return demoRow{}, err
 	}
 	promised := plan.Forecast(parsed, uint64(len(blocked))).FPRPrior
@@ -98,6 +102,9 @@ func demoRun(spec string, blocked, ordinary, absent []string) (demoRow, error) {
 		return demoRow{}, err
 	}
 	built := time.Since(start)
+	if err := ctx.Err(); err != nil {
+		return demoRow{}, err
+	}
 	present, nsPresent := askAll(set, blocked)
 	flagged, _ := askAll(set, ordinary)
 	wrong, nsAbsent := askAll(set, absent)

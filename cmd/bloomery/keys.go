@@ -29,6 +29,14 @@ func (f *inputFlags) register(c *cobra.Command) {
 
 // keys opens inputs; read, if not nil, follows the bytes taken in.
 func (a *app) keys(f inputFlags, paths []string, read *atomic.Int64) (*keyio.Input, error) {
+	switch {
+	case f.format != "lines" && f.format != "csv":
+		return nil, fmt.Errorf("--input-format %q: want lines or csv", f.format)
+	case f.format == "lines" && f.column != "":
+		return nil, fmt.Errorf("--column %s: lines have no columns; add --input-format csv", f.column)
+	case f.format == "lines" && f.header:
+		return nil, fmt.Errorf("--header: lines have no header row; add --input-format csv")
+	}
 	o := keyio.Options{Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Stdin: a.stdin}
 	if read != nil {
 		o.Progress = read.Store
@@ -58,13 +66,10 @@ func (f *sizeFlags) sizing(c *cobra.Command) (s filter.Sizing, err error) {
 			return s, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
 		}
 		s.BitsPerKey = f.bitsPerKey
-	case f.fpr != "":
+	case c.Flags().Changed("fpr"):
 		s.FPR, err = parseRate(f.fpr)
-	case f.bytes != "":
-		s.Bytes, err = parseCount("--bytes", f.bytes)
-		if err == nil && s.Bytes == 0 {
-			err = fmt.Errorf("--bytes 0: want more than 0")
-		}
+	case c.Flags().Changed("bytes"):
+		s.Bytes, err = parseBytes(f.bytes)
 	}
 	if err == nil {
 		err = s.Check()
@@ -80,28 +85,43 @@ func parseRate(text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, fmt.Errorf("--fpr %s: want a rate between 0 and 1, such as 0.01 or 1%%", text)
+		return 0, fmt.Errorf("--fpr %q: want a rate between 0 and 1, such as 0.01 or 1%%", text)
 	}
 	return v, nil
 }
 
-// units of counts and sizes: k, M, G, T are powers of 1000, with i of 1024; a B for bytes may follow.
+// parseBytes reads a size, such as 65536, 64KiB or 10MB.
+func parseBytes(text string) (uint64, error) {
+	v, ok := parseWhole(strings.TrimSuffix(strings.TrimSpace(text), "B"))
+	if !ok || v == 0 {
+		return 0, fmt.Errorf("--bytes %q: want a size above 0, such as 65536, 64KiB or 10MB", text)
+	}
+	return v, nil
+}
+
+// parseCount reads a number of keys, such as 10M.
+func parseCount(flag, text string) (uint64, error) {
+	v, ok := parseWhole(strings.TrimSpace(text))
+	if !ok {
+		return 0, fmt.Errorf("%s %q: want a whole number, such as 65536, 10M or 64Ki", flag, text)
+	}
+	return v, nil
+}
+
+// units of counts and sizes: k, M, G, T are powers of 1000, with i of 1024.
 var units = map[string]float64{
 	"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
 }
 
-// parseCount reads a whole number with a unit, such as 10M or 64KiB.
-func parseCount(flag, text string) (uint64, error) {
-	t := strings.TrimSuffix(strings.TrimSpace(text), "B")
-	number := strings.TrimRight(t, "kKMGTi")
-	if v, err := strconv.ParseUint(number, 10, 64); err == nil && number == t {
-		return v, nil
+// parseWhole reads a whole number with a unit.
+func parseWhole(text string) (uint64, bool) {
+	number := strings.TrimRight(text, "kKMGTi")
+	if v, err := strconv.ParseUint(number, 10, 64); err == nil && number == text {
+		return v, true
 	}
 	v, err := strconv.ParseFloat(number, 64)
-	unit, known := units[t[len(number):]]
-	if v *= unit; err != nil || !known || !(v >= 0 && v < 1<<63) || v != math.Trunc(v) {
-		return 0, fmt.Errorf("%s %s: want a whole number, such as 65536, 10M or 64KiB", flag, text)
-	}
-	return uint64(v), nil
+	unit, known := units[text[len(number):]]
+	v *= unit
+	return uint64(v), err == nil && known && v >= 0 && v < 1<<63 && v == math.Trunc(v)
 }

@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
@@ -31,6 +33,7 @@ var errNo = errors.New("no")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -64,9 +67,26 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
-	flags.StringVar(&a.secretFile, "secret-file", "", "file with the 32 hex digits of the secret of a keyed filter")
+	flags.Func("secret-file", "`file` with the 32 hex digits of the secret of a keyed filter", func(path string) error {
+		if path == "" { // an unset variable must not build without a secret
+			return errors.New("name a file")
+		}
+		a.secretFile = path
+		return nil
+	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
 		a.mergeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("completion %s: there are bash, fish, powershell and zsh", args[0])
+			}
+			return nil
+		}
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // what cannot run takes any argument
+	}
 
 	err := root.ExecuteContext(ctx)
 	switch {
@@ -85,6 +105,20 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 	return exitError
 }
 
+// flagError says what a flag wants in the place of what strconv says.
+func flagError(_ *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return err
+	}
+	want := "a number"
+	if value.GetFlag().Value.Type() == "uint64" {
+		want = "a whole number of 0 or more"
+	}
+	return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
+}
+
 // hint says what to do about an error that leaves the user at a loss.
 func hint(err error) string {
 	switch {
@@ -94,6 +128,8 @@ func hint(err error) string {
 		return "Install a newer bloomery, or build the file again with this one."
 	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.Is(err, io.ErrUnexpectedEOF):
 		return "The file is damaged or incomplete: copy it again or build it anew."
+	case errors.Is(err, container.ErrChanged):
+		return "Nothing was added; run the command again."
 	case errors.Is(err, container.ErrSecret):
 		return "Name the file with the right secret: --secret-file FILE."
 	case errors.Is(err, filter.ErrMismatch):

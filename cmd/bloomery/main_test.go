@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -40,14 +41,24 @@ func TestScripts(t *testing.T) {
 }
 
 func TestParseCount(t *testing.T) {
-	for text, want := range map[string]uint64{"0": 0, "12": 12, "10M": 10_000_000, "64KiB": 65536, "1.5k": 1500, "2GB": 2_000_000_000, "18446744073709551615": 1<<64 - 1} {
+	for text, want := range map[string]uint64{"0": 0, "12": 12, "10M": 10_000_000, " 64Ki": 65536, "1.5k": 1500, "18446744073709551615": 1<<64 - 1} {
 		if got, err := parseCount("--keys", text); err != nil || got != want {
 			t.Errorf("parseCount(%q) = %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "1.5", "NaN", "1e99", "10X", "iM", "99999999T"} {
+	for _, text := range []string{"", "x", "-1", "1.5", "NaN", "1e99", "10X", "iM", "99999999T", "10B", "64KiB"} {
 		if got, err := parseCount("--keys", text); err == nil {
 			t.Errorf("parseCount(%q) = %d", text, got)
+		}
+	}
+	for text, want := range map[string]uint64{"12": 12, "64KiB": 65536, "64Ki": 65536, "2GB": 2_000_000_000, "10B": 10} {
+		if got, err := parseBytes(text); err != nil || got != want {
+			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "B", "1BB", "1.5B"} {
+		if got, err := parseBytes(text); err == nil {
+			t.Errorf("parseBytes(%q) = %d", text, got)
 		}
 	}
 }
@@ -66,6 +77,57 @@ func TestInterrupted(t *testing.T) {
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
 		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestInterruptedSteps stops what has steps and no input.
+func TestInterruptedSteps(t *testing.T) {
+	for _, args := range [][]string{{"plan", "--keys", "1M"}, {"demo"}, {"demo", "--json"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stdout, stderr strings.Builder
+		if code := run(ctx, args, nil, &stdout, &stderr); code != exitError || stdout.Len() > 0 || !strings.Contains(stderr.String(), "interrupted") {
+			t.Errorf("%v: exit code %d, %q, %q", args, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// TestSecondSignal interrupts a process that cannot end by itself, since nobody takes its output.
+func TestSecondSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no interrupt that one process can send another")
+	}
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if code, _ := runOn(t, "a\n", "build", "-o", path); code != exitOK {
+		t.Fatalf("build: exit code %d", code)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Args = []string{"bloomery", "check", "-v", path}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = in.Write([]byte(strings.Repeat("another key\n", 1<<20))) }()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for ctx.Err() == nil {
+			time.Sleep(100 * time.Millisecond) // the pipe is full soon
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+	}()
+	if err := cmd.Wait(); err == nil || ctx.Err() != nil {
+		t.Errorf("two interrupts do not end it: %v", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func (a *app) planCommand() *cobra.Command {
 			if s.IsZero() {
 				s.FPR = 0.01
 			}
-			rows, err := plan.Compare(n, s)
+			rows, err := plan.Compare(c.Context(), n, s)
 			if err != nil {
 				return err
 			}

@@ -54,6 +54,20 @@ func TestPublishedRates(t *testing.T) {
 	}
 }
 
+// TestNoLayoutIsLine holds the zero Layout to what Config says of it.
+func TestNoLayoutIsLine(t *testing.T) {
+	if got, want := FPR(1000, 20, 7, ""), FPR(1000, 20, 7, Line); got != want {
+		t.Errorf("FPR without a layout is %g, with %s %g", got, Line, want)
+	}
+	for _, c := range []Config{{Keys: 1000}, {Keys: 1000, K: 5, Size: filter.Sizing{FPR: 0.001}}} {
+		blocks, k, err := c.Geometry()
+		c.Layout = Line
+		if b, l, e := c.Geometry(); b != blocks || l != k || err != nil || e != nil {
+			t.Errorf("%+v: %d blocks of %d probes, without a layout %d of %d", c, b, l, blocks, k)
+		}
+	}
+}
+
 // TestParquetBlock holds one block against the algorithm of the Parquet specification, word by word.
 func TestParquetBlock(t *testing.T) {
 	const z = 1000

@@ -103,16 +103,13 @@ func (c Config) blocksForRate(n uint64) (uint64, error) {
 	if p == 0 {
 		p = DefaultFPR
 	}
-	layout := c.Layout
-	if layout == "" {
-		layout = Line
-	}
-	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), layout) <= p }
+	size := float64(c.Layout.BlockBits())
+	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), c.Layout) <= p }
 	// A standard filter's size is a lower bound; past 4096 bits a key nothing is gained.
-	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/float64(layout.BlockBits())*0.5))
+	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/size*0.5))
 	hi := lo
 	for !kept(hi) {
-		if float64(hi)*float64(layout.BlockBits()) > 4096*max(float64(n), 64) || hi > 1<<52 {
+		if float64(hi)*size > 4096*max(float64(n), 64) || hi > 1<<52 {
 			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: "a blocked filter cannot keep this rate at any sensible size; take standard or fuse"}
 		}
 		lo, hi = hi, hi+hi/2+1

@@ -180,7 +180,7 @@ func (f *Filter) Add(h filter.Hash) error {
 func (f *Filter) Merge(other filter.Filter) error {
 	o, ok := other.(*Filter)
 	if !ok || o.blocks != f.blocks || o.k != f.k || o.split != f.split {
-		return fmt.Errorf("%s and %s: %w", f.spec(), other.Info().Spec, filter.ErrMismatch)
+		return fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
 	}
 	for i, w := range o.words {
 		f.words[i] |= w

@@ -9,7 +9,7 @@ import (
 )
 
 // FPR returns p_b, the predicted false positive probability of a filter of that many blocks after n distinct keys, with
-// k probes a key (k does not matter in the split layout, where it is 8).
+// k probes a key (k does not matter in the split layout, where it is 8). No layout is Line, as in Config.
 //
 // It averages the rate of one block over the number of keys in it, which is binomial (Putze, Sanders and Singler,
 // equation 3, take its Poisson limit). The rate of a block of B bits with j keys is exact: E[(X/B)^k], X the number of
@@ -17,7 +17,7 @@ import (
 // power of the mean instead of the mean of the k-th power, too low by a tenth at 16 bits a key. blocks must not be 0.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	rate := splitRate
-	if layout == Line {
+	if layout != Split {
 		rate = stat.Occupancy(lineBits, k)
 	}
 	return stat.BinomialMean(n, 1/float64(blocks), rate)

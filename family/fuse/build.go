@@ -73,21 +73,25 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	case c.Width != 0:
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
-		width = uint(math.Ceil(-math.Log2(c.Size.FPR)))
-	case c.Size.IsZero():
-		width = DefaultWidth
-	default:
-		total, err := c.Size.Bits(max(n, smallKeys))
-		if err != nil {
-			return 0, 0, err
+		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
+			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("fuse reaches %.2g and no less", FPR(MaxWidth))}
 		}
-		width = uint(min(total/slots, MaxWidth))
+		return slots, width, nil
+	case c.Size.IsZero():
+		return slots, DefaultWidth, nil
 	}
-	if width < 1 || width > MaxWidth {
-		return 0, 0, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%+v", c.Size),
-			Reason: fmt.Sprintf("fuse needs %.2f bits a key for each bit of a fingerprint, 1 to %d of them", float64(slots)/float64(max(n, 1)), MaxWidth)}
+	total, err := c.Size.Bits(max(n, smallKeys))
+	if err != nil {
+		return 0, 0, err
 	}
-	return slots, width, nil
+	if total < slots {
+		field, value := "bits_per_key", any(c.Size.BitsPerKey)
+		if c.Size.Bytes != 0 {
+			field, value = "bytes", c.Size.Bytes
+		}
+		return 0, 0, &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
+	}
+	return slots, uint(min(total/slots, MaxWidth)), nil
 }
 
 // Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,
@@ -111,12 +115,12 @@ type Builder struct {
 	keys []uint64
 }
 
-// NewBuilder returns an empty builder.
+// NewBuilder returns an empty builder. Whether the keys fit a size in bytes shows in Build, when duplicates are dropped.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && err != nil {
+	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
 		return nil, err
 	}
 	return &Builder{c: c, keys: make([]uint64, 0, min(c.Keys, 1<<28))}, nil

@@ -105,7 +105,7 @@ func (f *Filter) Intersect(other filter.Filter) error {
 func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	o, ok := other.(*Filter)
 	if !ok || o.m != f.m || o.k != f.k {
-		return nil, fmt.Errorf("%s and %s: %w", f.spec(), other.Info().Spec, filter.ErrMismatch)
+		return nil, fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
 	}
 	return o, nil
 }

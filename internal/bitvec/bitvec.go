@@ -19,18 +19,14 @@ const LineWords = 8
 // 32-bit machine the largest slice of 8-byte words stays below 2^31 bytes.
 const maxWords = min(1<<43, uint64(^uint(0)>>1)/8) - LineWords
 
-// CheckWords returns an error wrapping filter.ErrTooLarge if a slice of that many words cannot exist here.
-func CheckWords(words uint64) error {
-	if words > maxWords {
-		return fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
-	}
-	return nil
-}
-
-// Alloc returns that many zero words, the first of them at the start of a cache line.
+// Alloc returns that many zero words, the first of them at the start of a cache line, or an error wrapping
+// filter.ErrTooLarge if they are more than this machine can address or has memory for: Go would end the process.
 func Alloc(words uint64) ([]uint64, error) {
-	if err := CheckWords(words); err != nil {
-		return nil, err
+	if words > maxWords {
+		return nil, fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
+	}
+	if all := memory(); all > 0 && words*8 > all {
+		return nil, fmt.Errorf("%d MiB are %w: this machine has %d MiB of memory", words>>17, filter.ErrTooLarge, all>>20)
 	}
 	s := make([]uint64, words+LineWords-1)
 	skip := -(uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8) % LineWords

@@ -34,7 +34,11 @@ func TestAlloc(t *testing.T) {
 			t.Errorf("Alloc(%d): %d words at %p, %v", n, len(w), w, err)
 		}
 	}
-	for _, n := range []uint64{1 << 43, 1 << 61, 1<<64 - 1} {
+	beyond := []uint64{1 << 43, 1 << 61, 1<<64 - 1}
+	if all := memory(); all > 0 {
+		beyond = append(beyond, all/8+1)
+	}
+	for _, n := range beyond {
 		if _, err := Alloc(n); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("Alloc(%d): %v", n, err)
 		}

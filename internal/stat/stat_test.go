@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -53,6 +54,75 @@ func TestUpperTail(t *testing.T) {
 	}{{0, 10, 0.5, 1}, {10, 10, 0.5, 1. / 1024}, {1, 10, 0.1, 1 - math.Pow(0.9, 10)}, {11, 10, 0.5, 0}, {1, 10, 0, 0}, {3, 10, 1, 1}} {
 		if got := UpperTail(c.x, c.n, c.p); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("UpperTail(%d, %d, %g) = %g, want %g", c.x, c.n, c.p, got, c.want)
+		}
+	}
+}
+
+// TestUpperTailExact holds it against sums of fractions.
+func TestUpperTailExact(t *testing.T) {
+	for _, n := range []int64{1, 2, 15, 16, 17, 40, 120} {
+		for _, p := range []float64{1e-9, 0.001, 0.1, 0.5, 0.7, 0.999} {
+			exact := new(big.Rat).SetFloat64(p)
+			rest := new(big.Rat).Sub(big.NewRat(1, 1), exact)
+			sum := new(big.Rat)
+			for x := n; x >= 1; x-- {
+				term := new(big.Rat).SetInt(new(big.Int).Binomial(n, x))
+				term.Mul(term, power(exact, x))
+				sum.Add(sum, term.Mul(term, power(rest, n-x)))
+				want, _ := sum.Float64()
+				if got := UpperTail(uint64(x), uint64(n), p); math.Abs(got-want) > 1e-11*want && want > 1e-300 {
+					t.Errorf("UpperTail(%d, %d, %g) = %g, want %g", x, n, p, got, want)
+				}
+			}
+		}
+	}
+}
+
+func power(x *big.Rat, n int64) *big.Rat {
+	e := big.NewInt(n)
+	return new(big.Rat).SetFrac(new(big.Int).Exp(x.Num(), e, nil), new(big.Int).Exp(x.Denom(), e, nil))
+}
+
+// TestUpperTailLarge takes values that are known for any n.
+func TestUpperTailLarge(t *testing.T) {
+	for _, n := range []uint64{1e6 + 1, 1e7 + 1, 1e9 + 1, 1e10 + 1, 1e12 + 1, 1e13 + 1, 1e18 + 1} {
+		// The distribution is symmetric.
+		if got := UpperTail((n+1)/2, n, 0.5); math.Abs(got-0.5) > 1e-8 {
+			t.Errorf("at least half of %d: %g", n, got)
+		}
+		// Few that come true are Poisson, here with mean 20.
+		want, term := 1.0, math.Exp(-20)
+		for x := uint64(1); x < 60; x++ {
+			want -= term
+			term *= 20 / float64(x)
+			if got := UpperTail(x, n, 20/float64(n)); math.Abs(got-want) > 2e-4*20/math.Sqrt(float64(n))+1e-12 {
+				t.Errorf("%d of %d, mean 20: %g, Poisson %g", x, n, got, want)
+			}
+		}
+		// Many are normal, but for the third moment.
+		for _, p := range []float64{0.5, 0.01, 0.001} {
+			sd := math.Sqrt(float64(n) * p * (1 - p))
+			for z := -6.0; z <= 6; z += 0.25 {
+				x := uint64(float64(n)*p + z*sd)
+				want := math.Erfc((float64(x)-0.5-float64(n)*p)/sd/math.Sqrt2) / 2
+				if got := UpperTail(x, n, p); math.Abs(got-want) > 0.2/sd+1e-9 || got < 0 || got > 1 {
+					t.Errorf("%d of %d, p=%g: %g, normal %g", x, n, p, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestIntervalLarge asks whether the ends of the interval have the tails that define them.
+func TestIntervalLarge(t *testing.T) {
+	for _, n := range []uint64{1000, 1e6, 1e9, 1e10, 1e12} {
+		for _, p := range []float64{0.5, 0.01, 1e-6} {
+			x := uint64(float64(n) * p)
+			low, high := Interval(x, n, 0.95)
+			above, below := UpperTail(x, n, low), 1-UpperTail(x+1, n, high)
+			if x > 0 && math.Abs(above-0.025) > 1e-4 || math.Abs(below-0.025) > 1e-4 {
+				t.Errorf("%d of %d: %g to %g, tails %g and %g", x, n, low, high, above, below)
+			}
 		}
 	}
 }

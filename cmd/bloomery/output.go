@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// mayReplace says before the work, not after it, why no filter can be written to path. It keeps a slip from destroying a
+// list of keys: only filter files and empty files are replaced.
+func mayReplace(path string) error {
+	if path == "" {
+		return errors.New("name the file to write: -o FILE")
+	}
+	if path == "-" {
+		return errors.New("-o -: a filter goes to a file, all or nothing, and not to standard output; name a file")
+	}
+	switch st, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder; name the file to write in it", path)
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case st.Size() > 0:
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if !container.HasMagic(f) {
+			return fmt.Errorf("%s exists and is no filter file; remove it first or name another -o", path)
+		}
+	}
+	return mayCreate(path)
+}
+
+// mayCreate returns an error if no file can be made beside path, where container.WriteFile makes one.
+func mayCreate(path string) error {
+	dir := filepath.Dir(path)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		dir = filepath.Dir(target)
+	}
+	f, err := os.CreateTemp(dir, ".bloomery-*")
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return fmt.Errorf("%s: folder %s: %w", path, dir, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

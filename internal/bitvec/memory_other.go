@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bitvec
+
+func memory() uint64 { return 0 }
