@@ -28,8 +28,12 @@ type Family struct {
 	Check func(filter.Spec) error
 	// NewBuilder starts a filter of about that many keys. The Spec may fix the geometry or leave it open.
 	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
-	// Forecast returns the bits and the predicted rate of the filter that NewBuilder would make, without allocating.
+	// Forecast returns the bits and the predicted rate of the filter that NewBuilder would make, without allocating it. A
+	// family that is Searched tries a search on a sample of random keys.
 	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
+	// Reoptimize starts a filter of the same geometry as one of this family, whose search goes on from the hash functions
+	// of that. All keys are needed again; they may have changed. It is nil in families that are not Searched.
+	Reoptimize func(f filter.Filter, e filter.Effort) (filter.Builder, error)
 }
 
 // Families lists every family there is, in the order in which tables show them. A new family joins here.
@@ -117,6 +121,9 @@ func Families() []Family {
 				_, err := partitioned.ConfigFromSpec(s, 0)
 				return err
 			},
+			Reoptimize: func(f filter.Filter, e filter.Effort) (filter.Builder, error) {
+				return orNil[filter.Builder](partitioned.NewBuilder(partitioned.Config{From: f.(*partitioned.Filter), Effort: e}))
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(partitioned.ConfigFromSpec, partitioned.NewBuilder)(s, keys)
 			},
@@ -132,6 +139,13 @@ func Families() []Family {
 			Name: blockpartitioned.Family, ID: 5, Searched: true, SectionWords: blockpartitioned.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) {
 				return orNil[filter.Filter](blockpartitioned.Decode(e))
+			},
+			Check: func(s filter.Spec) error {
+				_, err := blockpartitioned.ConfigFromSpec(s, 0)
+				return err
+			},
+			Reoptimize: func(f filter.Filter, e filter.Effort) (filter.Builder, error) {
+				return orNil[filter.Builder](blockpartitioned.NewBuilder(blockpartitioned.Config{From: f.(*blockpartitioned.Filter), Effort: e}))
 			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(blockpartitioned.ConfigFromSpec, blockpartitioned.NewBuilder)(s, keys)

@@ -69,6 +69,16 @@ type Searcher interface {
 	OnProgress(f func(done float64))
 }
 
+// Spiller is a Builder that can keep some of its keys in a temporary file.
+type Spiller interface {
+	Builder
+	// Limit has the builder hold at most that many bytes of keys in memory, and the others in a file in dir, which is
+	// os.TempDir() if empty. It comes before the first key.
+	Limit(memory int64, dir string)
+	// Close drops the keys, and the file with them, of a builder that will not Build.
+	Close() error
+}
+
 // Encoded is a filter as the container stores it: a Spec from which every size follows, the number of keys, and
 // the bits in sections of 64-bit words. Who receives an Encoded shares the words with who gave it.
 type Encoded struct {

@@ -70,7 +70,15 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return &Builder{c: c, keys: gather.New(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})}, nil
+	b := &Builder{c: c}
+	b.Limit(c.Memory, c.Dir)
+	return b, nil
+}
+
+// Limit sets Config.Memory and Config.Dir. It comes before the first key.
+func (b *Builder) Limit(memory int64, dir string) {
+	b.c.Memory, b.c.Dir = memory, dir
+	b.keys = gather.New(gather.Config{Memory: memory, Dir: dir, Expect: b.c.Keys, Workers: b.c.Workers})
 }
 
 // AddMany takes keys. It fails where those beyond the memory limit cannot be written.
