@@ -133,6 +133,10 @@ func Families() []Family {
 			Decode: func(e filter.Encoded) (filter.Filter, error) {
 				return orNil[filter.Filter](blockpartitioned.Decode(e))
 			},
+			Check: func(s filter.Spec) error {
+				_, err := blockpartitioned.ConfigFromSpec(s, 0)
+				return err
+			},
 			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
 				return with(blockpartitioned.ConfigFromSpec, blockpartitioned.NewBuilder)(s, keys)
 			},
