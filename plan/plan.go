@@ -27,6 +27,7 @@ var variants = []filter.Spec{
 	filter.NewSpec("blocked", "layout", "split"),
 	filter.NewSpec("fuse"),
 	filter.NewSpec("partitioned"),
+	filter.NewSpec("blockpartitioned"),
 }
 
 // Compare returns a row for every variant of every family at one size. It stops with ctx.Err() between two of them if ctx

@@ -20,19 +20,23 @@ func (a *app) buildCommand() *cobra.Command {
 		size   sizeFlags
 		output string
 		family string
-		effort string
+		effort effortFlags
+		memory memoryFlags
 		seed   uint64
 	)
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
-The family is standard, blocked, fuse or partitioned, or a full spec such as "blocked(layout=split,bits_per_key=12)".
-Without a size the rate of false positives is 1%; fuse and partitioned take about 9 and 8 bits a key.`,
+The family is standard, blocked, fuse, partitioned or blockpartitioned, or a full spec such as
+"blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key,
+partitioned and blockpartitioned 8. These two search for hash functions that fit the keys, as long as --effort or --budget say.`,
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
+  bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
+  bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := mayReplace(output); err != nil {
@@ -49,11 +53,11 @@ Without a size the rate of false positives is 1%; fuse and partitioned take abou
 			if !sizing.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
 				return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
 			}
-			if f, err := container.FamilyByName(spec.Family()); effort != "" && (err != nil || !f.Searched) {
-				return fmt.Errorf("--effort %s: only a partitioned filter searches; add --family partitioned", effort)
+			if spec, err = effort.spec(c, spec); err != nil {
+				return err
 			}
-			if effort != "" {
-				spec = spec.With("effort", effort)
+			if err := memory.parse(c); err != nil {
+				return err
 			}
 			secret, err := a.secret()
 			if err != nil {
@@ -66,15 +70,15 @@ Without a size the rate of false positives is 1%; fuse and partitioned take abou
 			if secret != nil {
 				hasher = filter.NewKeyedHasher(*secret)
 			}
-			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output)
+			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output, memory)
 		},
 	}
 	in.register(c)
 	size.register(c)
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	c.Flags().StringVar(&family, "family", "standard", "family of the filter, or a spec")
-	c.Flags().StringVar(&effort, "effort", "", "how long a partitioned filter searches: fast, default or max")
-	_ = c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions([]string{"fast", "default", "max"}, cobra.ShellCompDirectiveNoFileComp))
+	effort.register(c)
+	memory.register(c)
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the hash function")
 	var names []string
 	for _, f := range container.Families() {
@@ -84,7 +88,7 @@ Without a size the rate of false positives is 1%; fuse and partitioned take abou
 	return c
 }
 
-func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, hasher filter.Hasher, output string) error {
+func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, hasher filter.Hasher, output string, memory memoryFlags) error {
 	start := time.Now()
 	family, err := container.FamilyByName(spec.Family())
 	if err != nil {
@@ -93,7 +97,13 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err := family.Check(spec); err != nil { // before any key is read
 		return err
 	}
-	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) { return family.NewBuilder(spec, keys) })
+	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) {
+		b, err := family.NewBuilder(spec, keys)
+		if err == nil {
+			memory.limit(b)
+		}
+		return b, err
+	})
 	if err != nil {
 		return err
 	}

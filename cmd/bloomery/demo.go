@@ -27,6 +27,8 @@ var demoSpecs = []string{
 	"fuse(width=16)",
 	"partitioned(fpr=0.01)",
 	"partitioned(bits_per_key=8)",
+	"blockpartitioned(fpr=0.01)",
+	"blockpartitioned(bits_per_key=8)",
 }
 
 // demoRow is one line of the table.

@@ -19,7 +19,9 @@ type report struct {
 	Keys          uint64      `json:"keys"`
 	Bits          uint64      `json:"bits"`
 	BitsPerKey    float64     `json:"bits_per_key"`
+	Late          uint64      `json:"keys_late,omitempty"`
 	Fill          float64     `json:"fill"`
+	FillSearched  float64     `json:"fill_searched,omitempty"`
 	FPRPrior      float64     `json:"fpr_prior"`
 	FPRPosterior  float64     `json:"fpr_posterior"`
 	FileBytes     uint64      `json:"file_bytes"`
@@ -40,7 +42,7 @@ func (a *app) report(path string) (report, error) {
 	i := s.Filter.Info()
 	return report{
 		Family: i.Spec.Family(), Spec: i.Spec, Hash: s.Hasher.ID().String(), Seed: s.Hasher.Seed(), Keys: i.Keys, Bits: i.Bits,
-		BitsPerKey: i.BitsPerKey(), Fill: i.Fill, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
+		BitsPerKey: i.BitsPerKey(), Late: i.Late, Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
 		FileBytes: s.FileBytes, FormatVersion: s.Version,
 	}, nil
 }
@@ -70,6 +72,9 @@ func (a *app) infoCommand() *cobra.Command {
 			fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 			fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
 			fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
+			if r.Late > 0 {
+				fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
+			}
 			fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 			fmt.Fprintf(w, "file\t%s, format %d\n", bytesText(r.FileBytes), r.FormatVersion)
 			return w.Flush()

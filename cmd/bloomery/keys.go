@@ -69,7 +69,7 @@ func (f *sizeFlags) sizing(c *cobra.Command) (s filter.Sizing, err error) {
 	case c.Flags().Changed("fpr"):
 		s.FPR, err = parseRate(f.fpr)
 	case c.Flags().Changed("bytes"):
-		s.Bytes, err = parseBytes(f.bytes)
+		s.Bytes, err = parseBytes("--bytes", f.bytes)
 	}
 	if err == nil {
 		err = s.Check()
@@ -91,10 +91,10 @@ func parseRate(text string) (float64, error) {
 }
 
 // parseBytes reads a size, such as 65536, 64KiB or 10MB.
-func parseBytes(text string) (uint64, error) {
+func parseBytes(flag, text string) (uint64, error) {
 	v, ok := parseWhole(strings.TrimSuffix(strings.TrimSpace(text), "B"))
 	if !ok || v == 0 {
-		return 0, fmt.Errorf("--bytes %q: want a size above 0, such as 65536, 64KiB or 10MB", text)
+		return 0, fmt.Errorf("%s %q: want a size above 0, such as 65536, 64KiB or 10MB", flag, text)
 	}
 	return v, nil
 }

@@ -75,7 +75,7 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 		return nil
 	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
-		a.mergeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+		a.mergeCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -135,7 +135,7 @@ func hint(err error) string {
 	case errors.Is(err, filter.ErrMismatch):
 		return "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."
 	case errors.Is(err, filter.ErrUnsupported):
-		return "Families standard, blocked and partitioned take keys later, standard and blocked merge; build with one of them."
+		return "Families standard, blocked, partitioned and blockpartitioned take keys later, standard and blocked merge; build with one of them."
 	}
 	return ""
 }

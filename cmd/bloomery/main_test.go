@@ -52,12 +52,12 @@ func TestParseCount(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]uint64{"12": 12, "64KiB": 65536, "64Ki": 65536, "2GB": 2_000_000_000, "10B": 10} {
-		if got, err := parseBytes(text); err != nil || got != want {
+		if got, err := parseBytes("--bytes", text); err != nil || got != want {
 			t.Errorf("parseBytes(%q) = %d, %v; want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "B", "1BB", "1.5B"} {
-		if got, err := parseBytes(text); err == nil {
+		if got, err := parseBytes("--bytes", text); err == nil {
 			t.Errorf("parseBytes(%q) = %d", text, got)
 		}
 	}

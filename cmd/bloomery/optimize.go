@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// optimized is what optimize reports.
+type optimized struct {
+	Before report `json:"before"`
+	After  report `json:"after"`
+	New    uint64 `json:"keys_new"` // keys that the filter did not answer yes to
+}
+
+func (a *app) optimizeCommand() *cobra.Command {
+	var (
+		in     inputFlags
+		effort effortFlags
+		memory memoryFlags
+		keys   []string
+		output string
+	)
+	c := &cobra.Command{
+		Use:   "optimize FILE --keys KEYS",
+		Short: "Search on for better hash functions, after keys were added or removed",
+		Long: `Continue the search of a partitioned or blockpartitioned filter from where it stands, for all keys in the given lists,
+and write the filter back, all or nothing. Its size stays. The lists say which keys the filter holds afterwards: give all of
+them, with those that were added since; those that you leave out are gone. The rate falls with time: see --budget.`,
+		Example: `  bloomery add blocked.bloom new.txt
+  bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
+  bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(keys) == 0 {
+				return errors.New("name the lists of all keys: --keys KEYS")
+			}
+			if err := memory.parse(c); err != nil {
+				return err
+			}
+			path := args[0]
+			if output != "" && output != path {
+				if err := mayReplace(output); err != nil {
+					return err
+				}
+			}
+			e, err := effort.effort(c)
+			if err != nil {
+				return err
+			}
+			held, was, err := a.hold(c.Context(), path)
+			if err != nil {
+				return err
+			}
+			defer held.Close()
+			set, err := a.load(path)
+			if err != nil {
+				return err
+			}
+			before, err := a.report(path)
+			if err != nil {
+				return err
+			}
+			family, err := container.FamilyByName(before.Family)
+			if err != nil {
+				return err
+			}
+			if family.Reoptimize == nil {
+				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned and blockpartitioned", path, before.Family)
+			}
+			result := optimized{Before: before}
+			var unknown atomic.Uint64
+			built, err := a.collect(c.Context(), in, keys, set.Hasher(), func(uint64) (filter.Builder, error) {
+				b, err := family.Reoptimize(set.Filter(), e)
+				if err != nil {
+					return nil, err
+				}
+				memory.limit(b)
+				return newcomers{b.(filter.Spiller), set.Filter(), &unknown}, nil
+			})
+			if err != nil {
+				return err
+			}
+			if output == "" || output == path {
+				output = path
+				err = container.ReplaceFile(c.Context(), path, built, set.Hasher(), was)
+			} else {
+				err = container.WriteFile(c.Context(), output, built, set.Hasher())
+			}
+			if err != nil || a.quiet {
+				return err
+			}
+			if result.After, err = a.report(output); err != nil {
+				return err
+			}
+			result.New = unknown.Load()
+			if a.json {
+				return a.printJSON(result)
+			}
+			fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of them new), false positive rate %.4g (before %.4g)\n",
+				output, result.After.Keys, before.Keys, result.New, result.After.FPRPosterior, before.FPRPosterior)
+			if result.New > result.After.Keys/2 {
+				fmt.Fprintf(a.stderr, "bloomery: warning: most of the keys were not in the filter; are these the right lists?\n")
+			}
+			return nil
+		},
+	}
+	in.register(c)
+	effort.register(c)
+	memory.register(c)
+	c.Flags().StringArrayVar(&keys, "keys", nil, "list of keys; may be given several times, - is standard input")
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE")
+	_ = c.MarkFlagFilename("keys")
+	return c
+}
+
+// newcomers is a builder that counts the keys which an earlier filter says no to.
+type newcomers struct {
+	filter.Spiller
+	old   filter.Filter
+	count *atomic.Uint64
+}
+
+// AddMany counts and passes on.
+func (b newcomers) AddMany(hs []filter.Hash) error {
+	var n uint64
+	for _, h := range hs {
+		if !b.old.Has(h) {
+			n++
+		}
+	}
+	b.count.Add(n)
+	return b.Spiller.AddMany(hs)
+}
+
+// OnProgress is that of the builder inside.
+func (b newcomers) OnProgress(f func(done float64)) { b.Spiller.(filter.Searcher).OnProgress(f) }
