@@ -38,17 +38,22 @@ type Filter struct {
 	// searched is the number of set bits that the search left.
 	searched uint64
 
-	bits  uint64 // of a block's payload
-	first uint64 // where it begins in the block
-	side  uint64 // bits of the shifts of a group
-	mask  uint64 // the bits of a shift
+	bits  uint64        // of a block's payload
+	first uint64        // where it begins in the block
+	side  uint64        // bits of the shifts of a group
+	mask  uint64        // the bits of a shift
+	slots *bitvec.Slots // nil where there is no vector code
 }
 
 func newFilter(g geometry, words []uint64, keys uint64) *Filter {
-	return &Filter{
+	f := &Filter{
 		geometry: g, words: words, keys: keys,
 		bits: g.payload(), first: g.block - g.payload(), side: uint64(g.k * g.width), mask: 1<<g.width - 1,
 	}
+	if bitvec.Vector && g.block == lineBits {
+		f.slots = bitvec.NewSlots(salts, f.first/32, f.bits, g.width)
+	}
+	return f
 }
 
 // The odd multipliers of a round; those of the Parquet format, which are well tried.
@@ -69,13 +74,23 @@ var salts = [perRound]uint32{salt0, salt1, salt2, salt3, salt4, salt5, salt6, sa
 const perRound = 8
 
 // Has reports whether the key may be in the set. It branches once after four slots, for one branch a slot would be
-// mispredicted once for every absent key.
+// mispredicted once for every absent key; vector code tests eight at once.
 func (f *Filter) Has(h filter.Hash) bool {
 	block, rest := bits.Mul64(h.Hi, f.blocks)
 	group, _ := bits.Mul64(rest, f.groups)
 	start := block * f.block
 	side := start + group*f.side
 	start += f.first
+	if f.slots != nil {
+		set := f.slots.Set(f.words, block, h.Lo, bitvec.Load57(f.words, side))
+		if f.k < perRound {
+			set |= 255 << f.k & 255
+		}
+		if set != 255 || f.k <= perRound {
+			return set == 255
+		}
+		return f.more(h.Lo, side, block)
+	}
 	words, m, width, mask, k := f.words, f.bits, uint64(f.width)&63, f.mask, f.k
 	s, x := bitvec.Load57(words, side), uint32(h.Lo)
 	if k < 4 {
@@ -112,6 +127,21 @@ func (f *Filter) Has(h filter.Hash) bool {
 		return all&1 != 0
 	}
 	return f.has(h.Lo, side, start, perRound)
+}
+
+// more tests the slots after the first eight with vector code.
+func (f *Filter) more(lo, side, block uint64) bool {
+	for round := 1; ; round++ {
+		side += perRound * uint64(f.width)
+		left := f.k - round*perRound
+		set := f.slots.Set(f.words, block, uint64(half(lo, round)), bitvec.Load57(f.words, side))
+		if left < perRound {
+			set |= 255 << left & 255
+		}
+		if set != 255 || left <= perRound {
+			return set == 255
+		}
+	}
 }
 
 // slot returns a word whose lowest bit is that of a slot: x is its product with a salt.

@@ -10,6 +10,7 @@ import (
 func main() {
 	ConstraintExpr("amd64,!purego")
 	bestLanes()
+	slots()
 	Generate()
 }
 
@@ -69,5 +70,50 @@ func bestLanes() {
 	VPMOVMSKB(sum, best)
 	VZEROUPPER()
 	Store(best, ReturnIndex(0))
+	RET()
+}
+
+// slots has a lane of 32 bits for each of eight slots. The two registers of shifts hold those of slots 0, 1, 4, 5 and 2, 3,
+// 6, 7, which VSHUFPS brings into order.
+func slots() {
+	TEXT("slotsAVX2", NOSPLIT, "func(line *[8]uint64, x, shifts uint64, c *[56]uint32) uint32")
+	Pragma("noescape")
+	line := Load(Param("line"), GP64())
+	c := Load(Param("c"), GP64())
+	field := func(i int) Mem { return Mem{Base: c, Disp: 32 * i} }
+	x, s := XMM(), XMM()
+	for i, to := range []VecVirtual{x, s} {
+		from, err := Param([]string{"x", "shifts"}[i]).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		VMOVQ(from.Addr, to)
+	}
+	u, at, low, high := YMM(), YMM(), YMM(), YMM()
+	VPBROADCASTD(x, u)
+	VPMULLD(field(0), u, u)
+	VPSRLD(Imm(16), u, u)
+	VPMULLD(field(1), u, u)
+	VPSRLD(Imm(16), u, u)
+	VPSRLD(Imm(5), u, at)
+	VPADDD(field(2), at, at)
+	VPERMD(Mem{Base: line}, at, low)
+	VPERMD(Mem{Base: line, Disp: 32}, at, high)
+	VPSLLD(Imm(28), at, at) // bit 3, which VPERMD does not see, becomes the sign
+	VBLENDVPS(at, high, low, low)
+	s0, s1 := YMM(), YMM()
+	VPBROADCASTQ(s, s0)
+	VPSRLVQ(field(4), s0, s1)
+	VPSRLVQ(field(3), s0, s0)
+	VSHUFPS(Imm(0x88), s1, s0, s0)
+	VPAND(field(5), s0, s0)
+	VPADDD(u, s0, s0)
+	VPAND(field(6), s0, s0)
+	VPSRLVD(s0, low, low)
+	VPSLLD(Imm(31), low, low)
+	set := GP32()
+	VMOVMSKPS(low, set)
+	VZEROUPPER()
+	Store(set, ReturnIndex(0))
 	RET()
 }

@@ -1,0 +1,25 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bloomery/bloomery/family/fuse"
+)
+
+// TestBelowFuse holds the longest search of partitioned, in as many bytes as binary fuse takes for fingerprints of eight bits,
+// against the rate of that.
+func TestBelowFuse(t *testing.T) {
+	for _, n := range []int{1000, 10_000, 100_000, 1_000_000} {
+		if n > 10_000 && !*full {
+			continue
+		}
+		keys := randomKeys(n, 3)
+		bytes := ours(t, "fuse(width=8)", keys).Info().Bits / 8
+		i := ours(t, fmt.Sprintf("partitioned(bytes=%d,effort=max)", bytes), keys).Info()
+		t.Logf("%d keys in %d bytes, %.3f bits a key: partitioned %.5f, fuse %.5f", n, bytes, i.BitsPerKey(), i.FPRPosterior, fuse.FPR(8))
+		if i.Bits > 8*bytes || i.FPRPosterior >= fuse.FPR(8) {
+			t.Errorf("%d keys: %.5f in %d bits, fuse %.5f in %d", n, i.FPRPosterior, i.Bits, fuse.FPR(8), 8*bytes)
+		}
+	}
+}
