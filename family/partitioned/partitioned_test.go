@@ -5,8 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -348,5 +350,31 @@ func TestReoptimize(t *testing.T) {
 		if p := build(t, Config{From: f, Effort: filter.Effort{Passes: passes + 1}}, hs).posterior(); p > drifted.FPRPosterior {
 			t.Errorf("%d passes made it worse: %g", passes+1, p)
 		}
+	}
+}
+
+// TestMemory builds with keys on disk, which makes no difference to the filter, and without room for them.
+func TestMemory(t *testing.T) {
+	hs := filtertest.Hashes(100_000, 1)
+	fast := Config{Effort: filter.Effort{Level: filter.Fast}}
+	want := build(t, fast, hs).Encode()
+	limited := fast
+	limited.Memory, limited.Dir = 64<<10, t.TempDir()
+	got := build(t, limited, append(hs, hs[:50_000]...)).Encode()
+	for i := range want.Sections {
+		if !slices.Equal(got.Sections[i], want.Sections[i]) {
+			t.Errorf("section %d differs", i)
+		}
+	}
+	limited.Dir = filepath.Join(t.TempDir(), "none")
+	b, err := NewBuilder(limited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), limited.Dir) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("built without all keys")
 	}
 }
