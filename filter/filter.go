@@ -10,7 +10,10 @@
 //   - observed p_o, counted on keys that are known to be absent.
 package filter
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Filter answers whether a key may be in the set. Has never returns false for a key that was added.
 // Has and Info may be called from any number of goroutines as long as nobody writes.
@@ -65,8 +68,15 @@ type Builder interface {
 // Searcher is a Builder whose Build goes on for a while.
 type Searcher interface {
 	Builder
-	// OnProgress has Build call f some ten times a second with the share that is done, in [0, 1].
-	OnProgress(f func(done float64))
+	// OnProgress has Build call f some ten times a second, from one goroutine.
+	OnProgress(f func(Progress))
+}
+
+// Progress is how far a search has come.
+type Progress struct {
+	Done float64       // the share that is done, in [0, 1]
+	Rate float64       // the posterior rate so far where a worker looked last, 0 if not known
+	Left time.Duration // what is left at the pace so far, 0 if not known
 }
 
 // Spiller is a Builder that can keep some of its keys in a temporary file.

@@ -139,4 +139,4 @@ func (b newcomers) AddMany(hs []filter.Hash) error {
 }
 
 // OnProgress is that of the builder inside.
-func (b newcomers) OnProgress(f func(done float64)) { b.Spiller.(filter.Searcher).OnProgress(f) }
+func (b newcomers) OnProgress(f func(filter.Progress)) { b.Spiller.(filter.Searcher).OnProgress(f) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 type progress struct {
 	read atomic.Int64 // bytes taken in
 	keys atomic.Int64
+	rate atomic.Uint64 // of false positives so far, its bits; 0 if there is none
 	stop chan struct{}
 	done chan struct{}
 }
@@ -70,7 +72,10 @@ func (a *app) finish(ctx context.Context, b filter.Builder) (filter.Filter, erro
 	p := newProgress()
 	a.show(p, "searching", all)
 	defer p.end()
-	s.OnProgress(func(done float64) { p.read.Store(int64(done * all)) })
+	s.OnProgress(func(now filter.Progress) {
+		p.read.Store(int64(now.Done * all))
+		p.rate.Store(math.Float64bits(now.Rate))
+	})
 	return b.Build(ctx)
 }
 
@@ -105,6 +110,9 @@ func (p *progress) state(what string, size int64, since time.Duration) string {
 	text := what
 	if keys := p.keys.Load(); keys > 0 {
 		text += fmt.Sprintf(", %s keys/s", short(float64(keys)/since.Seconds()))
+	}
+	if rate := math.Float64frombits(p.rate.Load()); rate > 0 {
+		text += fmt.Sprintf(", rate %.3g", rate)
 	}
 	if read := p.read.Load(); size > 0 && read > 0 {
 		left := time.Duration(float64(since) * float64(max(size-read, 0)) / float64(read))

@@ -152,7 +152,7 @@ func TestEfforts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.OnProgress(func(done float64) { cancel(filter.ErrEnough) })
+	b.OnProgress(func(filter.Progress) { cancel(filter.ErrEnough) })
 	_ = b.AddMany(hs)
 	early, err := b.Build(ctx)
 	if err != nil {

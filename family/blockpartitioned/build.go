@@ -68,7 +68,7 @@ func (c *Config) check() error {
 type Builder struct {
 	c        Config
 	keys     *gather.Keys
-	progress func(done float64)
+	progress func(filter.Progress)
 }
 
 // NewBuilder returns an empty builder.
@@ -90,9 +90,9 @@ func (b *Builder) Limit(memory int64, dir string) {
 // AddMany takes keys. It fails where those beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
 
-// OnProgress has Build call f some ten times a second, from one goroutine, with the share of the search that is done.
+// OnProgress has Build call f some ten times a second, from one goroutine.
 // After a search that missed a rate by a little, it begins again from 0.
-func (b *Builder) OnProgress(f func(done float64)) { b.progress = f }
+func (b *Builder) OnProgress(f func(filter.Progress)) { b.progress = f }
 
 // Close drops the keys of a builder that will not Build.
 func (b *Builder) Close() error { return b.keys.Close() }

@@ -302,8 +302,8 @@ func TestEfforts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.OnProgress(func(done float64) {
-			if done > 0 {
+		b.OnProgress(func(p filter.Progress) {
+			if p.Rate > 0 && p.Left > 0 {
 				cancel(filter.ErrEnough)
 			}
 		})

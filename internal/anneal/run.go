@@ -3,6 +3,7 @@ package anneal
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,8 @@ type Pace struct {
 	keys     uint64
 	begun    atomic.Uint64 // keys of the parts that somebody took
 	done     atomic.Uint64 // the sum over all parts of keys and millionths done
+	ask      atomic.Bool   // somebody wants to know the rate
+	rate     atomic.Uint64 // its bits
 }
 
 // NewPace returns the pace of a search of so many keys that began at start. Passes is 0 for a search by time.
@@ -59,6 +62,7 @@ func (p *Pace) Stopped() (stopped, keep bool) {
 
 // Part is a share of a search.
 type Part struct {
+	Each  func(*State) // called by Run after every pass, if not nil
 	pace  *Pace
 	keys  uint64
 	start time.Time
@@ -129,6 +133,12 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 	for pass := 1; ; pass++ {
 		done := p.share(pass)
 		p.Advance(done)
+		if p.pace.ask.Swap(false) {
+			p.pace.rate.Store(math.Float64bits(s.Rate()))
+		}
+		if p.Each != nil {
+			p.Each(s)
+		}
 		if done >= 1 {
 			return
 		}
@@ -172,14 +182,15 @@ func (p *Part) passesInTime() int {
 	return int(max(1, min(filter.MaxPasses, (float64(p.time)-elapsed)/(cost*left))))
 }
 
-// Report calls give some ten times a second with what Done returns, until stop is called.
-func (p *Pace) Report(give func(done float64)) (stop func()) {
+// Report calls give some ten times a second, until stop is called.
+func (p *Pace) Report(give func(filter.Progress)) (stop func()) {
 	if give == nil {
 		return func() {}
 	}
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
+		start := time.Now()
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -188,7 +199,12 @@ func (p *Pace) Report(give func(done float64)) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			give(p.Done())
+			now := filter.Progress{Done: p.Done(), Rate: math.Float64frombits(p.rate.Load())}
+			if now.Done > 0 {
+				now.Left = time.Duration(float64(time.Since(start)) * (1 - now.Done) / now.Done)
+			}
+			p.ask.Store(true)
+			give(now)
 		}
 	}()
 	return func() { close(quit); <-gone }

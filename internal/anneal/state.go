@@ -11,6 +11,8 @@
 package anneal
 
 import (
+	"math"
+
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
@@ -175,6 +177,9 @@ func (s *State) Ones() (n uint64) {
 	}
 	return n
 }
+
+// Rate returns f^K, f the share of bits that are set.
+func (s *State) Rate() float64 { return math.Pow(float64(s.Ones())/float64(s.Bits), float64(s.K)) }
 
 // Store sets those bits of words, from bit at on, that are set.
 func (s *State) Store(words []uint64, at uint64) {
