@@ -28,9 +28,10 @@ var rooms = map[string][]string{
 	"container":           {"filter", "family/*", "internal/bitvec"},
 	"keyio":               {"filter"},
 	"plan":                {"filter", "container"},
+	"lab":                 {"filter", "family/*", "internal/stat"},
 	"examples/domains":    {},
 	".":                   {"filter", "container", "plan", "internal/stat"},
-	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "examples/domains"},
+	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "lab", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {

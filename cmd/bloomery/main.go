@@ -74,7 +74,7 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 		a.secretFile = path
 		return nil
 	})
-	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.addCommand(),
+	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.mergeCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultCompletionCmd()

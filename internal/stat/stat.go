@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // BinomialMean returns the mean of f(J) for J binomial with n trials of probability p, f smooth and in [0, 1]. It calls f
@@ -129,4 +130,23 @@ func stirlingError(x float64) float64 {
 	}
 	y := x * x
 	return (1./12 - (1./360-(1./1260-(1./1680-1./1188/y)/y)/y)/y) / x
+}
+
+// MeanInterval returns the mean of some values and its 95% interval by Student's t distribution. Of one value the interval
+// is that value.
+func MeanInterval(v []float64) (mean, low, high float64) {
+	n := float64(len(v))
+	for _, x := range v {
+		mean += x / n
+	}
+	if len(v) < 2 {
+		return mean, mean, mean
+	}
+	var squares float64
+	for _, x := range v {
+		squares += (x - mean) * (x - mean)
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	half := t * math.Sqrt(squares/(n-1)/n)
+	return mean, mean - half, mean + half
 }

@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// The size of a picture.
+const (
+	width  = 7 * vg.Inch
+	height = 4.4 * vg.Inch
+)
+
+// colors are told apart by people who see no red and green as well (Okabe and Ito, 2008).
+var colors = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255},
+}
+
+// Draw writes the picture in a format that gonum/plot knows by name: svg, png or pdf.
+func (p Plot) Draw(w io.Writer, format string) error {
+	pic := plot.New()
+	pic.Title.Text, pic.X.Label.Text, pic.Y.Label.Text = p.Title, p.X, p.Y
+	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
+	pic.BackgroundColor = color.White
+	pic.Legend.Top, pic.Legend.Padding, pic.Legend.XOffs, pic.Legend.YOffs = true, vg.Points(3), -vg.Points(6), -vg.Points(4)
+	if p.LogX {
+		pic.X.Scale, pic.X.Tick.Marker = plot.LogScale{}, logTicks{}
+	}
+	if p.LogY {
+		pic.Y.Scale, pic.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
+	pic.Add(grid)
+	lo, hi := p.span()
+	levels := 0
+	for i, c := range p.Curves {
+		points := c.Points
+		if c.Level {
+			y := c.Points[0][1]
+			points = [][2]float64{{lo, y}, {hi, y}}
+		}
+		xy := make(plotter.XYs, len(points))
+		for j, q := range points {
+			xy[j].X, xy[j].Y = q[0], q[1]
+		}
+		line, dots, err := plotter.NewLinePoints(xy)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
+		}
+		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
+		switch {
+		case c.Level:
+			line.Color, line.Width = color.Gray{90}, vg.Points(1)
+			line.Dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}[levels%2]
+			levels++
+			pic.Add(line)
+			pic.Legend.Add(c.Name, line)
+		case c.Dots:
+			pic.Add(dots)
+			pic.Legend.Add(c.Name, dots)
+		case len(points) <= 40:
+			pic.Add(line, dots)
+			pic.Legend.Add(c.Name, line, dots)
+		default:
+			pic.Add(line)
+			pic.Legend.Add(c.Name, line)
+		}
+	}
+	to, err := pic.WriterTo(width, height, format)
+	if err != nil {
+		return err
+	}
+	_, err = to.WriteTo(w)
+	return err
+}
+
+// span returns the least and the greatest x of the curves.
+func (p Plot) span() (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, c := range p.Curves {
+		if c.Level {
+			continue
+		}
+		for _, q := range c.Points {
+			lo, hi = min(lo, q[0]), max(hi, q[0])
+		}
+	}
+	return lo, hi
+}
+
+// logTicks marks 1, 2 and 5 of every power of ten, with few digits.
+type logTicks struct{}
+
+// Ticks returns the marks between two values above 0.
+func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	for power := math.Pow(10, math.Floor(math.Log10(lo))); power <= hi; power *= 10 {
+		for d := 1.0; d < 10; d++ {
+			v := d * power
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && d != 7 {
+				t.Label = fmt.Sprintf("%.3g", v)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
+}

@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// phTime shows how the rate falls with the time of a build on one core.
+var phTime = Experiment{
+	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
+}
+
+func runTime(ctx context.Context, c Config) (Result, error) {
+	result := c.begin(3)
+	n, most := 30_000, 4096
+	if c.Quick {
+		n, most = 5000, 64
+	}
+	plot := Plot{
+		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits a key, n = %d", n),
+		X: "µs a key on one core", Y: "false positive rate", LogX: true, LogY: true,
+	}
+	families := []struct {
+		name string
+		make func(passes int) (filter.Builder, error)
+	}{
+		{"partitioned", func(passes int) (filter.Builder, error) {
+			return partitioned.NewBuilder(partitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
+		}},
+		{"blockpartitioned, 512 bits", func(passes int) (filter.Builder, error) {
+			return blockpartitioned.NewBuilder(blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
+		}},
+		{"blockpartitioned, 1024 bits", func(passes int) (filter.Builder, error) {
+			return blockpartitioned.NewBuilder(blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: 1024})
+		}},
+	}
+	for i, f := range families {
+		curve := Curve{Name: f.name}
+		for passes := 4; passes <= most; passes *= 2 {
+			var rates, times []float64
+			for trial := -1; trial < c.Trials; trial++ {
+				b, err := f.make(passes)
+				start := time.Now()
+				built, err := build(ctx, b, err, c.hashes(n, trial))
+				if err != nil {
+					return result, err
+				}
+				if trial < 0 {
+					continue // the first build looks for a shape, which the others know
+				}
+				times = append(times, float64(time.Since(start).Nanoseconds())/float64(n)/1000)
+				rates = append(rates, built.Info().FPRPosterior)
+			}
+			rate, low, high := stat.MeanInterval(rates)
+			µs, _, _ := stat.MeanInterval(times)
+			curve.Points = append(curve.Points, [2]float64{µs, rate})
+			result.Rows = append(result.Rows, Row{
+				Label: fmt.Sprintf("%s, %d passes", f.name, passes), Measured: rate, Low: low, High: high, Note: fmt.Sprintf("%.2f µs a key", µs),
+			})
+			c.Progress((float64(i) + float64(passes)/float64(most)) / float64(len(families)))
+		}
+		plot.Curves = append(plot.Curves, curve)
+	}
+	plot.Curves = append(plot.Curves, Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
+		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
+	result.Plots = []Plot{plot}
+	return result, nil
+}
