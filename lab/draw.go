@@ -30,11 +30,14 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
 	pic.BackgroundColor = color.White
 	pic.Legend.Top, pic.Legend.Padding, pic.Legend.XOffs, pic.Legend.YOffs = true, vg.Points(3), -vg.Points(6), -vg.Points(4)
-	if p.LogX {
-		pic.X.Scale, pic.X.Tick.Marker = plot.LogScale{}, logTicks{}
-	}
-	if p.LogY {
-		pic.Y.Scale, pic.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+	for _, axis := range []struct {
+		*plot.Axis
+		log bool
+	}{{&pic.X, p.LogX}, {&pic.Y, p.LogY}} {
+		axis.Tick.Marker = evenTicks{}
+		if axis.log {
+			axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks{}
+		}
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
@@ -108,11 +111,29 @@ func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && d != 7 {
+			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && (d != 7 || hi/lo < 6) {
 				t.Label = fmt.Sprintf("%.3g", v)
 			}
 			ticks = append(ticks, t)
 		}
+	}
+	return ticks
+}
+
+// evenTicks marks some five round values.
+type evenTicks struct{}
+
+// Ticks returns the marks.
+func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, d := range []float64{5, 2} {
+		if step*d <= (hi-lo)/4 {
+			step *= d
+			break
+		}
+	}
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9); i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: fmt.Sprintf("%.4g", i*step)})
 	}
 	return ticks
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// phLate shows what keys do that are added after the search, in filters of one size for all keys (section 5.3).
+// phLate shows what keys do that are added after the search, in filters of one size for all keys (section 5.3). Filters that
+// were told how many would come have fewer slots.
 var phLate = Experiment{
 	Name: "ph-late", Source: "partitioned hashing, section 5.3", Varies: "share of keys added after the build", Run: runLate,
 }
@@ -25,20 +26,26 @@ func runLate(ctx context.Context, c Config) (Result, error) {
 	size := filter.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
 	plot := Plot{
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),
-		X: "% of the keys that came late", Y: "false positive rate",
+		X: "% of the keys that came late", Y: "false positive rate", LogY: true,
 	}
 	families := []struct {
 		name string
-		make func(keys int) (filter.Builder, error)
+		make func(later uint64) (filter.Builder, error)
 	}{
-		{"standard", func(int) (filter.Builder, error) {
+		{"standard", func(uint64) (filter.Builder, error) {
 			return standard.NewBuilder(standard.Config{Keys: uint64(n), Size: size})
 		}},
-		{"partitioned", func(int) (filter.Builder, error) {
+		{"partitioned", func(uint64) (filter.Builder, error) {
 			return partitioned.NewBuilder(partitioned.Config{Size: size})
 		}},
-		{"blockpartitioned", func(int) (filter.Builder, error) {
+		{"partitioned, told", func(later uint64) (filter.Builder, error) {
+			return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later})
+		}},
+		{"blockpartitioned", func(uint64) (filter.Builder, error) {
 			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size})
+		}},
+		{"blockpartitioned, told", func(later uint64) (filter.Builder, error) {
+			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later})
 		}},
 	}
 	const step, most = 5, 50
@@ -49,7 +56,7 @@ func runLate(ctx context.Context, c Config) (Result, error) {
 			for trial := range c.Trials {
 				hs := c.hashes(n, trial)
 				early := n - n*late/100
-				b, err := f.make(early)
+				b, err := f.make(uint64(n - early))
 				built, err := build(ctx, b, err, hs[:early])
 				if err != nil {
 					return result, err

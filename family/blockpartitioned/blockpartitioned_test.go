@@ -237,3 +237,52 @@ func TestMemory(t *testing.T) {
 		t.Error("built without all keys")
 	}
 }
+
+// TestKeepsRate asks for rates from high to low, and for few keys.
+func TestKeepsRate(t *testing.T) {
+	for _, fpr := range []float64{0.3, 0.05, 0.01, 1e-3, 1e-5} {
+		for _, n := range []int{1, 30, 2000, 20_000} {
+			c := Config{Size: filter.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
+			i := build(t, c, filtertest.Hashes(n, 1)).Info()
+			if i.FPRPosterior > fpr {
+				t.Errorf("%d keys at %g: %g", n, fpr, i.FPRPosterior)
+			}
+			if n == 20_000 {
+				t.Logf("%g: %.4g at %.2f bits a key, %s", fpr, i.FPRPosterior, i.BitsPerKey(), i.Spec)
+			}
+		}
+	}
+}
+
+// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and against
+// that of a filter which was not told.
+func TestLater(t *testing.T) {
+	const n, late = 12_000, 8_000
+	hs := filtertest.Hashes(n+late, 1)
+	after := func(c Config) float64 {
+		f := build(t, c, hs[:n])
+		for _, h := range hs[n:] {
+			_ = f.Add(h)
+		}
+		i := f.Info()
+		if i.Late != late {
+			t.Errorf("%d late keys", i.Late)
+		}
+		return i.FPRPosterior
+	}
+	c := Config{Size: filter.Sizing{Bytes: n + late}}
+	untold := after(c)
+	c.Later = late
+	told := after(c)
+	_, forecast, err := c.Forecast(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
+	if told > 0.6*untold || told > 1.1*forecast || told < 0.9*forecast {
+		t.Errorf("told %.4f, forecast %.4f, untold %.4f", told, forecast, untold)
+	}
+	if p := after(Config{Size: filter.Sizing{FPR: 0.01}, Later: late}); p > 0.0105 {
+		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
+	}
+}

@@ -21,6 +21,7 @@ type Config struct {
 	Keys    uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; whole blocks
 	Block   uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines for a lower rate
+	Later   uint64        // keys that will be added after the build: Size counts them, a rate is that after all of them
 	Effort  filter.Effort // default: filter.Default, about 3 µs a key on one core
 	Workers int           // blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
@@ -30,16 +31,18 @@ type Config struct {
 	From *Filter
 }
 
-// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, block=512|1024, effort=fast|default|max, passes=,
+// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, block=512|1024, effort=fast|default|max, passes=,
 // budget=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
 	return c, c.check()
 }
+
+const maxLater = 1 << 50
 
 func (c *Config) check() error {
 	if c.Block == 0 {
@@ -58,6 +61,8 @@ func (c *Config) check() error {
 		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
+	case c.Later > maxLater:
+		return &filter.ConfigError{Field: "later", Value: c.Later, Reason: "want at most 2^50 keys"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
@@ -118,9 +123,8 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		ones, p := f.census()
-		f.searched = ones
-		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || p <= b.c.Size.FPR {
+		f.searched, _ = f.census()
+		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || f.after(float64(c.Later)) <= b.c.Size.FPR {
 			return f, nil
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.

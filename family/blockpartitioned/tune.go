@@ -33,7 +33,7 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if size.IsZero() {
 		size.BitsPerKey = DefaultBitsPerKey
 	}
-	total, err := size.Bits(n)
+	total, err := size.Bits(n + c.Later)
 	if err != nil {
 		return geometry{}, err
 	}
@@ -44,11 +44,11 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if blocks = max(blocks, 1); blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("%d blocks: %w", blocks, filter.ErrTooLarge)
 	}
-	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*float64(n) {
+	if size.Bytes != 0 && float64(blocks*c.Block) < minBitsPerKey*(float64(n)+float64(c.Later)) {
 		return geometry{}, &filter.ConfigError{Field: "bytes", Value: size.Bytes,
-			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+c.Block/8)}
+			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)}
 	}
-	t, err := tune(ctx, c.Block, float64(n)/float64(blocks), c.tunePasses())
+	t, err := tune(ctx, c.problem(n, float64(blocks)))
 	return geometry{t.shape, blocks}, err
 }
 
@@ -57,19 +57,21 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
 	const slope = 0.8 // bits of the rate that a bit a key gains, about
 	want := -math.Log2(c.Size.FPR)
+	all := float64(n) + float64(c.Later)
+	blocksFor := func(per float64) float64 { return per * all / float64(c.Block) }
 	lo, hi := float64(minBitsPerKey), math.Inf(1)
 	var best forecast
 	per := max(minBitsPerKey, want/slope)
 	for range 30 {
 		if per > maxBitsPerKey {
-			t, err := tune(ctx, c.Block, float64(c.Block)/maxBitsPerKey, c.tunePasses())
+			t, err := tune(ctx, c.problem(n, blocksFor(maxBitsPerKey)))
 			if err != nil {
 				return geometry{}, err
 			}
 			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
 				Reason: fmt.Sprintf("the nearest that blocks of %d bits keep is %.2g; take partitioned or fuse", c.Block, t.rate)}
 		}
-		t, err := tune(ctx, c.Block, float64(c.Block)/per, c.tunePasses())
+		t, err := tune(ctx, c.problem(n, blocksFor(per)))
 		if err != nil {
 			return geometry{}, err
 		}
@@ -79,7 +81,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 		} else {
 			hi, best = per, t
 		}
-		if hi-lo <= hi/100 || per <= minBitsPerKey && got >= want {
+		if !math.IsInf(hi, 1) && hi-lo <= hi/100 || per <= minBitsPerKey && got >= want {
 			break
 		}
 		if next := per + (want-got)/slope + per/400; next > lo && next < hi {
@@ -90,7 +92,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 			per = (lo + hi) / 2
 		}
 	}
-	blocks := math.Ceil(hi * float64(n) / float64(c.Block))
+	blocks := math.Ceil(blocksFor(hi))
 	if !(blocks < maxBlocks) {
 		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
 	}
@@ -108,7 +110,7 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	t, err := tune(ctx, c.Block, float64(max(n, 1))/float64(g.blocks), c.tunePasses())
+	t, err := tune(ctx, c.problem(max(n, 1), float64(g.blocks)))
 	return g.blocks * g.block, t.rate, err
 }
 
@@ -132,20 +134,27 @@ type forecast struct {
 // forecasts remembers what tune found.
 var forecasts sync.Map
 
-// tune looks for the shape that gives blocks with so many keys on average the lowest rate. It tries all numbers of slots
+// problem is what a shape is chosen for.
+type problem struct {
+	block  uint64
+	load   float64 // keys of a block on average
+	later  float64 // keys that come after the search, for each of these
+	passes int
+}
+
+func (c Config) problem(n uint64, blocks float64) problem {
+	return problem{block: c.Block, load: float64(n) / blocks, later: float64(c.Later) / float64(n), passes: c.tunePasses()}
+}
+
+// tune looks for the shape that gives the blocks the lowest rate. It tries all numbers of slots
 // and words of payload around those that suit, with as many groups as the rest of the block has shifts for, on a few
 // random blocks, and the best of them on more.
-func tune(ctx context.Context, block uint64, load float64, passes int) (forecast, error) {
-	type question struct {
-		block  uint64
-		load   float64
-		passes int
-	}
-	q := question{block, load, passes}
-	if known, ok := forecasts.Load(q); ok {
+func tune(ctx context.Context, p problem) (forecast, error) {
+	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil
 	}
-	per := min(maxBitsPerKey, float64(block)/load) // bits a key that are of use
+	block, passes := p.block, p.passes
+	per := min(maxBitsPerKey, float64(block)/(p.load*(1+p.later))) // bits a key that are of use
 	var tried []forecast
 	for k := max(1, int(0.4*per)); k <= min(maxK, int(1.1*per)+2); k++ {
 		for width := 3; width <= maxWidth; width++ {
@@ -163,27 +172,27 @@ func tune(ctx context.Context, block uint64, load float64, passes int) (forecast
 			if err := ctx.Err(); err != nil {
 				return forecast{}, err
 			}
-			tried[i].rate = simulate(tried[i].shape, load, round.blocks, round.passes)
+			tried[i].rate = simulate(tried[i].shape, problem{block, p.load, p.later, round.passes}, round.blocks)
 		}
 		slices.SortStableFunc(tried, func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) })
 	}
-	forecasts.Store(q, tried[0])
+	forecasts.Store(p, tried[0])
 	return tried[0], nil
 }
 
 // simulate returns the mean rate of some blocks of random keys. Block b has as many as the quantile (b + 1/2) / blocks of
 // their Poisson distribution says, which scatters less than chance would.
-func simulate(s shape, load float64, blocks, passes int) float64 {
+func simulate(s shape, q problem, blocks int) float64 {
 	r := rand.New(rand.NewPCG(1, 0x626c6f636b))
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)
 	search := searcher{f: f, sizes: make([]uint32, s.groups)}
-	part := anneal.NewPart(passes)
-	p := math.Exp(-load) // the probability of n keys; below, that of n at most
+	part := anneal.NewPart(q.passes)
+	p := math.Exp(-q.load) // the probability of n keys; below, that of n at most
 	below, n := p, 0
 	for b := range uint64(blocks) {
 		for below < (float64(b)+0.5)/float64(blocks) && p > 0 {
 			n++
-			p *= load / float64(n)
+			p *= q.load / float64(n)
 			below += p
 		}
 		keys := make([]filter.Hash, n)
@@ -195,6 +204,5 @@ func simulate(s shape, load float64, blocks, passes int) float64 {
 		slices.SortFunc(keys, func(x, y filter.Hash) int { return cmp.Compare(x.Hi, y.Hi) })
 		search.block(b, keys, part)
 	}
-	_, rate := f.census()
-	return rate
+	return f.after(q.later * q.load * float64(blocks))
 }

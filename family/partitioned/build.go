@@ -21,6 +21,9 @@ const DefaultBitsPerKey = 8
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
+	// Later is how many keys will be added after the build. Size counts them, a rate is that after all of them, and the
+	// number of slots suits them too; without it each late key raises the rate several times as much.
+	Later uint64
 	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits for fast, default and
 	// max, half as much again without vector code, and more in proportion to the number of slots.
 	Effort  filter.Effort
@@ -32,21 +35,25 @@ type Config struct {
 	From *Filter
 }
 
-// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, effort=fast|default|max, passes=, budget=, target=).
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, effort=fast|default|max, passes=, budget=, target=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
 	return c, c.check()
 }
 
+const maxLater = 1 << 50
+
 func (c Config) check() error {
 	if err := errors.Join(c.Size.Check(), c.Effort.Check()); err != nil {
 		return err
 	}
 	switch {
+	case c.Later > maxLater:
+		return &filter.ConfigError{Field: "later", Value: c.Later, Reason: "want at most 2^50 keys"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	case c.Size.BitsPerKey > maxBitsPerKey:
@@ -120,7 +127,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		if n == 0 || ctx.Err() != nil {
 			return f, nil
 		}
-		p := f.posterior()
+		p := f.after(float64(c.Later))
 		// Forecasts come from a sample. Where one promised too much, a little more room or time keeps the promise.
 		switch {
 		case c.From == nil && c.Size.FPR != 0 && p > c.Size.FPR:

@@ -33,6 +33,18 @@ func (f *Filter) posterior() float64 {
 	return sum / float64(f.geometry.shards*f.groups)
 }
 
+// after returns the posterior rate to expect once so many more keys have been added with the present shifts: each of their
+// bits is set before with a probability of f.
+func (f *Filter) after(keys float64) float64 {
+	p := f.posterior()
+	if keys == 0 {
+		return p
+	}
+	bits := float64(f.geometry.shards * f.bits)
+	empty := (1 - float64(f.ones())/bits) * math.Exp(keys*float64(f.k)*math.Log1p(-1/bits))
+	return math.Pow(1-empty, float64(f.k))
+}
+
 // shares sets reach[c] to the share of set bits among those that a base position and the shift c lead to.
 func (f *Filter) shares(shard uint64, reach []float64) {
 	first, base := shard*f.bits, f.base()

@@ -57,7 +57,7 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if size.IsZero() {
 		size.BitsPerKey = DefaultBitsPerKey
 	}
-	total, err := size.Bits(n)
+	total, err := size.Bits(n + c.Later)
 	if err != nil {
 		return geometry{}, err
 	}
@@ -67,17 +67,17 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 // geometryOf returns the best geometry with that many bits.
 func (c Config) geometryOf(ctx context.Context, n, total uint64) (geometry, error) {
 	n = max(n, 1)
-	if total/maxBitsPerKey > n {
-		total = n * maxBitsPerKey // more would need more slots than there may be
+	if all := n + c.Later; total/maxBitsPerKey > all {
+		total = all * maxBitsPerKey // more would need more slots than there may be
 	}
-	f, err := tune(ctx, n, total, c.tunePasses())
+	f, err := tune(ctx, c.problem(n, total))
 	if err != nil {
 		return geometry{}, err
 	}
 	g, ok := f.fit(n, total)
 	if !ok {
 		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
-			Reason: fmt.Sprintf("too few for them and their shifts; give %d bits or more", max(64, 2*n))}
+			Reason: fmt.Sprintf("too few for them and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))}
 	}
 	return g, nil
 }
@@ -89,6 +89,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	want := -math.Log2(c.Size.FPR)
 	lo, hi := 0.0, math.Inf(1) // bits a key that do not keep the rate, and that do
 	per := max(1, want/slope)
+	all := float64(n) + float64(c.Later)
 	nearest := 1.0
 	for range 40 {
 		if per > maxBitsPerKey {
@@ -98,7 +99,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 			}
 			per = maxBitsPerKey
 		}
-		f, err := tune(ctx, n, uint64(math.Ceil(per*float64(n))), c.tunePasses())
+		f, err := tune(ctx, c.problem(n, uint64(math.Ceil(per*all))))
 		if err != nil {
 			return geometry{}, err
 		}
@@ -117,7 +118,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 		next := per + (want-got)/slope + per/400
 		if !f.ok || next <= lo || next >= hi {
 			if next = (lo + hi) / 2; math.IsInf(hi, 1) {
-				next = lo*1.2 + 1/float64(n)
+				next = lo*1.2 + 1/all
 			}
 		}
 		per = next
@@ -125,7 +126,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	if math.IsInf(hi, 1) {
 		hi = maxBitsPerKey
 	}
-	total, err := filter.BitsFor(hi * float64(n))
+	total, err := filter.BitsFor(hi * all)
 	if err != nil {
 		return geometry{}, err
 	}
@@ -142,7 +143,9 @@ func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Eff
 			return filter.Effort{}, err
 		}
 		last := rate
-		rate = simulate(shape{g.k, g.width, g.perGroup(n)}, min(max(n, 1), sampleKeys), g.total()*min(max(n, 1), sampleKeys)/max(n, 1), passes)
+		p := c.problem(max(n, 1), g.total())
+		p.passes = passes
+		rate = simulate(shape{g.k, g.width, g.perGroup(n)}, p)
 		if rate <= target {
 			if before > 0 && last > rate {
 				// In between along the logarithms.
@@ -178,7 +181,7 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f, err := tune(ctx, max(n, 1), g.total(), c.tunePasses())
+	f, err := tune(ctx, c.problem(max(n, 1), g.total()))
 	return g.total(), f.rate, err
 }
 
@@ -199,38 +202,47 @@ const maxTunePasses = 150
 // forecasts remembers what tune found.
 var forecasts sync.Map
 
-// tune looks for the shape that gives n keys in total bits the lowest rate. It searches on a sample of random keys with
-// the same number of bits a key: from a first guess on it changes one of k, the size of the groups and the number of
-// shifts at a time as long as that helps.
-func tune(ctx context.Context, n, total uint64, passes int) (forecast, error) {
-	type question struct {
-		sample uint64
-		per    float64
-		passes int
-	}
+// problem is what a shape is chosen for: random keys, so many as a sample has.
+type problem struct {
+	keys   uint64
+	bits   uint64
+	later  float64 // keys that come after the search, for each of these
+	passes int
+}
+
+// problem returns the sample of a filter of n keys with that many bits.
+func (c Config) problem(n, total uint64) problem {
 	sample := min(n, sampleKeys)
-	q := question{sample, float64(total) / float64(n), passes}
-	if known, ok := forecasts.Load(q); ok {
+	return problem{
+		keys: sample, bits: uint64(math.Ceil(float64(total) / float64(n) * float64(sample))),
+		later: float64(c.Later) / float64(n), passes: c.tunePasses(),
+	}
+}
+
+// tune looks for the shape with the lowest rate. It searches on a sample of random keys: from a first guess on it changes
+// one of k, the size of the groups and the number of shifts at a time as long as that helps.
+func tune(ctx context.Context, p problem) (forecast, error) {
+	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil
 	}
+	per := float64(p.bits) / (float64(p.keys) * (1 + p.later))
 	tried := map[shape]float64{}
-	bits := uint64(math.Ceil(q.per * float64(sample)))
 	try := func(s shape, passes int) forecast {
 		if ctx.Err() != nil || s.k < 1 || s.k > maxK || s.width < 0 || s.width > maxWidth || s.perGroup < 1 {
 			return forecast{}
 		}
 		r, known := tried[s]
 		if !known {
-			r = simulate(s, sample, bits, passes)
+			r = simulate(s, problem{p.keys, p.bits, p.later, passes})
 			tried[s] = r
 		}
 		return forecast{s, r, r <= 1}
 	}
-	quick := min(passes, maxTunePasses)
+	quick := min(p.passes, maxTunePasses)
 	var best forecast
 	for _, guess := range []shape{
-		{k: max(1, int(math.Round(math.Ln2*q.per))), width: 0, perGroup: 1},
-		{k: max(1, int(math.Round(0.88*q.per))), width: maxWidth, perGroup: 15},
+		{k: max(1, int(math.Round(math.Ln2*per))), width: 0, perGroup: 1},
+		{k: max(1, int(math.Round(0.88*per))), width: maxWidth, perGroup: 15},
 	} {
 		f := try(guess, quick)
 		for better := f.ok; better; {
@@ -253,25 +265,25 @@ func tune(ctx context.Context, n, total uint64, passes int) (forecast, error) {
 			best = f
 		}
 	}
-	if best.ok && passes > quick {
+	if best.ok && p.passes > quick {
 		clear(tried)
-		best = try(best.shape, passes)
+		best = try(best.shape, p.passes)
 	}
 	if err := ctx.Err(); err != nil {
 		return forecast{}, err
 	}
-	forecasts.Store(q, best)
+	forecasts.Store(p, best)
 	return best, nil
 }
 
-// simulate returns the rate of a shape for random keys, or 2 if they do not fit.
-func simulate(s shape, n, total uint64, passes int) float64 {
-	g, ok := s.fit(n, total)
+// simulate returns the rate of a shape after all keys, or 2 if they do not fit.
+func simulate(s shape, p problem) float64 {
+	g, ok := s.fit(p.keys, p.bits)
 	if !ok {
 		return 2
 	}
-	r := rand.New(rand.NewPCG(n, 0x706172746974))
-	keys := make([]filter.Hash, n)
+	r := rand.New(rand.NewPCG(p.keys, 0x706172746974))
+	keys := make([]filter.Hash, p.keys)
 	for i := range keys {
 		keys[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
 	}
@@ -279,10 +291,10 @@ func simulate(s shape, n, total uint64, passes int) float64 {
 	var st anneal.State
 	layOut(&st, g, 0, keys)
 	if s.width == 0 {
-		passes = 1 // there is nothing to choose
+		p.passes = 1 // there is nothing to choose
 	}
-	searchShard(&st, anneal.NewPart(passes), 0, nil)
-	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), n)
+	searchShard(&st, anneal.NewPart(p.passes), 0, nil)
+	f := newFilter(g, make([]uint64, g.bitmapWords()), make([]uint64, g.shiftWords()), p.keys)
 	f.store(0, &st)
-	return f.posterior()
+	return f.after(p.later * float64(p.keys))
 }

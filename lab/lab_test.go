@@ -1,0 +1,53 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"testing"
+)
+
+// TestQuick runs every experiment in its quick form and draws what it gives.
+func TestQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, e := range Experiments() {
+		t.Run(e.Name, func(t *testing.T) {
+			last := 0.0
+			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 1, Progress: func(done float64) {
+				if done < last || done > 1 {
+					t.Errorf("progress %g after %g", done, last)
+				}
+				last = done
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Name != e.Name || len(r.Rows) == 0 || len(r.Plots) == 0 || last < 0.99 {
+				t.Errorf("%d rows, %d plots, progress %g", len(r.Rows), len(r.Plots), last)
+			}
+			for _, row := range r.Rows {
+				if !(row.Measured > 0 && row.Measured < 1 && row.Low <= row.Measured && row.Measured <= row.High) {
+					t.Errorf("%+v", row)
+				}
+			}
+			for _, p := range r.Plots {
+				var svg bytes.Buffer
+				if err := p.Draw(&svg, "svg"); err != nil {
+					t.Fatal(err)
+				}
+				for d := xml.NewDecoder(&svg); ; {
+					if _, err := d.Token(); err == io.EOF {
+						break
+					} else if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+	if _, err := ByName("nothing"); err == nil {
+		t.Error("an experiment that is not there")
+	}
+}
