@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -30,6 +31,9 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
 	pic.BackgroundColor = color.White
 	pic.Legend.Top, pic.Legend.Padding, pic.Legend.XOffs, pic.Legend.YOffs = true, vg.Points(3), -vg.Points(6), -vg.Points(4)
+	if pic.Legend.Left = p.LegendLeft; p.LegendLeft {
+		pic.Legend.XOffs = vg.Points(10)
+	}
 	for _, axis := range []struct {
 		*plot.Axis
 		log bool
@@ -112,7 +116,7 @@ func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 			}
 			t := plot.Tick{Value: v}
 			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && (d != 7 || hi/lo < 6) {
-				t.Label = fmt.Sprintf("%.3g", v)
+				t.Label = mark(v)
 			}
 			ticks = append(ticks, t)
 		}
@@ -133,7 +137,16 @@ func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 		}
 	}
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9); i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: fmt.Sprintf("%.4g", i*step)})
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: mark(i * step)})
 	}
 	return ticks
+}
+
+// mark writes a value with four digits at most and without an exponent, unless it is tiny.
+func mark(v float64) string {
+	if v != 0 && math.Abs(v) < 1e-4 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 turns -0 into 0
 }

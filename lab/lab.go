@@ -79,6 +79,8 @@ type Plot struct {
 	LogX   bool    `json:"log_x,omitempty"`
 	LogY   bool    `json:"log_y,omitempty"`
 	Curves []Curve `json:"curves"`
+
+	LegendLeft bool `json:"-"` // where the upper right is not free
 }
 
 // Curve is one line of a plot, or points if Dots is set; with Level it is a horizontal line at the y of its only point.

@@ -13,8 +13,8 @@
 //
 //	one shard   bitmap: base + H - 1 bits       shifts: groups · k numbers below H = 2^width
 //
-// A search that looks at all H shifts of a slot at once, and thousands of times faster than the paper's, takes the place
-// of its greedy algorithm: see state.go, score.go, search.go. Keys may be added later, with the shifts that their group
+// A search that looks at all H shifts of a slot at once (internal/anneal), and thousands of times faster than the paper's, takes
+// the place of its greedy algorithm, which stands in reference.go. Keys may be added later, with the shifts that their group
 // has; the rate then moves towards that of a filter without a search.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
