@@ -16,9 +16,9 @@ var phAnneal = Experiment{
 
 func runAnneal(ctx context.Context, c Config) (Result, error) {
 	result := c.begin(5)
-	n, lengths := 10_000, []int{18, 72, 300, 2500}
+	n, lengths := 10_000, []int{24, 64, 300, 2500}
 	if c.Quick {
-		n, lengths = 2000, []int{18, 72}
+		n, lengths = 2000, []int{24, 64}
 	}
 	plot := Plot{
 		Name: "ph-anneal", Title: fmt.Sprintf("Rate after each pass, 8 bits a key, n = %d", n),

@@ -1,6 +1,7 @@
 package partitioned
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -20,5 +21,24 @@ func TestBatch(t *testing.T) {
 				t.Fatalf("%g bits, key %d: %v, Has says %v", bits, i, got[i], f.Has(h))
 			}
 		}
+	}
+}
+
+// BenchmarkBuild shows what a key costs on one core at a million keys and 8 bits a key, sorting and all; max at 50,000.
+func BenchmarkBuild(b *testing.B) {
+	hs := filtertest.Hashes(1_000_000, 1)
+	for _, c := range []struct {
+		effort filter.Level
+		n      int
+	}{{filter.Fast, len(hs)}, {filter.Default, len(hs)}, {filter.Max, 50_000}} {
+		b.Run(fmt.Sprintf("op=build/effort=%s/n=%d", c.effort, c.n), func(b *testing.B) {
+			config := Config{Effort: filter.Effort{Level: c.effort}, Workers: 1}
+			build(b, config, hs[:c.n]) // finds the shape
+			b.ResetTimer()
+			for b.Loop() {
+				build(b, config, hs[:c.n])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.n)/1000, "µs/key")
+		})
 	}
 }

@@ -21,9 +21,9 @@ func Passes(e filter.Effort) int {
 	case e.Level == filter.Max:
 		return 2500
 	case e.Level == filter.Fast:
-		return 18
+		return 24
 	}
-	return 72
+	return 64
 }
 
 // Pace divides a search among its parts, which workers take one after the other, and knows how much is done.
