@@ -52,51 +52,26 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	return geometry{t.shape, blocks}, err
 }
 
-// geometryForRate returns a geometry whose forecast keeps the rate, with hardly a block to spare: by steps along the
-// logarithm of the rate, which is almost a line in bits a key.
+// geometryForRate returns a geometry whose forecast keeps the rate, with hardly a block to spare.
 func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
-	const slope = 0.8 // bits of the rate that a bit a key gains, about
-	want := -math.Log2(c.Size.FPR)
-	all := float64(n) + float64(c.Later)
-	blocksFor := func(per float64) float64 { return per * all / float64(c.Block) }
-	lo, hi := float64(minBitsPerKey), math.Inf(1)
-	var best forecast
-	per := max(minBitsPerKey, want/slope)
-	for range 30 {
-		if per > maxBitsPerKey {
-			t, err := tune(ctx, c.problem(n, blocksFor(maxBitsPerKey)))
-			if err != nil {
-				return geometry{}, err
-			}
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-				Reason: fmt.Sprintf("the nearest that blocks of %d bits keep is %.2g; take partitioned or fuse", c.Block, t.rate)}
-		}
+	blocksFor := func(per float64) float64 { return per * (float64(n) + float64(c.Later)) / float64(c.Block) }
+	per, nearest, err := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) (float64, error) {
 		t, err := tune(ctx, c.problem(n, blocksFor(per)))
-		if err != nil {
-			return geometry{}, err
-		}
-		got := -math.Log2(max(t.rate, 1e-300))
-		if got < want {
-			lo = per
-		} else {
-			hi, best = per, t
-		}
-		if !math.IsInf(hi, 1) && hi-lo <= hi/100 || per <= minBitsPerKey && got >= want {
-			break
-		}
-		if next := per + (want-got)/slope + per/400; next > lo && next < hi {
-			per = next
-		} else if math.IsInf(hi, 1) {
-			per = lo * 1.1
-		} else {
-			per = (lo + hi) / 2
-		}
+		return t.rate, err
+	})
+	if err != nil {
+		return geometry{}, err
 	}
-	blocks := math.Ceil(blocksFor(hi))
+	if math.IsInf(per, 1) {
+		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+			Reason: fmt.Sprintf("the nearest that blocks of %d bits keep is %.2g; take partitioned or fuse", c.Block, nearest)}
+	}
+	blocks := math.Ceil(blocksFor(per))
 	if !(blocks < maxBlocks) {
 		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
 	}
-	return geometry{best.shape, uint64(blocks)}, nil
+	t, err := tune(ctx, c.problem(n, blocksFor(per)))
+	return geometry{t.shape, uint64(blocks)}, err
 }
 
 // Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random blocks has

@@ -82,51 +82,24 @@ func (c Config) geometryOf(ctx context.Context, n, total uint64) (geometry, erro
 	return g, nil
 }
 
-// geometryForRate returns a geometry whose forecast keeps the rate with hardly a bit to spare. The logarithm of the rate is
-// almost a line in bits a key, so a few steps along its slope find the place.
+// geometryForRate returns a geometry whose forecast keeps the rate with hardly a bit to spare.
 func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
-	const slope = 0.88 // bits of the rate that a bit a key gains, about
-	want := -math.Log2(c.Size.FPR)
-	lo, hi := 0.0, math.Inf(1) // bits a key that do not keep the rate, and that do
-	per := max(1, want/slope)
 	all := float64(n) + float64(c.Later)
-	nearest := 1.0
-	for range 40 {
-		if per > maxBitsPerKey {
-			if lo >= maxBitsPerKey {
-				return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-					Reason: fmt.Sprintf("the nearest that this family reaches is %.2g, with %d bits a key; take standard", nearest, maxBitsPerKey)}
-			}
-			per = maxBitsPerKey
-		}
+	per, nearest, err := anneal.LeastBits(c.Size.FPR, 1, maxBitsPerKey, func(per float64) (float64, error) {
 		f, err := tune(ctx, c.problem(n, uint64(math.Ceil(per*all))))
-		if err != nil {
-			return geometry{}, err
+		if !f.ok {
+			return 2, err
 		}
-		got := -math.Log2(max(f.rate, 1e-300))
-		if !f.ok || got < want {
-			lo = per
-			if f.ok {
-				nearest = f.rate
-			}
-		} else {
-			hi = per
-		}
-		if !math.IsInf(hi, 1) && hi-lo <= hi/100 {
-			break
-		}
-		next := per + (want-got)/slope + per/400
-		if !f.ok || next <= lo || next >= hi {
-			if next = (lo + hi) / 2; math.IsInf(hi, 1) {
-				next = lo*1.2 + 1/all
-			}
-		}
-		per = next
+		return f.rate, err
+	})
+	if err != nil {
+		return geometry{}, err
 	}
-	if math.IsInf(hi, 1) {
-		hi = maxBitsPerKey
+	if math.IsInf(per, 1) {
+		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+			Reason: fmt.Sprintf("the nearest that this family reaches is %.2g, with %d bits a key; take standard", nearest, maxBitsPerKey)}
 	}
-	total, err := filter.BitsFor(hi * all)
+	total, err := filter.BitsFor(per * all)
 	if err != nil {
 		return geometry{}, err
 	}
