@@ -1,0 +1,117 @@
+package partitioned
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sample gathers numbers; mean returns theirs and its standard error.
+type sample struct{ n, sum, squares float64 }
+
+func (s *sample) add(x float64) { s.n, s.sum, s.squares = s.n+1, s.sum+x, s.squares+x*x }
+
+func (s *sample) mean() (mean, sigma float64) {
+	mean = s.sum / s.n
+	return mean, math.Sqrt(max(0, s.squares/s.n-mean*mean) / (s.n - 1))
+}
+
+// hold fails unless got is within 4.5 standard errors and slack, what the theory leaves out, of the sample's mean.
+func (s *sample) hold(t *testing.T, what string, got, slack float64) {
+	t.Helper()
+	if mean, sigma := s.mean(); math.Abs(got-mean) > 4.5*sigma+slack {
+		t.Errorf("%s: theory %.6f, simulation %.6f ± %.6f", what, got, mean, sigma)
+	}
+}
+
+// greedy is section 4 as it stands: groups in turn try t times k random functions. It adds the fill after each group to
+// its sample. With k = 1 and one key a group it is the balls of section 3.
+//
+//go:norace
+func greedy(n, m, k, g, t int, r *rand.PCG, fills []sample) {
+	seen := make([]uint32, m) // the try that last hit the bit, or set
+	const set = math.MaxUint32
+	ones, try := 0, uint32(0)
+	for j := range g {
+		throws := ((j+1)*n/g - j*n/g) * k
+		fewest, best := throws+1, *r
+		for range t {
+			try++
+			before, fresh := *r, 0
+			for range throws {
+				if bit := &seen[r.Uint64()>>32*uint64(m)>>32]; *bit < try {
+					*bit = try
+					fresh++
+				}
+			}
+			if fresh < fewest {
+				fewest, best = fresh, before
+			}
+		}
+		for range throws {
+			seen[best.Uint64()>>32*uint64(m)>>32] = set
+		}
+		ones += fewest
+		fills[j].add(float64(ones) / float64(m))
+	}
+}
+
+// trials returns the fills after each group of that many runs of greedy, from four seeds.
+func trials(n, m, k, g, t, runs int) []sample {
+	fills := make([]sample, g)
+	for seed := range uint64(4) {
+		r := rand.NewPCG(seed, uint64(g)<<32|uint64(t))
+		for range runs / 4 {
+			greedy(n, m, k, g, t, r, fills)
+		}
+	}
+	return fills
+}
+
+// newBits returns the exact law of how many new bits so many throws set, ones of m bits being set before.
+//
+//go:norace
+func newBits(m, ones, throws int) []float64 {
+	p := make([]float64, throws+1)
+	p[0] = 1
+	for i := range throws {
+		for w := i + 1; w >= 0; w-- {
+			p[w] *= float64(ones+w) / float64(m)
+			if w > 0 {
+				p[w] += p[w-1] * float64(m-ones-w+1) / float64(m)
+			}
+		}
+	}
+	return p
+}
+
+// fewestOf returns the mean of the smallest of t numbers with that law.
+func fewestOf(p []float64, t float64) (mean float64) {
+	above := 0.0
+	for w := len(p) - 1; w > 0; w-- {
+		above += p[w]
+		mean += math.Pow(min(1, above), t)
+	}
+	return mean
+}
+
+// exactBins returns E[Y_n]/m by the law of Y.
+//
+//go:norace
+func exactBins(n, m, t int) (mean float64) {
+	p, up := make([]float64, n+1), make([]float64, n+1)
+	for y := range up {
+		up[y] = math.Pow(1-float64(y)/float64(m), float64(t))
+	}
+	p[0] = 1
+	for i := range n {
+		for y := i + 1; y > 0; y-- {
+			p[y] = p[y]*(1-up[y]) + p[y-1]*up[y-1]
+		}
+		p[0] = 0
+	}
+	for y, q := range p {
+		mean += q * float64(y) / float64(m)
+	}
+	return mean
+}
