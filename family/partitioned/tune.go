@@ -140,7 +140,7 @@ func (c Config) tunePasses() int {
 	if p := anneal.Passes(c.Effort); p != 0 {
 		return min(p, maxForecastPasses)
 	}
-	return maxTunePasses
+	return budgetTunePasses
 }
 
 // Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random keys has
@@ -169,8 +169,13 @@ type forecast struct {
 // lie within a hundredth of each other.
 const sampleKeys = 2048
 
-// maxTunePasses bounds the search for a shape: longer searches prefer smaller groups, but hardly so from here on.
-const maxTunePasses = 150
+// maxTunePasses bounds the search for a shape, which long searches want smaller groups in: at 8 bits and 2500 passes the shape that
+// is best at 600 gives 0.00573 where that of 150 gives 0.00595, and 1500 finds no better one. budgetTunePasses is what a
+// search by time is tuned with, so as not to take its time.
+const (
+	maxTunePasses    = 600
+	budgetTunePasses = 150
+)
 
 // forecasts remembers what tune found.
 var forecasts sync.Map
