@@ -92,7 +92,7 @@ func TestManyAbsentKeys(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes: give -long")
 	}
-	const trials = 10_000_000_000
+	const trials = uint64(10_000_000_000)
 	for _, c := range []struct {
 		bits   float64
 		effort filter.Level
@@ -100,10 +100,10 @@ func TestManyAbsentKeys(t *testing.T) {
 		f := build(t, Config{Size: filter.Sizing{BitsPerKey: c.bits}, Effort: filter.Effort{Level: c.effort}}, filtertest.Hashes(10_000, 1))
 		var hits atomic.Uint64
 		var wg sync.WaitGroup
-		workers := runtime.GOMAXPROCS(0)
+		workers := uint64(runtime.GOMAXPROCS(0))
 		for w := range workers {
 			wg.Go(func() {
-				r := rand.New(rand.NewPCG(uint64(w), 32))
+				r := rand.New(rand.NewPCG(w, 32))
 				for range trials / workers {
 					if f.Has(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}) {
 						hits.Add(1)
@@ -114,7 +114,7 @@ func TestManyAbsentKeys(t *testing.T) {
 		wg.Wait()
 		p := f.posterior()
 		lo, hi := stat.Interval(hits.Load(), trials, 0.95)
-		t.Logf("%g bits a key, %s: %d of %.0e, observed %.3g (95%%: %.3g to %.3g), posterior %.3g", c.bits, c.effort, hits.Load(), float64(trials), float64(hits.Load())/trials, lo, hi, p)
+		t.Logf("%g bits a key, %s: %d of %.0e, observed %.3g (95%%: %.3g to %.3g), posterior %.3g", c.bits, c.effort, hits.Load(), float64(trials), float64(hits.Load())/float64(trials), lo, hi, p)
 		if tail := stat.UpperTail(hits.Load(), trials, p); tail < 1e-4 || tail > 1-1e-4 {
 			t.Errorf("%d hits, posterior rate %g", hits.Load(), p)
 		}
