@@ -10,7 +10,7 @@ import (
 type Effort struct {
 	Level  Level
 	Passes int           // 1 to MaxPasses
-	Budget time.Duration // for the whole Build; the result then depends on the speed of the machine
+	Budget time.Duration // for the whole Build, half of it at least for the search; the result then depends on the speed of the machine
 	Target float64       // the posterior rate to reach with as few passes as it takes, in (0, 1)
 }
 

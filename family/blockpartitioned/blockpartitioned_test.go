@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -159,6 +160,15 @@ func TestEfforts(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold(t, early, hs)
+	b, err = NewBuilder(Config{Size: filter.Sizing{FPR: 0.01}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = b.AddMany(hs)
+	if early, err = b.Build(ctx); err != nil { // that has ended before
+		t.Fatal(err)
+	}
+	hold(t, early, hs)
 }
 
 // TestCrowded has so many keys in one block that a search is of no use.
@@ -181,6 +191,12 @@ func TestConfigErrors(t *testing.T) {
 	}
 	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "nearest") {
 		t.Errorf("an impossible rate: %v", err)
+	}
+	if _, _, err := (Config{Later: 1 << 40}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^64 keys: %v", err)
+	}
+	if _, _, err := (Config{Later: 1 << 40}).Forecast(10); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("2^40 keys later: %v", err)
 	}
 	if _, _, err := (Config{}).Forecast(1 << 60); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("2^60 keys: %v", err)
@@ -240,6 +256,9 @@ func TestMemory(t *testing.T) {
 
 // TestKeepsRate asks for rates from high to low, and for few keys.
 func TestKeepsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, fpr := range []float64{0.3, 0.05, 0.01, 1e-3, 1e-5} {
 		for _, n := range []int{1, 30, 2000, 20_000} {
 			c := Config{Size: filter.Sizing{FPR: fpr}, Effort: filter.Effort{Level: filter.Fast}}
@@ -251,6 +270,18 @@ func TestKeepsRate(t *testing.T) {
 				t.Logf("%g: %.4g at %.2f bits a key, %s", fpr, i.FPRPosterior, i.BitsPerKey(), i.Spec)
 			}
 		}
+	}
+}
+
+// TestFewKeysFarOff asks for rates that the forecast misses by far with so few blocks.
+func TestFewKeysFarOff(t *testing.T) {
+	for seed := range uint64(6) {
+		start := time.Now()
+		i := build(t, Config{Size: filter.Sizing{FPR: 1e-5}}, filtertest.Hashes(500, seed)).Info()
+		if i.FPRPosterior > 1e-5 {
+			t.Errorf("%g", i.FPRPosterior)
+		}
+		t.Logf("%.2f bits a key in %v", i.BitsPerKey(), time.Since(start))
 	}
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 	Keys    uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; whole blocks
 	Block   uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines for a lower rate
-	Later   uint64        // keys that will be added after the build: Size counts them, a rate is that after all of them
+	Later   uint64        // keys that will be added after the build, a thousand times its own at most: Size counts them, a rate is that after them
 	Effort  filter.Effort // default: filter.Default, about 3 µs a key on one core
 	Workers int           // blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
@@ -42,8 +42,6 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.check()
 }
 
-const maxLater = 1 << 50
-
 func (c *Config) check() error {
 	if c.Block == 0 {
 		c.Block = lineBits
@@ -61,8 +59,6 @@ func (c *Config) check() error {
 		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
-	case c.Later > maxLater:
-		return &filter.ConfigError{Field: "later", Value: c.Later, Reason: "want at most 2^50 keys"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
@@ -109,27 +105,31 @@ func (b *Builder) Close() error { return b.keys.Close() }
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	start := time.Now()
 	defer b.keys.Close()
-	n, err := b.keys.Finish(ctx)
+	needed, cancel := anneal.Unless(ctx)
+	defer cancel()
+	n, err := b.keys.Finish(needed)
 	if err != nil {
 		return nil, err
 	}
 	c := b.c
-	for {
-		g, err := c.geometry(ctx, n)
-		if err != nil {
-			return nil, err
-		}
+	g, err := c.geometry(needed, n)
+	if err != nil {
+		return nil, err
+	}
+	for most := 4*g.blocks + 16; ; {
 		f, err := b.search(ctx, g, n, start)
 		if err != nil {
 			return nil, err
 		}
 		f.searched, _ = f.census()
-		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || f.after(float64(c.Later)) <= b.c.Size.FPR {
+		p := f.after(float64(c.Later))
+		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || p <= c.Size.FPR {
 			return f, nil
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
-		c.Size.FPR *= 0.98
-		start = time.Now()
+		if g.blocks += 1 + g.blocks/64; g.blocks > most {
+			return nil, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the nearest that these keys reach is %.2g; take partitioned or fuse", p)}
+		}
 	}
 }
 
@@ -208,12 +208,11 @@ func (s *searcher) stretch(keys []filter.Hash) {
 	}
 }
 
-// crowded is the number of (key, slot) pairs a bit from which on a search is of no use: a block so full answers yes to
-// almost everything.
-const crowded = 8
-
-// block searches one block and writes it.
-func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
+// layOut makes the state that of the keys of a block, which are in the order of their groups. Marked norace as what it calls
+// for every key and slot is.
+//
+//go:norace
+func (s *searcher) layOut(keys []filter.Hash) {
 	f := s.f
 	clear(s.sizes)
 	for _, h := range keys {
@@ -221,16 +220,25 @@ func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
 		s.sizes[group]++
 	}
 	s.state.Reset(anneal.Shape{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
-	rest := keys
 	for j := range s.sizes {
 		pos, size := s.state.Positions(j), s.state.Size(j)
-		for i, h := range rest[:size] {
+		for i, h := range keys[:size] {
 			for l := range f.k {
 				pos[l*size+i] = anneal.Twice(f.position(h.Lo, l))
 			}
 		}
-		rest = rest[size:]
+		keys = keys[size:]
 	}
+}
+
+// crowded is the number of (key, slot) pairs a bit from which on a search is of no use: a block so full answers yes to
+// almost everything.
+const crowded = 8
+
+// block searches one block and writes it.
+func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
+	f := s.f
+	s.layOut(keys)
 	if uint64(len(keys)*f.k) > crowded*f.bits {
 		s.state.Fill()
 	} else {

@@ -30,7 +30,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	}
 	f := newFilter(g, e.Sections[0], e.Keys)
 	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
-	if f.late > f.keys || f.searched > g.blocks*g.payload() {
+	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payload() {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
 	return f, nil

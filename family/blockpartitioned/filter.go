@@ -171,6 +171,8 @@ func half(lo uint64, round int) uint32 {
 }
 
 // position returns the base position of slot l within the payload of a block.
+//
+//go:norace
 func (g geometry) position(lo uint64, l int) uint32 {
 	x := half(lo, l/perRound) * salts[l%perRound]
 	return uint32(uint64(x>>16) * g.payload() >> 16)

@@ -20,12 +20,22 @@ const (
 	maxBitsPerKey = 40
 )
 
+// Limits of the keys of a build, and of those that come later for each of them.
+const (
+	maxKeys  = 1 << 44
+	maxLater = 1000
+)
+
 // geometry returns the shape and the number of blocks that suit the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
 	switch {
 	case c.From != nil:
 		return c.From.geometry, nil
+	case n > maxKeys:
+		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	case c.Later > maxLater*n:
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take blocked", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}

@@ -21,8 +21,9 @@ const DefaultBitsPerKey = 8
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
-	// Later is how many keys will be added after the build. Size counts them, a rate is that after all of them, and the
-	// number of slots suits them too; without it each late key raises the rate several times as much.
+	// Later is how many keys will be added after the build, a thousand times those of the build at most. Size counts them, a
+	// rate is that after all of them, and the number of slots suits them too; without it each late key raises the rate
+	// several times as much.
 	Later uint64
 	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits for fast, default and
 	// max, half as much again without vector code, and more in proportion to the number of slots.
@@ -45,15 +46,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.check()
 }
 
-const maxLater = 1 << 50
-
 func (c Config) check() error {
 	if err := errors.Join(c.Size.Check(), c.Effort.Check()); err != nil {
 		return err
 	}
 	switch {
-	case c.Later > maxLater:
-		return &filter.ConfigError{Field: "later", Value: c.Later, Reason: "want at most 2^50 keys"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	case c.Size.BitsPerKey > maxBitsPerKey:
@@ -105,17 +102,19 @@ func (b *Builder) Close() error { return b.keys.Close() }
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	start := time.Now()
 	defer b.keys.Close()
-	n, err := b.keys.Finish(ctx)
+	needed, cancel := anneal.Unless(ctx)
+	defer cancel()
+	n, err := b.keys.Finish(needed)
 	if err != nil {
 		return nil, err
 	}
 	c := b.c
-	g, err := c.geometry(ctx, n)
+	g, err := c.geometry(needed, n)
 	if err != nil {
 		return nil, err
 	}
 	if c.Effort.Target != 0 {
-		if c.Effort, err = c.effortFor(ctx, g, n); err != nil {
+		if c.Effort, err = c.effortFor(needed, g, n); err != nil {
 			return nil, err
 		}
 	}
@@ -124,24 +123,35 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 || ctx.Err() != nil {
-			return f, nil
-		}
 		p := f.after(float64(c.Later))
 		// Forecasts come from a sample. Where one promised too much, a little more room or time keeps the promise.
-		switch {
+		switch target := b.c.Effort.Target; {
+		case n == 0 || ctx.Err() != nil:
+			return f, nil
 		case c.From == nil && c.Size.FPR != 0 && p > c.Size.FPR:
-			total := g.total() + g.total()/64 + 8
-			if g, err = c.geometryOf(ctx, n, total); err != nil {
+			before := g.total()
+			if g, err = c.geometryOf(needed, n, before+before/64+8); err != nil {
 				return nil, err
 			}
-		case b.c.Effort.Target != 0 && p > b.c.Effort.Target && c.Effort.Passes < filter.MaxPasses:
-			c.Effort.Passes = min(filter.MaxPasses, c.Effort.Passes*5/4+1)
+			if g.total() <= before {
+				return nil, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+					Reason: fmt.Sprintf("the nearest that these keys reach is %.2g, with %d bits a key; take standard", p, maxBitsPerKey)}
+			}
+		case target != 0 && p > target:
+			if c.Effort.Passes >= 4*maxForecastPasses || g.width == 0 {
+				return nil, unreached(target, g, n, p)
+			}
+			c.Effort.Passes = c.Effort.Passes*3/2 + 1
 		default:
 			return f, nil
 		}
-		start = time.Now()
 	}
+}
+
+// unreached says that a target is beyond a size.
+func unreached(target float64, g geometry, n uint64, rate float64) error {
+	return &filter.ConfigError{Field: "target", Value: target,
+		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
 }
 
 // search makes the filter: every shard for itself, several at once.

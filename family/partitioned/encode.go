@@ -42,7 +42,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 		return nil, fmt.Errorf("bits behind the last one are set")
 	}
 	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
-	if f.late > f.keys || f.searched > g.shards*g.bits {
+	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.shards*g.bits {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.shards*g.bits)
 	}
 	return f, nil

@@ -223,6 +223,12 @@ func TestConfigErrors(t *testing.T) {
 	if _, _, err := (Config{Size: filter.Sizing{Bytes: 1<<61 + 1}}).Forecast(100); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("2^64 bits: %v", err)
 	}
+	if _, _, err := (Config{}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^64 keys: %v", err)
+	}
+	if _, _, err := (Config{Later: 1e9}).Forecast(10); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("a hundred million times the keys later: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b, err := NewBuilder(Config{})
@@ -246,6 +252,36 @@ func TestFewKeys(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFarOff asks for what few keys may or may not reach, and for many more late keys than early ones: an end is all that
+// is wanted, and the promise kept if there is a filter.
+func TestFarOff(t *testing.T) {
+	for seed := range uint64(8) {
+		for _, c := range []Config{
+			{Size: filter.Sizing{FPR: 2.226e-18}}, {Effort: filter.Effort{Target: 0.01407}}, {Effort: filter.Effort{Target: 0.0224}},
+			{Size: filter.Sizing{FPR: 0.01}, Later: 15_000},
+		} {
+			b, err := NewBuilder(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = b.AddMany(filtertest.Hashes(20, seed))
+			f, err := b.Build(t.Context())
+			if err != nil {
+				if !errors.Is(err, filter.ErrConfig) {
+					t.Errorf("%+v: %v", c, err)
+				}
+				continue
+			}
+			if p := f.Info().FPRPosterior; p > max(c.Size.FPR, c.Effort.Target) {
+				t.Errorf("%+v: %g", c, p)
+			}
+		}
+	}
+	if f := build(t, Config{Effort: filter.Effort{Target: 0.001}}, nil); f.keys != 0 {
+		t.Error("keys from nowhere")
 	}
 }
 
@@ -319,6 +355,14 @@ func TestEfforts(t *testing.T) {
 		}
 		if p := f.Info().FPRPosterior; p > 0.016 {
 			t.Errorf("ended early at %g", p)
+		}
+		b, err = NewBuilder(Config{Size: filter.Sizing{FPR: 0.01}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = b.AddMany(hs)
+		if f, err = b.Build(ctx); err != nil || !f.Has(hs[0]) { // that has ended before
+			t.Fatal(err)
 		}
 	})
 }

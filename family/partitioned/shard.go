@@ -7,6 +7,8 @@ import (
 )
 
 // layOut makes s the state of a shard. Its keys are in the order of Hi and so of their groups.
+//
+//go:norace
 func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	sizes := make([]uint32, g.groups)
 	first := shard * g.groups

@@ -17,8 +17,17 @@ import (
 // keys are many enough that shards of the same size differ little in their number of keys.
 const shardKeys = 1 << 15
 
+// shardBits is the most bits of a shard: more are left where most keys come after the build.
+const shardBits = 1 << 24
+
 // maxBitsPerKey keeps k within maxK.
 const maxBitsPerKey = 64
+
+// Limits of the keys of a build, and of those that come later for each of them.
+const (
+	maxKeys  = 1 << 44
+	maxLater = 1000
+)
 
 // shape is what a geometry is made from, whatever the number of keys.
 type shape struct {
@@ -31,7 +40,8 @@ func (s shape) fit(n, total uint64) (geometry, bool) {
 	if s.k == 0 {
 		return geometry{}, false // what tune returns where nothing fits
 	}
-	g := geometry{shards: max(1, (n+shardKeys/2)/shardKeys), groups: 1, k: s.k, width: s.width}
+	shards := max(1, (n+shardKeys/2)/shardKeys, total/shardBits)
+	g := geometry{shards: shards, groups: 1, k: s.k, width: s.width}
 	if s.width > 0 {
 		g.groups = max(1, (n/g.shards+uint64(s.perGroup)/2)/uint64(s.perGroup))
 	}
@@ -50,6 +60,10 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	switch {
 	case c.From != nil:
 		return c.From.geometry, nil
+	case n > maxKeys:
+		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	case c.Later > maxLater*n:
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take standard", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
@@ -67,9 +81,7 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 // geometryOf returns the best geometry with that many bits.
 func (c Config) geometryOf(ctx context.Context, n, total uint64) (geometry, error) {
 	n = max(n, 1)
-	if all := n + c.Later; total/maxBitsPerKey > all {
-		total = all * maxBitsPerKey // more would need more slots than there may be
-	}
+	total = min(total, (n+c.Later)*maxBitsPerKey) // more would need more slots than there may be
 	f, err := tune(ctx, c.problem(n, total))
 	if err != nil {
 		return geometry{}, err
@@ -110,6 +122,9 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 // rate falls by a few hundredths with each doubling of the passes.
 func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Effort, error) {
 	target, rate := c.Effort.Target, 1.0
+	if n == 0 {
+		return filter.Effort{Passes: 1}, nil
+	}
 	before := 0
 	for passes := 2; passes <= maxForecastPasses; passes *= 2 {
 		if err := ctx.Err(); err != nil {
@@ -128,8 +143,7 @@ func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Eff
 		}
 		before = passes
 	}
-	return filter.Effort{}, &filter.ConfigError{Field: "target", Value: target,
-		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
+	return filter.Effort{}, unreached(target, g, n, rate)
 }
 
 // maxForecastPasses is the longest search that is forecast: longer ones gain a few hundredths at most.
@@ -169,6 +183,9 @@ type forecast struct {
 // lie within a hundredth of each other.
 const sampleKeys = 2048
 
+// sampleBits is how many bits it has at most, where most keys come later.
+const sampleBits = 1 << 20
+
 // maxTunePasses bounds the search for a shape, which long searches want smaller groups in: at 8 bits and 2500 passes the shape that
 // is best at 600 gives 0.00573 where that of 150 gives 0.00595, and 1500 finds no better one. budgetTunePasses is what a
 // search by time is tuned with, so as not to take its time.
@@ -190,9 +207,10 @@ type problem struct {
 
 // problem returns the sample of a filter of n keys with that many bits.
 func (c Config) problem(n, total uint64) problem {
-	sample := min(n, sampleKeys)
+	per := float64(total) / float64(n)
+	sample := max(1, min(n, sampleKeys, uint64(sampleBits/per)))
 	return problem{
-		keys: sample, bits: uint64(math.Ceil(float64(total) / float64(n) * float64(sample))),
+		keys: sample, bits: uint64(math.Ceil(per * float64(sample))),
 		later: float64(c.Later) / float64(n), passes: c.tunePasses(),
 	}
 }

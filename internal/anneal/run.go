@@ -39,9 +39,26 @@ type Pace struct {
 	rate     atomic.Uint64 // its bits
 }
 
-// NewPace returns the pace of a search of so many keys that began at start. Passes is 0 for a search by time.
+// NewPace returns the pace of a search of so many keys. Passes is 0 for a search by time: it ends a budget after start, when
+// the build began, but half of the budget is for the search whatever came before.
 func NewPace(ctx context.Context, passes int, start time.Time, budget time.Duration, keys uint64, workers int) *Pace {
-	return &Pace{ctx: ctx, passes: passes, deadline: start.Add(budget), workers: workers, keys: keys}
+	deadline := start.Add(budget)
+	if least := time.Now().Add(budget / 2); deadline.Before(least) {
+		deadline = least
+	}
+	return &Pace{ctx: ctx, passes: passes, deadline: deadline, workers: workers, keys: keys}
+}
+
+// Unless returns a context that ends as ctx does, but not if that ends with the cause filter.ErrEnough: for what a search
+// needs before it has anything to keep.
+func Unless(ctx context.Context) (context.Context, context.CancelFunc) {
+	to, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), filter.ErrEnough) {
+			cancel()
+		}
+	})
+	return to, func() { stop(); cancel() }
 }
 
 const millionths = 1_000_000
@@ -154,7 +171,7 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 	}
 }
 
-// RunSmall is Run for a state so small that many of them make a Part: it looks at no clock in between. By time it makes as
+// RunSmall is Run for a state so small that many of them make a Part: it looks at no clock in between, and at the context now and then. By time it makes as
 // many passes as the part has time for on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	passes := p.pace.passes
@@ -168,6 +185,12 @@ func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	defer settle()
 	for pass := 1; pass < passes; pass++ {
 		s.Pass(Noise(from+(1-from)*float64(pass)/float64(passes), passes), rnd)
+		if pass%1024 == 0 {
+			if stopped, _ := p.pace.Stopped(); stopped {
+				s.Pass(0, rnd)
+				break
+			}
+		}
 	}
 	p.spent += float64(keys) * float64(passes)
 }

@@ -161,6 +161,8 @@ func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
 }
 
 // owned reports whether a bit is set.
+//
+//go:norace
 func (s *State) owned(bit uint64) bool {
 	if s.Words {
 		bit = uint64(Twice(uint32(bit)))
@@ -169,6 +171,8 @@ func (s *State) owned(bit uint64) bool {
 }
 
 // Ones returns the number of set bits.
+//
+//go:norace
 func (s *State) Ones() (n uint64) {
 	for b := range s.Bits {
 		if s.owned(b) {
