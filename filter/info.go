@@ -5,15 +5,15 @@ type Info struct {
 	// Spec names the family and its geometry.
 	Spec Spec
 	// Keys is the number of keys added; a key that was added twice counts twice, but families that gather their
-	// keys before they build ("fuse", "partitioned") drop the duplicates among those.
+	// keys before they build ("fuse", "partitioned", "blockpartitioned") drop the duplicates among those.
 	Keys uint64
 	// Late is how many of the Keys were added after the search that fitted the filter to the others; 0 in families
 	// without a search.
 	Late uint64
 	// Bits is the number of bits that a query needs, side information included, file headers not.
 	Bits uint64
-	// Fill is the share of Bits that are set; in "partitioned" of the bitmap alone, without the shifts that are
-	// stored beside it; in "fuse" the share of the slots that are in use.
+	// Fill is the share of Bits that are set; in "partitioned" and "blockpartitioned" of those that keys set, without the
+	// shifts that are stored beside them; in "fuse" the share of the slots that are in use.
 	Fill float64
 	// FillSearched is what Fill was when the search ended; 0 in families without a search. Late keys move Fill away from
 	// it.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +96,10 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err := family.Check(spec); err != nil { // before any key is read
 		return err
 	}
-	f, err := a.collect(ctx, in, paths, hasher, func(keys uint64) (filter.Builder, error) {
+	if memory.memory != "" && !family.Searched {
+		return fmt.Errorf("--memory %s: family %s keeps no keys while it is built, or all of them; add --family partitioned or blockpartitioned", memory.memory, family.Name)
+	}
+	f, err := a.collect(ctx, in, paths, hasher, memory, func(keys uint64) (filter.Builder, error) {
 		b, err := family.NewBuilder(spec, keys)
 		if err == nil {
 			memory.limit(b)
@@ -130,18 +132,19 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 
 // collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as
 // hashes in between.
-func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
 	n, again, err := a.count(ctx, in, paths)
 	if err != nil {
 		return nil, err
 	}
 	if !again {
-		return a.collectOnce(ctx, in, paths, hasher, start)
+		return a.collectOnce(ctx, in, paths, hasher, memory, start)
 	}
 	b, err := start(n)
 	if err != nil {
 		return nil, err
 	}
+	defer drop(b)
 	input, p, err := a.follow(in, paths, "building")
 	if err != nil {
 		return nil, err
@@ -168,12 +171,16 @@ func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64,
 	return n, true, err
 }
 
-func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
 	input, p, err := a.follow(in, paths, "reading")
 	if err != nil {
 		return nil, err
 	}
-	spool := keyio.NewSpool(keyio.DefaultSpoolMemory, os.TempDir())
+	limit := int64(keyio.DefaultSpoolMemory)
+	if memory.bytes != 0 {
+		limit = memory.bytes
+	}
+	spool := keyio.NewSpool(limit, memory.dir)
 	defer spool.Close()
 	err = hashAll(ctx, input, hasher, p, spool.Add)
 	p.end()
@@ -184,10 +191,18 @@ func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, ha
 	if err != nil {
 		return nil, err
 	}
+	defer drop(b)
 	if err := spool.Each(ctx, b.AddMany); err != nil {
 		return nil, err
 	}
 	return a.finish(ctx, b)
+}
+
+// drop removes what a builder holds on disk, if it did not come to Build.
+func drop(b filter.Builder) {
+	if s, ok := b.(filter.Spiller); ok {
+		_ = s.Close()
+	}
 }
 
 // hashAll hashes all keys on all cores and gives the hashes to take, from several goroutines.

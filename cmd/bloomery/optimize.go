@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 type optimized struct {
 	Before report `json:"before"`
 	After  report `json:"after"`
-	New    uint64 `json:"keys_new"` // keys that the filter did not answer yes to
+	Read   uint64 `json:"lines_read"`
+	New    uint64 `json:"lines_new"` // those whose key the filter did not know before
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
@@ -74,17 +76,20 @@ them, with those that were added since; those that you leave out are gone. The r
 				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned and blockpartitioned", path, before.Family)
 			}
 			result := optimized{Before: before}
-			var unknown atomic.Uint64
-			built, err := a.collect(c.Context(), in, keys, set.Hasher(), func(uint64) (filter.Builder, error) {
+			var read, unknown atomic.Uint64
+			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, func(uint64) (filter.Builder, error) {
 				b, err := family.Reoptimize(set.Filter(), e)
 				if err != nil {
 					return nil, err
 				}
 				memory.limit(b)
-				return newcomers{b.(filter.Spiller), set.Filter(), &unknown}, nil
+				return newcomers{b.(filter.Spiller), set.Filter(), &read, &unknown}, nil
 			})
 			if err != nil {
 				return err
+			}
+			if read.Load() == 0 {
+				return fmt.Errorf("there is no key in %s; the filter stays as it is", strings.Join(keys, ", "))
 			}
 			if output == "" || output == path {
 				output = path
@@ -98,14 +103,14 @@ them, with those that were added since; those that you leave out are gone. The r
 			if result.After, err = a.report(output); err != nil {
 				return err
 			}
-			result.New = unknown.Load()
+			result.Read, result.New = read.Load(), unknown.Load()
 			if a.json {
 				return a.printJSON(result)
 			}
-			fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of them new), false positive rate %.4g (before %.4g)\n",
-				output, result.After.Keys, before.Keys, result.New, result.After.FPRPosterior, before.FPRPosterior)
-			if result.New > result.After.Keys/2 {
-				fmt.Fprintf(a.stderr, "bloomery: warning: most of the keys were not in the filter; are these the right lists?\n")
+			fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n",
+				output, result.After.Keys, before.Keys, result.New, result.Read, result.After.FPRPosterior, before.FPRPosterior)
+			if result.New > result.Read/2 {
+				fmt.Fprintln(a.stderr, "bloomery: warning: most of the keys were not in the filter; are these the right lists?")
 			}
 			return nil
 		},
@@ -122,8 +127,8 @@ them, with those that were added since; those that you leave out are gone. The r
 // newcomers is a builder that counts the keys which an earlier filter says no to.
 type newcomers struct {
 	filter.Spiller
-	old   filter.Filter
-	count *atomic.Uint64
+	old           filter.Filter
+	read, unknown *atomic.Uint64
 }
 
 // AddMany counts and passes on.
@@ -134,7 +139,8 @@ func (b newcomers) AddMany(hs []filter.Hash) error {
 			n++
 		}
 	}
-	b.count.Add(n)
+	b.read.Add(uint64(len(hs)))
+	b.unknown.Add(n)
 	return b.Spiller.AddMany(hs)
 }
 
