@@ -18,7 +18,7 @@ const module = "github.com/bloomery/bloomery"
 // Test files may also import filtertest, keyio and the examples. ARCHITECTURE.md draws the same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
-	"internal/bitvec":     {"filter"},
+	"internal/bitvec":     {"filter", "internal/probe"},
 	"internal/stat":       {},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},

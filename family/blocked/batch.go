@@ -8,10 +8,13 @@ import (
 // batch is how many keys go together; see the standard family.
 const batch = 32
 
-// HasMany sets dst[i] to Has(hs[i]), having asked for the blocks of a batch of keys before it looks at any of them. dst
-// must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]), having asked for the block of a key well before it looks at it. dst must be as long
+// as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)]
+	if f.query.HasMany(dst, hs) {
+		return
+	}
 	var at [batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

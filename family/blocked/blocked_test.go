@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -79,7 +80,7 @@ func TestParquetBlock(t *testing.T) {
 	for _, x := range filtertest.Hashes(5000, 1) {
 		h := x.Hi
 		_ = f.Add(filter.Hash{Hi: h &^ 0xffffffff, Lo: h})
-		for i, s := range salts {
+		for i, s := range bitvec.SplitSalts {
 			want[(h>>32)*z>>32][i] |= 1 << (uint32(h) * s >> 27)
 		}
 	}

@@ -131,9 +131,10 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{blocks: blocks, k: k, split: c.Layout == Split}
-	f.words, err = bitvec.Alloc(blocks * uint64(f.blockWords()))
+	words, err := bitvec.Alloc(blocks * uint64(f.blockWords()))
 	if err != nil {
 		return nil, err
 	}
+	f.hold(words)
 	return f, nil
 }

@@ -28,7 +28,8 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.words, f.keys = e.Sections[0], e.Keys
+	f.hold(e.Sections[0])
+	f.keys = e.Keys
 	return f, nil
 }
 

@@ -50,20 +50,6 @@ func (l Layout) BlockBits() uint64 {
 	return lineBits
 }
 
-// The odd multipliers of the Parquet format, one for each word of a split block.
-const (
-	salt0 = 0x47b6137b
-	salt1 = 0x44974d91
-	salt2 = 0x8824ad5b
-	salt3 = 0xa2b7289d
-	salt4 = 0x705495c7
-	salt5 = 0x2df1424b
-	salt6 = 0x9efc4947
-	salt7 = 0x5c6bfb31
-)
-
-var salts = [splitK]uint32{salt0, salt1, salt2, salt3, salt4, salt5, salt6, salt7}
-
 // Filter is a blocked Bloom filter. Reads are safe from any number of goroutines; Add and Merge need exclusive use.
 // See Atomic for concurrent writers.
 type Filter struct {
@@ -72,6 +58,17 @@ type Filter struct {
 	keys   uint64
 	k      int
 	split  bool
+	query  bitvec.Blocks // of the same words
+}
+
+// hold makes the filter one over these words.
+func (f *Filter) hold(words []uint64) {
+	f.words = words
+	if f.split {
+		f.query = bitvec.NewSplit(words)
+	} else {
+		f.query = bitvec.NewLine(words, f.k)
+	}
 }
 
 // block returns the index of the first word of the block of a key.
@@ -81,67 +78,7 @@ func (f *Filter) block(h filter.Hash) uint64 {
 }
 
 // Has reports whether the key may be in the set.
-//
-// In a filter larger than the caches, a core starts on as many further keys as its reorder buffer holds while it waits
-// for a line. So what counts is the number of instructions of a query, and that it calls nothing: this is one function
-// whose probes take six instructions each, tested together (a branch a probe would be mispredicted once for every
-// absent key).
-func (f *Filter) Has(h filter.Hash) bool {
-	block, _ := bits.Mul64(h.Hi, f.blocks)
-	if f.split {
-		w := bitvec.HalfLine(f.words, block)
-		x := uint32(h.Lo)
-		a := ^(uint64(1)<<(x*salt0>>27))&^(1<<(x*salt1>>27|32)) | w[0]
-		b := ^(uint64(1)<<(x*salt2>>27))&^(1<<(x*salt3>>27|32)) | w[1]
-		c := ^(uint64(1)<<(x*salt4>>27))&^(1<<(x*salt5>>27|32)) | w[2]
-		d := ^(uint64(1)<<(x*salt6>>27))&^(1<<(x*salt7>>27|32)) | w[3]
-		return a&b&c&d == 1<<64-1
-	}
-	w := bitvec.Line(f.words, block)
-	x, k, all := h.Lo, f.k, uint64(1)
-	for round := uint64(1); k > perRound; round++ {
-		all &= bit(w, x) & bit(w, bits.RotateLeft64(x, 9)) & bit(w, bits.RotateLeft64(x, 18)) &
-			bit(w, bits.RotateLeft64(x, 27)) & bit(w, bits.RotateLeft64(x, 36)) &
-			bit(w, bits.RotateLeft64(x, 45)) & bit(w, bits.RotateLeft64(x, 54))
-		k -= perRound
-		x = probe.Remix(h.Lo, round)
-	}
-	switch k {
-	case 7:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 6:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 5:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 4:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 3:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 2:
-		all &= bit(w, x)
-		x = bits.RotateLeft64(x, 9)
-		fallthrough
-	case 1:
-		all &= bit(w, x)
-	}
-	return all != 0
-}
-
-// bit returns a word whose lowest bit is the bit of the block at the position in x: word x>>61, bit x mod 64.
-func bit(w *[8]uint64, x uint64) uint64 { return w[x>>61] >> (x & 63) }
-
-// perRound is the number of 9-bit probes in 64 bits.
-const perRound = 7
+func (f *Filter) Has(h filter.Hash) bool { return f.query.Has(h.Hi, h.Lo) }
 
 // mask returns the bits of a key within its block.
 func (f *Filter) mask(lo uint64) (m [8]uint64) {
@@ -152,16 +89,16 @@ func (f *Filter) mask(lo uint64) (m [8]uint64) {
 // set sets the bits of a key in the words of its block.
 func (f *Filter) set(w []uint64, lo uint64) {
 	if f.split {
-		for i, salt := range salts {
+		for i, salt := range bitvec.SplitSalts {
 			w[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
 		}
 		return
 	}
-	x, left := lo, perRound
+	x, left := lo, bitvec.LineProbes
 	line := (*[8]uint64)(w)
 	for i := range f.k {
 		if left == 0 {
-			x, left = probe.Remix(lo, uint64(i/perRound)), perRound
+			x, left = probe.Remix(lo, uint64(i/bitvec.LineProbes)), bitvec.LineProbes
 		}
 		line[x>>61] |= 1 << (x & 63)
 		x = bits.RotateLeft64(x, 9)

@@ -5,6 +5,7 @@ package bitvec
 import (
 	"unsafe"
 
+	"github.com/bloomery/bloomery/filter"
 	"golang.org/x/sys/cpu"
 )
 
@@ -22,6 +23,38 @@ func slots(line *[8]uint64, x, shifts uint64, c *Slots) uint32 {
 		return slotsAVX2(line, x, shifts, (*[56]uint32)(unsafe.Pointer(c)))
 	}
 	return slotsGo(line, x, shifts, c)
+}
+
+// Has reports whether all bits of a key are set: hi chooses the block, lo the bits.
+func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe.Pointer(b)), hi, lo) }
+
+// blocksHasGo is where blocksHas goes if there is no vector code for these blocks.
+//
+//lint:ignore U1000 the assembly jumps here
+func blocksHasGo(b *[26]uint64, hi, lo uint64) bool {
+	return (*Blocks)(unsafe.Pointer(b)).hasGo(hi, lo)
+}
+
+// HasMany sets dst[i], which must be there, to Has of hs[i] and returns true. Or it returns false because it has no vector
+// code for these blocks.
+func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
+	if b.how != byLine && b.how != bySplit {
+		return false
+	}
+	dst = dst[:len(hs)]
+	const (
+		ahead = 32   // how many keys further on it asks for a block
+		most  = 1024 // in one call, which the scheduler cannot interrupt
+	)
+	for len(hs) > 0 {
+		n, further := min(len(hs), ahead), uint64(0)
+		if len(hs) > ahead {
+			n, further = min(len(hs)-ahead, most), ahead
+		}
+		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n), further*16)
+		dst, hs = dst[n:], hs[n:]
+	}
+	return true
 }
 
 // Vector says whether the functions that look at many lanes have vector code here.

@@ -92,3 +92,193 @@ TEXT ·slotsAVX2(SB), NOSPLIT, $0-36
 	VZEROUPPER
 	MOVL         AX, ret+32(FP)
 	RET
+
+// func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
+// Requires: AVX, AVX2
+TEXT ·blocksHas(SB), NOSPLIT, $0-25
+	MOVQ         b+0(FP), CX
+	MOVQ         24(CX), AX
+	MULQ         hi+8(FP)
+	CMPQ         32(CX), $0x02
+	JNE          other
+	SHLQ         $0x06, DX
+	ADDQ         (CX), DX
+	VPBROADCASTQ lo+16(FP), Y0
+	VPSHUFB      48(CX), Y0, Y0
+	VPSRLVD      80(CX), Y0, Y0
+	VPSLLD       $0x17, Y0, Y2
+	VPADDD       Y0, Y0, Y1
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPERMD       (DX), Y1, Y2
+	VPERMD       32(DX), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VPSLLD       $0x18, Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSRLVD      Y0, Y2, Y2
+	VPTEST       112(CX), Y2
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
+
+other:
+	JCS          neither
+	SHLQ         $0x05, DX
+	ADDQ         (CX), DX
+	VPBROADCASTD lo+16(FP), Y0
+	VMOVDQU      80(CX), Y1
+	VPMULLD      48(CX), Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSLLVD      Y0, Y1, Y0
+	VMOVDQU      (DX), Y1
+	VPTEST       Y0, Y1
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
+
+neither:
+	CMPQ         32(CX), $0x01
+	JNE          go
+	SHLQ         $0x06, DX
+	ADDQ         (CX), DX
+	MOVQ         DX, BX
+	MOVQ         40(CX), SI
+	MOVQ         lo+16(FP), DI
+	MOVQ         $0x9e3779b97f4a7c15, R8
+	VPBROADCASTQ lo+16(FP), Y0
+	VPSHUFB      144(CX), Y0, Y0
+	VPSRLVD      176(CX), Y0, Y0
+	VPSLLD       $0x17, Y0, Y2
+	VPADDD       Y0, Y0, Y1
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPERMD       (BX), Y1, Y2
+	VPERMD       32(BX), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VPSLLD       $0x18, Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSRLVD      Y0, Y2, Y2
+	VMOVDQU      Y2, Y1
+
+round:
+	ADDQ         R8, DI
+	MOVQ         $0x6a09e667f3bcc909, AX
+	MULQ         DI
+	XORQ         DX, AX
+	MULQ         R8
+	XORQ         DX, AX
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	SUBQ         $0x07, SI
+	CMPQ         SI, $0x07
+	JLE          last
+	VPSHUFB      144(CX), Y0, Y0
+	VPSRLVD      176(CX), Y0, Y0
+	VPSLLD       $0x17, Y0, Y3
+	VPADDD       Y0, Y0, Y2
+	VPSRLD       $0x1f, Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPERMD       (BX), Y2, Y3
+	VPERMD       32(BX), Y2, Y4
+	VPSLLD       $0x1c, Y2, Y2
+	VBLENDVPS    Y2, Y4, Y3, Y3
+	VPSLLD       $0x18, Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSRLVD      Y0, Y3, Y3
+	VPAND        Y3, Y1, Y1
+	JMP          round
+
+last:
+	VPSHUFB   48(CX), Y0, Y0
+	VPSRLVD   80(CX), Y0, Y0
+	VPSLLD    $0x17, Y0, Y3
+	VPADDD    Y0, Y0, Y2
+	VPSRLD    $0x1f, Y3, Y3
+	VPADDD    Y3, Y2, Y2
+	VPERMD    (BX), Y2, Y3
+	VPERMD    32(BX), Y2, Y4
+	VPSLLD    $0x1c, Y2, Y2
+	VBLENDVPS Y2, Y4, Y3, Y3
+	VPSLLD    $0x18, Y0, Y0
+	VPSRLD    $0x1b, Y0, Y0
+	VPSRLVD   Y0, Y3, Y3
+	VPAND     Y3, Y1, Y1
+	VPTEST    112(CX), Y1
+	SETCS     ret+24(FP)
+	VZEROUPPER
+	RET
+
+go:
+	JMP ·blocksHasGo+0(SB)
+
+// func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·blocksHasMany(SB), NOSPLIT, $0-40
+	MOVQ    b+0(FP), AX
+	MOVQ    dst+8(FP), CX
+	MOVQ    hs+16(FP), BX
+	MOVQ    n+24(FP), SI
+	MOVQ    ahead+32(FP), DI
+	MOVQ    (AX), R8
+	MOVQ    24(AX), R9
+	VMOVDQU 48(AX), Y0
+	VMOVDQU 80(AX), Y1
+	VMOVDQU 112(AX), Y2
+	CMPQ    32(AX), $0x02
+	JNE     split
+
+line:
+	MOVQ         R9, AX
+	MULQ         (BX)(DI*1)
+	SHLQ         $0x06, DX
+	PREFETCHT0   (R8)(DX*1)
+	MOVQ         R9, AX
+	MULQ         (BX)
+	SHLQ         $0x06, DX
+	VPBROADCASTQ 8(BX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPSRLVD      Y1, Y3, Y3
+	VPSLLD       $0x17, Y3, Y5
+	VPADDD       Y3, Y3, Y4
+	VPSRLD       $0x1f, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPERMD       (R8)(DX*1), Y4, Y5
+	VPERMD       32(R8)(DX*1), Y4, Y6
+	VPSLLD       $0x1c, Y4, Y4
+	VBLENDVPS    Y4, Y6, Y5, Y5
+	VPSLLD       $0x18, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSRLVD      Y3, Y5, Y5
+	VPTEST       Y2, Y5
+	SETCS        (CX)
+	ADDQ         $0x10, BX
+	INCQ         CX
+	DECQ         SI
+	JNE          line
+	VZEROUPPER
+	RET
+
+split:
+	MOVQ         R9, AX
+	MULQ         (BX)(DI*1)
+	SHLQ         $0x05, DX
+	PREFETCHT0   (R8)(DX*1)
+	MOVQ         R9, AX
+	MULQ         (BX)
+	SHLQ         $0x05, DX
+	VPBROADCASTD 8(BX), Y3
+	VMOVDQU      Y1, Y2
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y2, Y3
+	VMOVDQU      (R8)(DX*1), Y2
+	VPTEST       Y3, Y2
+	SETCS        (CX)
+	ADDQ         $0x10, BX
+	INCQ         CX
+	DECQ         SI
+	JNE          split
+	VZEROUPPER
+	RET
