@@ -224,7 +224,7 @@ func (s *searcher) layOut(keys []filter.Hash) {
 		pos, size := s.state.Positions(j), s.state.Size(j)
 		for i, h := range keys[:size] {
 			for l := range f.k {
-				pos[l*size+i] = anneal.Twice(f.position(h.Lo, l))
+				pos[l*size+i] = anneal.Twice(f.query.Position(h.Lo, l))
 			}
 		}
 		keys = keys[size:]

@@ -18,12 +18,13 @@ func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanesGo(cells, at, start, keep)
 }
 
-func slots(line *[8]uint64, x, shifts uint64, c *Slots) uint32 {
-	if cpu.X86.HasAVX2 {
-		return slotsAVX2(line, x, shifts, (*[56]uint32)(unsafe.Pointer(c)))
-	}
-	return slotsGo(line, x, shifts, c)
-}
+// Has reports whether the bits of all slots of a key are set: hi chooses the block and its group, lo the base positions.
+func (s *Slots) Has(hi, lo uint64) bool { return slotsHas((*[43]uint64)(unsafe.Pointer(s)), hi, lo) }
+
+// slotsHasGo is where slotsHas goes if there is no vector code for these blocks.
+//
+//lint:ignore U1000 the assembly jumps here
+func slotsHasGo(s *[43]uint64, hi, lo uint64) bool { return (*Slots)(unsafe.Pointer(s)).hasGo(hi, lo) }
 
 // Has reports whether all bits of a key are set: hi chooses the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe.Pointer(b)), hi, lo) }

@@ -61,37 +61,100 @@ summed:
 	MOVL         AX, ret+64(FP)
 	RET
 
-// func slotsAVX2(line *[8]uint64, x uint64, shifts uint64, c *[56]uint32) uint32
+// func slotsHas(s *[43]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2
-TEXT ·slotsAVX2(SB), NOSPLIT, $0-36
-	MOVQ         line+0(FP), AX
-	MOVQ         c+24(FP), CX
-	VMOVQ        x+8(FP), X0
-	VMOVQ        shifts+16(FP), X1
-	VPBROADCASTD X0, Y0
-	VPMULLD      (CX), Y0, Y0
+TEXT ·slotsHas(SB), NOSPLIT, $0-25
+	MOVQ         s+0(FP), BX
+	MOVQ         24(BX), AX
+	MULQ         hi+8(FP)
+	CMPQ         48(BX), $0x01
+	JCS          go
+	MOVQ         DX, SI
+	SHLQ         $0x06, SI
+	ADDQ         (BX), SI
+	MULQ         32(BX)
+	MOVQ         DX, AX
+	IMULQ        40(BX), AX
+	VPBROADCASTD lo+16(FP), Y0
+	MOVQ         AX, DX
+	SHRQ         $0x03, DX
+	MOVQ         (SI)(DX*1), DX
+	MOVQ         AX, CX
+	ANDQ         $0x07, CX
+	SHRQ         CL, DX
+	VPMULLD      80(BX), Y0, Y0
 	VPSRLD       $0x10, Y0, Y0
-	VPMULLD      32(CX), Y0, Y0
+	VPMULLD      112(BX), Y0, Y0
 	VPSRLD       $0x10, Y0, Y0
-	VPSRLD       $0x05, Y0, Y2
-	VPADDD       64(CX), Y2, Y2
-	VPERMD       (AX), Y2, Y3
-	VPERMD       32(AX), Y2, Y4
-	VPSLLD       $0x1c, Y2, Y2
-	VBLENDVPS    Y2, Y4, Y3, Y3
+	VPSRLD       $0x05, Y0, Y1
+	VPADDD       144(BX), Y1, Y1
+	VPERMD       (SI), Y1, Y2
+	VPERMD       32(SI), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVQ        DX, X1
 	VPBROADCASTQ X1, Y1
-	VPSRLVQ      128(CX), Y1, Y2
-	VPSRLVQ      96(CX), Y1, Y1
-	VSHUFPS      $0x88, Y2, Y1, Y1
-	VPAND        160(CX), Y1, Y1
+	VPSRLVQ      208(BX), Y1, Y3
+	VPSRLVQ      176(BX), Y1, Y1
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VPAND        240(BX), Y1, Y1
 	VPADDD       Y0, Y1, Y1
-	VPAND        192(CX), Y1, Y1
-	VPSRLVD      Y1, Y3, Y3
-	VPSLLD       $0x1f, Y3, Y3
-	VMOVMSKPS    Y3, AX
+	VPAND        272(BX), Y1, Y1
+	VPSRLVD      Y1, Y2, Y2
+	VPSLLD       $0x1f, Y2, Y2
+	VMOVMSKPS    Y2, CX
+	NOTL         CX
+	ANDQ         64(BX), CX
+	JNE          no
+	CMPQ         48(BX), $0x01
+	JEQ          yes
+	ADDQ         56(BX), AX
+	VPBROADCASTQ lo+16(FP), Y0
+	VPSHUFD      $0xf5, Y0, Y0
+	MOVQ         AX, DX
+	SHRQ         $0x03, DX
+	MOVQ         (SI)(DX*1), DX
+	MOVQ         AX, CX
+	ANDQ         $0x07, CX
+	SHRQ         CL, DX
+	VPMULLD      80(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPMULLD      112(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPSRLD       $0x05, Y0, Y1
+	VPADDD       144(BX), Y1, Y1
+	VPERMD       (SI), Y1, Y2
+	VPERMD       32(SI), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      208(BX), Y1, Y3
+	VPSRLVQ      176(BX), Y1, Y1
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VPAND        240(BX), Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPAND        272(BX), Y1, Y1
+	VPSRLVD      Y1, Y2, Y2
+	VPSLLD       $0x1f, Y2, Y2
+	VMOVMSKPS    Y2, AX
+	MOVL         AX, CX
+	NOTL         CX
+	ANDQ         72(BX), CX
+	JNE          no
+
+yes:
+	MOVB $0x01, ret+24(FP)
 	VZEROUPPER
-	MOVL         AX, ret+32(FP)
 	RET
+
+no:
+	MOVB $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+go:
+	JMP ·slotsHasGo+0(SB)
 
 // func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2

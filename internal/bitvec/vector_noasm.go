@@ -8,9 +8,8 @@ func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanesGo(cells, at, start, keep)
 }
 
-func slots(line *[8]uint64, x, shifts uint64, c *Slots) uint32 {
-	return slotsGo(line, x, shifts, c)
-}
+// Has reports whether the bits of all slots of a key are set: hi chooses the block and its group, lo the base positions.
+func (s *Slots) Has(hi, lo uint64) bool { return s.hasGo(hi, lo) }
 
 // Has reports whether all bits of a key are set: hi chooses the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }

@@ -8,7 +8,7 @@ package bitvec
 func bestLanesAVX2(cells []byte, at []uint32, start *[4]uint64, keep *[4]uint64) uint32
 
 //go:noescape
-func slotsAVX2(line *[8]uint64, x uint64, shifts uint64, c *[56]uint32) uint32
+func slotsHas(s *[43]uint64, hi uint64, lo uint64) bool
 
 //go:noescape
 func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool

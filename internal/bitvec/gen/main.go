@@ -11,7 +11,7 @@ import (
 func main() {
 	ConstraintExpr("amd64,!purego")
 	bestLanes()
-	slots()
+	slotsHas()
 	blocksHas()
 	blocksHasMany()
 	Generate()
@@ -76,19 +76,76 @@ func bestLanes() {
 	RET()
 }
 
-// slots has a lane of 32 bits for each of eight slots. The two registers of shifts hold those of slots 0, 1, 4, 5 and 2, 3,
-// 6, 7, which VSHUFPS brings into order.
-func slots() {
-	TEXT("slotsAVX2", NOSPLIT, "func(line *[8]uint64, x, shifts uint64, c *[56]uint32) uint32")
+// slotsType stands for a *Slots; see unsafe.Sizeof.
+const slotsType = "s *[43]uint64"
+
+const (
+	byRound  = 1
+	byRounds = 2
+)
+
+// slotsHas has a lane of 32 bits for each of eight slots.
+func slotsHas() {
+	TEXT("slotsHas", NOSPLIT, "func("+slotsType+", hi, lo uint64) bool")
 	Pragma("noescape")
-	line := Load(Param("line"), GP64())
-	c := Load(Param("c"), GP64())
-	field := func(i int) Mem { return Mem{Base: c, Disp: 32 * i} }
-	x, s := XMM(), XMM()
-	VMOVQ(addr("x"), x)
-	VMOVQ(addr("shifts"), s)
-	u, at, low, high := YMM(), YMM(), YMM(), YMM()
-	VPBROADCASTD(x, u)
+	s := blocks{Load(Param("s"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	lo := addr("lo")
+	line, bit, unset := GP64(), GP64(), GP64()
+
+	MOVQ(s.field(24), RAX) // blocks
+	MULQ(addr("hi"))       // RDX is the number of the block, RAX what is left over
+	CMPQ(s.field(48), Imm(byRound))
+	JCS(LabelRef("go"))
+	MOVQ(RDX, line)
+	SHLQ(Imm(6), line)
+	ADDQ(s.field(0), line) // words
+	MULQ(s.field(32))      // groups: RDX is the number of the group
+	MOVQ(RDX, bit)
+	IMULQ(s.field(40), bit) // side
+	x := YMM()
+	VPBROADCASTD(lo, x)
+	MOVL(slotsSet(s, x, line, bit).As32(), unset.As32())
+	NOTL(unset.As32())
+	ANDQ(s.field(64), unset) // need
+	JNE(LabelRef("no"))
+	CMPQ(s.field(48), Imm(byRound))
+	JEQ(LabelRef("yes"))
+	ADDQ(s.field(56), bit) // next
+	VPBROADCASTQ(lo, x)
+	VPSHUFD(Imm(0xf5), x, x) // the high halves
+	MOVL(slotsSet(s, x, line, bit).As32(), unset.As32())
+	NOTL(unset.As32())
+	ANDQ(s.field(72), unset)
+	JNE(LabelRef("no"))
+	Label("yes")
+	MOVB(Imm(1), found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("no")
+	MOVB(Imm(0), found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("go")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
+}
+
+// slotsSet returns which of eight slots are set, as bits. The two registers of shifts hold those of slots 0, 1, 4, 5 and 2, 3, 6, 7,
+// which VSHUFPS brings into order.
+func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
+	field := func(i int) Mem { return s.field(80 + 32*i) }
+	shifts := GP64()
+	MOVQ(bit, shifts)
+	SHRQ(Imm(3), shifts)
+	MOVQ(Mem{Base: line, Index: shifts, Scale: 1}, shifts)
+	MOVQ(bit, RCX)
+	ANDQ(Imm(7), RCX)
+	SHRQ(CL, shifts)
+
+	at, low, high := YMM(), YMM(), YMM()
 	VPMULLD(field(0), u, u)
 	VPSRLD(Imm(16), u, u)
 	VPMULLD(field(1), u, u)
@@ -100,7 +157,8 @@ func slots() {
 	VPSLLD(Imm(28), at, at) // bit 3, which VPERMD does not see, becomes the sign
 	VBLENDVPS(at, high, low, low)
 	s0, s1 := YMM(), YMM()
-	VPBROADCASTQ(s, s0)
+	VMOVQ(shifts, s0.AsX())
+	VPBROADCASTQ(s0.AsX(), s0)
 	VPSRLVQ(field(4), s0, s1)
 	VPSRLVQ(field(3), s0, s0)
 	VSHUFPS(Imm(0x88), s1, s0, s0)
@@ -109,11 +167,9 @@ func slots() {
 	VPAND(field(6), s0, s0)
 	VPSRLVD(s0, low, low)
 	VPSLLD(Imm(31), low, low)
-	set := GP32()
-	VMOVMSKPS(low, set)
-	VZEROUPPER()
-	Store(set, ReturnIndex(0))
-	RET()
+	set := GP64()
+	VMOVMSKPS(low, set.As32())
+	return set
 }
 
 // addr returns where a parameter lies.
