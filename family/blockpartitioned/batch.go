@@ -10,10 +10,23 @@ import (
 // batch is how many keys go together; see the standard family.
 const batch = 32
 
+// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+const inCache = 1 << 18
+
 // HasMany sets dst[i] to Has(hs[i]), having asked for the blocks of a batch of keys before it looks at any of them. dst
 // must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)]
+	if len(f.words) < inCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	lines := int(f.block / lineBits)
 	var at [2 * batch]uint64
 	for start := 0; start < len(hs); start += batch {

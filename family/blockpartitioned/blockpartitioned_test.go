@@ -83,7 +83,10 @@ func hold(t *testing.T, f filter.Filter, hs []filter.Hash) {
 // blocks.
 func TestObserved(t *testing.T) {
 	trials := 3_000_000
-	if *long {
+	switch {
+	case testing.Short():
+		trials = 100_000
+	case *long:
 		trials = 1_000_000_000
 	}
 	for _, c := range []Config{
@@ -251,6 +254,22 @@ func TestMemory(t *testing.T) {
 	}
 	if _, err := b.Build(t.Context()); err == nil {
 		t.Error("built without all keys")
+	}
+}
+
+// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+func TestBatch(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	for _, block := range []uint64{512, 1024} {
+		f := build(t, Config{Block: block, Effort: filter.Effort{Level: filter.Fast}}, hs)
+		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(5001, 2)...)
+		dst := make([]bool, len(asked))
+		f.hasMany(dst, asked)
+		for i, h := range asked {
+			if dst[i] != f.Has(h) {
+				t.Fatalf("key %d: %v", i, dst[i])
+			}
+		}
 	}
 }
 

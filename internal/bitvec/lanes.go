@@ -45,6 +45,7 @@ const (
 // bestLanesGo is BestLanes with eight lanes to a word.
 //
 //go:norace
+//go:nocheckptr
 func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	a, b, c, d := start[0], start[1], start[2], start[3]
 	k0, k1, k2, k3 := keep[0], keep[1], keep[2], keep[3]
@@ -95,6 +96,7 @@ func lowBits(x uint64) uint32 { return uint32(x & eachByte * 0x0102040810204080 
 // a+by < len(cells) for every a.
 //
 //go:norace
+//go:nocheckptr
 func MapBytes(cells []byte, at []uint32, by uint32, to *[256]uint8) {
 	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(cells)), by)
 	for _, a := range at {
@@ -107,6 +109,7 @@ func MapBytes(cells []byte, at []uint32, by uint32, to *[256]uint8) {
 // that at i with bit 5 turned over, and both are replaced.
 //
 //go:norace
+//go:nocheckptr
 func MapBytesTwice(cells []byte, at []uint32, by uint32, to *[256]uint8) {
 	first := unsafe.Pointer(unsafe.SliceData(cells))
 	for _, a := range at {
