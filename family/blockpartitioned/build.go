@@ -22,7 +22,7 @@ type Config struct {
 	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; whole blocks
 	Block   uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines for a lower rate
 	Later   uint64        // keys that will be added after the build, a thousand times its own at most: Size counts them, a rate is that after them
-	Effort  filter.Effort // default: filter.Default, about 3 µs a key on one core
+	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
 	Dir     string        // default: os.TempDir()
@@ -91,8 +91,8 @@ func (b *Builder) Limit(memory int64, dir string) {
 // AddMany takes keys. It fails where those beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
 
-// OnProgress has Build call f some ten times a second, from one goroutine.
-// After a search that missed a rate by a little, it begins again from 0.
+// OnProgress has Build call f some ten times a second, from one goroutine. After a search that missed a rate by a little, it
+// begins again from 0.
 func (b *Builder) OnProgress(f func(filter.Progress)) { b.progress = f }
 
 // Close drops the keys of a builder that will not Build.

@@ -88,8 +88,8 @@ func (b *Builder) Limit(memory int64, dir string) {
 // AddMany takes keys. It fails where those beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
 
-// OnProgress has Build call f some ten times a second, from one goroutine.
-// After a search that missed a rate by a little, it begins again from 0.
+// OnProgress has Build call f some ten times a second, from one goroutine. After a search that missed a rate by a little, it
+// begins again from 0.
 func (b *Builder) OnProgress(f func(filter.Progress)) { b.progress = f }
 
 // Close drops the keys of a builder that will not Build.
