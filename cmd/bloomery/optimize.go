@@ -27,13 +27,15 @@ func (a *app) optimizeCommand() *cobra.Command {
 		memory memoryFlags
 		keys   []string
 		output string
+		force  bool
 	)
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
 		Short: "Search on for better hash functions, after keys were added or removed",
 		Long: `Continue the search of a partitioned or blockpartitioned filter from where it stands, for all keys in the given lists,
 and write the filter back, all or nothing. Its size stays. The lists say which keys the filter holds afterwards: give all of
-them, with those that were added since; those that you leave out are gone. The rate falls with time: see --budget.`,
+them, with those that were added since; those that you leave out are gone. Lists most of whose keys are new, or that leave
+out more than half, are refused without --force. The rate falls with time: see --budget.`,
 		Example: `  bloomery add blocked.bloom new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
@@ -88,8 +90,15 @@ them, with those that were added since; those that you leave out are gone. The r
 			if err != nil {
 				return err
 			}
-			if read.Load() == 0 {
-				return fmt.Errorf("there is no key in %s; the filter stays as it is", strings.Join(keys, ", "))
+			lists := strings.Join(keys, ", ")
+			switch left := built.Info().Keys; {
+			case read.Load() == 0:
+				return fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
+			case force:
+			case unknown.Load() > read.Load()/2:
+				return fmt.Errorf("most keys of %s were not in the filter, which stays as it is; if these are the right lists, add --force", lists)
+			case left < before.Keys/2:
+				return fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is. Give all lists, or add --force", lists, left, before.Keys)
 			}
 			if output == "" || output == path {
 				output = path
@@ -109,9 +118,6 @@ them, with those that were added since; those that you leave out are gone. The r
 			}
 			fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n",
 				output, result.After.Keys, before.Keys, result.New, result.Read, result.After.FPRPosterior, before.FPRPosterior)
-			if result.New > result.Read/2 {
-				fmt.Fprintln(a.stderr, "bloomery: warning: most of the keys were not in the filter; are these the right lists?")
-			}
 			return nil
 		},
 	}
@@ -120,6 +126,7 @@ them, with those that were added since; those that you leave out are gone. The r
 	memory.register(c)
 	c.Flags().StringArrayVar(&keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE")
+	c.Flags().BoolVar(&force, "force", false, "do it though most keys are new, or most of the filter's are left out")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }

@@ -59,6 +59,8 @@ func (c *Config) check() error {
 		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
+	case c.From != nil && c.From.blocks == 0:
+		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
@@ -127,7 +129,8 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 			return f, nil
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
-		if g.blocks += 1 + g.blocks/64; g.blocks > most {
+		more := anneal.MoreBits(p/c.Size.FPR, float64(n)+float64(c.Later)) / float64(c.Block)
+		if g.blocks += 1 + uint64(min(more, float64(g.blocks))); g.blocks > most {
 			return nil, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the nearest that these keys reach is %.2g; take partitioned or fuse", p)}
 		}
 	}

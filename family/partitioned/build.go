@@ -51,6 +51,8 @@ func (c Config) check() error {
 		return err
 	}
 	switch {
+	case c.From != nil && c.From.geometry.shards == 0:
+		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	case c.Size.BitsPerKey > maxBitsPerKey:
@@ -130,7 +132,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 			return f, nil
 		case c.From == nil && c.Size.FPR != 0 && p > c.Size.FPR:
 			before := g.total()
-			if g, err = c.geometryOf(needed, n, before+before/64+8); err != nil {
+			if g, err = c.geometryOf(needed, n, before+8+uint64(anneal.MoreBits(p/c.Size.FPR, float64(n)+float64(c.Later)))); err != nil {
 				return nil, err
 			}
 			if g.total() <= before {

@@ -154,6 +154,9 @@ func (c Config) tunePasses() int {
 	if p := anneal.Passes(c.Effort); p != 0 {
 		return min(p, maxForecastPasses)
 	}
+	if c.Effort.Target != 0 {
+		return maxTunePasses
+	}
 	return budgetTunePasses
 }
 

@@ -2,12 +2,18 @@ package anneal
 
 import "math"
 
+// slope is how many bits of the rate a bit a key gains, about.
+const slope = 0.85
+
+// MoreBits returns how many bits more so many keys need about, with half as much again to be sure, if the rate is too high
+// by a factor.
+func MoreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
+
 // LeastBits returns a number of bits a key in [least, most], at most a hundredth above the fewest, whose rate is not above
 // fpr. If most does not reach that, it returns +Inf and the rate that most has. The logarithm of the rate is almost a line
 // in bits a key, so a few steps along its slope find the place. rate returns more than 1 where bits are too few for
 // anything.
 func LeastBits(fpr, least, most float64, rate func(per float64) (float64, error)) (per, nearest float64, err error) {
-	const slope = 0.85 // bits of the rate that a bit a key gains, about
 	want := -math.Log2(fpr)
 	lo, hi := least, math.Inf(1) // does not keep the rate; does
 	per = min(most, max(least, want/slope))
