@@ -2,9 +2,11 @@ package blockpartitioned
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -153,12 +155,15 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 	pace := anneal.NewPace(ctx, anneal.Passes(b.c.Effort), start, b.c.Effort.Budget, n, workers)
 	defer pace.Report(b.progress)()
 	jobs := make(chan []filter.Hash, workers)
+	var lost atomic.Bool
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			s := searcher{f: f, from: b.c.From, pace: pace, sizes: make([]uint32, g.groups)}
 			for keys := range jobs {
-				s.stretch(keys)
+				if !s.stretch(keys) {
+					lost.Store(true)
+				}
 			}
 		})
 	}
@@ -178,6 +183,9 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 	if stopped, keep := pace.Stopped(); stopped && !keep {
 		err = ctx.Err()
 	}
+	if err == nil && lost.Load() {
+		err = errors.New("blockpartitioned: a key does not answer after the build; this is a fault of the search, please report it")
+	}
 	return f, err
 }
 
@@ -190,8 +198,9 @@ type searcher struct {
 	state anneal.State
 }
 
-// stretch searches all blocks of some keys, which are in the order of their blocks.
-func (s *searcher) stretch(keys []filter.Hash) {
+// stretch searches all blocks of some keys, which are in the order of their blocks, and reports whether all keys answer
+// then.
+func (s *searcher) stretch(keys []filter.Hash) bool {
 	part := s.pace.Take(uint64(len(keys)))
 	for done := 0; done < len(keys); {
 		block, _ := s.f.place(keys[done])
@@ -203,12 +212,18 @@ func (s *searcher) stretch(keys []filter.Hash) {
 			end++
 		}
 		if stopped, keep := s.pace.Stopped(); stopped && !keep {
-			return
+			return true // nobody gets the filter
 		}
 		s.block(block, keys[done:end], part)
+		for _, h := range keys[done:end] { // the one promise, for a hundredth of the time
+			if !s.f.Has(h) {
+				return false
+			}
+		}
 		done = end
 		part.Advance(float64(done) / float64(len(keys)))
 	}
+	return true
 }
 
 // layOut makes the state that of the keys of a block, which are in the order of their groups. Marked norace as what it calls

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -180,6 +181,7 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filte
 	}
 	jobs := make(chan job)
 	var mu sync.Mutex // shards share words at their ends
+	var lost atomic.Bool
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
@@ -190,6 +192,11 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filte
 				searchShard(&s, part, j.shard, b.c.From)
 				mu.Lock()
 				f.store(j.shard, &s)
+				for _, h := range j.keys { // the one promise, for a hundredth of the time
+					if !f.Has(h) {
+						lost.Store(true)
+					}
+				}
 				mu.Unlock()
 			}
 		})
@@ -209,6 +216,9 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filte
 	}
 	if err != nil {
 		return nil, err
+	}
+	if lost.Load() {
+		return nil, errors.New("partitioned: a key does not answer after the build; this is a fault of the search, please report it")
 	}
 	f.searched = f.ones()
 	return f, nil
