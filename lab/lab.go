@@ -5,10 +5,16 @@ package lab
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // Experiment is one table or figure.
@@ -46,18 +52,45 @@ type Config struct {
 	Trials int    // sets of keys; default: what the experiment says
 	Seed   uint64 // default: 1
 	Quick  bool   // fewer keys and trials: to see that it works
-	// Progress, if not nil, is called with the share that is done.
+	// Trace is a file of requests, one key a line, for experiments that replay them; Packets is a pcap or pcapng file, for
+	// those that take payloads as keys. Default: what comes with the lab.
+	Trace, Packets string
+	// Progress, if not nil, is called with the share that is done, by one goroutine at a time.
 	Progress func(done float64)
 }
 
 // Row is one number of a table.
 type Row struct {
-	Label     string  `json:"label"`
-	Published float64 `json:"published,omitempty"` // 0 if nobody did
-	Measured  float64 `json:"measured"`
-	Low       float64 `json:"low"` // the 95% interval of the mean
-	High      float64 `json:"high"`
-	Note      string  `json:"note,omitempty"`
+	Label     string   `json:"label"`
+	Published *float64 `json:"published,omitempty"` // nil if nobody did
+	Measured  float64  `json:"measured"`
+	Low       float64  `json:"low"` // the 95% interval of the mean
+	High      float64  `json:"high"`
+	Tolerance float64  `json:"tolerance,omitempty"` // how far from Published is near enough, in its unit
+	Agrees    *bool    `json:"agrees,omitempty"`    // whether Published lies within Tolerance of Measured; nil without Published
+	Note      string   `json:"note,omitempty"`
+}
+
+// row returns the row of what trials measured.
+func row(label string, measured []float64) Row {
+	mean, low, high := stat.MeanInterval(measured)
+	return Row{Label: label, Measured: mean, Low: low, High: high}
+}
+
+// exact returns the row of a value that has no error, such as one that is computed.
+func exact(label string, v float64) Row { return Row{Label: label, Measured: v, Low: v, High: v} }
+
+// against compares the row with a published value. The tolerance is in the unit of the value.
+func (r Row) against(published, tolerance float64) Row {
+	agrees := math.Abs(r.Measured-published) <= tolerance
+	r.Published, r.Tolerance, r.Agrees = &published, tolerance, &agrees
+	return r
+}
+
+// noted returns the row with a note.
+func (r Row) noted(format string, args ...any) Row {
+	r.Note = fmt.Sprintf(format, args...)
+	return r
 }
 
 // Result is what an experiment found.
@@ -68,6 +101,8 @@ type Result struct {
 	Trials int    `json:"trials"`
 	Rows   []Row  `json:"rows"`
 	Plots  []Plot `json:"plots"`
+	// Notes say what a reader must know of the whole: what stands in for input that is not to be had, where a paper is wrong.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Plot is a picture: curves over common axes.
@@ -106,6 +141,44 @@ func (c *Config) begin(trials int) Result {
 		c.Progress = func(float64) {}
 	}
 	return Result{Seed: c.Seed, Trials: c.Trials}
+}
+
+// work counts what is done of an experiment, from any number of goroutines.
+type work struct {
+	mu        sync.Mutex
+	done, all float64
+	tell      func(float64)
+}
+
+// work starts to count an experiment that has so much to do, in any unit.
+func (c *Config) work(all float64) *work { return &work{all: all, tell: c.Progress} }
+
+// step says that so much more is done.
+func (w *work) step(by float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = min(w.all, w.done+by)
+	w.tell(w.done / w.all)
+}
+
+// each calls f for 0 ... n-1 on all cores and returns what it gave, in that order: the same whatever the cores. It counts
+// by steps of work for each; w may be nil. f should look at its context where it takes long.
+func each[T any](ctx context.Context, w *work, by float64, n int, f func(ctx context.Context, i int) (T, error)) ([]T, error) {
+	out := make([]T, n)
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() (err error) {
+			if err := inner.Err(); err != nil {
+				return err
+			}
+			if out[i], err = f(inner, i); err == nil && w != nil {
+				w.step(by)
+			}
+			return err
+		})
+	}
+	return out, g.Wait()
 }
 
 // hashes returns n random hashes of distinct keys; trials have different ones.
