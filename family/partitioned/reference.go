@@ -2,8 +2,6 @@ package partitioned
 
 import (
 	"context"
-	"encoding/binary"
-	"hash/crc32"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -121,39 +119,4 @@ func RandomFunctions(hs []filter.Hash, groups int, bits uint64) (group func(key 
 		return probe.Position(probe.Mix(x, 0xA0761D6478BD642F), bits)
 	}
 	return group, bit
-}
-
-// The two numbers of section 5.2.
-const (
-	crcR1 = 0x5ed50e23
-	crcR2 = 0x1b75e0d1
-)
-
-// CRCFunctions returns the paper's practical hash functions for given keys (section 5.2): h0 is RS(key) mod g, and h_j,
-// j = 1 ... H, is CRC(CRC(0, key), string(R1 + j·R2)) mod m. The paper leaves the byte order of string open; it is little
-// endian here.
-func CRCFunctions(keys [][]byte, groups int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
-	first := make([]uint32, len(keys))
-	of := make([]int, len(keys))
-	for i, k := range keys {
-		first[i] = crc32.ChecksumIEEE(k)
-		of[i] = int(rsHash(k) % uint32(groups))
-	}
-	group = func(key int) int { return of[key] }
-	bit = func(key, j int) uint64 {
-		var s [4]byte
-		binary.LittleEndian.PutUint32(s[:], crcR1+uint32(j+1)*crcR2)
-		return uint64(crc32.Update(first[key], crc32.IEEETable, s[:])) % bits
-	}
-	return group, bit
-}
-
-// rsHash is the hash function of R. Sedgewick, "Algorithms in C", as the collection that the paper points to has it.
-func rsHash(key []byte) (h uint32) {
-	a := uint32(63689)
-	for _, c := range key {
-		h = h*a + uint32(c)
-		a *= 378551
-	}
-	return h
 }

@@ -1,0 +1,30 @@
+package lab
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// TestCRC holds the hash functions against a value worked out with other arithmetic and the polynomial bit by bit.
+func TestCRC(t *testing.T) {
+	if h := rsHash([]byte("ab")); h != 2162651057 {
+		t.Errorf("RS(ab) = %d", h)
+	}
+	_, bit := crcFunctions([][]byte{[]byte("key")}, 7, 1<<32)
+	all := binary.LittleEndian.AppendUint32([]byte("key"), crcR1+crcR2)
+	if got, want := bit(0, 0), uint64(crcOf(all)); got != want {
+		t.Errorf("h_1(key) = %d, want %d", got, want)
+	}
+}
+
+// crcOf is CRC-32 bit by bit, as its polynomial defines it.
+func crcOf(b []byte) uint32 {
+	c := ^uint32(0)
+	for _, x := range b {
+		c ^= uint32(x)
+		for range 8 {
+			c = c>>1 ^ 0xEDB88320&-(c&1)
+		}
+	}
+	return ^c
+}
