@@ -19,6 +19,8 @@ var specs = map[string][]string{
 	"partitioned": {"partitioned(bits_per_key=4,effort=fast)", "partitioned(effort=fast,fpr=0.01)", "partitioned(bits_per_key=9.7,effort=fast)", "partitioned(bits_per_key=24,effort=fast)", "partitioned(bits_per_key=40,effort=fast)"},
 	"blockpartitioned": {"blockpartitioned(bits_per_key=4,effort=fast)", "blockpartitioned(effort=fast,fpr=0.01)", "blockpartitioned(bits_per_key=9.7,effort=fast)",
 		"blockpartitioned(bits_per_key=20,effort=fast)", "blockpartitioned(bits_per_key=8,block=1024,effort=fast)", "blockpartitioned(bits_per_key=24,block=1024,effort=fast)"},
+	"twochoice": {"twochoice(bits_per_key=4,passes=3)", "twochoice(effort=fast,fpr=0.01)", "twochoice(bits_per_key=9.7,choices=2,passes=4,search=greedy)", "twochoice(bits_per_key=24,passes=1)",
+		"twochoice(bits_per_key=8,choices=8,k=6,passes=2)", "twochoice(bits_per_key=12,hashing=double,passes=4)"},
 }
 
 func conformance(f Family) filtertest.Family {

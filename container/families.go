@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -16,8 +17,8 @@ import (
 type Family struct {
 	Name string
 	ID   uint16 // part of the file format; never used twice
-	// Growing says that New makes filters that take keys one by one.
-	Growing bool
+	// New makes an empty filter that takes about that many keys one by one. It is nil in families that need all keys at once.
+	New func(s filter.Spec, keys uint64) (filter.Filter, error)
 	// Searched says that a search fits the filter to its keys: Info's prior rate is that before the search, Forecast's
 	// that after it.
 	Searched bool
@@ -40,7 +41,7 @@ type Family struct {
 func Families() []Family {
 	return []Family{
 		{
-			Name: standard.Family, ID: 1, Growing: true, SectionWords: standard.SectionWords,
+			Name: standard.Family, ID: 1, New: empty(standard.ConfigFromSpec, standard.New), SectionWords: standard.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](standard.Decode(e)) },
 			Check: func(s filter.Spec) error {
 				c, err := standard.ConfigFromSpec(s, 0)
@@ -65,7 +66,7 @@ func Families() []Family {
 			},
 		},
 		{
-			Name: blocked.Family, ID: 2, Growing: true, SectionWords: blocked.SectionWords,
+			Name: blocked.Family, ID: 2, New: empty(blocked.ConfigFromSpec, blocked.New), SectionWords: blocked.SectionWords,
 			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](blocked.Decode(e)) },
 			Check: func(s filter.Spec) error {
 				c, err := blocked.ConfigFromSpec(s, 0)
@@ -158,6 +159,27 @@ func Families() []Family {
 				return c.Forecast(keys)
 			},
 		},
+		{
+			Name: twochoice.Family, ID: 6, New: empty(twochoice.ConfigFromSpec, twochoice.New), Searched: true, SectionWords: twochoice.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](twochoice.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				_, err := twochoice.ConfigFromSpec(s, 0)
+				return err
+			},
+			Reoptimize: func(f filter.Filter, e filter.Effort) (filter.Builder, error) {
+				return orNil[filter.Builder](twochoice.NewBuilder(twochoice.Config{From: f.(*twochoice.Filter), Effort: e}))
+			},
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(twochoice.ConfigFromSpec, twochoice.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := twochoice.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				return c.Forecast(keys)
+			},
+		},
 	}
 }
 
@@ -181,6 +203,17 @@ func with[C any, B filter.Builder](config func(filter.Spec, uint64) (C, error), 
 			return nil, err
 		}
 		return orNil[filter.Builder](make(c))
+	}
+}
+
+// empty joins a family's reader of Specs and its maker of empty filters.
+func empty[C any, F filter.Filter](config func(filter.Spec, uint64) (C, error), make func(C) (F, error)) func(filter.Spec, uint64) (filter.Filter, error) {
+	return func(s filter.Spec, keys uint64) (filter.Filter, error) {
+		c, err := config(s, keys)
+		if err != nil {
+			return nil, err
+		}
+		return orNil[filter.Filter](make(c))
 	}
 }
 

@@ -28,6 +28,7 @@ var variants = []filter.Spec{
 	filter.NewSpec("fuse"),
 	filter.NewSpec("partitioned"),
 	filter.NewSpec("blockpartitioned"),
+	filter.NewSpec("twochoice"),
 }
 
 // Compare returns a row for every variant of every family at one size. It stops with ctx.Err() between two of them if ctx

@@ -29,6 +29,7 @@ var demoSpecs = []string{
 	"partitioned(bits_per_key=8)",
 	"blockpartitioned(fpr=0.01)",
 	"blockpartitioned(bits_per_key=8)",
+	"twochoice(bits_per_key=16)",
 }
 
 // demoRow is one line of the table.

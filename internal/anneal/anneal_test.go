@@ -124,13 +124,13 @@ func TestPlain(t *testing.T) {
 					}
 					var start [4]uint64
 					for c := range 1 << s.Width {
-						start[c/8] |= below(maxNoise+1, rnd.next()) & 255 << (c % 8 * 8)
+						start[c/8] |= below(maxNoise+1, rnd.Next()) & 255 << (c % 8 * 8)
 					}
 					s.move(pos, s.Shifts[j*s.K+l], &less)
 					if got, want := s.best(pos, &start), s.bestPlain(pos, &start); got != want {
 						t.Fatalf("shape %d, %d keys: %#x, want %#x", i, len(pos), got, want)
 					}
-					s.Shifts[j*s.K+l] = oneOf(s.bestPlain(pos, &start), rnd.next())
+					s.Shifts[j*s.K+l] = oneOf(s.bestPlain(pos, &start), rnd.Next())
 					s.move(pos, s.Shifts[j*s.K+l], &more)
 				}
 			}
@@ -144,7 +144,7 @@ func TestNoise(t *testing.T) {
 	for n := range uint64(maxNoise + 2) {
 		var sum, top uint64
 		for range 4000 {
-			for w, i := below(n, rnd.next()), 0; i < 8; i++ {
+			for w, i := below(n, rnd.Next()), 0; i < 8; i++ {
 				v := w >> (8 * i) & 255
 				sum += v
 				top = max(top, v)

@@ -171,6 +171,32 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 	}
 }
 
+// Loop runs a search of another kind: it calls pass for every pass, with the share of the schedule that the pass stands
+// at, 0 for the first and 1 for the last or only one, until that returns false. Once the Pace is stopped, one more pass, at 1,
+// is the last. rate is for those who watch.
+func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
+	for n := 0; ; n++ {
+		at := p.share(n)
+		switch passes := p.pace.passes; {
+		case passes == 1:
+			at = 1
+		case passes > 1:
+			at = float64(n) / float64(passes-1)
+		}
+		if stopped, _ := p.pace.Stopped(); stopped {
+			at = 1
+		}
+		if p.pace.ask.Swap(false) {
+			p.pace.rate.Store(math.Float64bits(rate()))
+		}
+		if !pass(at) || at >= 1 {
+			p.Advance(1)
+			return
+		}
+		p.Advance(p.share(n + 1))
+	}
+}
+
 // RunSmall is Run for a state so small that many of them make a Part: it looks at no clock in between, and at the context now and then. By time it makes as
 // many passes as the part has time for on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {

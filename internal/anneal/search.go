@@ -27,9 +27,10 @@ func Noise(done float64, passes int) int {
 // Random is a generator of 64 bits: a counter whose steps are folded products (wyrand).
 type Random uint64
 
+// Next returns 64 random bits.
 //
 //go:norace
-func (r *Random) next() uint64 {
+func (r *Random) Next() uint64 {
 	*r += 0xa0761d6478bd642f
 	h, l := bits.Mul64(uint64(*r), uint64(*r)^0xe7037ed1a0b428db)
 	return h ^ l
@@ -55,13 +56,13 @@ func (s *State) pass(noise uint64, rnd *Random, again bool) {
 				s.move(pos, *shift, &less)
 			}
 			if noise > 0 {
-				a, b := rnd.next(), rnd.next()
+				a, b := rnd.Next(), rnd.Next()
 				start[0] = below(noise, a) & s.all[0]
 				start[1] = below(noise, a>>4) & s.all[1]
 				start[2] = below(noise, b) & s.all[2]
 				start[3] = below(noise, b>>4) & s.all[3]
 			}
-			*shift = oneOf(s.best(pos, &start), rnd.next())
+			*shift = oneOf(s.best(pos, &start), rnd.Next())
 			s.move(pos, *shift, &more)
 		}
 	}

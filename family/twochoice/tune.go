@@ -1,0 +1,189 @@
+package twochoice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+)
+
+// Sizes that a filter may have. Beyond maxBitsPerKey other families are better, and MaxK is too small.
+const (
+	minBitsPerKey = 1
+	maxBitsPerKey = 64
+	maxKeys       = 1 << 48
+)
+
+// shardKeys is the number of keys of a shard at most, on average: its counts lie in the cache of a core, and all cores get
+// some. That the shards have more and fewer keys by chance raises the rate at 16 bits a key by some 0.2%.
+const shardKeys = 1 << 14
+
+// geometry returns the shape that suits the Config for n distinct keys.
+func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
+	n = max(n, 1)
+	if c.From != nil {
+		return c.From.geometry, nil
+	}
+	if n > maxKeys {
+		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	}
+	if c.Size.FPR != 0 {
+		per, nearest, err := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) (float64, error) {
+			t, err := c.tune(ctx, n, per)
+			return t.rate, err
+		})
+		if err != nil {
+			return geometry{}, err
+		}
+		if math.IsInf(per, 1) {
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the nearest that %d bits a key keep is %.2g; take standard", maxBitsPerKey, nearest)}
+		}
+		c.Size = filter.Sizing{BitsPerKey: per}
+	}
+	total, err := c.Size.Bits(n)
+	if err != nil {
+		return geometry{}, err
+	}
+	total = max(total, 1)
+	shards := max(1, (n+shardKeys-1)/shardKeys, (total+maxShard-1)/maxShard)
+	if total/shards < minShard { // more keys than bits
+		shards = max(1, total/minShard)
+	}
+	t, err := c.tune(ctx, n, float64(total)/float64(n))
+	if err != nil {
+		return geometry{}, err
+	}
+	g := geometry{shards: shards, bits: total / shards, choices: c.Choices, k: t.k, hashing: c.Hashing}
+	if c.Size.BitsPerKey != 0 { // a size in bytes is a limit, one in bits a key is kept
+		g.bits = (total + shards - 1) / shards
+	}
+	if c.Hashing == Double {
+		if c.Size.BitsPerKey != 0 {
+			g.bits += whole - 1
+		}
+		if g.bits = g.bits / whole * whole; g.bits == 0 {
+			return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes, Reason: "double hashing wants at least 8"}
+		}
+	}
+	if !g.valid() {
+		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
+	}
+	return g, nil
+}
+
+// Forecast returns the bits of the filter that n distinct keys would get and the rate that a search of random keys has with
+// the same shape; New's filters get that of online insertion with Effort.Passes = 1.
+func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	g, err := c.geometry(context.Background(), n)
+	if err != nil {
+		return 0, 0, err
+	}
+	c.K = g.k
+	t, err := c.tune(context.Background(), max(n, 1), float64(g.shards*g.bits)/float64(max(n, 1)))
+	return g.shards * g.bits, t.rate, err
+}
+
+// maxTunePasses bounds the search for k and its forecast: the rate of a longer search is lower than forecast, by a
+// twentieth or so.
+const maxTunePasses = 64
+
+// problem is what k is chosen for.
+type problem struct {
+	keys    int // of a sample
+	per     float64
+	choices int
+	k       int // 0 if free
+	hashing Hashing
+	greedy  bool
+	passes  int
+}
+
+// forecast is a k and the rate that a sample had with it.
+type forecast struct {
+	k    int
+	rate float64
+}
+
+// forecasts remembers what tune found.
+var forecasts sync.Map
+
+// sampleKeys is the number of keys of a sample at most, of which some few make a forecast.
+const sampleKeys = 4096
+
+// tune looks for the k that gives n keys with so many bits each the lowest rate.
+func (c Config) tune(ctx context.Context, n uint64, per float64) (forecast, error) {
+	p := problem{keys: int(min(n, sampleKeys)), per: min(per, maxBitsPerKey), choices: c.Choices, k: c.K, hashing: c.Hashing, greedy: c.Greedy, passes: maxTunePasses}
+	if passes := anneal.Passes(c.Effort); passes != 0 {
+		p.passes = min(passes, maxTunePasses)
+	}
+	if known, ok := forecasts.Load(p); ok {
+		return known.(forecast), nil
+	}
+	best, err := p.solve(ctx, float64(n))
+	if err == nil {
+		forecasts.Store(p, best)
+	}
+	return best, err
+}
+
+// solve tries every k from that of online insertion on, as far as a search makes it grow.
+func (p problem) solve(ctx context.Context, n float64) (forecast, error) {
+	if p.passes == 1 { // the differential equation knows
+		k := p.k
+		if k == 0 {
+			k = BestK(p.per, p.choices)
+		}
+		g := geometry{shards: 1, bits: uint64(max(1, p.per*n)), choices: p.choices, k: k, hashing: p.hashing}
+		return forecast{k, g.rate(Fill(p.per, k, p.choices), n)}, nil
+	}
+	var tried []forecast
+	if p.k != 0 {
+		tried = []forecast{{k: p.k}}
+	} else {
+		least := BestK(p.per, p.choices)
+		for k := max(1, least-1); k <= min(MaxK, least+least/3+2); k++ {
+			tried = append(tried, forecast{k: k})
+		}
+	}
+	for _, round := range []struct{ keep, samples, passes int }{{len(tried), 1, min(p.passes, 16)}, {2, 4, p.passes}} {
+		tried = tried[:min(round.keep, len(tried))]
+		for i := range tried {
+			if err := ctx.Err(); err != nil {
+				return forecast{}, err
+			}
+			tried[i].rate = p.simulate(tried[i].k, round.samples, round.passes, n)
+		}
+		slices.SortStableFunc(tried, func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) })
+	}
+	return tried[0], nil
+}
+
+// simulate returns the mean rate of some samples of random keys.
+func (p problem) simulate(k, samples, passes int, n float64) (rate float64) {
+	// Small sets scatter more. Many groups take longer, and gain as much in a smaller sample.
+	keys := max(1, min(p.keys, max(1024, sampleKeys*64/(p.choices*k))))
+	samples = max(samples, min(100, samples*1024/keys))
+	g := geometry{shards: 1, bits: uint64(max(1, math.Round(p.per*float64(keys)))), choices: p.choices, k: k, hashing: p.hashing}
+	random := rand.New(rand.NewPCG(1, 0x6368_6f69_6365))
+	hs := make([]filter.Hash, keys)
+	var s search
+	for range samples {
+		for i := range hs {
+			hs[i] = filter.Hash{Hi: random.Uint64(), Lo: random.Uint64()}
+		}
+		s.shard(g, 0, hs, anneal.NewPart(passes), Config{Greedy: p.greedy})
+		whole := g // pairs of double hashing are those of the filter, not of the sample
+		whole.bits = uint64(max(1, p.per*n))
+		rate += whole.rate(float64(s.ones)/float64(g.bits), n) / float64(samples)
+	}
+	return rate
+}

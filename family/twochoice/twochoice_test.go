@@ -1,0 +1,430 @@
+package twochoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
+	return buildIn(t, t.Context(), c, hs)
+}
+
+func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs {
+		if !f.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	return f.(*Filter)
+}
+
+// TestPlain holds a search, with and without noise, against one that is written as the paper says it: sets of owners on every
+// bit, and nothing remembered.
+func TestPlain(t *testing.T) {
+	g := geometry{shards: 1, bits: 900, choices: 3, k: 5, hashing: Independent}
+	hs := filtertest.Hashes(120, 3)
+	for _, noise := range []float64{0, 0.5, 2} {
+		var s search
+		s.layOut(g, hs)
+		rnd, same := anneal.Random(9), anneal.Random(9)
+		owners := make([]map[int]bool, g.bits)
+		for i := range owners {
+			owners[i] = map[int]bool{}
+		}
+		for round := range 6 {
+			s.round(noise, &rnd)
+			for key, h := range hs {
+				for _, o := range owners {
+					delete(o, key)
+				}
+				best, least := 0, math.Inf(1)
+				for j := range g.choices {
+					// In 2^-16 of a bit, without a fraction; ties are broken by the part of a bit that is always there.
+					cost := math.Floor(float64(same.Next()>>32) * math.Floor(max(noise, 1-1./65536)*65536) / (1 << 32) / 1)
+					for w, l := g.walk(h, j), 0; l < g.k; l++ {
+						if len(owners[g.next(&w)]) == 0 {
+							cost += 65536
+						}
+					}
+					if cost < least {
+						best, least = j, cost
+					}
+				}
+				for w, l := g.walk(h, best), 0; l < g.k; l++ {
+					owners[g.next(&w)][key] = true
+				}
+				if s.chosen[key] != uint8(best) && round == 0 {
+					// The first round has all keys before this one in both, and none behind it.
+					t.Fatalf("noise %g: key %d chose %d, plainly %d", noise, key, s.chosen[key], best)
+				}
+			}
+			ones := 0
+			for _, o := range owners {
+				if len(o) > 0 {
+					ones++
+				}
+			}
+			if ones != s.ones {
+				t.Fatalf("noise %g, round %d: %d bits, plainly %d", noise, round, s.ones, ones)
+			}
+		}
+	}
+}
+
+// TestPublished holds a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials. Tolerances are
+// 4.5 standard deviations of the mean of so many trials and the last digit printed.
+func TestPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n, trials = 10_000, 10
+	for _, row := range []struct {
+		bits       float64
+		c, k       int
+		rounds     int
+		rate, fill float64
+	}{
+		{8, 2, 7, 1, 2.323e-2, 0.5296}, {16, 3, 13, 1, 3.607e-4, 0.4994}, {32, 2, 24, 1, 1.285e-7, 0.5016},
+		{8, 2, 8, 15, 1.485e-2, 0}, {8, 3, 8, 40, 1.222e-2, 0}, {16, 3, 15, 30, 1.604e-4, 0}, {32, 2, 26, 10, 6.260e-8, 0},
+	} {
+		for _, hashing := range []Hashing{Independent, Double} {
+			var rates, fills []float64
+			for trial := range trials {
+				hs := filtertest.Hashes(n, uint64(50+trial))
+				c := Config{Keys: n, Size: filter.Sizing{BitsPerKey: row.bits}, Choices: row.c, K: row.k, Hashing: hashing, Greedy: true}
+				var f *Filter
+				if row.rounds == 1 {
+					var err error
+					if f, err = New(c); err != nil {
+						t.Fatal(err)
+					}
+					for _, h := range hs {
+						_ = f.Add(h)
+					}
+				} else {
+					c.Effort.Passes = row.rounds
+					f = build(t, c, hs)
+				}
+				fill := f.Info().Fill
+				fills, rates = append(fills, fill), append(rates, FPR(fill, row.k, row.c))
+			}
+			mean, low, high := stat.MeanInterval(rates)
+			spread := 2 * (high - low) // the interval is 2.26 standard deviations each way
+			if math.Abs(mean-row.rate) > spread+row.rate/500 {
+				t.Errorf("%g bits, c=%d, k=%d, %d rounds, %s: rate %.4g ± %.2g, published %.4g", row.bits, row.c, row.k, row.rounds, hashing, mean, spread, row.rate)
+			}
+			if fill, _, _ := stat.MeanInterval(fills); row.fill != 0 && (math.Abs(fill-row.fill) > 0.0016 || math.Abs(Fill(row.bits, row.k, row.c)-row.fill) > 0.00011) {
+				t.Errorf("%g bits, c=%d, k=%d: fill %.5f, by the equation %.5f, published %.4f", row.bits, row.c, row.k, fill, Fill(row.bits, row.k, row.c), row.fill)
+			}
+		}
+	}
+}
+
+// TestFill checks what has a closed form, and the best k that the paper prints.
+func TestFill(t *testing.T) {
+	for _, per := range []float64{0.01, 0.5, 8, 32} {
+		if got, want := Fill(per, 6, 1), -math.Expm1(-6/per); math.Abs(got-want) > 1e-7 {
+			t.Errorf("Fill(%g, 6, 1) = %.10f, want %.10f", per, got, want)
+		}
+	}
+	// One function, two choices: dz/dt = (1-z)²/per, so 1 - z = 1/(1 + 1/per).
+	if got, want := Fill(2, 1, 2), 1-1/1.5; math.Abs(got-want) > 1e-9 {
+		t.Errorf("Fill(2, 1, 2) = %g, want %g", got, want)
+	}
+	for _, bad := range []float64{Fill(0, 6, 2), Fill(math.NaN(), 6, 2), Fill(8, 0, 2), Fill(8, 6, 0)} {
+		if !math.IsNaN(bad) {
+			t.Errorf("outside its domain Fill gives %g", bad)
+		}
+	}
+	for _, row := range []struct {
+		per  float64
+		c, k int
+	}{{8, 1, 6}, {8, 2, 7}, {8, 3, 7}, {16, 1, 11}, {16, 2, 13}, {16, 3, 13}, {32, 1, 22}, {32, 2, 24}, {32, 3, 25}} {
+		if k := BestK(row.per, row.c); k != row.k {
+			t.Errorf("BestK(%g, %d) = %d, published %d", row.per, row.c, k, row.k)
+		}
+	}
+}
+
+// TestDouble counts false positives of double hashing where groups that coincide are nearly all of them: few keys and many
+// bits. With independent hashing there are none.
+func TestDouble(t *testing.T) {
+	const n, trials, seeds = 500, 1_000_000, 6
+	var seen, want float64
+	for seed := range uint64(seeds) {
+		f := &Filter{geometry: geometry{shards: 1, bits: 19_968, choices: 4, k: 26, hashing: Double}, words: make([]uint64, 312)}
+		for _, h := range filtertest.Hashes(n, seed) {
+			_ = f.Add(h)
+		}
+		want += f.Info().FPRPosterior * trials
+		for _, h := range filtertest.Hashes(trials, 100+seed) {
+			if f.Has(h) {
+				seen++
+			}
+		}
+	}
+	// False positives come in families, those of one present key: an allowance of a tenth besides 4.5 deviations.
+	if d := 4.5*math.Sqrt(want) + want/10; want < 50 || math.Abs(seen-want) > d {
+		t.Errorf("%g false positives, want %.1f ± %.1f", seen, want, d)
+	}
+	f := build(t, Config{Size: filter.Sizing{BitsPerKey: 40}, K: 26, Choices: 4, Effort: filter.Effort{Passes: 1}}, filtertest.Hashes(n, 1))
+	for _, h := range filtertest.Hashes(trials, 2) {
+		if f.Has(h) {
+			t.Fatal("a false positive of independent hashing, whose rate is 1e-8")
+		}
+	}
+}
+
+// TestNoise shows what noise gains over the paper's search in the same number of rounds.
+func TestNoise(t *testing.T) {
+	hs := filtertest.Hashes(5000, 1)
+	c := Config{Choices: 3, K: 9, Effort: filter.Effort{Passes: 100}}
+	noise := build(t, c, hs).Info().FPRPosterior
+	c.Greedy = true
+	if greedy := build(t, c, hs).Info().FPRPosterior; noise > 0.95*greedy {
+		t.Errorf("rate %g with noise, %g without", noise, greedy)
+	}
+}
+
+// TestShards compares a filter of several shards with one of a single shard, and asks all of it in batches.
+func TestShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n = 200_000
+	hs := filtertest.Hashes(n, 5)
+	f := build(t, Config{Size: filter.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, Workers: 3}, hs)
+	one := build(t, Config{Size: filter.Sizing{BitsPerKey: 10}, Effort: filter.Effort{Passes: 6}, K: f.k}, hs[:n/16])
+	if p, q := f.Info().FPRPosterior, one.Info().FPRPosterior; f.shards != 13 || one.shards != 1 || math.Abs(p/q-1) > 0.02 {
+		t.Errorf("%d shards have the rate %g, one %g", f.shards, p, q)
+	}
+	all := append(slices.Clone(hs), filtertest.Hashes(n, 6)...)
+	got := make([]bool, len(all))
+	f.hasMany(got, all)
+	for i, h := range all {
+		if got[i] != f.Has(h) {
+			t.Fatal("HasMany differs from Has")
+		}
+	}
+}
+
+// TestGrow adds keys one by one, to an empty filter and to a searched one.
+func TestGrow(t *testing.T) {
+	hs := filtertest.Hashes(4000, 7)
+	f, err := New(Config{Keys: 4000, Size: filter.Sizing{FPR: 1e-3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	searched := build(t, Config{}, hs[:2000])
+	for i, h := range hs {
+		_ = f.Add(h)
+		if i >= 2000 {
+			_ = searched.Add(h)
+		}
+	}
+	for _, h := range hs {
+		if !f.Has(h) || !searched.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	if i := f.Info(); i.Keys != 4000 || i.Late != 0 || math.Abs(i.FPRPosterior/1e-3-1) > 0.1 || math.Abs(i.FPRPrior/1e-3-1) > 0.02 || i.BitsPerKey() > 14.2 {
+		t.Errorf("grown: %+v", i)
+	}
+	if i := searched.Info(); i.Keys != 4000 || i.Late != 2000 || i.Fill <= i.FillSearched {
+		t.Errorf("searched: %+v", i)
+	}
+}
+
+// TestFrom goes on from a filter, with the same keys and with changed ones.
+func TestFrom(t *testing.T) {
+	hs := filtertest.Hashes(3000, 8)
+	f := build(t, Config{Effort: filter.Effort{Passes: 40}}, hs[:2700])
+	if again := build(t, Config{From: f, Effort: filter.Effort{Passes: 2}}, hs[:2700]); again.Info().Fill > f.Info().Fill {
+		t.Errorf("fill %g, before %g", again.Info().Fill, f.Info().Fill)
+	}
+	if again := build(t, Config{From: f, Effort: filter.Effort{Passes: 200}}, hs[:2700]); again.Info().Fill >= f.Info().Fill {
+		t.Errorf("a longer search gains nothing: fill %g, before %g", again.Info().Fill, f.Info().Fill)
+	}
+	changed := build(t, Config{From: f, Effort: filter.Effort{Passes: 40}}, hs[300:])
+	if a, b := changed.Info(), f.Info(); a.Late != 0 || a.Keys != b.Keys || math.Abs(a.FPRPosterior/b.FPRPosterior-1) > 0.05 || !a.Spec.Equal(b.Spec) {
+		t.Errorf("%+v, before %+v", a, b)
+	}
+}
+
+// TestStopped ends a search in the middle, with and without a wish to keep it, and by time.
+func TestStopped(t *testing.T) {
+	hs := filtertest.Hashes(150_000, 9)
+	long := Config{Size: filter.Sizing{BitsPerKey: 8}, K: 8, Effort: filter.Effort{Passes: filter.MaxPasses}}
+	for _, cause := range []error{filter.ErrEnough, context.Canceled} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
+		b, err := NewBuilder(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		b.OnProgress(func(filter.Progress) { told++ })
+		_ = b.AddMany(hs)
+		f, err := b.Build(ctx)
+		if cause != filter.ErrEnough {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if !f.Has(h) {
+				t.Fatal("a key is lost")
+			}
+		}
+	}
+	start := time.Now()
+	f := build(t, Config{Effort: filter.Effort{Budget: 200 * time.Millisecond}}, hs[:20_000])
+	if p := f.Info().FPRPosterior; p > 0.018 { // a standard filter has 0.0216
+		t.Errorf("rate %g after %v", p, time.Since(start))
+	}
+}
+
+// TestKeepsRate asks for rates and checks that the searched filter has them, in hardly more bits than needed.
+func TestKeepsRate(t *testing.T) {
+	for _, n := range []int{1, 30, 1000, 20_000} {
+		for _, p := range []float64{0.3, 0.01, 1e-5} {
+			f := build(t, Config{Size: filter.Sizing{FPR: p}, Effort: filter.Effort{Passes: 12}}, filtertest.Hashes(n, 4))
+			if i := f.Info(); i.FPRPosterior > p || n >= 1000 && i.FPRPosterior < p*0.9 {
+				t.Errorf("n=%d: rate %g, wanted %g: %s", n, i.FPRPosterior, p, i.Spec)
+			}
+		}
+	}
+}
+
+// TestCrowded builds filters with more keys than bits, whose counts overflow.
+func TestCrowded(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 1)
+	for _, bytes := range []uint64{1, 8, 1000} {
+		f := build(t, Config{Size: filter.Sizing{Bytes: bytes}, K: 3, Effort: filter.Effort{Passes: 5}}, hs)
+		if i := f.Info(); i.Bits > bytes*8 {
+			t.Errorf("%d bits of %d bytes", i.Bits, bytes)
+		}
+	}
+}
+
+// TestProbes: an absent key costs about c/(1-f) probes.
+func TestProbes(t *testing.T) {
+	f := build(t, Config{Choices: 4, Effort: filter.Effort{Passes: 2}}, filtertest.Hashes(5000, 1))
+	sum, n := 0, 50_000
+	for _, h := range filtertest.Hashes(n, 2) {
+		sum += f.Probes(h)
+	}
+	fill := f.Info().Fill
+	if got, want := float64(sum)/float64(n), 4*(1-math.Pow(fill, float64(f.k)))/(1-fill); math.Abs(got/want-1) > 0.02 {
+		t.Errorf("%g probes, want %g", got, want)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0", "hashing=md5", "search=tabu", "target=0.01", "bits_per_key=65",
+		"bits_per_key=NaN", "passes=3,budget=1s", "other=1"} {
+		s, err := filter.ParseSpec(Family + "(" + text + ")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ConfigFromSpec(s, 100); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, c := range []Config{{From: &Filter{}}, {Workers: -1}, {Size: filter.Sizing{BitsPerKey: math.NaN()}}, {Choices: -1}, {K: -1}} {
+		if _, err := NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for text, ok := range map[string]bool{
+		"bits=128,choices=2,hashing=double,k=7,shards=1":                true,
+		"bits=1,choices=16,hashing=independent,k=64,shards=1":           true,
+		"bits=4096,choices=2,hashing=double,k=7,shards=2":               true,
+		"bits=268435456,choices=2,hashing=double,k=7,shards=4294967296": true,
+		"bits=4095,choices=2,hashing=double,k=7,shards=2":               false,
+		"bits=127,choices=2,hashing=double,k=7,shards=1":                false,
+		"bits=127,choices=2,hashing=independent,k=7,shards=1":           true,
+		"bits=0,choices=2,hashing=double,k=7,shards=1":                  false,
+		"bits=268435457,choices=2,hashing=double,k=7,shards=1":          false,
+		"bits=128,choices=1,hashing=double,k=7,shards=1":                false,
+		"bits=128,choices=17,hashing=double,k=7,shards=1":               false,
+		"bits=128,choices=2,hashing=double,k=0,shards=1":                false,
+		"bits=128,choices=2,hashing=double,k=65,shards=1":               false,
+		"bits=128,choices=2,hashing=double,k=7,shards=0":                false,
+		"bits=4096,choices=2,hashing=double,k=7,shards=4294967297":      false,
+		"bits=128,choices=2,hashing=other,k=7,shards=1":                 false,
+		"bits=128,choices=2,k=7,shards=1":                               false,
+		"bits=128,choices=2,hashing=double,k=7,shards=1,extra=1":        false,
+		"bits_per_key=8": false,
+		"bits=18446744073709551615,choices=2,hashing=double,k=7,shards=1":         false,
+		"bits=128,choices=18446744073709551615,hashing=double,k=7,shards=1":       false,
+		"bits=128,choices=2,hashing=double,k=18446744073709551615,shards=1":       false,
+		"bits=4096,choices=2,hashing=double,k=7,shards=18446744073709551615":      false,
+		"bits=128,choices=2,hashing=independent,k=7,shards=1,bits_per_key=8":      false,
+		"bits=128,choices=2,hashing=independent,k=7,shards=1,search=greedy":       false,
+		"bits=128,choices=2,hashing=independent,k=7,shards=1,effort=fast,passes=": false,
+	} {
+		s, err := filter.ParseSpec(Family + "(" + text + ")")
+		if err != nil {
+			continue
+		}
+		if _, err := SectionWords(s); (err == nil) != ok || err != nil && !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	e := build(t, Config{}, filtertest.Hashes(100, 1)).Encode()
+	e.Sections[0][len(e.Sections[0])-1] |= 1 << 63
+	if _, err := Decode(e); err == nil {
+		t.Error("bits behind the last one")
+	}
+	for _, tail := range [][]uint64{{101, 0}, {0, 801}, {math.MaxUint64, 0}, {0, math.MaxUint64}} {
+		e := build(t, Config{}, filtertest.Hashes(100, 1)).Encode()
+		e.Sections[1] = tail
+		if _, err := Decode(e); err == nil {
+			t.Errorf("counts %v", tail)
+		}
+	}
+}
+
+// BenchmarkRound is a round over shards of several sizes, 16 bits a key.
+func BenchmarkRound(b *testing.B) {
+	for _, n := range []int{4 << 10, 16 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			g := geometry{shards: 1, bits: 16 * uint64(n), choices: 3, k: 15, hashing: Independent}
+			var s search
+			s.layOut(g, filtertest.Hashes(n, 1))
+			rnd := anneal.Random(1)
+			for b.Loop() {
+				s.round(1, &rnd)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
+		})
+	}
+}
