@@ -26,7 +26,9 @@ type Experiment struct {
 }
 
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
-func Experiments() []Experiment { return []Experiment{phAnneal, phTime, phLate} }
+func Experiments() []Experiment {
+	return []Experiment{phAnneal, phTime, phLate, ptcTable1, ptcTable2, ptcTable3}
+}
 
 // ByName returns an experiment, or an error that lists those there are.
 func ByName(name string) (Experiment, error) {
