@@ -67,14 +67,14 @@ func (x choice) offline(ctx context.Context, hs []filter.Hash, hashing twochoice
 // rate is what the paper calls the observed rate: it comes from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
 
-// published is a row of Table 1 or 3.
-type published struct {
+// ptcRow is a row of Table 1 or 3.
+type ptcRow struct {
 	choice
 	rate float64
 }
 
 // tolerance of the published rates, by the issue of this lab: 1.5%, and 3% at 32 bits a key.
-func (p published) tolerance() float64 {
+func (p ptcRow) tolerance() float64 {
 	if p.bits == 32 {
 		return 0.03 * p.rate
 	}

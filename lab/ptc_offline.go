@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/family/twochoice"
 )
 
-// table3 is Table 3, without the rows of a standard filter that Table 1 has too.
-var table3 = []published{
+// ptcOffline is Table 3, without the rows of a standard filter that Table 1 has too.
+var ptcOffline = []ptcRow{
 	{choice{8, 2, 7, 10}, 1.505e-2}, {choice{8, 2, 8, 15}, 1.485e-2}, {choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
 	{choice{16, 2, 14, 10}, 2.259e-4}, {choice{16, 2, 14, 15}, 2.223e-4}, {choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
 	{choice{32, 2, 26, 10}, 6.260e-8}, {choice{32, 2, 26, 15}, 6.143e-8}, {choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
@@ -23,7 +23,7 @@ var beyond = []choice{
 
 // ptcTable3 is the offline table, and beside it the search with noise that this project has in its place.
 var ptcTable3 = Experiment{
-	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3,
+	Name: "ptc-ptcOffline", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3,
 }
 
 func runPTCTable3(ctx context.Context, c Config) (Result, error) {
@@ -33,7 +33,7 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		n = 1000
 	}
 	var all, curves float64 // in (key, round, position) triples
-	for _, p := range table3 {
+	for _, p := range ptcOffline {
 		all += p.cost() * float64(2*c.Trials)
 	}
 	for _, x := range beyond {
@@ -47,7 +47,7 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 	w := c.work(all + curves*float64(few))
 	best := map[float64]float64{} // the lowest rate of Table 3 by bits a key
 	for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
-		for _, p := range table3 {
+		for _, p := range ptcOffline {
 			rates, err := c.searches(ctx, w, p.choice, n, c.Trials, hashing, true)
 			if err != nil {
 				return result, err
@@ -77,7 +77,7 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		result.Rows = append(result.Rows, r.noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := Plot{
-		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
+		Name: "ptc-ptcOffline", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
 		X: "rounds", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	for _, curve := range []struct {
@@ -99,7 +99,7 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		plot.Curves = append(plot.Curves, line)
 	}
 	theirs := Curve{Name: "published", Dots: true}
-	for _, p := range table3[:4] {
+	for _, p := range ptcOffline[:4] {
 		theirs.Points = append(theirs.Points, [2]float64{float64(p.rounds), p.rate})
 	}
 	plot.Curves = append(plot.Curves, theirs, Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}})

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/family/twochoice"
 )
 
-// table1 is Table 1.
-var table1 = []published{
+// ptcOnline is Table 1.
+var ptcOnline = []ptcRow{
 	{choice{8, 1, 6, 1}, 2.159e-2}, {choice{8, 2, 7, 1}, 2.323e-2}, {choice{8, 3, 7, 1}, 2.389e-2},
 	{choice{16, 1, 11, 1}, 4.588e-4}, {choice{16, 2, 13, 1}, 3.935e-4}, {choice{16, 3, 13, 1}, 3.607e-4},
 	{choice{32, 1, 22, 1}, 2.106e-7}, {choice{32, 2, 24, 1}, 1.285e-7}, {choice{32, 3, 25, 1}, 9.980e-8},
@@ -18,7 +18,7 @@ var table1 = []published{
 
 // ptcTable1 is the online table, and what the text says of other k and of how far single trials lie apart.
 var ptcTable1 = Experiment{
-	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1,
+	Name: "ptc-ptcOnline", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1,
 }
 
 func runPTCTable1(ctx context.Context, c Config) (Result, error) {
@@ -27,7 +27,7 @@ func runPTCTable1(ctx context.Context, c Config) (Result, error) {
 	if c.Quick {
 		n = 2000
 	}
-	settings := append(slices.Clone(table1), published{choice{16, 2, 12, 1}, 3.954e-4}, published{choice{16, 2, 14, 1}, 4.035e-4})
+	settings := append(slices.Clone(ptcOnline), ptcRow{choice{16, 2, 12, 1}, 3.954e-4}, ptcRow{choice{16, 2, 14, 1}, 4.035e-4})
 	w := c.work(float64(len(settings)+2) * float64(c.Trials))
 	for i, p := range settings {
 		rates, err := each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
@@ -44,7 +44,7 @@ func runPTCTable1(ctx context.Context, c Config) (Result, error) {
 		if !c.Quick {
 			r = r.against(p.rate, p.tolerance())
 		}
-		if i >= len(table1) {
+		if i >= len(ptcOnline) {
 			r = r.noted("in the text: another k than the best")
 		}
 		result.Rows = append(result.Rows, r)
@@ -86,7 +86,7 @@ func (c *Config) extremes(label string, rates []float64, want [2]float64) []Row 
 
 // large repeats some rows with ten times the keys, as the text does.
 func (c *Config) large(ctx context.Context, w *work, n int) (rows []Row, err error) {
-	settings := []published{table1[1], table1[5], table1[8]}
+	settings := []ptcRow{ptcOnline[1], ptcOnline[5], ptcOnline[8]}
 	trials := min(c.Trials, 10)
 	for _, p := range settings {
 		rates, err := each(ctx, w, float64(c.Trials)/float64(trials*len(settings)), trials, func(_ context.Context, trial int) (float64, error) {
@@ -139,7 +139,7 @@ func (c *Config) probes(ctx context.Context, w *work, n int) (rows []Row, err er
 // ratePlot draws the rate against k at 16 bits a key: curves of equation 3.2, what was measured and what the paper prints.
 func (c *Config) ratePlot(n int, rows []Row) Plot {
 	plot := Plot{
-		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
+		Name: "ptc-ptcOnline", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
 		X: "functions k of a group", Y: "false positive rate",
 	}
 	for groups := 1; groups <= 4; groups++ {
@@ -150,7 +150,7 @@ func (c *Config) ratePlot(n int, rows []Row) Plot {
 		plot.Curves = append(plot.Curves, curve)
 	}
 	ours, theirs := Curve{Name: "measured", Dots: true}, Curve{Name: "published", Dots: true}
-	for _, p := range append(slices.Clone(table1), published{choice{16, 2, 12, 1}, 3.954e-4}, published{choice{16, 2, 14, 1}, 4.035e-4}) {
+	for _, p := range append(slices.Clone(ptcOnline), ptcRow{choice{16, 2, 12, 1}, 3.954e-4}, ptcRow{choice{16, 2, 14, 1}, 4.035e-4}) {
 		for _, r := range rows {
 			if p.bits == 16 && r.Label == p.String() {
 				ours.Points = append(ours.Points, [2]float64{float64(p.k), r.Measured})
@@ -220,7 +220,7 @@ func (c *Config) fillPlot(n int) (Plot, error) {
 		X: "share of the keys that are in", Y: "share of ones", LegendLeft: true,
 	}
 	const points = 20
-	var dots []Curve
+	ours := Curve{Name: "simulated", Dots: true}
 	for groups := 1; groups <= 3; groups++ {
 		x := choice{8, groups, 7, 1}
 		hs := c.hashes(n, 0)
@@ -228,7 +228,7 @@ func (c *Config) fillPlot(n int) (Plot, error) {
 		if err != nil {
 			return plot, err
 		}
-		theory, ours := Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}, Curve{Name: "simulated", Dots: true}
+		theory := Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
 		for p := 1; p <= points; p++ {
 			if err := addAll(f, hs[(p-1)*n/points:p*n/points]); err != nil {
 				return plot, err
@@ -238,8 +238,7 @@ func (c *Config) fillPlot(n int) (Plot, error) {
 			ours.Points = append(ours.Points, [2]float64{t, f.Info().Fill})
 		}
 		plot.Curves = append(plot.Curves, theory)
-		dots = append(dots, ours)
 	}
-	plot.Curves = append(plot.Curves, dots...)
+	plot.Curves = append(plot.Curves, ours)
 	return plot, nil
 }
