@@ -32,7 +32,7 @@ type Config struct {
 	// Greedy has the search go the paper's way, without noise, and end once some rounds gain nothing.
 	Greedy bool
 	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of the
-	// hashes. One core takes some 40 ns a key and pass at 8 bits a key and 3 choices.
+	// hashes. One core takes some 60 ns a key and pass at 8 bits a key and 3 choices.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others going to Dir; default: no limit

@@ -376,6 +376,35 @@ func TestProbes(t *testing.T) {
 	}
 }
 
+// TestGeometry holds the number and the size of shards, for sizes that nobody allocates here.
+func TestGeometry(t *testing.T) {
+	for _, x := range []struct {
+		keys uint64
+		c    Config
+		want geometry
+	}{
+		{10, Config{Size: filter.Sizing{Bytes: 1 << 27}, K: 3}, geometry{4, 1 << 28, 3, 3, Independent}},
+		{1 << 40, Config{Size: filter.Sizing{BitsPerKey: 8}, K: 6}, geometry{1 << 26, 8 << 14, 3, 6, Independent}},
+		{100_000, Config{Size: filter.Sizing{Bytes: 1000}, K: 1}, geometry{1, 8000, 3, 1, Independent}},
+		{16385, Config{Size: filter.Sizing{BitsPerKey: 8}, K: 6}, geometry{2, 65540, 3, 6, Independent}},
+		{1000, Config{Size: filter.Sizing{BitsPerKey: 8.1}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8128, 2, 6, Double}},
+		{1000, Config{Size: filter.Sizing{Bytes: 1001}, K: 6, Choices: 2, Hashing: Double}, geometry{1, 8000, 2, 6, Double}},
+	} {
+		if err := x.c.check(); err != nil {
+			t.Fatal(err)
+		}
+		x.c.Effort.Passes = 1
+		if g, err := x.c.geometry(t.Context(), x.keys); err != nil || g != x.want {
+			t.Errorf("%d keys, %+v: %v, %v, want %v", x.keys, x.c, g, err, x.want)
+		}
+	}
+	for _, c := range []Config{{Size: filter.Sizing{Bytes: 7}, Hashing: Double}, {Size: filter.Sizing{Bytes: 1 << 60}}, {Size: filter.Sizing{FPR: 1e-30}}} {
+		if _, err := New(c); err == nil {
+			t.Errorf("%+v: no error", c)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"choices=1", "choices=17", "choices=0", "k=65", "k=0", "hashing=md5", "search=tabu", "target=0.01", "bits_per_key=65",
 		"bits_per_key=NaN", "passes=3,budget=1s", "other=1"} {
