@@ -29,7 +29,7 @@ type Experiment struct {
 func Experiments() []Experiment {
 	return []Experiment{
 		phAnneal, phTime, phLate,
-		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit,
+		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashings,
 	}
 }
 
