@@ -41,7 +41,7 @@ func (p *onehitPlots) add(source onehitSource, trials []onehitTrial) (rows []Row
 		if source.claim {
 			r = r.against(onehitClaim, onehitTolerance).
 				noted("the slides: decreased by nearly one half, in a network whose traffic and filter are not to be had")
-			if !*r.Agrees {
+			if r.Measured < onehitClaim-onehitTolerance {
 				r.Note += "; less is left here: a filter that forgets soon keeps out what comes back as well, and a large cache writes " +
 					"hardly anything but objects that are new, 3/4 of which come once"
 			}
