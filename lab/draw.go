@@ -43,6 +43,9 @@ func (p Plot) Draw(w io.Writer, format string) error {
 			axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks{}
 		}
 	}
+	if p.Names != nil {
+		pic.X.Tick.Marker, pic.X.Min, pic.X.Max = namedTicks(p.Names), 0.5, float64(len(p.Names))+0.5
+	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
 	pic.Add(grid)
@@ -63,6 +66,13 @@ func (p Plot) Draw(w io.Writer, format string) error {
 			return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
 		}
 		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
+		if c.Bars != nil {
+			bars, err := c.errorBars(dots.Color, p.LogY)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
+			}
+			pic.Add(bars)
+		}
 		switch {
 		case c.Level:
 			line.Color, line.Width = color.Gray{90}, vg.Points(1)

@@ -27,7 +27,11 @@ type Experiment struct {
 
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
 func Experiments() []Experiment {
-	return []Experiment{phAnneal, phTime, phLate, ptcTable1, ptcTable2, ptcTable3}
+	return []Experiment{
+		phAnneal, phTime, phLate,
+		ptcTable1, ptcTable2, ptcTable3,
+		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashings,
+	}
 }
 
 // ByName returns an experiment, or an error that lists those there are.
@@ -116,6 +120,8 @@ type Plot struct {
 	LogX   bool    `json:"log_x,omitempty"`
 	LogY   bool    `json:"log_y,omitempty"`
 	Curves []Curve `json:"curves"`
+	// Names, if there are any, stand at x = 1, 2, 3, ... instead of numbers.
+	Names []string `json:"names,omitempty"`
 
 	LegendLeft bool `json:"-"` // where the upper right is not free
 }
@@ -126,6 +132,7 @@ type Curve struct {
 	Points [][2]float64 `json:"points"`
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
+	Bars   [][2]float64 `json:"bars,omitempty"` // the interval of the y of each point, if it is to be shown
 }
 
 // begin fills in the defaults and starts the result.

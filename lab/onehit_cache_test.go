@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestLRU evicts the object that was used least recently.
+func TestLRU(t *testing.T) {
+	c := newLRU(2, 4)
+	c.put(0)
+	c.put(1)
+	if !c.use(0) || c.use(2) {
+		t.Fatal("0 is in, 2 is not")
+	}
+	c.put(2) // evicts 1
+	if c.use(1) || !c.use(0) || !c.use(2) {
+		t.Fatal("0 and 2 are in, 1 is not")
+	}
+	c.put(3) // evicts 0
+	if c.use(0) || !c.use(2) || !c.use(3) {
+		t.Fatal("2 and 3 are in, 0 is not")
+	}
+}
+
+// TestAger remembers an object for one to two generations and forgets it then.
+func TestAger(t *testing.T) {
+	const capacity = 100
+	a, err := newAger(capacity, 10*capacity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := filter.NewHasher(1)
+	see := func(object int) (says, does bool) {
+		says, does, err := a.see(uint32(object), h.SumUint64(uint64(object)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return says, does
+	}
+	see(0)
+	if says, does := see(0); !says || !does {
+		t.Error("an object is not known at once")
+	}
+	for i := 1; i < 2*capacity-10; i++ {
+		see(i)
+	}
+	if says, does := see(0); !says || !does {
+		t.Error("an object is forgotten within two generations")
+	}
+	for i := 2 * capacity; i < 5*capacity; i++ {
+		see(i)
+	}
+	if _, does := see(0); does {
+		t.Error("an object is remembered for ever")
+	}
+	if p := a.rate(); p < 0.9*agerFPR || p > 2.1*agerFPR {
+		t.Errorf("rate %g predicted", p)
+	}
+	if a.absent < 5*capacity-20 || a.expected > a.absent*2*agerFPR {
+		t.Errorf("%g absent, %g mistakes expected", a.absent, a.expected)
+	}
+}
+
+// TestOnehitReplay holds both caches against a stream that was worked through by hand: a b a c a a, with room for one object.
+func TestOnehitReplay(t *testing.T) {
+	s := stream{requests: []uint32{0, 1, 0, 2, 0, 0}, objects: 3}
+	n, err := onehitReplay(s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Everything stored: only the last request is a hit. With the filter a is stored at its second request and stays.
+	if want := (onehitCount{hits: 1. / 6, writes: 5. / 6, filteredHits: 2. / 6, filteredWrites: 1. / 6, predicted: n.predicted}); n != want {
+		t.Errorf("%+v, want %+v", n, want)
+	}
+}

@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/bloomery/bloomery/keyio"
+)
+
+// stream is what a cache is asked for: objects, numbered from 0 as they come up first.
+type stream struct {
+	requests []uint32
+	objects  int
+	once     int // objects that are asked for one time only
+}
+
+// numbering turns keys into a stream.
+type numbering[K comparable] struct {
+	stream
+	numbers map[K]uint32
+	seen    []int
+}
+
+func newNumbering[K comparable]() *numbering[K] { return &numbering[K]{numbers: map[K]uint32{}} }
+
+// request appends a request.
+func (n *numbering[K]) request(key K) {
+	object, ok := n.numbers[key]
+	if !ok {
+		object = uint32(len(n.numbers))
+		n.numbers[key] = object
+		n.seen = append(n.seen, 0)
+	}
+	n.seen[object]++
+	n.requests = append(n.requests, object)
+}
+
+// done returns the stream.
+func (n *numbering[K]) done() stream {
+	n.objects = len(n.seen)
+	for _, times := range n.seen {
+		if times == 1 {
+			n.once++
+		}
+	}
+	return n.stream
+}
+
+// zipfStream draws requests from an endless catalogue in which object i = 1, 2, ... has a share of them in proportion to
+// (9+i)^(-4/3). Whatever its length, near 3/4 of the objects in it come up once: a power of -1/a gives a share of a (Karlin,
+// 1967), and the offset only takes the edge off the most popular ones.
+func zipfStream(r *rand.Rand, requests int) stream {
+	z := rand.NewZipf(r, 4./3, 10, 1<<50)
+	n := newNumbering[uint64]()
+	for range requests {
+		n.request(z.Uint64())
+	}
+	return n.done()
+}
+
+// plankStream is the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for one
+// of a set of a twentieth as many objects as there are requests, all equally popular.
+func plankStream(r *rand.Rand, requests int) stream {
+	n := newNumbering[int]()
+	for i := range requests {
+		if r.IntN(4) > 0 {
+			n.request(requests + i)
+		} else {
+			n.request(r.IntN(requests / 20))
+		}
+	}
+	return n.done()
+}
+
+// traceStream reads a file of requests, one key a line, plain or compressed.
+func traceStream(ctx context.Context, path string) (stream, error) {
+	in, err := keyio.Open([]string{path}, keyio.Options{})
+	if err != nil {
+		return stream{}, err
+	}
+	n := newNumbering[string]()
+	err = in.Process(ctx, 1, nil, func(b *keyio.Batch) error {
+		for _, key := range b.Keys {
+			n.request(string(key))
+		}
+		return nil
+	})
+	return n.done(), err
+}

@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"compress/gzip"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestZipfStream has 3/4 of the objects come up once, as the law says.
+func TestZipfStream(t *testing.T) {
+	s := zipfStream(rand.New(rand.NewPCG(1, 2)), 200_000)
+	if share := float64(s.once) / float64(s.objects); math.Abs(share-0.75) > 0.01 || len(s.requests) != 200_000 {
+		t.Errorf("%d requests, %.3f of %d objects once", len(s.requests), share, s.objects)
+	}
+}
+
+// TestTrace replays a compressed file, and fails on one that is not there or is empty.
+func TestTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	write := func(lines string) {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		z := gzip.NewWriter(f)
+		_, err = z.Write([]byte(lines))
+		if e := z.Close(); err != nil || e != nil {
+			t.Fatal(err, e)
+		}
+	}
+	write("a\nb\na\nc\nb\na\n")
+	s, err := traceStream(t.Context(), path)
+	if err != nil || !slices.Equal(s.requests, []uint32{0, 1, 0, 2, 1, 0}) || s.objects != 3 || s.once != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	write(strings.Repeat("a\nb\na\nc\nb\na\n", 100))
+	r, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path})
+	if err != nil || !slices.ContainsFunc(r.Rows, func(r Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") }) {
+		t.Errorf("no rows of the trace: %v", err)
+	}
+	write("")
+	if _, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path}); err == nil {
+		t.Error("an empty trace")
+	}
+	if _, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
+		t.Error("a trace that is not there")
+	}
+}
+
+// TestCores wants the same results on one core and on several.
+func TestCores(t *testing.T) {
+	for _, e := range []Experiment{plankFindinck, plankTester, sahaSpam, sahaUniversal, onehit, hashings} {
+		run := func(cores int) Result {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 2, Seed: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if !reflect.DeepEqual(run(1), run(4)) {
+			t.Errorf("%s: other results on other cores", e.Name)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/family/standard"
+)
+
+// The table of the notes: n keys in m bits.
+const (
+	plankKeys = 80_000
+	plankBits = 800_000
+)
+
+// plankDigits is half a unit of the last digit that findk and findinck print.
+const plankDigits = 0.00005
+
+// What findk and findinck print, for k = 1, 2, ...
+var (
+	plankFull    = []float64{0.0952, 0.0329, 0.0174, 0.0118, 0.0094, 0.0084, 0.0082, 0.0085}
+	plankFilling = []float64{0.0484, 0.0115, 0.0048, 0.0027, 0.0019, 0.0015, 0.0013, 0.0013, 0.0013}
+)
+
+// plankFindk computes the rate of a full filter and measures that of ours.
+var plankFindk = Experiment{
+	Name: "plank-findk", Source: "Plank's lecture notes, findk 80000 800000", Varies: "k", Run: runFindk,
+}
+
+func runFindk(ctx context.Context, c Config) (Result, error) {
+	result := c.begin(40)
+	absent := 1_000_000
+	if c.Quick {
+		absent = 100_000
+	}
+	formula := Curve{Name: "formula"}
+	for i, published := range plankFull {
+		rate := standard.FPR(plankKeys, plankBits, i+1)
+		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
+		result.Rows = append(result.Rows, exact(fmt.Sprintf("k=%d, formula", i+1), rate).against(published, plankDigits))
+	}
+	rates, err := each(ctx, c.work(float64(c.Trials)), 1, c.Trials, func(ctx context.Context, trial int) ([]float64, error) {
+		hs := c.hashes(plankKeys+absent, trial)
+		var rates []float64
+		for k := range plankFull {
+			f, err := plankFilter(k + 1)
+			if err != nil {
+				return nil, err
+			}
+			for _, h := range hs[:plankKeys] {
+				_ = f.Add(h) // is always nil
+			}
+			yes := 0
+			for _, h := range hs[plankKeys:] {
+				if f.Has(h) {
+					yes++
+				}
+			}
+			rates = append(rates, float64(yes)/float64(absent))
+		}
+		return rates, ctx.Err()
+	})
+	if err != nil {
+		return result, err
+	}
+	measured := Curve{Name: "standard filter, measured (95% interval)", Dots: true}
+	ratio := Curve{Name: measured.Name, Dots: true}
+	for i, v := range columns(rates) {
+		r := row(fmt.Sprintf("k=%d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.add(float64(i+1), r)
+		ratio.over(float64(i+1), r, formula.Points[i][1])
+	}
+	result.Rows = append(result.Rows,
+		exact("best k", float64(standard.OptimalK(plankKeys, plankBits))).against(7, 0),
+		exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k=7", standard.FPR(80e6, 800e6, 7)).against(0.00819, 0.000005),
+		exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9).against(1.28, 0.005),
+		exact("memory of its filter, MB", 800e6/8/1e6).against(100, 0.5))
+	result.Plots = []Plot{{
+		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate", LogY: true,
+		Curves: []Curve{formula, measured},
+	}, {
+		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000", X: "k", Y: "measured / formula",
+		Curves: []Curve{ratio, one("formula")},
+	}}
+	return result, nil
+}
+
+// plankFindinck computes the mean rate while a filter fills, and measures it.
+var plankFindinck = Experiment{
+	Name: "plank-findinck", Source: "Plank's lecture notes, findinck 80000 800000", Varies: "k", Run: runFindinck,
+}
+
+func runFindinck(ctx context.Context, c Config) (Result, error) {
+	result := c.begin(200)
+	formula := Curve{Name: "while it fills, formula"}
+	full := Curve{Name: "full, formula (findk)"}
+	for i, published := range plankFilling {
+		rate := fillingFPR(plankKeys, plankBits, i+1)
+		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
+		full.Points = append(full.Points, [2]float64{float64(i + 1), standard.FPR(plankKeys, plankBits, i+1)})
+		result.Rows = append(result.Rows, exact(fmt.Sprintf("k=%d, formula", i+1), rate).against(published, plankDigits))
+	}
+	rates, err := each(ctx, c.work(float64(c.Trials)), 1, c.Trials, func(ctx context.Context, trial int) ([]float64, error) {
+		hs := c.hashes(plankKeys, trial)
+		var rates []float64
+		for k := range plankFilling {
+			f, err := plankFilter(k + 1)
+			if err != nil {
+				return nil, err
+			}
+			yes := 0
+			for _, h := range hs { // each is asked for before it comes
+				if f.Has(h) {
+					yes++
+				}
+				_ = f.Add(h) // is always nil
+			}
+			rates = append(rates, float64(yes)/plankKeys)
+		}
+		return rates, ctx.Err()
+	})
+	if err != nil {
+		return result, err
+	}
+	measured := Curve{Name: "while it fills, standard filter (95% interval)", Dots: true}
+	ratio := Curve{Name: measured.Name, Dots: true}
+	for i, v := range columns(rates) {
+		r := row(fmt.Sprintf("k=%d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.add(float64(i+1), r)
+		ratio.over(float64(i+1), r, formula.Points[i][1])
+	}
+	filling := Plot{
+		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter", Y: "false positive rate",
+		LegendLeft: true,
+	}
+	for _, k := range []int{2, 4, 7, 9} {
+		curve := Curve{Name: fmt.Sprintf("k = %d", k)}
+		for i := 0; i <= plankKeys; i += plankKeys / 100 {
+			curve.Points = append(curve.Points, [2]float64{float64(i), standard.FPR(uint64(i), plankBits, k)})
+		}
+		filling.Curves = append(filling.Curves, curve)
+	}
+	result.Plots = []Plot{{
+		Name: "plank-findinck", Title: "Mean rate over a filter's life, 0 to 79,999 keys in 800,000 bits",
+		X: "k", Y: "false positive rate", LogY: true, Curves: []Curve{full, formula, measured},
+	}, {
+		Name: "plank-findinck-ratio", Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
+		X: "k", Y: "measured / formula", Curves: []Curve{ratio, one("formula")},
+	}, filling}
+	return result, nil
+}
+
+// plankFilter returns an empty filter of the table's size.
+func plankFilter(k int) (*standard.Filter, error) {
+	return standard.New(standard.Config{Bits: plankBits, K: k})
+}
+
+// fillingFPR returns the mean of the rates with 0, 1, ..., n-1 keys: what n keys meet that are asked for before they come.
+func fillingFPR(n, m uint64, k int) (mean float64) {
+	for i := range n {
+		mean += standard.FPR(i, m, k)
+	}
+	return mean / float64(n)
+}
+
+// columns turns a table of trials into lists, one a column, of what the trials gave.
+func columns(trials [][]float64) [][]float64 {
+	out := make([][]float64, len(trials[0]))
+	for _, t := range trials {
+		for i, v := range t {
+			out[i] = append(out[i], v)
+		}
+	}
+	return out
+}
