@@ -43,9 +43,6 @@ func Fill(perKey float64, k, c int) float64 {
 	}
 	rise := func(z float64) float64 { return fewest(z, k, c) / perKey }
 	z, h := 0.0, 1.0/fillSteps
-	if steep := float64(k) / perKey / 10; steep > 1 { // more keys than bits: smaller steps
-		h /= math.Ceil(min(steep, 1000))
-	}
 	for t := 0.0; t < 1-h/2; t += h {
 		a := rise(z)
 		b := rise(z + h/2*a)
@@ -98,9 +95,6 @@ func (g geometry) rate(f, n float64) float64 {
 
 // prior returns p_b, the rate of n keys added online: that before a search.
 func (g geometry) prior(n uint64) float64 {
-	if n == 0 {
-		return 0
-	}
 	perShard := float64(n) / float64(g.shards)
 	return g.rate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
 }

@@ -145,7 +145,7 @@ func TestPublished(t *testing.T) {
 
 // TestFill checks what has a closed form, and the best k that the paper prints.
 func TestFill(t *testing.T) {
-	for _, per := range []float64{0.01, 0.5, 8, 32} {
+	for _, per := range []float64{0.01, 0.5, 2, 8, 32} {
 		if got, want := Fill(per, 6, 1), -math.Expm1(-6/per); math.Abs(got-want) > 1e-7 {
 			t.Errorf("Fill(%g, 6, 1) = %.10f, want %.10f", per, got, want)
 		}
@@ -255,6 +255,37 @@ func TestGrow(t *testing.T) {
 	}
 	if i := searched.Info(); i.Keys != 4000 || i.Late != 2000 || i.Fill <= i.FillSearched {
 		t.Errorf("searched: %+v", i)
+	}
+}
+
+// TestTies adds keys to a filter that is as good as empty, where all groups cost the same: each is taken as often.
+func TestTies(t *testing.T) {
+	const n = 30_000
+	f, err := New(Config{Size: filter.Sizing{Bytes: 1 << 24}, K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken [DefaultChoices]float64
+	for _, h := range filtertest.Hashes(n, 1) {
+		_ = f.Add(h)
+		for j := range taken {
+			if f.covers(f.shard(h)*f.bits, f.walk(h, j)) {
+				taken[j]++
+			}
+		}
+	}
+	for j, got := range taken {
+		if want := float64(n) / DefaultChoices; math.Abs(got-want) > 4.5*math.Sqrt(want) {
+			t.Errorf("group %d is taken %g times, want %g", j, got, want)
+		}
+	}
+}
+
+// TestForecastDouble: groups that coincide are as rare as in the whole filter, not as in a sample of it.
+func TestForecastDouble(t *testing.T) {
+	c := Config{Size: filter.Sizing{BitsPerKey: 24}, K: 20, Hashing: Double, Effort: filter.Effort{Passes: 3}}
+	if _, p, err := c.Forecast(1e6); err != nil || p < 1e-6 || p > 1e-5 {
+		t.Errorf("rate %g, %v", p, err)
 	}
 }
 
