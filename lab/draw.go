@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -9,7 +10,10 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // The size of a picture.
@@ -24,15 +28,28 @@ var colors = []color.Color{
 	color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255},
 }
 
-// Draw writes the picture in a format that gonum/plot knows by name: svg, png or pdf.
+// shapes are the marks of curve after curve, so that no color is needed to tell curves apart.
+var shapes = []shape{{}, {corners: 4, turn: math.Pi / 4}, {corners: 3, turn: math.Pi / 2}, {corners: 4}, {corners: 3, turn: -math.Pi / 2}}
+
+// Draw writes the picture as svg or png, with the legend below it. Points that the axes cannot show, such as 0 on a
+// logarithmic one, are left out; it is an error if none is left.
 func (p Plot) Draw(w io.Writer, format string) error {
+	p = p.drawable()
+	lo, hi := p.span()
+	if lo > hi {
+		return fmt.Errorf("%s: there is nothing to draw", p.Name)
+	}
 	pic := plot.New()
 	pic.Title.Text, pic.X.Label.Text, pic.Y.Label.Text = p.Title, p.X, p.Y
 	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
 	pic.BackgroundColor = color.White
-	pic.Legend.Top, pic.Legend.Padding, pic.Legend.XOffs, pic.Legend.YOffs = true, vg.Points(3), -vg.Points(6), -vg.Points(4)
-	if pic.Legend.Left = p.LegendLeft; p.LegendLeft {
-		pic.Legend.XOffs = vg.Points(10)
+	for _, style := range []*text.Style{
+		&pic.Title.TextStyle, &pic.X.Label.TextStyle, &pic.Y.Label.TextStyle, &pic.X.Tick.Label, &pic.Y.Tick.Label,
+	} {
+		style.Font.Variant = "Sans"
+	}
+	if wide, most := pic.Title.TextStyle.Width(p.Title), width-2*legendMargin; wide > most {
+		pic.Title.TextStyle.Font.Size *= most / wide
 	}
 	for _, axis := range []struct {
 		*plot.Axis
@@ -46,7 +63,8 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
 	pic.Add(grid)
-	lo, hi := p.span()
+	var legend legend
+	var marks []plot.Plotter // stand above all lines
 	levels := 0
 	for i, c := range p.Curves {
 		points := c.Points
@@ -62,30 +80,55 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
 		}
-		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
+		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.6)
+		mark := shapes[i%len(shapes)]
+		dots.Shape = mark
 		switch {
 		case c.Level:
 			line.Color, line.Width = color.Gray{90}, vg.Points(1)
 			line.Dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}[levels%2]
 			levels++
 			pic.Add(line)
-			pic.Legend.Add(c.Name, line)
+			legend.add(c.Name, line)
 		case c.Dots:
-			pic.Add(dots)
-			pic.Legend.Add(c.Name, dots)
+			mark.hollow = true // a line beneath shows
+			dots.Shape, dots.Radius = mark, vg.Points(3.4)
+			marks = append(marks, dots)
+			legend.add(c.Name, dots)
 		case len(points) <= 40:
-			pic.Add(line, dots)
-			pic.Legend.Add(c.Name, line, dots)
+			pic.Add(line)
+			marks = append(marks, dots)
+			legend.add(c.Name, line, dots)
 		default:
 			pic.Add(line)
-			pic.Legend.Add(c.Name, line)
+			legend.add(c.Name, line)
 		}
 	}
-	to, err := pic.WriterTo(width, height, format)
+	pic.Add(marks...)
+
+	rows := legend.rows()
+	below := legendRow*vg.Length(len(rows)) + legendSpace
+	canvas, err := draw.NewFormattedCanvas(width, height+below, format)
 	if err != nil {
 		return err
 	}
-	_, err = to.WriteTo(w)
+	if format == "png" { // twice as fine, for screens that are
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height+below), vgimg.UseDPI(192))}
+	}
+	area := draw.New(canvas)
+	area.SetColor(color.White)
+	area.Fill(area.Rectangle.Path())
+	pic.Draw(draw.Crop(area, vg.Points(6), -vg.Points(14), below, -vg.Points(6)))
+	drawLegend(area, rows)
+	if format != "svg" {
+		_, err = canvas.WriteTo(w)
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err = w.Write(p.described(svg.Bytes()))
 	return err
 }
 
