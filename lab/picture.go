@@ -99,8 +99,8 @@ func (l *legend) add(name string, thumbs ...plot.Thumbnailer) {
 	*l = append(*l, entry)
 }
 
-// wide returns how wide an entry is.
-func wide(entry *plot.Legend) vg.Length { return entry.Rectangle(draw.Canvas{}).Size().X }
+// wide returns how wide an entry is, with a seventh more for fonts that stand in for ours.
+func wide(entry *plot.Legend) vg.Length { return entry.Rectangle(draw.Canvas{}).Size().X * 8 / 7 }
 
 // rows breaks the entries into rows that fit the picture.
 func (l legend) rows() (rows [][]plot.Legend) {
