@@ -80,9 +80,9 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
 		}
-		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.6)
 		mark := shapes[i%len(shapes)]
 		dots.Shape = mark
+		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
 		switch {
 		case c.Level:
 			line.Color, line.Width = color.Gray{90}, vg.Points(1)
