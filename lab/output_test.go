@@ -77,8 +77,8 @@ func TestNumber(t *testing.T) {
 		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8", 1e20: "1e20", -2: "-2",
 		math.Inf(-1): "-Inf", math.Copysign(0, -1): "0",
 	} {
-		if got := number(v); got != want {
-			t.Errorf("number(%g) = %q, want %q", v, got, want)
+		if got := rounded(v); got != want {
+			t.Errorf("rounded(%g) = %q, want %q", v, got, want)
 		}
 	}
 }

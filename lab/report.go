@@ -75,7 +75,7 @@ var page string
 
 // pageTemplate escapes whatever experiments and papers say.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"number": number, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
+	"rounded": rounded, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
 	"counted": counted, "duration": duration, "image": image, "spread": spread,
 	"utc": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

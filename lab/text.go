@@ -17,7 +17,7 @@ const textWidth = 110
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
-		cells = append(cells, []string{oneLine(row.Label), row.published(), number(row.Measured), row.interval(), row.verdict()})
+		cells = append(cells, []string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()})
 	}
 	wide := make([]int, len(cells[0]))
 	for _, line := range cells {
@@ -83,7 +83,7 @@ func (r Row) published() string {
 	if r.Published == nil {
 		return ""
 	}
-	return number(*r.Published)
+	return rounded(*r.Published)
 }
 
 // interval returns the interval as text. A value that is exact, or was measured once, has none.
@@ -91,7 +91,7 @@ func (r Row) interval() string {
 	if r.Low == r.High || math.IsNaN(r.Low) || math.IsNaN(r.High) {
 		return ""
 	}
-	return number(r.Low) + " to " + number(r.High)
+	return rounded(r.Low) + " to " + rounded(r.High)
 }
 
 // verdict says whether the row agrees with what was published: yes, NO, or nothing where nothing was.
@@ -105,8 +105,8 @@ func (r Row) verdict() string {
 	return "NO"
 }
 
-// number writes a value with four digits, and whole ones with all of them.
-func number(v float64) string {
+// rounded writes a value with four digits, and whole ones with all of them.
+func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0
 	}
