@@ -72,7 +72,7 @@ func TestWriteText(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
+func TestRounded(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8", 1e20: "1e20", -2: "-2",
 		math.Inf(-1): "-Inf", math.Copysign(0, -1): "0",
