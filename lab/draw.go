@@ -146,19 +146,25 @@ func (p Plot) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// logTicks marks 1, 2 and 5 of every power of ten, with few digits.
+// logTicks marks 1, 2 and 5 of every power of ten; more of them where there is one power only, and fewer where there are
+// many.
 type logTicks struct{}
 
 // Ticks returns the marks between two values above 0.
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	for power := math.Pow(10, math.Floor(math.Log10(lo))); power <= hi; power *= 10 {
-		for d := 1.0; d < 10; d++ {
-			v := d * power
-			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+	powers := math.Log10(hi / lo)
+	step := int(math.Ceil(powers / 10)) // so many powers from label to label
+	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {
+		for d := 1; d < 10; d++ {
+			v := float64(d) * math.Pow(10, float64(exponent))
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) || powers > 8 && d > 1 {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && (d != 7 || hi/lo < 6) {
+			switch {
+			case d == 1 && exponent%step == 0,
+				powers < 4 && (d == 2 || d == 5),
+				powers < math.Log10(12) && d != 9 && (d != 7 || powers < math.Log10(6)):
 				t.Label = mark(v)
 			}
 			ticks = append(ticks, t)
@@ -185,10 +191,10 @@ func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// mark writes a value with four digits at most and without an exponent, unless it is tiny.
+// mark writes a value with four digits at most, and without an exponent unless it is tiny or huge.
 func mark(v float64) string {
-	if v != 0 && math.Abs(v) < 1e-4 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
+	if size := math.Abs(v); v != 0 && (size < 1e-4 || size >= 1e6) {
+		return short(v)
 	}
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 turns -0 into 0

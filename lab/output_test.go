@@ -189,8 +189,8 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`, `alt="&lt;script`, "1 January 1970, 00:00 UTC",
 		"Missing: <code>broken</code> (failed: &lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
-		`<tr class="differs"><th scope="row">differs<br>`, `<span class="mark bad">NO</span>`, `<span class="mark good">yes</span>`, "quick run", "90 min",
-		`<dt>of 4 experiments</dt><dd>2</dd>`,
+		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`, `<span class="mark good">yes</span>`, "quick run", "90 min",
+		`<td class="note">because</td>`, `<dt>of 4 experiments</dt><dd>2</dd>`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)

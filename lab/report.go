@@ -76,7 +76,7 @@ var page string
 // pageTemplate escapes whatever experiments and papers say.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"rounded": rounded, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
-	"counted": counted, "duration": duration, "image": image, "spread": spread,
+	"counted": counted, "duration": duration, "image": image, "spread": spread, "noted": noted,
 	"utc": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(page))
@@ -97,6 +97,9 @@ func spread(r *Result) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.interval() != "" })
 }
 
+// noted reports whether any row has a note.
+func noted(r *Result) bool { return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" }) }
+
 // image returns the plot as the address of a picture that stands in the address itself.
 func image(p Plot) (template.URL, error) {
 	var svg bytes.Buffer
@@ -109,6 +112,8 @@ func image(p Plot) (template.URL, error) {
 // duration writes a time with the units that matter.
 func duration(d time.Duration) string {
 	switch {
+	case d < 50*time.Millisecond:
+		return "under 0.1 s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:

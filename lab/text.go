@@ -110,8 +110,13 @@ func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0
 	}
+	return short(v)
+}
+
+// short writes a value with four digits, with an exponent if it is tiny or huge.
+func short(v float64) string {
 	text := strconv.FormatFloat(v, 'g', 4, 64)
-	return strings.Replace(strings.Replace(text, "e-0", "e-", 1), "e+", "e", 1)
+	return strings.NewReplacer("e-0", "e-", "e+0", "e", "e+", "e").Replace(text)
 }
 
 // counted writes a number of things, in the plural where that is due.
