@@ -40,7 +40,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		return fmt.Errorf("%s: there is nothing to draw", p.Name)
 	}
 	pic := plot.New()
-	pic.Title.Text, pic.X.Label.Text, pic.Y.Label.Text = p.Title, p.X, p.Y
+	pic.Title.Text = p.Title
 	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
 	pic.BackgroundColor = color.White
 	for _, style := range []*text.Style{
@@ -118,7 +118,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	area := draw.New(canvas)
 	area.SetColor(color.White)
 	area.Fill(area.Rectangle.Path())
-	pic.Draw(draw.Crop(area, vg.Points(6), -vg.Points(14), below, -vg.Points(6)))
+	p.drawLabelled(pic, draw.Crop(area, vg.Points(6), -vg.Points(14), below, -vg.Points(6)))
 	drawLegend(area, rows)
 	if format != "svg" {
 		_, err = canvas.WriteTo(w)

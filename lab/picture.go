@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -43,6 +44,17 @@ func (c Curve) only(keep func(x, y float64) bool) Curve {
 		}
 	}
 	return c
+}
+
+// drawLabelled draws the axes and what they hold, with their labels, which gonum/plot does not center on logarithmic axes.
+func (p Plot) drawLabelled(pic *plot.Plot, area draw.Canvas) {
+	x, y := pic.X.Label.TextStyle, pic.Y.Label.TextStyle
+	inner := draw.Crop(area, y.Rectangle(p.Y).Size().X+legendSpace, 0, x.Rectangle(p.X).Size().Y+legendSpace/2, 0)
+	pic.Draw(inner)
+	data := pic.DataCanvas(inner)
+	x.XAlign, x.YAlign, y.XAlign, y.YAlign = text.XCenter, text.YBottom, text.XCenter, text.YTop
+	area.FillText(x, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X)
+	area.FillText(y, vg.Point{X: area.Min.X, Y: data.Center().Y}, p.Y)
 }
 
 // shape is a mark with so many corners, the first of them at an angle from the right, or a circle. It has the area of a circle.

@@ -98,7 +98,9 @@ func spread(r *Result) bool {
 }
 
 // noted reports whether any row has a note.
-func noted(r *Result) bool { return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" }) }
+func noted(r *Result) bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" })
+}
 
 // image returns the plot as the address of a picture that stands in the address itself.
 func image(p Plot) (template.URL, error) {
