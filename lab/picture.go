@@ -49,10 +49,11 @@ func (c Curve) only(keep func(x, y float64) bool) Curve {
 // drawLabelled draws the axes and what they hold, with their labels, which gonum/plot does not center on logarithmic axes.
 func (p Plot) drawLabelled(pic *plot.Plot, area draw.Canvas) {
 	x, y := pic.X.Label.TextStyle, pic.Y.Label.TextStyle
+	y.Rotation = math.Pi / 2
+	x.XAlign, x.YAlign, y.XAlign, y.YAlign = text.XCenter, text.YBottom, text.XCenter, text.YTop
 	inner := draw.Crop(area, y.Rectangle(p.Y).Size().X+legendSpace, 0, x.Rectangle(p.X).Size().Y+legendSpace/2, 0)
 	pic.Draw(inner)
 	data := pic.DataCanvas(inner)
-	x.XAlign, x.YAlign, y.XAlign, y.YAlign = text.XCenter, text.YBottom, text.XCenter, text.YTop
 	area.FillText(x, vg.Point{X: data.Center().X, Y: area.Min.Y}, p.X)
 	area.FillText(y, vg.Point{X: area.Min.X, Y: data.Center().Y}, p.Y)
 }
