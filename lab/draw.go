@@ -146,12 +146,15 @@ func (p Plot) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// logTicks marks 1, 2 and 5 of every power of ten; more of them where there is one power only, and fewer where there are
-// many.
+// logTicks marks 1, 2 and 5 of every power of ten; more of them where there is one power only, fewer where there are many,
+// and some five round values where there is less than one.
 type logTicks struct{}
 
 // Ticks returns the marks between two values above 0.
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	if hi < 5*lo {
+		return evenTicks{}.Ticks(lo, hi)
+	}
 	powers := math.Log10(hi / lo)
 	step := int(math.Ceil(powers / 10)) // so many powers from label to label
 	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {
