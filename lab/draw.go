@@ -48,7 +48,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	} {
 		style.Font.Variant = "Sans"
 	}
-	if wide, most := pic.Title.TextStyle.Width(p.Title), width-2*legendMargin; wide > most {
+	if wide, most := pic.Title.TextStyle.Width(p.Title), (width-2*legendMargin)*7/8; wide > most {
 		pic.Title.TextStyle.Font.Size *= most / wide
 	}
 	for _, axis := range []struct {
