@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -9,7 +10,10 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // The size of a picture.
@@ -24,15 +28,28 @@ var colors = []color.Color{
 	color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255},
 }
 
-// Draw writes the picture in a format that gonum/plot knows by name: svg, png or pdf.
+// shapes are the marks of curve after curve, so that no color is needed to tell curves apart.
+var shapes = []shape{{}, {corners: 4, turn: math.Pi / 4}, {corners: 3, turn: math.Pi / 2}, {corners: 4}, {corners: 3, turn: -math.Pi / 2}}
+
+// Draw writes the picture as svg or png, with the legend below it. Points that the axes cannot show, such as 0 on a
+// logarithmic one, are left out; it is an error if none is left.
 func (p Plot) Draw(w io.Writer, format string) error {
+	p = p.drawable()
+	lo, hi := p.span()
+	if lo > hi {
+		return fmt.Errorf("%s: there is nothing to draw", p.Name)
+	}
 	pic := plot.New()
-	pic.Title.Text, pic.X.Label.Text, pic.Y.Label.Text = p.Title, p.X, p.Y
+	pic.Title.Text = p.Title
 	pic.Title.Padding, pic.X.Padding, pic.Y.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
 	pic.BackgroundColor = color.White
-	pic.Legend.Top, pic.Legend.Padding, pic.Legend.XOffs, pic.Legend.YOffs = true, vg.Points(3), -vg.Points(6), -vg.Points(4)
-	if pic.Legend.Left = p.LegendLeft; p.LegendLeft {
-		pic.Legend.XOffs = vg.Points(10)
+	for _, style := range []*text.Style{
+		&pic.Title.TextStyle, &pic.X.Label.TextStyle, &pic.Y.Label.TextStyle, &pic.X.Tick.Label, &pic.Y.Tick.Label,
+	} {
+		style.Font.Variant = "Sans"
+	}
+	if wide, most := pic.Title.TextStyle.Width(p.Title), (width-2*legendMargin)*7/8; wide > most {
+		pic.Title.TextStyle.Font.Size *= most / wide
 	}
 	for _, axis := range []struct {
 		*plot.Axis
@@ -49,7 +66,8 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
 	pic.Add(grid)
-	lo, hi := p.span()
+	var legend legend
+	var marks []plot.Plotter // stand above all lines
 	levels := 0
 	for i, c := range p.Curves {
 		points := c.Points
@@ -65,6 +83,8 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", p.Name, c.Name, err)
 		}
+		mark := shapes[i%len(shapes)]
+		dots.Shape = mark
 		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
 		if c.Bars != nil {
 			bars, err := c.errorBars(dots.Color, p.LogY)
@@ -79,23 +99,46 @@ func (p Plot) Draw(w io.Writer, format string) error {
 			line.Dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}[levels%2]
 			levels++
 			pic.Add(line)
-			pic.Legend.Add(c.Name, line)
+			legend.add(c.Name, line)
 		case c.Dots:
-			pic.Add(dots)
-			pic.Legend.Add(c.Name, dots)
+			mark.hollow = true // a line beneath shows
+			dots.Shape, dots.Radius = mark, vg.Points(3.4)
+			marks = append(marks, dots)
+			legend.add(c.Name, dots)
 		case len(points) <= 40:
-			pic.Add(line, dots)
-			pic.Legend.Add(c.Name, line, dots)
+			pic.Add(line)
+			marks = append(marks, dots)
+			legend.add(c.Name, line, dots)
 		default:
 			pic.Add(line)
-			pic.Legend.Add(c.Name, line)
+			legend.add(c.Name, line)
 		}
 	}
-	to, err := pic.WriterTo(width, height, format)
+	pic.Add(marks...)
+
+	rows := legend.rows()
+	below := legendRow*vg.Length(len(rows)) + legendSpace
+	canvas, err := draw.NewFormattedCanvas(width, height+below, format)
 	if err != nil {
 		return err
 	}
-	_, err = to.WriteTo(w)
+	if format == "png" { // twice as fine, for screens that are
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height+below), vgimg.UseDPI(192))}
+	}
+	area := draw.New(canvas)
+	area.SetColor(color.White)
+	area.Fill(area.Rectangle.Path())
+	p.drawLabelled(pic, draw.Crop(area, vg.Points(6), -vg.Points(14), below, -vg.Points(6)))
+	drawLegend(area, rows)
+	if format != "svg" {
+		_, err = canvas.WriteTo(w)
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err = w.Write(p.described(svg.Bytes()))
 	return err
 }
 
@@ -113,19 +156,28 @@ func (p Plot) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// logTicks marks 1, 2 and 5 of every power of ten, with few digits.
+// logTicks marks 1, 2 and 5 of every power of ten; more of them where there is one power only, fewer where there are many,
+// and some five round values where there is less than one.
 type logTicks struct{}
 
 // Ticks returns the marks between two values above 0.
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	for power := math.Pow(10, math.Floor(math.Log10(lo))); power <= hi; power *= 10 {
-		for d := 1.0; d < 10; d++ {
-			v := d * power
-			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+	if hi < 5*lo {
+		return evenTicks{}.Ticks(lo, hi)
+	}
+	powers := math.Log10(hi / lo)
+	step := int(math.Ceil(powers / 10)) // so many powers from label to label
+	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {
+		for d := 1; d < 10; d++ {
+			v := float64(d) * math.Pow(10, float64(exponent))
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) || powers > 8 && d > 1 {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if d == 1 || d == 2 || d == 5 || hi/lo < 12 && d != 9 && (d != 7 || hi/lo < 6) {
+			switch {
+			case d == 1 && exponent%step == 0,
+				powers < 4 && (d == 2 || d == 5),
+				powers < math.Log10(12) && d != 9 && (d != 7 || powers < math.Log10(6)):
 				t.Label = mark(v)
 			}
 			ticks = append(ticks, t)
@@ -152,10 +204,10 @@ func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// mark writes a value with four digits at most and without an exponent, unless it is tiny.
+// mark writes a value with four digits at most, and without an exponent unless it is tiny or huge.
 func mark(v float64) string {
-	if v != 0 && math.Abs(v) < 1e-4 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
+	if size := math.Abs(v); v != 0 && (size < 1e-4 || size >= 1e6) {
+		return short(v)
 	}
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 turns -0 into 0

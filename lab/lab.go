@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path"
 	"runtime"
 	"strings"
 	"sync"
@@ -46,10 +47,41 @@ func ByName(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("there is no experiment %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Do runs the experiment.
+// Match returns the experiments that patterns such as ph-* name (path.Match), each once: pattern after pattern, those of
+// one pattern in the order of Experiments. What names nothing is an error that lists those there are.
+func Match(patterns ...string) (found []Experiment, err error) {
+	taken := map[string]bool{}
+	for _, p := range patterns {
+		some := false
+		for _, e := range Experiments() {
+			switch ok, err := path.Match(p, e.Name); {
+			case err != nil:
+				return nil, fmt.Errorf("%q: %w", p, err)
+			case !ok:
+				continue
+			}
+			if some = true; !taken[e.Name] {
+				taken[e.Name] = true
+				found = append(found, e)
+			}
+		}
+		if !some {
+			_, err := ByName(p)
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Do runs the experiment. The points of its curves are all finite.
 func (e Experiment) Do(ctx context.Context, c Config) (Result, error) {
 	r, err := e.Run(ctx, c)
 	r.Name, r.Source = e.Name, e.Source
+	for _, p := range r.Plots {
+		for i, c := range p.Curves {
+			p.Curves[i] = c.only(func(x, y float64) bool { return !math.IsNaN(x+y) && !math.IsInf(x+y, 0) })
+		}
+	}
 	return r, err
 }
 
@@ -123,7 +155,7 @@ type Plot struct {
 	// Names, if there are any, stand at x = 1, 2, 3, ... instead of numbers.
 	Names []string `json:"names,omitempty"`
 
-	LegendLeft bool `json:"-"` // where the upper right is not free
+	LegendLeft bool `json:"-"` // has no effect: the legend stands below the picture
 }
 
 // Curve is one line of a plot, or points if Dots is set; with Level it is a horizontal line at the y of its only point.

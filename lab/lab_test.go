@@ -13,6 +13,7 @@ func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	drawn := map[string]bool{} // names of plots, which are those of files in one folder
 	for _, e := range Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
 			last := 0.0
@@ -34,6 +35,10 @@ func TestQuick(t *testing.T) {
 				}
 			}
 			for _, p := range r.Plots {
+				if drawn[p.Name] {
+					t.Errorf("a second plot of the name %s", p.Name)
+				}
+				drawn[p.Name] = true
 				var svg bytes.Buffer
 				if err := p.Draw(&svg, "svg"); err != nil {
 					t.Fatal(err)

@@ -1,10 +1,12 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,9 +18,9 @@ func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "lab",
 		Short:   "Measure what the papers and our pages claim, and draw it",
-		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures",
+		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
 	}
-	c.AddCommand(a.labListCommand(), a.labRunCommand())
+	c.AddCommand(a.labListCommand(), a.labRunCommand(), a.labReportCommand())
 	return c
 }
 
@@ -43,97 +45,150 @@ func (a *app) labListCommand() *cobra.Command {
 }
 
 func (a *app) labRunCommand() *cobra.Command {
-	var (
-		config lab.Config
-		out    string
-		names  []string
-	)
-	for _, e := range lab.Experiments() {
-		names = append(names, e.Name)
-	}
+	var config lab.Config
+	var out string
 	c := &cobra.Command{
-		Use:       "run NAME...",
-		Short:     "Run experiments, print their tables and write their plots",
-		Long:      "Run experiments, print their tables and, with --out, write their plots as SVG and PNG. Those that are done stay if you interrupt.",
-		Example:   "  bloomery lab run ph-anneal\n  bloomery lab run ph-time ph-late --trials 10 --out pictures",
-		Args:      cobra.MinimumNArgs(1),
-		ValidArgs: names,
+		Use:   "run NAME...",
+		Short: "Run experiments, print their tables and write their plots",
+		Long: `Run experiments and print a table for each: what was published, what was measured with its 95% interval, and whether
+the two agree within the tolerance that the experiment states. A NAME may be a pattern, such as "ph-*". With --json each
+result is one JSON value, printed as soon as it is there.
+
+With --out each plot becomes an SVG and a PNG in that folder, and each result NAME.json and NAME.csv. Every file is written
+whole or not at all; those that are done stay if you interrupt.`,
+		Example:           "  bloomery lab run ph-anneal\n  bloomery lab run \"ph-*\" --trials 10 --out pictures",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
-			var todo []lab.Experiment
-			for _, name := range args { // a wrong name is found before the first takes its minutes
-				e, err := lab.ByName(name)
+			todo, err := lab.Match(args...) // a wrong name is found before the first takes its minutes
+			if err != nil {
+				return err
+			}
+			if err := checkLab(c, config); err != nil {
+				return err
+			}
+			if out != "" {
+				if err := makeFolder(out); err != nil {
+					return err
+				}
+			}
+			for i, e := range todo {
+				p := newProgress()
+				a.show(p, e.Name, progressAll)
+				r, err := e.Do(c.Context(), p.follows(config, 0))
+				p.end()
+				if c.Context().Err() != nil && i > 0 {
+					return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
+				}
 				if err != nil {
 					return err
 				}
-				todo = append(todo, e)
-			}
-			if config.Trials < 0 {
-				return fmt.Errorf("--trials %d: want at least one", config.Trials)
-			}
-			if out != "" {
-				if err := os.MkdirAll(out, 0o777); err != nil {
-					return err
-				}
-			}
-			for _, e := range todo {
-				if err := a.experiment(c.Context(), e, config, out); err != nil {
+				if err := a.keep(r, out); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
-	c.Flags().Uint64Var(&config.Seed, "seed", 1, "seed of the keys")
-	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that it works")
-	c.Flags().StringVar(&out, "out", "", "folder to write plots to")
+	labFlags(c, &config)
+	c.Flags().StringVar(&out, "out", "", "folder to write plots and results to")
 	_ = c.MarkFlagDirname("out")
 	return c
 }
 
-// experiment runs one and prints what it found.
-func (a *app) experiment(ctx context.Context, e lab.Experiment, config lab.Config, out string) error {
-	const all = 1 << 20
-	p := newProgress()
-	a.show(p, e.Name, all)
-	config.Progress = func(done float64) { p.read.Store(int64(done * all)) }
-	r, err := e.Do(ctx, config)
-	p.end()
+// labFlags adds the flags that say how experiments run.
+func labFlags(c *cobra.Command, config *lab.Config) {
+	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
+	c.Flags().Uint64Var(&config.Seed, "seed", 1, "seed of the keys")
+	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that it works")
+	c.Flags().StringVar(&config.Trace, "trace", "", "`file` of requests, one key a line, for experiments that replay them (default: what comes with the lab)")
+	c.Flags().StringVar(&config.Packets, "packets", "", "pcap or pcapng `file`, for experiments that take payloads as keys (default: what comes with the lab)")
+}
+
+// checkLab finds, before the work, what is wrong with the flags of labFlags.
+func checkLab(c *cobra.Command, config lab.Config) error {
+	if c.Flags().Changed("trials") && config.Trials < 1 {
+		return fmt.Errorf("--trials %d: want at least one", config.Trials)
+	}
+	for _, input := range []struct{ flag, path string }{{"trace", config.Trace}, {"packets", config.Packets}} {
+		if !c.Flags().Changed(input.flag) {
+			continue
+		}
+		if input.path == "" {
+			return fmt.Errorf("--%s: name a file", input.flag)
+		}
+		if err := readable(input.path); err != nil {
+			return fmt.Errorf("--%s: %w", input.flag, err)
+		}
+	}
+	return nil
+}
+
+// readable returns an error if there is nothing to be read from a file. It does not look at a pipe, which would lose what
+// it reads.
+func readable(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
+	defer f.Close()
+	switch st, err := f.Stat(); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case !st.Mode().IsRegular():
+		return nil
+	}
+	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s is empty", path)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// completeExperiments offers the experiments that are not named yet.
+func completeExperiments(_ *cobra.Command, named []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, e := range lab.Experiments() {
+		if !slices.Contains(named, e.Name) {
+			names = append(names, cobra.CompletionWithDesc(e.Name, e.Varies))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// keep prints a result, after writing its files if there is a folder for them.
+func (a *app) keep(r lab.Result, out string) error {
 	if out != "" {
-		for _, plot := range r.Plots {
-			for _, format := range []string{"svg", "png"} {
-				if err := draw(plot, filepath.Join(out, plot.Name+"."+format), format); err != nil {
-					return err
-				}
-			}
+		if err := writeResult(out, r); err != nil {
+			return err
 		}
 	}
 	if a.json {
-		return a.printJSON(r)
+		return r.WriteJSON(a.stdout)
 	}
-	fmt.Fprintf(a.stdout, "%s (%s): %d trials, seed %d\n", r.Name, r.Source, r.Trials, r.Seed)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range r.Rows {
-		fmt.Fprintf(w, "  %s\t%.4g\t%.4g to %.4g\t%s\n", row.Label, row.Measured, row.Low, row.High, row.Note)
-	}
-	return w.Flush()
+	return r.WriteText(a.stdout)
 }
 
-// draw writes a picture, or nothing.
-func draw(p lab.Plot, path, format string) error {
-	f, err := os.Create(path)
-	if err != nil {
+// writeResult writes the files of a result into a folder.
+func writeResult(out string, r lab.Result) error {
+	for _, p := range r.Plots {
+		for _, format := range []string{"svg", "png"} {
+			draw := func(w io.Writer) error { return p.Draw(w, format) }
+			if err := writeWhole(filepath.Join(out, p.Name+"."+format), draw); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writeWhole(filepath.Join(out, r.Name+".csv"), r.WriteCSV); err != nil {
 		return err
 	}
-	err = p.Draw(f, format)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		_ = os.Remove(path)
-	}
-	return err
+	return writeWhole(filepath.Join(out, r.Name+".json"), r.WriteJSON)
+}
+
+// follows returns the settings with a call that tells the progress how much of one experiment is done, after so many.
+func (p *progress) follows(config lab.Config, after int) lab.Config {
+	config.Progress = func(done float64) { p.read.Store(int64((float64(after) + done) * progressAll)) }
+	return config
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,6 +90,49 @@ func TestInterruptedSteps(t *testing.T) {
 		if code := run(ctx, args, nil, &stdout, &stderr); code != exitError || stdout.Len() > 0 || !strings.Contains(stderr.String(), "interrupted") {
 			t.Errorf("%v: exit code %d, %q, %q", args, code, stdout.String(), stderr.String())
 		}
+	}
+}
+
+// TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
+func TestInterruptedReport(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr strings.Builder
+	code := run(ctx, []string{"lab", "report", "--quick", "--out", dir, "ph-anneal", "ph-late"}, nil, os.Stdout, &stderr)
+	if code != exitError || !strings.Contains(stderr.String(), "interrupted; 0 of 2 experiments are in "+dir) {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") || !strings.HasSuffix(string(page), "</html>\n") {
+		t.Errorf("%v, a page of %d bytes", err, len(page))
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestWriteWhole fails in the middle of a file: the old one stays, and nothing beside it.
+func TestWriteWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	half := func(text string, err error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, _ = io.WriteString(w, text)
+			return err
+		}
+	}
+	if err := writeWhole(path, half("old", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeWhole(path, half("ne", io.ErrShortWrite)); !errors.Is(err, io.ErrShortWrite) || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "old" {
+		t.Errorf("now %q", text)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
 	}
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -38,6 +41,38 @@ func mayReplace(path string) error {
 		}
 	}
 	return mayCreate(path)
+}
+
+// makeFolder makes a folder for results and returns an error, before the work, if no file can be made in it.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	return mayCreate(filepath.Join(path, "result"))
+}
+
+// writeWhole writes a file, or replaces it, through a temporary one beside it: path never holds a part of what write gives.
+// An interrupt waits for it.
+func writeWhole(path string, write func(io.Writer) error) (err error) {
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(path), rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(name)
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
+	buffered := bufio.NewWriter(f)
+	if err := write(buffered); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(buffered.Flush(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name, path)
 }
 
 // mayCreate returns an error if no file can be made beside path, where container.WriteFile makes one.

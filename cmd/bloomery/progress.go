@@ -19,15 +19,19 @@ import (
 // progress shows a bar on stderr while a pass runs: share of the input, keys a second, time left. It shows nothing if
 // stderr is no terminal, with --quiet, or within the first half second.
 type progress struct {
-	read atomic.Int64 // bytes taken in
-	keys atomic.Int64
-	rate atomic.Uint64 // of false positives so far, its bits; 0 if there is none
-	stop chan struct{}
-	done chan struct{}
+	read  atomic.Int64 // bytes taken in
+	keys  atomic.Int64
+	rate  atomic.Uint64 // of false positives so far, its bits; 0 if there is none
+	start time.Time     // of what the bar shows, which may be before that of this pass
+	stop  chan struct{}
+	done  chan struct{}
 }
 
+// progressAll is the size of work that tells its progress as a share.
+const progressAll = 1 << 20
+
 func newProgress() *progress {
-	return &progress{stop: make(chan struct{}), done: make(chan struct{})}
+	return &progress{start: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // isTerminal reports whether somebody looks at w.
@@ -68,19 +72,17 @@ func (a *app) finish(ctx context.Context, b filter.Builder) (filter.Filter, erro
 	if !ok {
 		return b.Build(ctx)
 	}
-	const all = 1 << 20
 	p := newProgress()
-	a.show(p, "searching", all)
+	a.show(p, "searching", progressAll)
 	defer p.end()
 	s.OnProgress(func(now filter.Progress) {
-		p.read.Store(int64(now.Done * all))
+		p.read.Store(int64(now.Done * progressAll))
 		p.rate.Store(math.Float64bits(now.Rate))
 	})
 	return b.Build(ctx)
 }
 
 func (p *progress) draw(w io.Writer, what string, size int64) {
-	start := time.Now()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var bar *progressbar.ProgressBar
@@ -93,14 +95,14 @@ func (p *progress) draw(w io.Writer, what string, size int64) {
 			return
 		case <-tick.C:
 		}
-		if time.Since(start) < 500*time.Millisecond {
+		if time.Since(p.start) < 500*time.Millisecond {
 			continue
 		}
 		if bar == nil {
 			bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24),
 				progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish())
 		}
-		bar.Describe(p.state(what, size, time.Since(start)))
+		bar.Describe(p.state(what, size, time.Since(p.start)))
 		_ = bar.Set64(p.read.Load())
 	}
 }

@@ -17,15 +17,19 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  bloomery version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version := "(devel)"
-			if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-				version = b.Main.Version
-			}
 			if a.json {
-				return a.printJSON(map[string]any{"version": version, "format_version": container.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.printJSON(map[string]any{"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s/%s\n", version, container.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s/%s\n", version(), container.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+}
+
+// version returns the version of the module that this was built from.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
 }
