@@ -26,7 +26,12 @@ type Experiment struct {
 }
 
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
-func Experiments() []Experiment { return []Experiment{phAnneal, phTime, phLate} }
+func Experiments() []Experiment {
+	return []Experiment{
+		phFig1, phFig2, phFig3, phFig5, phFig6, phFig7,
+		phAnneal, phTime, phLate,
+	}
+}
 
 // ByName returns an experiment, or an error that lists those there are.
 func ByName(name string) (Experiment, error) {
