@@ -28,7 +28,7 @@ type Experiment struct {
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
 func Experiments() []Experiment {
 	return []Experiment{
-		phFig1, phFig2, phFig3, phFig5, phFig6, phFig7,
+		phFig1, phFig2, phFig3, phFig5, phFig6, phFig7, phFig10, phFig11, phTable1, phFig12, phFig13, phFig14,
 		phAnneal, phTime, phLate,
 	}
 }
