@@ -51,7 +51,12 @@ func (p published) search(ctx context.Context, with hashing) (found, error) {
 }
 
 // rate returns p_a = f^k.
-func (f found) rate() float64 { return math.Pow(f.Fills[len(f.Fills)-1], float64(f.k)) }
+func (f found) rate() float64 { return f.rateAfter(len(f.Fills)) }
+
+// rateAfter returns p_a after that many passes, or at the end.
+func (f found) rateAfter(passes int) float64 {
+	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
+}
 
 // has answers a query for a key of the given hashing.
 func (f found) has(with hashing, key int) bool {

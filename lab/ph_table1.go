@@ -39,11 +39,15 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 	}
 	for _, t := range table1 {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
-		type trial struct{ greedy, byDefault, byMax side }
+		type trial struct {
+			greedy, byDefault, byMax side
+			first, tenth, passes     float64
+		}
 		trials, err := each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) (t trial, err error) {
 			hs := c.hashes(n, i)
+			var f found
 			if t.greedy, err = timed(func() (float64, error) {
-				f, err := p.search(ctx, p.random(hs))
+				f, err = p.search(ctx, p.random(hs))
 				if err != nil {
 					return 0, err
 				}
@@ -51,6 +55,7 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			}); err != nil {
 				return t, err
 			}
+			t.first, t.tenth, t.passes = f.rateAfter(0), f.rateAfter(10), float64(len(f.Fills)-1)
 			if t.byDefault, err = p.ours(ctx, hs, filter.Default); err != nil {
 				return t, err
 			}
@@ -61,18 +66,24 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			return result, err
 		}
 		var greedy, byDefault, byMax sides
+		var mean trial
 		for _, t := range trials {
 			greedy, byDefault, byMax = append(greedy, t.greedy), append(byDefault, t.byDefault), append(byMax, t.byMax)
+			share := 1 / float64(len(trials))
+			mean.first, mean.tenth, mean.passes = mean.first+share*t.first, mean.tenth+share*t.tenth, mean.passes+share*t.passes
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
 		prior := exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).noted("k = %d", t.standardK)
 		search := row(label("published search, p_a"), greedy.rates())
-		if c.Quick {
-			search = search.noted("g = %d, H = %d, k = %d", p.g, p.h, p.k)
-		} else {
-			prior = prior.against(t.standard, 0.01*t.standard)
-			search = search.against(t.ph, 0.04*t.ph).noted("g = %d, H = %d, k = %d; took %v in a faster form of the same search", p.g, p.h, p.k, greedy.time().Round(100*time.Millisecond))
+		why := ""
+		if !c.Quick {
+			prior, search = prior.against(t.standard, 0.01*t.standard), search.against(t.ph, 0.04*t.ph)
+			if !*search.Agrees && search.Measured < t.ph {
+				why = "; lower than published, which fits a search that is ended before nothing changes any more"
+			}
 		}
+		search = search.noted("g = %d, H = %d, k = %d; %.3g after the first choice, %.3g after 10 passes, no change after %.3g%s; took %v",
+			p.g, p.h, p.k, mean.first, mean.tenth, mean.passes, why, greedy.time().Round(100*time.Millisecond))
 		ours := func(what string, s sides) Row {
 			return row(label(what), s.rates()).noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
 		}
@@ -82,10 +93,18 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 		}
 		result.Rows = append(result.Rows, rows...)
 	}
+	if !c.Quick {
+		two, ph := Curve{Name: "two choices as published", Dots: true}, Curve{Name: "partitioned as published", Dots: true}
+		for _, t := range table1 {
+			two.Points = append(two.Points, [2]float64{float64(t.per), t.ptc})
+			ph.Points = append(ph.Points, [2]float64{float64(t.per), t.ph})
+		}
+		plot.Curves = append(plot.Curves, two, ph)
+	}
 	result.Plots = []Plot{plot}
 	result.Notes = []string{
 		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter of two choices (PTC), which has experiments of its own.",
-		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without the search for a shape, which is made once for filters of a size.",
+		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without the search for a shape, which is made once for filters of a size; the published search runs in a form that takes several times less than as it is described.",
 	}
 	return result, nil
 }
