@@ -15,17 +15,26 @@ var phFig3 = Experiment{
 
 func runBalls(ctx context.Context, c Config) (Result, error) {
 	result := c.begin(200)
-	const n, m, most = 3000, 8000, 20
+	const n, m, most = 3000, 8000, 50
+	simulate := []int{1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50}
 	sets := 1_000_000
 	if c.Quick {
 		sets = 2000
 	}
-	// The simulation counts by throws.
-	const part = 1000
-	w := c.work(float64(c.Trials)*n*most*(most+1)/2 + float64(sets)*n)
 	recurrence, linear, simulated := Curve{Name: "recurrence"}, Curve{Name: "linear approximation"}, Curve{Name: "simulation", Dots: true}
-	rows := make([]Row, most+1)
 	for t := 1; t <= most; t++ {
+		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), partitioned.BinsFill(n, m, t)})
+		linear.Points = append(linear.Points, [2]float64{float64(t), partitioned.BinsFillLinear(n, m, t)})
+	}
+	// The work is counted by throws.
+	const part = 1000
+	all := sets * n
+	for _, t := range simulate {
+		all += c.Trials * n * t
+	}
+	w := c.work(float64(all))
+	rows := make(map[int]Row)
+	for _, t := range simulate {
 		fills, err := each(ctx, w, float64(n*t), c.Trials, func(_ context.Context, i int) (float64, error) {
 			fills := fewest(n, m, 1, n, t, rand.NewPCG(c.Seed, uint64(i*most+t)))
 			return fills[n-1], nil
@@ -34,10 +43,7 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 			return result, err
 		}
 		rows[t] = row(fmt.Sprintf("fill, t = %d, simulation", t), fills)
-		x := float64(t)
-		recurrence.Points = append(recurrence.Points, [2]float64{x, partitioned.BinsFill(n, m, t)})
-		linear.Points = append(linear.Points, [2]float64{x, partitioned.BinsFillLinear(n, m, t)})
-		simulated.Points = append(simulated.Points, [2]float64{x, rows[t].Measured})
+		simulated.Points = append(simulated.Points, [2]float64{float64(t), rows[t].Measured})
 	}
 	best, err := each(ctx, w, part*n, sets/part, func(_ context.Context, i int) (int, error) {
 		r := rand.NewPCG(c.Seed+1, uint64(i))
@@ -61,8 +67,7 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 	}
 	const why = "the 0.26 of the paper is its linear approximation, which leaves out that fewer bins are empty later on"
 	if c.Trials >= 50 {
-		rows[1] = rows[1].against(0.3127, 0.0005)
-		rows[2] = rows[2].against(0.26, 0.005).noted(why)
+		rows[1], rows[2] = rows[1].against(0.3127, 0.0005), rows[2].against(0.26, 0.005).noted(why)
 	}
 	result.Rows = []Row{
 		exact("fill, t = 1, recurrence", partitioned.BinsFill(n, m, 1)).against(0.3127, 0.00005),

@@ -29,19 +29,21 @@ var table1 = []struct {
 func runTable1(ctx context.Context, c Config) (Result, error) {
 	result := c.begin(3)
 	n, h, share := 10_000, 16384, 1
+	short, long := filter.Default, filter.Max
 	if c.Quick {
 		n, h, share = 1000, 128, 10 // of the groups too
+		short, long = filter.Fast, filter.Default
 	}
 	w := c.work(float64(len(table1) * c.Trials))
 	plot := Plot{
 		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key", Y: "false positive rate", LogY: true,
-		Curves: []Curve{{Name: "standard"}, {Name: "published search"}, {Name: "ours, default"}, {Name: "ours, max"}},
+		Curves: []Curve{{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)}},
 	}
 	for _, t := range table1 {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
 		type trial struct {
-			greedy, byDefault, byMax side
-			first, tenth, passes     float64
+			greedy, inShort, inLong side
+			first, tenth, passes    float64
 		}
 		trials, err := each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) (t trial, err error) {
 			hs := c.hashes(n, i)
@@ -56,19 +58,19 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 				return t, err
 			}
 			t.first, t.tenth, t.passes = f.rateAfter(0), f.rateAfter(10), float64(len(f.Fills)-1)
-			if t.byDefault, err = p.ours(ctx, hs, filter.Default); err != nil {
+			if t.inShort, err = p.ours(ctx, hs, short); err != nil {
 				return t, err
 			}
-			t.byMax, err = p.ours(ctx, hs, filter.Max)
+			t.inLong, err = p.ours(ctx, hs, long)
 			return t, err
 		})
 		if err != nil {
 			return result, err
 		}
-		var greedy, byDefault, byMax sides
+		var greedy, inShort, inLong sides
 		var mean trial
 		for _, t := range trials {
-			greedy, byDefault, byMax = append(greedy, t.greedy), append(byDefault, t.byDefault), append(byMax, t.byMax)
+			greedy, inShort, inLong = append(greedy, t.greedy), append(inShort, t.inShort), append(inLong, t.inLong)
 			share := 1 / float64(len(trials))
 			mean.first, mean.tenth, mean.passes = mean.first+share*t.first, mean.tenth+share*t.tenth, mean.passes+share*t.passes
 		}
@@ -84,10 +86,10 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 		}
 		search = search.noted("g = %d, H = %d, k = %d; %.3g after the first choice, %.3g after 10 passes, no change after %.3g%s; took %v",
 			p.g, p.h, p.k, mean.first, mean.tenth, mean.passes, why, greedy.time().Round(100*time.Millisecond))
-		ours := func(what string, s sides) Row {
-			return row(label(what), s.rates()).noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
+		ours := func(effort filter.Level, s sides) Row {
+			return row(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
 		}
-		rows := []Row{prior, search, ours("our search, default effort, p_a", byDefault), ours("our search, max effort, p_a", byMax)}
+		rows := []Row{prior, search, ours(short, inShort), ours(long, inLong)}
 		for i, r := range rows {
 			plot.Curves[i].Points = append(plot.Curves[i].Points, [2]float64{float64(t.per), r.Measured})
 		}
