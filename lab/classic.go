@@ -16,19 +16,24 @@ const (
 // crcFunctions returns the practical hash functions of partitioned hashing for given keys (section 5.2): h0 is RS(key) mod g, and h_j,
 // j = 1 ... H, is CRC(CRC(0, key), string(R1 + j·R2)) mod m. The paper leaves the byte order of string open; it is little
 // endian here.
-func crcFunctions(keys [][]byte, groups int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
-	first := make([]uint32, len(keys))
+//
+// CRC is linear: four bytes more turn the checksum c into A(c) xor B(bytes), which are worked out once a key and once a
+// function.
+func crcFunctions(keys [][]byte, groups, functions int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
+	var zero [4]byte
+	ofKey, ofFunction := make([]uint32, len(keys)), make([]uint32, functions)
 	of := make([]int, len(keys))
 	for i, k := range keys {
-		first[i] = crc32.ChecksumIEEE(k)
+		ofKey[i] = crc32.Update(crc32.ChecksumIEEE(k), crc32.IEEETable, zero[:]) ^ crc32.ChecksumIEEE(zero[:])
 		of[i] = int(rsHash(k) % uint32(groups))
 	}
-	group = func(key int) int { return of[key] }
-	bit = func(key, j int) uint64 {
+	for j := range ofFunction {
 		var s [4]byte
 		binary.LittleEndian.PutUint32(s[:], crcR1+uint32(j+1)*crcR2)
-		return uint64(crc32.Update(first[key], crc32.IEEETable, s[:])) % bits
+		ofFunction[j] = crc32.ChecksumIEEE(s[:])
 	}
+	group = func(key int) int { return of[key] }
+	bit = func(key, j int) uint64 { return uint64(ofKey[key]^ofFunction[j]) % bits }
 	return group, bit
 }
 

@@ -10,10 +10,12 @@ func TestCRC(t *testing.T) {
 	if h := rsHash([]byte("ab")); h != 2162651057 {
 		t.Errorf("RS(ab) = %d", h)
 	}
-	_, bit := crcFunctions([][]byte{[]byte("key")}, 7, 1<<32)
-	all := binary.LittleEndian.AppendUint32([]byte("key"), crcR1+crcR2)
-	if got, want := bit(0, 0), uint64(crcOf(all)); got != want {
-		t.Errorf("h_1(key) = %d, want %d", got, want)
+	_, bit := crcFunctions([][]byte{[]byte("key")}, 7, 3, 1<<32)
+	for j := range 3 {
+		all := binary.LittleEndian.AppendUint32([]byte("key"), crcR1+uint32(j+1)*crcR2)
+		if got, want := bit(0, j), uint64(crcOf(all)); got != want {
+			t.Errorf("h_%d(key) = %d, want %d", j+1, got, want)
+		}
 	}
 }
 

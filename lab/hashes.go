@@ -46,12 +46,12 @@ var allHashings = []hashing{
 	{"double, any", func(r *rand.Rand, keys keySet, m uint64, _ int) func(int, int) uint64 {
 		return double(filter.NewHasher(r.Uint64()), keys, m, 0)
 	}},
-	{"CRC", func(_ *rand.Rand, keys keySet, m uint64, _ int) func(int, int) uint64 {
+	{"CRC", func(_ *rand.Rand, keys keySet, m uint64, k int) func(int, int) uint64 {
 		all := make([][]byte, keys.len())
 		for i := range all {
 			all[i] = keys.key(i)
 		}
-		_, bit := crcFunctions(all, 1, m)
+		_, bit := crcFunctions(all, 1, k, m)
 		return bit
 	}},
 	{"MD5 slices", func(_ *rand.Rand, keys keySet, m uint64, _ int) func(int, int) uint64 {
@@ -134,7 +134,7 @@ func runHashes(ctx context.Context, c Config) (Result, error) {
 	result := c.begin(100)
 	plot := Plot{
 		Name: "hashes", Title: "Observed rate of each hashing as a multiple of the formula's, 95% interval",
-		X: "hashing", Y: "p_o / p_b", LegendLeft: true,
+		X: "hashing", Y: "p_o / p_b",
 	}
 	for _, h := range allHashings {
 		plot.Names = append(plot.Names, h.name)

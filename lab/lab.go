@@ -29,6 +29,7 @@ type Experiment struct {
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
 func Experiments() []Experiment {
 	return []Experiment{
+		phFig1, phFig2, phFig3, phFig5, phFig6, phFig7, phFig10, phFig11, phTable1, phFig12, phFig13, phFig14,
 		phAnneal, phTime, phLate,
 		ptcTable1, ptcTable2, ptcTable3,
 		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashings,
@@ -154,8 +155,6 @@ type Plot struct {
 	Curves []Curve `json:"curves"`
 	// Names, if there are any, stand at x = 1, 2, 3, ... instead of numbers.
 	Names []string `json:"names,omitempty"`
-
-	LegendLeft bool `json:"-"` // has no effect: the legend stands below the picture
 }
 
 // Curve is one line of a plot, or points if Dots is set; with Level it is a horizontal line at the y of its only point.

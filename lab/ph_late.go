@@ -26,7 +26,7 @@ func runLate(ctx context.Context, c Config) (Result, error) {
 	size := filter.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
 	plot := Plot{
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),
-		X: "% of the keys that came late", Y: "false positive rate", LogY: true, LegendLeft: true,
+		X: "% of the keys that came late", Y: "false positive rate", LogY: true,
 	}
 	families := []struct {
 		name string

@@ -133,7 +133,6 @@ func runFindinck(ctx context.Context, c Config) (Result, error) {
 	}
 	filling := Plot{
 		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter", Y: "false positive rate",
-		LegendLeft: true,
 	}
 	for _, k := range []int{2, 4, 7, 9} {
 		curve := Curve{Name: fmt.Sprintf("k = %d", k)}

@@ -217,7 +217,7 @@ func runPTCTable2(ctx context.Context, c Config) (Result, error) {
 func (c *Config) fillPlot(n int) (Plot, error) {
 	plot := Plot{
 		Name: "ptc-table2", Title: fmt.Sprintf("Share of ones while keys come, 8 bits a key, k = 7, n = %d", n),
-		X: "share of the keys that are in", Y: "share of ones", LegendLeft: true,
+		X: "share of the keys that are in", Y: "share of ones",
 	}
 	const points = 20
 	ours := Curve{Name: "simulated", Dots: true}

@@ -87,7 +87,7 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 	formula := standard.FPR(universalKeys, universalBits, universalK)
 	oneA := Plot{
 		Name: "saha-universal-one-a", Title: fmt.Sprintf("Rates of %d draws: 2-wise with one a for all k", c.Trials),
-		X: drawsAxis, Y: "false positive rate", LegendLeft: true,
+		X: drawsAxis, Y: "false positive rate",
 	}
 	w := c.work(float64(c.Trials * len(universalKeySets)))
 	for s, set := range universalKeySets {
@@ -109,7 +109,7 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 		}
 		plot := Plot{
 			Name: "saha-universal-" + set.file, Title: fmt.Sprintf("Rates of %d draws: %s", c.Trials, set.name),
-			X: drawsAxis, Y: "false positive rate", LegendLeft: true,
+			X: drawsAxis, Y: "false positive rate",
 		}
 		for i, v := range columns(rates) {
 			r := row(fmt.Sprintf("%s: %s", set.name, universalFamilies[i].name), v)

@@ -11,6 +11,7 @@ import (
 // Reference is the paper's own algorithm (Fig. 9), plain and exact: every group chooses K different ones of Functions hash
 // functions, one by one, each the one that sets the fewest new bits; then passes take each group away and choose anew,
 // until a pass changes nothing. It is here to be compared with; the search of this package takes its place.
+// Search is the specification, SearchFast gives the same in less time.
 type Reference struct {
 	Keys      int
 	Groups    int // g
@@ -37,12 +38,27 @@ type Choice struct {
 
 // Search runs the algorithm for at most that many passes after the first choice. It takes Keys·Functions·K steps a pass.
 func (r Reference) Search(ctx context.Context, passes int) (Choice, error) {
-	members := make([][]int, r.Groups)
+	members, _ := r.members()
+	counts := make([]int, r.Bits)
+	choose := func(keys []int) []int { return r.choose(counts, keys) }
+	remove := func(keys []int, j int) { r.count(counts, keys, j, -1) }
+	return r.search(ctx, passes, members, counts, choose, remove)
+}
+
+// members returns the keys of each group, and the number of them in the largest.
+func (r Reference) members() (members [][]int, largest int) {
+	members = make([][]int, r.Groups)
 	for key := range r.Keys {
 		g := r.Group(key)
 		members[g] = append(members[g], key)
+		largest = max(largest, len(members[g]))
 	}
-	counts := make([]int, r.Bits)
+	return members, largest
+}
+
+// search runs the passes with two steps: choose the functions of a group's keys and count their bits, and take the bits of
+// a function away.
+func (r Reference) search(ctx context.Context, passes int, members [][]int, counts []int, choose func(keys []int) []int, remove func(keys []int, j int)) (Choice, error) {
 	c := Choice{Functions: make([][]int, r.Groups)}
 	for pass := 0; pass <= passes; pass++ {
 		for g, keys := range members {
@@ -50,9 +66,9 @@ func (r Reference) Search(ctx context.Context, passes int) (Choice, error) {
 				return Choice{}, ctx.Err()
 			}
 			for _, j := range c.Functions[g] {
-				r.count(counts, keys, j, -1)
+				remove(keys, j)
 			}
-			c.Functions[g] = r.choose(counts, keys)
+			c.Functions[g] = choose(keys)
 		}
 		c.Fills = append(c.Fills, fillOf(counts))
 		if pass > 0 && c.Fills[pass] == c.Fills[pass-1] {

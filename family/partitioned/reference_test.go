@@ -1,7 +1,9 @@
 package partitioned
 
 import (
+	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -51,6 +53,34 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestReferenceFast holds SearchFast against Search: few bits, so that functions meet, groups without keys, more passes
+// than there are changes, and as many functions as are taken.
+func TestReferenceFast(t *testing.T) {
+	for i, r := range []Reference{
+		{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000},
+		{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 130},
+		{Keys: 20, Groups: 40, Functions: 7, K: 7, Bits: 50},
+		{Keys: 50, Groups: 1, Functions: 64, K: 3, Bits: 1},
+		{Keys: 0, Groups: 3, Functions: 4, K: 2, Bits: 10},
+	} {
+		r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, uint64(i)), r.Groups, r.Bits)
+		for _, passes := range []int{0, 1, 30} {
+			plain, err := r.Search(t.Context(), passes)
+			fast, err2 := r.SearchFast(t.Context(), passes)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			if !reflect.DeepEqual(plain, fast) {
+				t.Errorf("case %d, %d passes: fills %v, plain %v", i, passes, fast.Fills, plain.Fills)
+			}
+		}
+	}
+	r := Reference{Keys: 4, Groups: 1, Functions: 1 << 30, K: 1, Bits: 9, Group: func(int) int { return 0 }}
+	if _, err := r.SearchFast(t.Context(), 1); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("2^32 visits: %v", err)
+	}
+}
+
 // TestPublished reproduces the first row of Table 2 with the paper's parameters, 0.0098, and sets its time beside ours.
 func TestPublished(t *testing.T) {
 	if !*long {
@@ -61,7 +91,7 @@ func TestPublished(t *testing.T) {
 	r := Reference{Keys: n, Groups: g, Functions: h, K: k, Bits: ReferenceBits(m, g, k, h)}
 	r.Group, r.Bit = RandomFunctions(hs, g, r.Bits)
 	start := time.Now()
-	c, err := r.Search(t.Context(), 100)
+	c, err := r.SearchFast(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,33 +68,6 @@ func trials(n, m, k, g, t, runs int) []sample {
 	return fills
 }
 
-// newBits returns the exact law of how many new bits so many throws set, ones of m bits being set before.
-//
-//go:norace
-func newBits(m, ones, throws int) []float64 {
-	p := make([]float64, throws+1)
-	p[0] = 1
-	for i := range throws {
-		for w := i + 1; w >= 0; w-- {
-			p[w] *= float64(ones+w) / float64(m)
-			if w > 0 {
-				p[w] += p[w-1] * float64(m-ones-w+1) / float64(m)
-			}
-		}
-	}
-	return p
-}
-
-// fewestOf returns the mean of the smallest of t numbers with that law.
-func fewestOf(p []float64, t float64) (mean float64) {
-	above := 0.0
-	for w := len(p) - 1; w > 0; w-- {
-		above += p[w]
-		mean += math.Pow(min(1, above), t)
-	}
-	return mean
-}
-
 // exactBins returns E[Y_n]/m by the law of Y.
 //
 //go:norace

@@ -66,11 +66,11 @@ func TestTheoryNewBits(t *testing.T) {
 	for _, m := range []int{1000, 3000} {
 		for _, ones := range []int{0, m / 100, m / 4, m / 2, m * 9 / 10} {
 			for _, throws := range []int{1, 2, 6, 12, 72, 300, m / 2, m, 2 * m} {
-				law := newBits(m, ones, throws)
-				mean := fewestOf(law, 1)
+				law := NewBits(m, ones, throws)
+				mean := Fewest(law, 1)
 				for _, c := range tries {
 					got := fresh(float64(m), float64(ones)/float64(m), float64(throws), c.t)
-					want := fewestOf(law, c.t)
+					want := Fewest(law, c.t)
 					if math.Abs(got-want) > c.within*(mean-want)+1e-4 {
 						t.Errorf("%d throws on %d of %d bits, t=%g: %.5f new ones, by the exact law %.5f", throws, ones, m, c.t, got, want)
 					}
@@ -153,7 +153,7 @@ func TestTheoryRate(t *testing.T) {
 // figures of Figs. 1 and 2.
 func TestTheoryOnes(t *testing.T) {
 	const n, m, k, runs = 50, 400, 6, 20_000
-	law := newBits(m, 0, n*k)
+	law := NewBits(m, 0, n*k)
 	mean := -m * math.Expm1(-float64(n*k)/m)
 	far := make([]float64, n*k)
 	seen := make([]float64, n*k+1) // the share of runs with so many ones
@@ -190,14 +190,14 @@ func TestTheoryOnes(t *testing.T) {
 		}
 	}
 
-	law = newBits(8000, 0, 6000)
-	exact := fewestOf(law, 1e7)
+	law = NewBits(8000, 0, 6000)
+	exact := Fewest(law, 1e7)
 	for _, c := range []struct {
 		what            string
 		got, want, near float64
 	}{
 		{"published mean of ones", 8000 * GroupFill(1000, 8000, 6, 1, 1), 4221.06, 0.2},
-		{"exact mean", 8000 * GroupFill(1000, 8000, 6, 1, 1), fewestOf(law, 1), 1e-6},
+		{"exact mean", 8000 * GroupFill(1000, 8000, 6, 1, 1), Fewest(law, 1), 1e-6},
 		{"published best of 10^7, by the exact law", exact, 4089, 8},
 		{"best of 10^7, by the theory", 8000 * GroupFill(1000, 8000, 6, 1, 10_000_000), exact, 2},
 		{"bound at 4089", OnesTail(1000, 6, 4221.07-4089), 0.4675, 1e-4},

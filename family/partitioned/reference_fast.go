@@ -1,0 +1,106 @@
+package partitioned
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// SearchFast finds what Search finds, the same choices bit for bit, in Keys·Functions steps a pass whatever K is. It asks
+// for every position of a group once a pass and notes which functions meet there. A function that is chosen then takes
+// its new bits off the others' scores, so that none is scored again. It holds 4 bytes for each function of each key of the
+// largest group. It wants fewer than 2^32 of them.
+func (r Reference) SearchFast(ctx context.Context, passes int) (Choice, error) {
+	members, largest := r.members()
+	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {
+		return Choice{}, fmt.Errorf("%d keys in a group and %d functions: %w", largest, r.Functions, filter.ErrTooLarge)
+	}
+	s := scores{
+		Reference: r,
+		counts:    make([]int, r.Bits),
+		free:      make([]uint8, r.Bits),
+		head:      make([]uint32, r.Bits),
+		next:      make([]uint32, largest*r.Functions),
+		fresh:     make([]int32, r.Functions),
+		taken:     make([]bool, r.Functions),
+	}
+	for i := range s.free {
+		s.free[i] = 1
+	}
+	return r.search(ctx, passes, members, s.counts, s.choose, s.remove)
+}
+
+// scores is the state of SearchFast. A visit is a key under a function, numbered from 1 as function·keys + key + 1. The
+// visits to a bit are a list: head[bit] is the last of them and next[visit-1] the one before, 0 ends it.
+type scores struct {
+	Reference
+	counts     []int
+	free       []uint8 // 1 where counts has 0
+	head, next []uint32
+	fresh      []int32 // of each function: the new bits that it would set
+	taken      []bool
+}
+
+// choose does what Reference.choose does.
+func (s *scores) choose(keys []int) (chosen []int) {
+	s.score(keys)
+	clear(s.taken)
+	for range s.K {
+		best := -1
+		for j, f := range s.fresh {
+			if !s.taken[j] && (best < 0 || f < s.fresh[best]) {
+				best = j
+			}
+		}
+		s.taken[best] = true
+		chosen = append(chosen, best)
+		s.take(keys, best)
+	}
+	return chosen
+}
+
+// score lists the visits of a group and counts the new bits of every function.
+func (s *scores) score(keys []int) {
+	clear(s.head)
+	visit := uint32(0)
+	for j := range s.Functions {
+		before, fresh := visit, int32(0)
+		for _, key := range keys {
+			b := s.Bit(key, j)
+			visit++
+			last := s.head[b]
+			if last > before {
+				continue // this function has been here with another key
+			}
+			s.next[visit-1], s.head[b] = last, visit
+			fresh += int32(s.free[b])
+		}
+		s.fresh[j] = fresh
+	}
+}
+
+// take counts the bits of a function. Those that are new are so no longer to the other functions.
+func (s *scores) take(keys []int, j int) {
+	for _, key := range keys {
+		b := s.Bit(key, j)
+		if s.counts[b] == 0 {
+			s.free[b] = 0
+			for v := s.head[b]; v != 0; v = s.next[v-1] {
+				s.fresh[(v-1)/uint32(len(keys))]--
+			}
+		}
+		s.counts[b]++
+	}
+}
+
+// remove takes the bits of a function away.
+func (s *scores) remove(keys []int, j int) {
+	for _, key := range keys {
+		b := s.Bit(key, j)
+		if s.counts[b]--; s.counts[b] == 0 {
+			s.free[b] = 1
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// phFig10 and phFig11 show what more functions and more groups gain once the choices are paid for, at k = 6.
+var (
+	phFig10 = Experiment{
+		Name: "ph-fig10", Source: "partitioned hashing, figure 10", Varies: "hash functions to choose from", Run: runFunctions,
+	}
+	phFig11 = Experiment{
+		Name: "ph-fig11", Source: "partitioned hashing, figure 11", Varies: "groups", Run: runGroups,
+	}
+)
+
+func runFunctions(ctx context.Context, c Config) (Result, error) {
+	s := settings{xs: []int{64, 256, 1024, 4096, 16384, 65536}, curves: []int{50, 100, 250, 500}}
+	s.at = func(g, h int) published { return published{g: g, h: h} }
+	s.curve = func(g int) string { return fmt.Sprintf("g = %d", g) }
+	if c.Quick {
+		s.xs, s.curves = []int{16, 64, 256}, []int{10, 25, 50}
+	}
+	return s.run(ctx, c, Plot{Name: "ph-fig10", Title: "Rate and number of hash functions", X: "hash functions H", Y: "p_a", LogX: true})
+}
+
+func runGroups(ctx context.Context, c Config) (Result, error) {
+	s := settings{xs: []int{50, 100, 150, 200, 250, 300, 400, 500, 700}, curves: []int{64, 512, 4096, 16384}}
+	s.at = func(h, g int) published { return published{g: g, h: h} }
+	s.curve = func(h int) string { return fmt.Sprintf("H = %d", h) }
+	if c.Quick {
+		s.xs, s.curves = []int{10, 25, 50}, []int{16, 64, 256}
+	}
+	return s.run(ctx, c, Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
+}
+
+// settings is a filter for every curve and x.
+type settings struct {
+	xs, curves []int
+	at         func(curve, x int) published
+	curve      func(curve int) string
+}
+
+func (s settings) run(ctx context.Context, c Config, plot Plot) (Result, error) {
+	result := c.begin(1)
+	n := 10_000
+	if c.Quick {
+		n = 1000
+	}
+	plot.Title = fmt.Sprintf("%s, n = %d, 8 bits a key, k = 6", plot.Title, n)
+	type point struct {
+		published
+		trial int
+	}
+	var points []point
+	var all float64
+	for _, v := range s.curves {
+		for _, x := range s.xs {
+			p := s.at(v, x)
+			p.n, p.m, p.k = n, 8*n, 6
+			for trial := range c.Trials {
+				points = append(points, point{p, trial})
+				all += float64(p.h)
+			}
+		}
+	}
+	w := c.work(all)
+	rates, err := each(ctx, nil, 0, len(points), func(ctx context.Context, i int) (float64, error) {
+		p := points[i]
+		f, err := p.search(ctx, p.random(c.hashes(n, p.trial)))
+		if err != nil {
+			return 0, err
+		}
+		w.step(float64(p.h))
+		return f.rate(), nil
+	})
+	if err != nil {
+		return result, err
+	}
+	var best published
+	var least Row
+	for i, v := range s.curves {
+		curve := Curve{Name: s.curve(v)}
+		for j, x := range s.xs {
+			first := (i*len(s.xs) + j) * c.Trials
+			p := points[first].published
+			r := row(fmt.Sprintf("p_a, g = %d, H = %d", p.g, p.h), rates[first:first+c.Trials])
+			if p.g == 250 && p.h == 16384 {
+				r = r.against(0.0098, 0.04*0.0098)
+			}
+			if best.n == 0 || r.Measured < least.Measured {
+				best, least = p, r
+			}
+			result.Rows = append(result.Rows, r)
+			curve.Points = append(curve.Points, [2]float64{float64(x), r.Measured})
+		}
+		plot.Curves = append(plot.Curves, curve)
+	}
+	bestG, bestH := exact("g of the lowest p_a here", float64(best.g)), exact("H of the lowest p_a here", float64(best.h))
+	if !c.Quick {
+		bestG, bestH = bestG.against(250, 50), bestH.against(16384, 0)
+		if best.h != 16384 {
+			bestH = bestH.noted("more functions still gain a little: the least p_a is %.5f", least.Measured)
+		}
+	}
+	result.Rows = append(result.Rows, bestG, bestH)
+	ours, err := each(ctx, nil, 0, c.Trials, func(ctx context.Context, trial int) (float64, error) {
+		b, err := partitioned.NewBuilder(partitioned.Config{Size: filter.Sizing{BitsPerKey: 8}})
+		f, err := build(ctx, b, err, c.hashes(n, trial))
+		if err != nil {
+			return 0, err
+		}
+		return f.Info().FPRPosterior, nil
+	})
+	if err != nil {
+		return result, err
+	}
+	engine := row("p_a, our search, default effort", ours)
+	result.Rows = append(result.Rows, engine)
+	plot.Curves = append(plot.Curves,
+		Curve{Name: "our search", Level: true, Points: [][2]float64{{1, engine.Measured}}},
+		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
+	result.Plots = []Plot{plot}
+	result.Notes = []string{
+		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of the choices are charged to m, as our search is charged for its own.",
+	}
+	if c.Trials == 1 {
+		result.Notes = append(result.Notes, "Every point is one set of keys, so that rows have no interval. Sets differ by about a hundredth: see ph-table1.")
+	}
+	return result, nil
+}
