@@ -23,7 +23,7 @@ var beyond = []choice{
 
 // ptcTable3 is the offline table, and beside it the search with noise that this project has in its place.
 var ptcTable3 = Experiment{
-	Name: "ptc-ptcOffline", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3,
+	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3,
 }
 
 func runPTCTable3(ctx context.Context, c Config) (Result, error) {
@@ -77,7 +77,7 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		result.Rows = append(result.Rows, r.noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := Plot{
-		Name: "ptc-ptcOffline", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
+		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
 		X: "rounds", Y: "false positive rate", LogX: true, LogY: true,
 	}
 	for _, curve := range []struct {

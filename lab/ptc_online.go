@@ -18,7 +18,7 @@ var ptcOnline = []ptcRow{
 
 // ptcTable1 is the online table, and what the text says of other k and of how far single trials lie apart.
 var ptcTable1 = Experiment{
-	Name: "ptc-ptcOnline", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1,
+	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1,
 }
 
 func runPTCTable1(ctx context.Context, c Config) (Result, error) {
@@ -139,7 +139,7 @@ func (c *Config) probes(ctx context.Context, w *work, n int) (rows []Row, err er
 // ratePlot draws the rate against k at 16 bits a key: curves of equation 3.2, what was measured and what the paper prints.
 func (c *Config) ratePlot(n int, rows []Row) Plot {
 	plot := Plot{
-		Name: "ptc-ptcOnline", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
+		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
 		X: "functions k of a group", Y: "false positive rate",
 	}
 	for groups := 1; groups <= 4; groups++ {
