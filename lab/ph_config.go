@@ -36,7 +36,7 @@ func runGroups(ctx context.Context, c Config) (Result, error) {
 	if c.Quick {
 		s.xs, s.curves = []int{10, 25, 50}, []int{16, 64, 256}
 	}
-	return s.run(ctx, c, Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
+	return s.run(ctx, c, Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a", LegendLeft: true})
 }
 
 // settings is a filter for every curve and x.

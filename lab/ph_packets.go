@@ -102,10 +102,10 @@ func runPackets(ctx context.Context, c Config, name string, per, k int) (Result,
 			result.Rows = append(result.Rows, mean)
 			show(label("p_o"), o.absent, mean.Measured)
 			rates[kind].Points = append(rates[kind].Points, [2]float64{x, mean.Measured})
-			seen[kind].add(x, o.absent)
+			seen[kind].add(x, o.absent, mean.Measured)
 			if kind == payload {
 				show(label("p_o of altered payloads"), o.derived, mean.Measured)
-				derived.add(x, o.derived)
+				derived.add(x, o.derived, mean.Measured)
 			}
 		}
 	}
@@ -175,9 +175,9 @@ func (c count) row(label string, rate float64) Row {
 	return r.noted("%d of %d, p_a lies outside of the interval", c.hits, c.of)
 }
 
-// add adds p_o if there is one to be seen.
-func (c *Curve) add(x float64, seen count) {
-	if seen.hits > 0 {
+// add adds p_o, unless p_a expects no hit at all or there is none, which a logarithm cannot show.
+func (c *Curve) add(x float64, seen count, rate float64) {
+	if seen.hits > 0 && rate*float64(seen.of) >= 1 {
 		c.Points = append(c.Points, [2]float64{x, float64(seen.hits) / float64(seen.of)})
 	}
 }
