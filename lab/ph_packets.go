@@ -102,10 +102,10 @@ func runPackets(ctx context.Context, c Config, name string, per, k int) (Result,
 			result.Rows = append(result.Rows, mean)
 			show(label("p_o"), o.absent, mean.Measured)
 			rates[kind].Points = append(rates[kind].Points, [2]float64{x, mean.Measured})
-			o.absent.onto(&seen[kind], x)
+			o.absent.onto(&seen[kind], x, mean.Measured)
 			if kind == payload {
 				show(label("p_o of altered payloads"), o.derived, mean.Measured)
-				o.derived.onto(&derived, x)
+				o.derived.onto(&derived, x, mean.Measured)
 			}
 		}
 	}
@@ -175,9 +175,9 @@ func (t tally) row(label string, rate float64) Row {
 	return r.noted("%d of %d, p_a lies outside of the interval", t.hits, t.of)
 }
 
-// onto puts p_o and its interval onto a curve if there is one to be seen.
-func (t tally) onto(curve *Curve, x float64) {
-	if t.hits > 0 {
+// onto puts p_o and its interval onto a curve, unless p_a expects no hit at all or there is none.
+func (t tally) onto(curve *Curve, x, rate float64) {
+	if t.hits > 0 && rate*float64(t.of) >= 1 {
 		low, high := t.interval()
 		curve.add(x, Row{Measured: float64(t.hits) / float64(t.of), Low: low, High: high})
 	}
