@@ -58,6 +58,18 @@ func (f found) rateAfter(passes int) float64 {
 	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
 }
 
+// settled returns the first pass after which the fill is the same as before in three digits. The paper goes on "until there is
+// no more change in fill factor" and does not say how exactly it looks; it prints fills with three digits.
+func (f found) settled() int {
+	digits := func(pass int) float64 { return math.Round(1000 * f.Fills[pass]) }
+	for pass := 1; pass < len(f.Fills); pass++ {
+		if digits(pass) == digits(pass-1) {
+			return pass
+		}
+	}
+	return len(f.Fills) - 1
+}
+
 // has answers a query for a key under the given functions.
 func (f found) has(with functions, key int) bool {
 	for _, j := range f.Functions[with.group(key)] {

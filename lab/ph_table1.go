@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/family/partitioned"
@@ -43,7 +44,8 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
 		type trial struct {
 			greedy, inShort, inLong side
-			first, tenth, passes    float64
+			settled, passes         int
+			digits                  float64 // the rate when three digits of the fill are settled
 		}
 		trials, err := each(ctx, w, 1, c.Trials, func(ctx context.Context, i int) (t trial, err error) {
 			hs := c.hashes(n, i)
@@ -57,7 +59,8 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			}); err != nil {
 				return t, err
 			}
-			t.first, t.tenth, t.passes = f.rateAfter(0), f.rateAfter(10), float64(len(f.Fills)-1)
+			t.settled, t.passes = f.settled(), len(f.Fills)-1
+			t.digits = f.rateAfter(t.settled)
 			if t.inShort, err = p.ours(ctx, hs, short); err != nil {
 				return t, err
 			}
@@ -68,29 +71,30 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			return result, err
 		}
 		var greedy, inShort, inLong sides
-		var mean trial
+		var digits []float64
+		var settled, passes []int
 		for _, t := range trials {
 			greedy, inShort, inLong = append(greedy, t.greedy), append(inShort, t.inShort), append(inLong, t.inLong)
-			share := 1 / float64(len(trials))
-			mean.first, mean.tenth, mean.passes = mean.first+share*t.first, mean.tenth+share*t.tenth, mean.passes+share*t.passes
+			digits, settled, passes = append(digits, t.digits), append(settled, t.settled), append(passes, t.passes)
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
 		prior := exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).noted("k = %d", t.standardK)
-		search := row(label("published search, p_a"), greedy.rates())
+		search := row(label("published search, p_a"), digits)
+		ended := row(label("published search to its end, p_a"), greedy.rates())
 		why := ""
 		if !c.Quick {
-			prior, search = prior.against(t.standard, 0.01*t.standard), search.against(t.ph, 0.04*t.ph)
-			if !*search.Agrees && search.Measured < t.ph {
-				why = "; lower than published, which fits a search that is ended before nothing changes any more"
+			prior, search, ended = prior.against(t.standard, 0.01*t.standard), search.against(t.ph, 0.04*t.ph), ended.against(t.ph, 0.04*t.ph)
+			if !*ended.Agrees && ended.Measured < t.ph {
+				why = "; lower than published, which fits a search that ends before"
 			}
 		}
-		search = search.noted("g = %d, H = %d, k = %d; %.3g after the first choice, %.3g after 10 passes, no change after %.3g%s; took %v",
-			p.g, p.h, p.k, mean.first, mean.tenth, mean.passes, why, greedy.time().Round(100*time.Millisecond))
+		search = search.noted("g = %d, H = %d, k = %d; until three digits of the fill stay, after %d to %d passes", p.g, p.h, p.k, slices.Min(settled), slices.Max(settled))
+		ended = ended.noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes), slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
 		ours := func(effort filter.Level, s sides) Row {
 			return row(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
 		}
-		rows := []Row{prior, search, ours(short, inShort), ours(long, inLong)}
-		for i, r := range rows {
+		rows := []Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
+		for i, r := range rows[:len(plot.Curves)] {
 			plot.Curves[i].Points = append(plot.Curves[i].Points, [2]float64{float64(t.per), r.Measured})
 		}
 		result.Rows = append(result.Rows, rows...)
@@ -106,6 +110,7 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 	result.Plots = []Plot{plot}
 	result.Notes = []string{
 		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter of two choices (PTC), which has experiments of its own.",
+		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. Three, as it prints them, give its numbers; rows \"to its end\" go on until not a bit changes.",
 		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without the search for a shape, which is made once for filters of a size; the published search runs in a form that takes several times less than as it is described.",
 	}
 	return result, nil
