@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -223,5 +224,39 @@ func TestReport(t *testing.T) {
 	b.Reset()
 	if err := r.WriteHTML(&b); err != nil || strings.Contains(b.String(), "Not complete") {
 		t.Errorf("a whole page says that it is not complete (%v)", err)
+	}
+}
+
+// TestParts folds the rows of a long table that nothing is compared with, and shows every other row.
+func TestParts(t *testing.T) {
+	long := Result{Name: "long"}
+	for i := range mostShown + 6 {
+		r := exact(fmt.Sprintf("row %d.", i), float64(i))
+		if i%10 == 0 {
+			r = r.against(float64(i/20), 0.5)
+		}
+		long.Rows = append(long.Rows, r)
+	}
+	var b strings.Builder
+	if err := (Report{Entries: []Entry{{Result: &long}}}).WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	shown, folded, _ := strings.Cut(b.String(), "<details>")
+	if !strings.Contains(folded, "27 rows more, of which nothing is published") {
+		t.Error("the page does not say what it folds")
+	}
+	for i, r := range long.Rows {
+		at := shown
+		if r.Published == nil {
+			at = folded
+		}
+		if !strings.Contains(at, r.Label) {
+			t.Errorf("row %d is not where it belongs", i)
+		}
+	}
+	for _, short := range []Result{{Rows: long.Rows[:mostShown]}, {Rows: long.Rows[:1]}, {}} {
+		if p := short.Parts(); len(p) != 1 || p[0].Folded || len(p[0].Rows) != len(short.Rows) {
+			t.Errorf("%d rows: %d parts", len(short.Rows), len(p))
+		}
 	}
 }

@@ -60,6 +60,40 @@ func (r Report) Count() (all Count) {
 	return all
 }
 
+// Part is a table of the page: some rows of a result.
+type Part struct {
+	Result
+	Folded bool // the page shows it when a reader asks for it
+	Rest   bool // other rows stand in a part before
+}
+
+// mostShown is the number of rows from which on those without a published value are folded.
+const mostShown = 24
+
+// Parts divides the rows into tables. What is compared with a published value is always shown.
+func (r Result) Parts() []Part {
+	if len(r.Rows) <= mostShown {
+		return []Part{{Result: r}}
+	}
+	shown, folded := Part{Result: r}, Part{Result: r, Folded: true}
+	shown.Rows, folded.Rows = nil, nil
+	for _, row := range r.Rows {
+		if row.Published != nil {
+			shown.Rows = append(shown.Rows, row)
+		} else {
+			folded.Rows = append(folded.Rows, row)
+		}
+	}
+	folded.Rest = len(shown.Rows) > 0
+	switch {
+	case !folded.Rest:
+		return []Part{folded}
+	case len(folded.Rows) == 0:
+		return []Part{shown}
+	}
+	return []Part{shown, folded}
+}
+
 // Done returns the number of experiments that have a result.
 func (r Report) Done() (n int) {
 	for _, e := range r.Entries {
@@ -93,12 +127,12 @@ func (r Report) WriteHTML(w io.Writer) error {
 }
 
 // spread reports whether any row has an interval.
-func spread(r *Result) bool {
+func spread(r Part) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.interval() != "" })
 }
 
 // noted reports whether any row has a note.
-func noted(r *Result) bool {
+func noted(r Part) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" })
 }
 
