@@ -20,10 +20,12 @@ import (
 
 // Experiment is one table or figure.
 type Experiment struct {
-	Name   string                                        `json:"name"`
-	Source string                                        `json:"source"` // document and table or figure, or the page of ours that shows it
-	Varies string                                        `json:"varies"`
-	Run    func(context.Context, Config) (Result, error) `json:"-"` // gives no Name and Source
+	Name   string `json:"name"`
+	Source string `json:"source"` // document and table or figure, or the page of ours that shows it
+	Varies string `json:"varies"`
+	// Seconds is about how long a full run takes on two cores: for those who choose, and for the time left of a report.
+	Seconds int                                           `json:"seconds"`
+	Run     func(context.Context, Config) (Result, error) `json:"-"` // gives no Name and Source
 }
 
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.

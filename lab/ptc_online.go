@@ -120,7 +120,7 @@ func (c *Config) probes(ctx context.Context, w *work, n int) (rows []Row, err er
 				return 0, err
 			}
 			sum := 0
-			absent := c.hashes(n, trial+1<<32)
+			absent := c.hashes(n, trial+1<<30)
 			for _, h := range absent {
 				sum += f.(*twochoice.Filter).Probes(h)
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ func (a *app) labListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the experiments",
+		Long:    "List the experiments, and about how long each of them takes on two cores.",
 		Example: "  bloomery lab list",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -35,9 +37,9 @@ func (a *app) labListCommand() *cobra.Command {
 				return a.printJSON(lab.Experiments())
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "name\tsource\twhat is varied")
+			fmt.Fprintln(w, "name\ttakes\tsource\twhat is varied")
 			for _, e := range lab.Experiments() {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", e.Name, e.Source, e.Varies)
+				fmt.Fprintf(w, "%s\t%v\t%s\t%s\n", e.Name, time.Duration(e.Seconds)*time.Second, e.Source, e.Varies)
 			}
 			return w.Flush()
 		},
@@ -75,7 +77,7 @@ whole or not at all; those that are done stay if you interrupt.`,
 			for i, e := range todo {
 				p := newProgress()
 				a.show(p, e.Name, progressAll)
-				r, err := e.Do(c.Context(), p.follows(config, 0))
+				r, err := e.Do(c.Context(), p.follows(config, 0, progressAll))
 				p.end()
 				if c.Context().Err() != nil && i > 0 {
 					return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
@@ -101,7 +103,7 @@ func labFlags(c *cobra.Command, config *lab.Config) {
 	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
 	c.Flags().Uint64Var(&config.Seed, "seed", 1, "seed of the keys")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that it works")
-	c.Flags().StringVar(&config.Trace, "trace", "", "`file` of requests, one key a line, for experiments that replay them (default: what comes with the lab)")
+	c.Flags().StringVar(&config.Trace, "trace", "", "`file` of requests, one key a line, for experiments that replay them (default: none, and what needs one is left out)")
 	c.Flags().StringVar(&config.Packets, "packets", "", "pcap or pcapng `file`, for experiments that take payloads as keys (default: what comes with the lab)")
 }
 
@@ -187,8 +189,10 @@ func writeResult(out string, r lab.Result) error {
 	return writeWhole(filepath.Join(out, r.Name+".json"), r.WriteJSON)
 }
 
-// follows returns the settings with a call that tells the progress how much of one experiment is done, after so many.
-func (p *progress) follows(config lab.Config, after int) lab.Config {
-	config.Progress = func(done float64) { p.read.Store(int64((float64(after) + done) * progressAll)) }
+// follows returns the settings with a call that tells the progress how much of an experiment is done, of a share of the
+// whole that comes after so much.
+func (p *progress) follows(config lab.Config, after, share int64) lab.Config {
+	p.read.Store(after)
+	config.Progress = func(done float64) { p.read.Store(after + int64(done*float64(share))) }
 	return config
 }

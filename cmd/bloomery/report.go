@@ -91,10 +91,11 @@ func (a *app) reportOne(ctx context.Context, r *lab.Report, i int, out string) e
 	e := &r.Entries[i]
 	p := newProgress()
 	p.start = r.Started
-	p.read.Store(int64(i) * progressAll)
-	a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(r.Entries), e.Experiment.Name), int64(len(r.Entries))*progressAll)
+	before, all := weights(r, i)
+	config := p.follows(r.Config, before, weight(e.Experiment))
+	a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(r.Entries), e.Experiment.Name), all)
 	start := time.Now()
-	result, err := e.Experiment.Do(ctx, p.follows(r.Config, i))
+	result, err := e.Experiment.Do(ctx, config)
 	p.end()
 	e.Took = time.Since(start)
 	if err != nil {
@@ -105,6 +106,20 @@ func (a *app) reportOne(ctx context.Context, r *lab.Report, i int, out string) e
 	}
 	e.Result = &result
 	return nil
+}
+
+// weight is the share of an experiment in a report: a second and the seconds that it takes, in thousandths.
+func weight(e lab.Experiment) int64 { return 1000 * int64(1+e.Seconds) }
+
+// weights returns the weight of the experiments before one, and of all.
+func weights(r *lab.Report, one int) (before, all int64) {
+	for i, e := range r.Entries {
+		if i == one {
+			before = all
+		}
+		all += weight(e.Experiment)
+	}
+	return before, all
 }
 
 // tellEntry says on stderr how an experiment of a report came out.
