@@ -29,6 +29,9 @@ type Config struct {
 	Choices int           // c, the groups of a key, 2 to MaxChoices; default: DefaultChoices
 	K       int           // functions a group, 1 to MaxK; default: what is best for the size and the choices
 	Hashing Hashing       // default: Independent
+	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every 16 Ki
+	// keys, which is faster and of the same rate; the paper has one.
+	Shards uint64
 	// Greedy has the search go the paper's way, without noise, and end once some rounds gain nothing.
 	Greedy bool
 	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of the
@@ -37,8 +40,8 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	// From has the search go on from an earlier filter, whose geometry the new one gets. Size, Choices, K and Hashing are
-	// not used. The keys may have changed; all of them are needed again.
+	// From has the search go on from an earlier filter, whose geometry the new one gets. Size, Choices, K, Hashing and Shards
+	// are not used. The keys may have changed; all of them are needed again.
 	From *Filter
 }
 
@@ -84,11 +87,13 @@ func (c *Config) check() error {
 		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case c.Hashing != Independent && c.Hashing != Double:
 		return &filter.ConfigError{Field: "hashing", Value: c.Hashing, Reason: "want independent or double"}
-	case c.Size.BitsPerKey > maxBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want at most %d", maxBitsPerKey)}
+	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
-	case c.From != nil && c.From.shards == 0:
+	case c.Shards > maxShards:
+		return &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
+	case c.From != nil && c.From.geometry.shards == 0:
 		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}

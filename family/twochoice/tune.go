@@ -20,6 +20,18 @@ const (
 	maxKeys       = 1 << 48
 )
 
+// maxShardKeys is the number of keys of a shard at most where somebody sets the number of shards: a search holds all
+// positions of a shard.
+const maxShardKeys = 1 << 22
+
+// shards returns the number of shards for n keys.
+func (c Config) shards(n uint64) uint64 {
+	if c.Shards != 0 {
+		return c.Shards
+	}
+	return max(1, (n+shardKeys-1)/shardKeys)
+}
+
 // shardKeys is the number of keys of a shard at most, on average: its counts lie in the cache of a core, and all cores get
 // some. That the shards have more and fewer keys by chance raises the rate at 16 bits a key by some 0.2%.
 const shardKeys = 1 << 14
@@ -27,11 +39,15 @@ const shardKeys = 1 << 14
 // geometry returns the shape that suits the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
-	if c.From != nil {
-		return c.From.geometry, nil
-	}
 	if n > maxKeys {
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	}
+	if c.From != nil {
+		g := c.From.geometry
+		if n/g.shards > maxShardKeys {
+			return geometry{}, fmt.Errorf("%d keys are too many for the %d shards of this filter; build it anew: %w", n, g.shards, filter.ErrTooLarge)
+		}
+		return g, nil
 	}
 	if c.Size.FPR != 0 {
 		per, nearest, err := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) (float64, error) {
@@ -50,10 +66,12 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if err != nil {
 		return geometry{}, err
 	}
-	total = max(total, 1)
-	shards := max(1, (n+shardKeys-1)/shardKeys, (total+maxShard-1)/maxShard)
-	if total/shards < minShard { // more keys than bits
-		shards = max(1, total/minShard)
+	if total < minBitsPerKey*n {
+		return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes, Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)}
+	}
+	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
+	if n/shards > maxShardKeys {
+		return geometry{}, &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("too few for %d keys; want at least %d", n, n/maxShardKeys+1)}
 	}
 	t, err := c.tune(ctx, n, float64(total)/float64(n))
 	if err != nil {
@@ -100,6 +118,7 @@ const maxTunePasses = 64
 type problem struct {
 	keys    int // of a sample
 	per     float64
+	inShard float64 // keys of a shard, with double hashing
 	choices int
 	k       int // 0 if free
 	hashing Hashing
@@ -125,10 +144,13 @@ func (c Config) tune(ctx context.Context, n uint64, per float64) (forecast, erro
 	if passes := anneal.Passes(c.Effort); passes != 0 {
 		p.passes = min(passes, maxTunePasses)
 	}
+	if c.Hashing == Double {
+		p.inShard = float64(n) / float64(c.shards(n))
+	}
 	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil
 	}
-	best, err := p.solve(ctx, float64(n))
+	best, err := p.solve(ctx)
 	if err == nil {
 		forecasts.Store(p, best)
 	}
@@ -136,14 +158,13 @@ func (c Config) tune(ctx context.Context, n uint64, per float64) (forecast, erro
 }
 
 // solve tries every k from that of online insertion on, as far as a search makes it grow.
-func (p problem) solve(ctx context.Context, n float64) (forecast, error) {
+func (p problem) solve(ctx context.Context) (forecast, error) {
 	if p.passes == 1 { // the differential equation knows
 		k := p.k
 		if k == 0 {
 			k = BestK(p.per, p.choices)
 		}
-		g := geometry{shards: 1, bits: uint64(max(1, p.per*n)), choices: p.choices, k: k, hashing: p.hashing}
-		return forecast{k, g.rate(Fill(p.per, k, p.choices), n)}, nil
+		return forecast{k, p.rate(k, Fill(p.per, k, p.choices))}, nil
 	}
 	var tried []forecast
 	if p.k != 0 {
@@ -160,7 +181,7 @@ func (p problem) solve(ctx context.Context, n float64) (forecast, error) {
 			if err := ctx.Err(); err != nil {
 				return forecast{}, err
 			}
-			tried[i].rate = p.simulate(tried[i].k, round.samples, round.passes, n)
+			tried[i].rate = p.simulate(tried[i].k, round.samples, round.passes)
 		}
 		slices.SortStableFunc(tried, func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) })
 	}
@@ -168,7 +189,7 @@ func (p problem) solve(ctx context.Context, n float64) (forecast, error) {
 }
 
 // simulate returns the mean rate of some samples of random keys.
-func (p problem) simulate(k, samples, passes int, n float64) (rate float64) {
+func (p problem) simulate(k, samples, passes int) (rate float64) {
 	// Small sets scatter more. Many groups take longer, and gain as much in a smaller sample.
 	keys := max(1, min(p.keys, max(1024, sampleKeys*64/(p.choices*k))))
 	samples = max(samples, min(100, samples*1024/keys))
@@ -181,9 +202,13 @@ func (p problem) simulate(k, samples, passes int, n float64) (rate float64) {
 			hs[i] = filter.Hash{Hi: random.Uint64(), Lo: random.Uint64()}
 		}
 		s.shard(g, 0, hs, anneal.NewPart(passes), Config{Greedy: p.greedy})
-		whole := g // pairs of double hashing are those of the filter, not of the sample
-		whole.bits = uint64(max(1, p.per*n))
-		rate += whole.rate(float64(s.ones)/float64(g.bits), n) / float64(samples)
+		rate += p.rate(k, float64(s.ones)/float64(g.bits)) / float64(samples)
 	}
 	return rate
+}
+
+// rate returns the rate of a fill. Groups that coincide by double hashing are those of a shard, not of a sample.
+func (p problem) rate(k int, fill float64) float64 {
+	g := geometry{shards: 1, bits: uint64(max(1, p.per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}
+	return g.rate(fill, p.inShard)
 }
