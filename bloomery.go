@@ -10,7 +10,7 @@
 //	fuse(width=8)                      static and fast to ask: 9 bits a key at 0.39%
 //	partitioned(bits_per_key=8)        smallest: a search fits it to its keys: 0.70% at 8 bits a key
 //	blockpartitioned(bits_per_key=8)   the same in one cache line: 0.91%
-//	twochoice(bits_per_key=16)         keys choose among groups of positions: half the rate of standard and less
+//	twochoice(bits_per_key=16)         keys choose among groups of positions: by Build a third of the rate of standard
 //
 // The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
 package bloomery

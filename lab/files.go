@@ -47,16 +47,23 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// MarshalJSON writes the row, with null for values that are not finite.
+// MarshalJSON writes the row with all its fields: null for values that are not finite, and for published, tolerance and
+// agrees where nobody published a value.
 func (r Row) MarshalJSON() ([]byte, error) {
-	type plain Row // has no methods, so this does not call itself
+	tolerance := &r.Tolerance
+	if r.Published == nil {
+		tolerance = nil
+	}
 	return json.Marshal(struct {
-		plain
-		Published *float64 `json:"published,omitempty"`
+		Label     string   `json:"label"`
+		Published *float64 `json:"published"`
 		Measured  *float64 `json:"measured"`
 		Low       *float64 `json:"low"`
 		High      *float64 `json:"high"`
-	}{plain(r), finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High)})
+		Tolerance *float64 `json:"tolerance"`
+		Agrees    *bool    `json:"agrees"`
+		Note      string   `json:"note"`
+	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees, r.Note})
 }
 
 // finite returns nil for what is not finite.

@@ -93,23 +93,23 @@ type Config struct {
 	Trials int    // sets of keys; default: what the experiment says
 	Seed   uint64 // default: 1
 	Quick  bool   // fewer keys and trials: to see that it works
-	// Trace is a file of requests, one key a line, for experiments that replay them; Packets is a pcap or pcapng file, for
-	// those that take payloads as keys. Default: what comes with the lab.
+	// Trace is a file of requests, one key a line, for experiments that replay them; by default they have made-up requests only.
+	// Packets is a pcap or pcapng file, for those that take payloads as keys; by default, the capture that comes with the lab.
 	Trace, Packets string
 	// Progress, if not nil, is called with the share that is done, by one goroutine at a time.
 	Progress func(done float64)
 }
 
-// Row is one number of a table.
+// Row is one number of a table. Its JSON has the fields by these names in small letters; see MarshalJSON.
 type Row struct {
-	Label     string   `json:"label"`
-	Published *float64 `json:"published,omitempty"` // nil if nobody did
-	Measured  float64  `json:"measured"`
-	Low       float64  `json:"low"` // the 95% interval of the mean
-	High      float64  `json:"high"`
-	Tolerance float64  `json:"tolerance,omitempty"` // how far from Published is near enough, in its unit
-	Agrees    *bool    `json:"agrees,omitempty"`    // whether Published lies within Tolerance of Measured; nil without Published
-	Note      string   `json:"note,omitempty"`
+	Label     string
+	Published *float64 // nil if nobody did
+	Measured  float64
+	Low       float64 // the 95% interval of the mean
+	High      float64
+	Tolerance float64 // how far from Published is near enough, in its unit
+	Agrees    *bool   // whether Published lies within Tolerance of Measured; nil without Published
+	Note      string
 }
 
 // row returns the row of what trials measured.

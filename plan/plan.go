@@ -1,5 +1,5 @@
 // Package plan tells what a filter would cost before anybody builds it: bits, bits a key and the predicted rate of each
-// family for a number of keys, from the families' own formulas.
+// family for a number of keys, from the families' own formulas and searches of samples.
 package plan
 
 import (

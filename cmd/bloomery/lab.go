@@ -79,7 +79,7 @@ whole or not at all; those that are done stay if you interrupt.`,
 				a.show(p, e.Name, progressAll)
 				r, err := e.Do(c.Context(), p.follows(config, 0, progressAll))
 				p.end()
-				if c.Context().Err() != nil && i > 0 {
+				if c.Context().Err() != nil && err != nil && i > 0 {
 					return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
 				}
 				if err != nil {

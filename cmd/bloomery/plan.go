@@ -17,7 +17,7 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P | --bits-per-key B | --bytes N]",
 		Short: "Compare what the families cost, before building",
-		Long:  "Print size and predicted rate of false positives of every family for a number of keys, from formulas.",
+		Long:  "Print size and predicted rate of false positives of every family for a number of keys, from formulas, and for\nfamilies that search from searches of a sample of made-up keys.",
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
   bloomery plan --keys 5G --bits-per-key 10 --json`,
 		Args: cobra.NoArgs,

@@ -25,7 +25,7 @@ and plots, which needs no other file, beside the files that "lab run --out" writ
 experiment and says what is missing, so that you may look at it early, and keep it if you interrupt.
 
 Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment that
-fails is named on the page, the others go on, and the exit code is 2.`,
+fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
 		Example:           "  bloomery lab report --quick --out report\n  bloomery lab report --out report \"ph-*\" --trials 10",
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		err := a.reportOne(ctx, &r, i, out)
-		if ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("interrupted; %d of %d experiments are in %s", r.Done(), len(todo), page)
 		}
 		if err != nil {

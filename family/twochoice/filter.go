@@ -36,7 +36,7 @@ type Hashing string
 
 // The two hashings of the paper. Double takes two hash values a group instead of k. It repeats whole groups: an absent key
 // has all positions of a present one, or most of them, with a probability near 12·c·n/m², whatever the fill. That is
-// nothing at 8 bits a key and a hundred times the rate at n = 10,000 and 32 bits a key. Rates here include it; see FPRDouble.
+// nothing at 8 bits a key and a hundred times the rate of a search at n = 10,000, 32 bits a key and c = 3. Rates here include it; see FPRDouble.
 // With other m than multiples of 64 it would have steps that come back to where they began within k positions, too.
 const (
 	Independent Hashing = "independent"
