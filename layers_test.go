@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/gather":     {"filter"},
-	"internal/anneal":     {"filter", "internal/bitvec"},
+	"internal/anneal":     {"filter", "internal/bitvec", "internal/gather"},
 	"family/*":            {"filter", "internal/anneal", "internal/gather", "internal/bitvec", "internal/probe", "internal/stat"},
 	"container":           {"filter", "family/*", "internal/bitvec"},
 	"keyio":               {"filter"},

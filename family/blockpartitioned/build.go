@@ -2,11 +2,7 @@ package blockpartitioned
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -71,9 +67,8 @@ func (c *Config) check() error {
 
 // Builder gathers keys, 16 bytes each, and searches at the end.
 type Builder struct {
-	c        Config
-	keys     *gather.Keys
-	progress func(filter.Progress)
+	gather.Intake
+	c Config
 }
 
 // NewBuilder returns an empty builder.
@@ -81,26 +76,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	b := &Builder{c: c}
-	b.Limit(c.Memory, c.Dir)
-	return b, nil
+	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
 }
-
-// Limit sets Config.Memory and Config.Dir. It comes before the first key.
-func (b *Builder) Limit(memory int64, dir string) {
-	b.c.Memory, b.c.Dir = memory, dir
-	b.keys = gather.New(gather.Config{Memory: memory, Dir: dir, Expect: b.c.Keys, Workers: b.c.Workers})
-}
-
-// AddMany takes keys. It fails where those beyond the memory limit cannot be written.
-func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
-
-// OnProgress has Build call f some ten times a second, from one goroutine. After a search that missed a rate by a little, it
-// begins again from 0.
-func (b *Builder) OnProgress(f func(filter.Progress)) { b.progress = f }
-
-// Close drops the keys of a builder that will not Build.
-func (b *Builder) Close() error { return b.keys.Close() }
 
 // Build searches for the shifts of all blocks. The result depends on the set of keys, the size and the effort alone: neither
 // on the order of the keys, nor on how often one was added, nor on the number of workers; but for an effort by time.
@@ -108,10 +85,10 @@ func (b *Builder) Close() error { return b.keys.Close() }
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get no search, and the filter is returned.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	start := time.Now()
-	defer b.keys.Close()
+	defer b.Close()
 	needed, cancel := anneal.Unless(ctx)
 	defer cancel()
-	n, err := b.keys.Finish(needed)
+	n, err := b.Keys.Finish(needed)
 	if err != nil {
 		return nil, err
 	}
@@ -148,44 +125,17 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.T
 		return nil, err
 	}
 	f := newFilter(g, words, n)
-	workers := b.c.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := anneal.Workers(b.c.Workers, (g.blocks+stretch-1)/stretch)
 	pace := anneal.NewPace(ctx, anneal.Passes(b.c.Effort), start, b.c.Effort.Budget, n, workers)
-	defer pace.Report(b.progress)()
-	jobs := make(chan []filter.Hash, workers)
-	var lost atomic.Bool
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			s := searcher{f: f, from: b.c.From, pace: pace, sizes: make([]uint32, g.groups)}
-			for keys := range jobs {
-				if !s.stretch(keys) {
-					lost.Store(true)
-				}
-			}
-		})
-	}
+	defer pace.Report(b.Progress)()
 	stretchOf := func(h filter.Hash) uint64 {
 		block, _ := g.place(h)
 		return block / stretch
 	}
-	err = b.keys.Each(context.WithoutCancel(ctx), stretchOf, func(_ uint64, keys []filter.Hash) error {
-		if stopped, keep := pace.Stopped(); stopped && !keep {
-			return ctx.Err()
-		}
-		jobs <- keys
-		return nil
+	err = pace.Each(b.Keys, stretchOf, func() func(uint64, []filter.Hash) error {
+		s := searcher{f: f, from: b.c.From, pace: pace, sizes: make([]uint32, g.groups)}
+		return func(_ uint64, keys []filter.Hash) error { return s.stretch(keys) }
 	})
-	close(jobs)
-	wg.Wait()
-	if stopped, keep := pace.Stopped(); stopped && !keep {
-		err = ctx.Err()
-	}
-	if err == nil && lost.Load() {
-		err = errors.New("blockpartitioned: a key does not answer after the build; this is a fault of the search, please report it")
-	}
 	return f, err
 }
 
@@ -198,9 +148,8 @@ type searcher struct {
 	state anneal.State
 }
 
-// stretch searches all blocks of some keys, which are in the order of their blocks, and reports whether all keys answer
-// then.
-func (s *searcher) stretch(keys []filter.Hash) bool {
+// stretch searches all blocks of some keys, which are in the order of their blocks.
+func (s *searcher) stretch(keys []filter.Hash) error {
 	part := s.pace.Take(uint64(len(keys)))
 	for done := 0; done < len(keys); {
 		block, _ := s.f.place(keys[done])
@@ -212,18 +161,16 @@ func (s *searcher) stretch(keys []filter.Hash) bool {
 			end++
 		}
 		if stopped, keep := s.pace.Stopped(); stopped && !keep {
-			return true // nobody gets the filter
+			return nil // nobody gets the filter
 		}
 		s.block(block, keys[done:end], part)
-		for _, h := range keys[done:end] { // the one promise, for a hundredth of the time
-			if !s.f.Has(h) {
-				return false
-			}
+		if err := anneal.Promise(s.f, keys[done:end]); err != nil {
+			return err
 		}
 		done = end
 		part.Advance(float64(done) / float64(len(keys)))
 	}
-	return true
+	return nil
 }
 
 // layOut makes the state that of the keys of a block, which are in the order of their groups. Marked norace as what it calls

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -67,9 +65,8 @@ func (c Config) check() error {
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
 // the shards that are worked on.
 type Builder struct {
-	c        Config
-	keys     *gather.Keys
-	progress func(filter.Progress)
+	gather.Intake
+	c Config
 }
 
 // NewBuilder returns an empty builder.
@@ -77,26 +74,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	b := &Builder{c: c}
-	b.Limit(c.Memory, c.Dir)
-	return b, nil
+	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
 }
-
-// Limit sets Config.Memory and Config.Dir. It comes before the first key.
-func (b *Builder) Limit(memory int64, dir string) {
-	b.c.Memory, b.c.Dir = memory, dir
-	b.keys = gather.New(gather.Config{Memory: memory, Dir: dir, Expect: b.c.Keys, Workers: b.c.Workers})
-}
-
-// AddMany takes keys. It fails where those beyond the memory limit cannot be written.
-func (b *Builder) AddMany(hs []filter.Hash) error { return b.keys.AddMany(hs) }
-
-// OnProgress has Build call f some ten times a second, from one goroutine. After a search that missed a rate by a little, it
-// begins again from 0.
-func (b *Builder) OnProgress(f func(filter.Progress)) { b.progress = f }
-
-// Close drops the keys of a builder that will not Build.
-func (b *Builder) Close() error { return b.keys.Close() }
 
 // Build searches for the shifts. The result depends on the set of keys, the size and the effort alone: neither on the
 // order of the keys, nor on how often one was added, nor on the number of workers; but for an effort by time.
@@ -104,10 +83,10 @@ func (b *Builder) Close() error { return b.keys.Close() }
 // If ctx ends with the cause filter.ErrEnough, Build settles for what the search has reached and returns the filter.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	start := time.Now()
-	defer b.keys.Close()
+	defer b.Close()
 	needed, cancel := anneal.Unless(ctx)
 	defer cancel()
-	n, err := b.keys.Finish(needed)
+	n, err := b.Keys.Finish(needed)
 	if err != nil {
 		return nil, err
 	}
@@ -168,57 +147,24 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filte
 		return nil, err
 	}
 	f := newFilter(g, bitmap, shifts, n)
-	workers := b.c.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	workers = int(min(uint64(workers), g.shards))
+	workers := anneal.Workers(b.c.Workers, g.shards)
 	pace := anneal.NewPace(ctx, anneal.Passes(effort), start, effort.Budget, n, workers)
-	defer pace.Report(b.progress)()
-	type job struct {
-		shard uint64
-		keys  []filter.Hash
-	}
-	jobs := make(chan job)
+	defer pace.Report(b.Progress)()
 	var mu sync.Mutex // shards share words at their ends
-	var lost atomic.Bool
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			var s anneal.State
-			for j := range jobs {
-				part := pace.Take(uint64(len(j.keys)))
-				layOut(&s, g, j.shard, j.keys)
-				searchShard(&s, part, j.shard, b.c.From)
-				mu.Lock()
-				f.store(j.shard, &s)
-				for _, h := range j.keys { // the one promise, for a hundredth of the time
-					if !f.Has(h) {
-						lost.Store(true)
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	// What is begun is finished, if only in a hurry, so that a search that is to be kept lacks no key.
-	err = b.keys.Each(context.WithoutCancel(ctx), g.shard, func(shard uint64, keys []filter.Hash) error {
-		if stopped, keep := pace.Stopped(); stopped && !keep {
-			return ctx.Err()
+	err = pace.Each(b.Keys, g.shard, func() func(uint64, []filter.Hash) error {
+		var s anneal.State
+		return func(shard uint64, keys []filter.Hash) error {
+			part := pace.Take(uint64(len(keys)))
+			layOut(&s, g, shard, keys)
+			searchShard(&s, part, shard, b.c.From)
+			mu.Lock()
+			defer mu.Unlock()
+			f.store(shard, &s)
+			return anneal.Promise(f, keys)
 		}
-		jobs <- job{shard, keys}
-		return nil
 	})
-	close(jobs)
-	wg.Wait()
-	if stopped, keep := pace.Stopped(); stopped && !keep {
-		err = ctx.Err()
-	}
 	if err != nil {
 		return nil, err
-	}
-	if lost.Load() {
-		return nil, errors.New("partitioned: a key does not answer after the build; this is a fault of the search, please report it")
 	}
 	f.searched = f.ones()
 	return f, nil
