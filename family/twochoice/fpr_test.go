@@ -55,6 +55,9 @@ func euler(per float64, k, c int) float64 {
 }
 
 func TestDouble(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const n, trials, seeds = 500, 1_000_000, 6
 	var seen, want float64
 	for seed := range uint64(seeds) {
@@ -106,6 +109,9 @@ func TestForecastDouble(t *testing.T) {
 }
 
 func TestKeepsRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, n := range []int{1, 30, 1000, 20_000} {
 		for _, p := range []float64{0.3, 0.01, 1e-5} {
 			for _, hashing := range []Hashing{Independent, Double} {
