@@ -76,6 +76,8 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 			return nil, fmt.Errorf("more than %d bytes; give a part of the capture", maxCapture)
 		case err == io.EOF:
 			return all, nil
+		case failing.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, fmt.Errorf("after %d packets: the capture ends too early; is the file complete? %w", n, err)
 		case err != nil:
 			return nil, fmt.Errorf("after %d packets: %w", n, err)
 		}
