@@ -129,16 +129,50 @@ func (st *stream) close() {
 
 // wrap says which input err is about, and what may have happened to it.
 func (st *stream) wrap(err error) error {
+	if st.codec == "" {
+		return fmt.Errorf("reading %s: %w", st.name, err)
+	}
+	return fmt.Errorf("%s: %w", st.name, st.explain(err))
+}
+
+// explain says what may have happened to compressed data.
+func (st *stream) explain(err error) error {
 	switch {
 	case st.codec == "":
-		return fmt.Errorf("reading %s: %w", st.name, err)
+		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the %s data ends too early; is the file complete? %w", st.name, st.codec, err)
+		return fmt.Errorf("the %s data ends too early; is the file complete? %w", st.codec, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("%s: needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w",
-			st.name, maxWindow>>20, err)
+		return fmt.Errorf("needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w", maxWindow>>20, err)
 	}
-	return fmt.Errorf("%s: reading it as %s: %w", st.name, st.codec, err)
+	return fmt.Errorf("reading it as %s: %w", st.codec, err)
+}
+
+// Decompress returns a reader of what r holds: decompressed if it begins as an input of Open may, with the magic bytes of gzip
+// or zstd, and else as it is. The same limit of zstd holds, and errors say what may have happened to compressed data. Close
+// frees the decompressor; r stays open.
+func Decompress(r io.Reader) (io.ReadCloser, error) {
+	st := new(stream)
+	if err := st.decompress(r); err != nil {
+		return nil, st.explain(err)
+	}
+	return plain{st}, nil
+}
+
+// plain is the reader of Decompress.
+type plain struct{ st *stream }
+
+func (p plain) Read(b []byte) (int, error) {
+	n, err := p.st.Read(b)
+	if err != nil && err != io.EOF {
+		err = p.st.explain(err)
+	}
+	return n, err
+}
+
+func (p plain) Close() error {
+	p.st.close()
+	return nil
 }
 
 // countingReader adds the bytes read from r to n.

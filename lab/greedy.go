@@ -9,6 +9,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
+// partitionedHashing is the document of most ph experiments.
+const partitionedHashing = "partitioned hashing (Hao, Kodialam and Lakshman, 2007)"
+
 // published is a filter of the paper on partitioned hashing: n keys in m bits, of which the choices of g groups take their
 // share, k of H functions each.
 type published struct{ n, m, g, h, k int }
@@ -43,9 +46,19 @@ type found struct {
 // mostPasses ends a search that would go on for ever. The searches here come to an end after some ten.
 const mostPasses = 200
 
-// search is the algorithm of Fig. 9.
+// untilSettled says in a result how its searches end.
+const untilSettled = "The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. A search ends here after the first pass that leaves three of them, as many as the paper prints, as they were: the rule of the rows \"published search\" of ph-table1."
+
+// search is the algorithm of Fig. 9, until the fill is settled.
 func (p published) search(ctx context.Context, with functions) (found, error) {
-	r := partitioned.Reference{Keys: p.n, Groups: p.g, Functions: p.h, K: p.k, Bits: p.bits(), Group: with.group, Bit: with.bit}
+	return p.searchUntil(ctx, with, settled)
+}
+
+// searchUntil is that algorithm until stop, or if that is nil until a pass changes nothing.
+func (p published) searchUntil(ctx context.Context, with functions, stop func(fills []float64) bool) (found, error) {
+	r := partitioned.Reference{
+		Keys: p.n, Groups: p.g, Functions: p.h, K: p.k, Bits: p.bits(), Group: with.group, Bit: with.bit, Stop: stop,
+	}
 	c, err := r.SearchFast(ctx, mostPasses)
 	return found{p, c}, err
 }
@@ -58,12 +71,18 @@ func (f found) rateAfter(passes int) float64 {
 	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
 }
 
-// settled returns the first pass after which the fill is the same as before in three digits. The paper goes on "until there is
+// settled reports whether the fill after the last pass is the same as before in three digits. The paper goes on "until there is
 // no more change in fill factor" and does not say how exactly it looks; it prints fills with three digits.
+func settled(fills []float64) bool {
+	digits := func(pass int) float64 { return math.Round(1000 * fills[pass]) }
+	last := len(fills) - 1
+	return last > 0 && digits(last) == digits(last-1)
+}
+
+// settled returns the first pass after which the fill is settled.
 func (f found) settled() int {
-	digits := func(pass int) float64 { return math.Round(1000 * f.Fills[pass]) }
-	for pass := 1; pass < len(f.Fills); pass++ {
-		if digits(pass) == digits(pass-1) {
+	for pass := range f.Fills {
+		if settled(f.Fills[:pass+1]) {
 			return pass
 		}
 	}
@@ -94,7 +113,7 @@ func fewest(n, m, k, groups, tries int, r *rand.PCG) (fills []float64) {
 			try++
 			before, fresh := *r, 0
 			for range throws {
-				if bit := &seen[throw(r, m)]; *bit < try {
+				if bit := &seen[throw(uint32(r.Uint64()>>32), m)]; *bit < try {
 					*bit = try
 					fresh++
 				}
@@ -104,7 +123,7 @@ func fewest(n, m, k, groups, tries int, r *rand.PCG) (fills []float64) {
 			}
 		}
 		for range throws {
-			seen[throw(&best, m)] = set
+			seen[throw(uint32(best.Uint64()>>32), m)] = set
 		}
 		ones += least
 		fills = append(fills, float64(ones)/float64(m))
@@ -112,5 +131,5 @@ func fewest(n, m, k, groups, tries int, r *rand.PCG) (fills []float64) {
 	return fills
 }
 
-// throw returns a random bit of m < 2^32.
-func throw(r *rand.PCG, m int) uint64 { return r.Uint64() >> 32 * uint64(m) >> 32 }
+// throw returns the one of m < 2^32 bits that 32 random bits name.
+func throw(random uint32, m int) uint64 { return uint64(random) * uint64(m) >> 32 }

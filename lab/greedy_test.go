@@ -38,6 +38,61 @@ func TestFound(t *testing.T) {
 	}
 }
 
+// TestSettled holds the search that ends when three digits of the fill stay against that to the end.
+func TestSettled(t *testing.T) {
+	p := published{n: 1000, m: 8000, g: 25, h: 128, k: 6}
+	for trial := range 3 {
+		with := p.random((&Config{Seed: 4}).hashes(p.n, trial))
+		early, err := p.search(t.Context(), with)
+		late, err2 := p.searchUntil(t.Context(), with, nil)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		passes := late.settled()
+		if len(early.Fills) != passes+1 || early.rate() != late.rateAfter(passes) || passes >= len(late.Fills)-1 {
+			t.Errorf("ends after %d passes with %.5f, of %d, of which %d settle it with %.5f", len(early.Fills)-1, early.rate(), len(late.Fills)-1, passes, late.rateAfter(passes))
+		}
+	}
+	for _, c := range []struct {
+		fills []float64
+		want  bool
+	}{{nil, false}, {[]float64{0.5}, false}, {[]float64{0.5014, 0.5006}, true}, {[]float64{0.5006, 0.5004}, false}, {[]float64{0.5, 0.5, 0.4}, false}} {
+		if settled(c.fills) != c.want {
+			t.Errorf("%v: %t", c.fills, !c.want)
+		}
+	}
+}
+
+// TestOverAltered asks for altered payloads in pieces of several sizes and all at once.
+func TestOverAltered(t *testing.T) {
+	const all = 20_001
+	p := published{n: 500, m: 4000, g: 10, h: 64, k: 6}
+	r := rand.New(rand.NewPCG(7, 8))
+	var keys [][]byte
+	for range 2 * p.n {
+		keys = append(keys, alter([]byte("four"), r))
+	}
+	f, err := p.search(t.Context(), p.crc(keys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := map[string]bool{}
+	for _, k := range keys[:p.n] {
+		member[string(k)] = true
+	}
+	tallies := map[tally]bool{}
+	for _, atOnce := range []int{1, 7, 4096, all, 2 * all} {
+		c := f.overAltered(rand.New(rand.NewPCG(9, 10)), keys[p.n:], member, all, atOnce)
+		if c.of != all || c.hits == 0 {
+			t.Errorf("%d at a time: %+v", atOnce, c)
+		}
+		tallies[c] = true
+	}
+	if len(tallies) != 1 {
+		t.Errorf("pieces of different sizes give %v", tallies)
+	}
+}
+
 // TestFewest holds brute force against the theory, with groups and with balls, and countOnes against the exact law.
 func TestFewest(t *testing.T) {
 	for _, c := range []struct{ n, m, k, g, t int }{{1000, 8000, 6, 50, 10}, {3000, 8000, 1, 3000, 3}} {

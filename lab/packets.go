@@ -12,8 +12,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // defaultCapture stands in for the trace of the paper: see data/NOTICE.
@@ -25,7 +25,6 @@ var defaultCapture []byte
 const (
 	maxCapture  = 1 << 30 // bytes that are read, after decompression
 	maxPayloads = 200_000 // different ones; more are not read
-	maxWindow   = 1 << 27 // of zstd
 )
 
 // payloads returns the different payloads of Config.Packets or of the default capture, in their order, and what to call
@@ -50,11 +49,11 @@ func (c *Config) payloads() (all [][]byte, from string, err error) {
 // by gzip or zstd. Packets without one, fragments and what cannot be decoded are left out. A capture that ends within a
 // packet, or is none, gives an error.
 func readPayloads(r io.Reader) ([][]byte, error) {
-	plain, closer, err := decompress(r)
+	plain, err := keyio.Decompress(r)
 	if err != nil {
 		return nil, err
 	}
-	defer closer()
+	defer plain.Close()
 	failing := &lastError{r: plain}
 	limited := &io.LimitedReader{R: failing, N: maxCapture}
 	packets, err := capture(bufio.NewReader(limited))
@@ -77,6 +76,8 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 			return nil, fmt.Errorf("more than %d bytes; give a part of the capture", maxCapture)
 		case err == io.EOF:
 			return all, nil
+		case failing.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, fmt.Errorf("after %d packets: the capture ends too early; is the file complete? %w", n, err)
 		case err != nil:
 			return nil, fmt.Errorf("after %d packets: %w", n, err)
 		}
@@ -126,25 +127,4 @@ func (l *lastError) Read(p []byte) (n int, err error) {
 		l.err = err
 	}
 	return n, err
-}
-
-// decompress undoes gzip or zstd, told by their first bytes. closer is never nil without an error.
-func decompress(r io.Reader) (plain io.Reader, closer func(), err error) {
-	b := bufio.NewReader(r)
-	magic, _ := b.Peek(4) // a shorter file is plain and fails later
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, func() { z.Close() }, nil
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return nil, nil, err
-		}
-		return z, z.Close, nil
-	}
-	return b, func() {}, nil
 }

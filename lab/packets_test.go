@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gopacket/gopacket"
@@ -117,6 +118,10 @@ func TestPayloadsHostile(t *testing.T) {
 				}
 			}
 		}
+	}
+	// A window of 2^28 bytes, of RFC 8878.
+	if _, err := readPayloads(strings.NewReader("\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")); !errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		t.Errorf("a window of 256 MiB: %v", err)
 	}
 	garbage := make([]byte, 4096)
 	for range 200 {

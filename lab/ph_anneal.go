@@ -6,7 +6,6 @@ import (
 
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // phAnneal shows the rate after every pass of short and long searches.
@@ -24,25 +23,28 @@ func runAnneal(ctx context.Context, c Config) (Result, error) {
 		Name: "ph-anneal", Title: fmt.Sprintf("Rate after each pass, 8 bits a key, n = %d", n),
 		X: "pass", Y: "false positive rate", LogX: true, LogY: true,
 	}
-	for i, passes := range lengths {
-		var ends []float64
-		for trial := range c.Trials {
-			rates, err := partitioned.Trace(ctx, partitioned.Config{Effort: filter.Effort{Passes: passes}}, c.hashes(n, trial))
-			if err != nil {
-				return result, err
-			}
-			ends = append(ends, rates[len(rates)-1])
-			if trial == 0 {
-				curve := Curve{Name: fmt.Sprintf("%d passes", passes)}
-				for p, r := range rates {
-					curve.Points = append(curve.Points, [2]float64{float64(p + 1), r})
-				}
-				plot.Curves = append(plot.Curves, curve)
-			}
-			c.Progress((float64(i) + float64(trial+1)/float64(c.Trials)) / float64(len(lengths)))
+	all := 0
+	for _, passes := range lengths {
+		all += passes * c.Trials
+	}
+	w := c.work(float64(all))
+	for _, passes := range lengths {
+		trials, err := each(ctx, w, float64(passes), c.Trials, func(ctx context.Context, i int) ([]float64, error) {
+			return partitioned.Trace(ctx, partitioned.Config{Effort: filter.Effort{Passes: passes}}, c.hashes(n, i))
+		})
+		if err != nil {
+			return result, err
 		}
-		mean, low, high := stat.MeanInterval(ends)
-		result.Rows = append(result.Rows, Row{Label: fmt.Sprintf("%d passes", passes), Measured: mean, Low: low, High: high})
+		var ends []float64
+		for _, rates := range trials {
+			ends = append(ends, rates[len(rates)-1])
+		}
+		curve := Curve{Name: fmt.Sprintf("%d passes", passes)}
+		for p, r := range trials[0] {
+			curve.Points = append(curve.Points, [2]float64{float64(p + 1), r})
+		}
+		plot.Curves = append(plot.Curves, curve)
+		result.Rows = append(result.Rows, row(curve.Name, ends))
 	}
 	plot.Curves = append(plot.Curves, Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
 		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})

@@ -10,7 +10,7 @@ import (
 
 // phFig3 shows how few bins balls fill that may look at several.
 var phFig3 = Experiment{
-	Name: "ph-fig3", Source: "partitioned hashing, figure 3", Varies: "bins that a ball looks at", Run: runBalls,
+	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
 }
 
 func runBalls(ctx context.Context, c Config) (Result, error) {
@@ -78,9 +78,9 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 		exact("fill, t = 2, linear approximation", partitioned.BinsFillLinear(n, m, 2)).against(0.26, 0.005),
 		exact("fill, t = 2, recurrence", partitioned.BinsFill(n, m, 2)).against(0.26, 0.005).noted(why),
 		rows[2],
-		exact("fill, t = 10, linear approximation", partitioned.BinsFillLinear(n, m, 10)),
-		exact("fill, t = 10, recurrence", partitioned.BinsFill(n, m, 10)),
-		rows[10],
+	}
+	for _, t := range simulate[2:] {
+		result.Rows = append(result.Rows, rows[t].noted("recurrence %.4f, linear approximation %.4f", partitioned.BinsFill(n, m, t), partitioned.BinsFillLinear(n, m, t)))
 	}
 	result.Plots = []Plot{{
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),

@@ -21,7 +21,7 @@ const (
 
 // phFig1 shows how seldom random functions set few bits. A trial is a set of k functions.
 var phFig1 = Experiment{
-	Name: "ph-fig1", Source: "partitioned hashing, figure 1", Varies: "number of ones", Run: runTail,
+	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail,
 }
 
 func runTail(ctx context.Context, c Config) (Result, error) {
@@ -85,7 +85,7 @@ func runTail(ctx context.Context, c Config) (Result, error) {
 
 // phFig2 shows what a search gains that draws all k functions of a filter anew each time. A trial is such a set.
 var phFig2 = Experiment{
-	Name: "ph-fig2", Source: "partitioned hashing, figure 2", Varies: "number of sets of functions that are tried", Run: runBrute,
+	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute,
 }
 
 func runBrute(ctx context.Context, c Config) (Result, error) {
@@ -167,10 +167,10 @@ func countOnes(r *rand.PCG, bitmap []uint64, m, throws int) (ones int) {
 	clear(bitmap)
 	for i := 0; i < throws; i += 2 {
 		x := r.Uint64()
-		a := x >> 32 * uint64(m) >> 32
+		a := throw(uint32(x>>32), m)
 		bitmap[a/64] |= 1 << (a % 64)
 		if i+1 < throws {
-			b := x & math.MaxUint32 * uint64(m) >> 32
+			b := throw(uint32(x), m)
 			bitmap[b/64] |= 1 << (b % 64)
 		}
 	}

@@ -8,13 +8,12 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
 // phLate shows what keys do that are added after the search, in filters of one size for all keys (section 5.3). Filters that
 // were told how many would come have fewer slots.
 var phLate = Experiment{
-	Name: "ph-late", Source: "partitioned hashing, section 5.3", Varies: "share of keys added after the build", Run: runLate,
+	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build", Run: runLate,
 }
 
 func runLate(ctx context.Context, c Config) (Result, error) {
@@ -36,42 +35,44 @@ func runLate(ctx context.Context, c Config) (Result, error) {
 			return standard.NewBuilder(standard.Config{Keys: uint64(n), Size: size})
 		}},
 		{"partitioned", func(uint64) (filter.Builder, error) {
-			return partitioned.NewBuilder(partitioned.Config{Size: size})
+			return partitioned.NewBuilder(partitioned.Config{Size: size, Workers: 1})
 		}},
 		{"partitioned, told", func(later uint64) (filter.Builder, error) {
-			return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later})
+			return partitioned.NewBuilder(partitioned.Config{Size: size, Later: later, Workers: 1})
 		}},
 		{"blockpartitioned", func(uint64) (filter.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size})
+			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Workers: 1})
 		}},
 		{"blockpartitioned, told", func(later uint64) (filter.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later})
+			return blockpartitioned.NewBuilder(blockpartitioned.Config{Size: size, Later: later, Workers: 1})
 		}},
 	}
 	const step, most = 5, 50
-	for i, f := range families {
+	lates := most/step + 1
+	rates, err := each(ctx, c.work(float64(len(families)*lates*c.Trials)), 1, len(families)*lates*c.Trials, func(ctx context.Context, i int) (float64, error) {
+		family, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
+		hs := c.hashes(n, trial)
+		early := n - n*late/100
+		b, err := families[family].make(uint64(n - early))
+		built, err := build(ctx, b, err, hs[:early])
+		if err != nil {
+			return 0, err
+		}
+		if err := addAll(built.(filter.Adder), hs[early:]); err != nil {
+			return 0, err
+		}
+		return built.Info().FPRPosterior, nil
+	})
+	if err != nil {
+		return result, err
+	}
+	for _, f := range families {
 		curve := Curve{Name: f.name}
 		for late := 0; late <= most; late += step {
-			var rates []float64
-			for trial := range c.Trials {
-				hs := c.hashes(n, trial)
-				early := n - n*late/100
-				b, err := f.make(uint64(n - early))
-				built, err := build(ctx, b, err, hs[:early])
-				if err != nil {
-					return result, err
-				}
-				for _, h := range hs[early:] {
-					if err := built.(filter.Adder).Add(h); err != nil {
-						return result, err
-					}
-				}
-				rates = append(rates, built.Info().FPRPosterior)
-			}
-			rate, low, high := stat.MeanInterval(rates)
-			curve.Points = append(curve.Points, [2]float64{float64(late), rate})
-			result.Rows = append(result.Rows, Row{Label: fmt.Sprintf("%s, %d%% late", f.name, late), Measured: rate, Low: low, High: high})
-			c.Progress((float64(i) + float64(late+step)/(most+step)) / float64(len(families)))
+			r := row(fmt.Sprintf("%s, %d%% late", f.name, late), rates[:c.Trials])
+			rates = rates[c.Trials:]
+			curve.Points = append(curve.Points, [2]float64{float64(late), r.Measured})
+			result.Rows = append(result.Rows, r)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}

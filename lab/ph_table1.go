@@ -14,7 +14,7 @@ import (
 
 // phTable1 sets the standard filter, the published search and ours side by side.
 var phTable1 = Experiment{
-	Name: "ph-table1", Source: "partitioned hashing, tables 1 and 2", Varies: "bits a key", Run: runTable1,
+	Name: "ph-table1", Source: partitionedHashing + ", tables 1 and 2", Varies: "bits a key", Run: runTable1,
 }
 
 // table1 is the two tables. standardK is the k of a standard filter with the least p_b.
@@ -51,7 +51,7 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			hs := c.hashes(n, i)
 			var f found
 			if t.greedy, err = timed(func() (float64, error) {
-				f, err = p.search(ctx, p.random(hs))
+				f, err = p.searchUntil(ctx, p.random(hs), nil)
 				if err != nil {
 					return 0, err
 				}

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// phTime shows how the rate falls with the time of a build on one core.
+// phTime shows how the rate falls with the time of a build on one core. Builds run one after the other, so that none disturbs
+// the time of another.
 var phTime = Experiment{
 	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
 }
@@ -57,12 +58,10 @@ func runTime(ctx context.Context, c Config) (Result, error) {
 				times = append(times, float64(time.Since(start).Nanoseconds())/float64(n)/1000)
 				rates = append(rates, built.Info().FPRPosterior)
 			}
-			rate, low, high := stat.MeanInterval(rates)
 			µs, _, _ := stat.MeanInterval(times)
-			curve.Points = append(curve.Points, [2]float64{µs, rate})
-			result.Rows = append(result.Rows, Row{
-				Label: fmt.Sprintf("%s, %d passes", f.name, passes), Measured: rate, Low: low, High: high, Note: fmt.Sprintf("%.2f µs a key", µs),
-			})
+			r := row(fmt.Sprintf("%s, %d passes", f.name, passes), rates).noted("%.2f µs a key", µs)
+			curve.Points = append(curve.Points, [2]float64{µs, r.Measured})
+			result.Rows = append(result.Rows, r)
 			c.Progress((float64(i) + float64(passes)/float64(most)) / float64(len(families)))
 		}
 		plot.Curves = append(plot.Curves, curve)

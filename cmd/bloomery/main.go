@@ -121,12 +121,13 @@ func flagError(_ *cobra.Command, err error) error {
 
 // hint says what to do about an error that leaves the user at a loss.
 func hint(err error) string {
+	var format *container.FormatError // of a filter file; other files end too early as well
 	switch {
 	case errors.Is(err, container.ErrMagic):
 		return "Give a file that bloomery build wrote; keys to ask for come after it."
 	case errors.Is(err, container.ErrVersion):
 		return "Install a newer bloomery, or build the file again with this one."
-	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF):
 		return "The file is damaged or incomplete: copy it again or build it anew."
 	case errors.Is(err, container.ErrChanged):
 		return "Nothing was added; run the command again."

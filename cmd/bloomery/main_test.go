@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/examples/domains"
 )
 
@@ -206,5 +208,17 @@ func TestSignal(t *testing.T) {
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 0 {
 		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestHint keeps the advice for damaged filter files from other files that end too early, such as captures and keys.
+func TestHint(t *testing.T) {
+	if got := hint(fmt.Errorf("keys.gz: %w", io.ErrUnexpectedEOF)); got != "" {
+		t.Errorf("for keys that end too early: %s", got)
+	}
+	for _, err := range []error{io.ErrUnexpectedEOF, container.ErrChecksum, container.ErrCorrupt} {
+		if got := hint(fmt.Errorf("a.bloom: %w", &container.FormatError{What: "section", Err: err})); !strings.Contains(got, "damaged") {
+			t.Errorf("for a filter with %v: %q", err, got)
+		}
 	}
 }

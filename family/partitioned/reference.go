@@ -21,6 +21,9 @@ type Reference struct {
 	// Group returns the group of a key, h0, and Bit the position that function j in [0, Functions) gives it.
 	Group func(key int) int
 	Bit   func(key, j int) uint64
+	// Stop, if not nil, may end a search that is not at its end. It is asked after each pass, and sees the fill after the
+	// first choice and after each pass so far.
+	Stop func(fills []float64) bool
 }
 
 // ReferenceBits returns what g·k choices of H functions leave of m bits, or 0 if they leave nothing.
@@ -71,7 +74,7 @@ func (r Reference) search(ctx context.Context, passes int, members [][]int, coun
 			c.Functions[g] = choose(keys)
 		}
 		c.Fills = append(c.Fills, fillOf(counts))
-		if pass > 0 && c.Fills[pass] == c.Fills[pass-1] {
+		if pass > 0 && (c.Fills[pass] == c.Fills[pass-1] || r.Stop != nil && r.Stop(c.Fills)) {
 			break
 		}
 	}

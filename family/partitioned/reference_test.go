@@ -81,6 +81,51 @@ func TestReferenceFast(t *testing.T) {
 	}
 }
 
+// TestReferenceStop ends both searches after a pass: they then have what so many passes give. What never stops goes on to the
+// end, and the first choice is made whatever Stop says.
+func TestReferenceStop(t *testing.T) {
+	r := Reference{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000}
+	r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, 6), r.Groups, r.Bits)
+	whole, err := r.Search(t.Context(), 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := len(whole.Fills) - 1
+	if most < 3 {
+		t.Fatalf("%d passes", most)
+	}
+	for _, passes := range []int{1, 2, most} {
+		want, err := r.Search(t.Context(), passes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped, asked := r, 0
+		stopped.Stop = func(fills []float64) bool {
+			asked++
+			return len(fills)-1 == passes
+		}
+		plain, err := stopped.Search(t.Context(), 30)
+		fast, err2 := stopped.SearchFast(t.Context(), 30)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if !reflect.DeepEqual(plain, want) || !reflect.DeepEqual(fast, want) {
+			t.Errorf("stopped after %d passes: fills %v, fast %v, want %v", passes, plain.Fills, fast.Fills, want.Fills)
+		}
+		if passes < most && asked != 2*passes {
+			t.Errorf("asked %d times in two searches of %d passes", asked, passes)
+		}
+	}
+	r.Stop = func([]float64) bool { return true }
+	if c, err := r.SearchFast(t.Context(), 30); err != nil || len(c.Fills) != 2 {
+		t.Errorf("stopped at once: fills %v, %v", c.Fills, err)
+	}
+	r.Stop = func([]float64) bool { return false }
+	if c, err := r.SearchFast(t.Context(), 30); err != nil || !reflect.DeepEqual(c, whole) {
+		t.Errorf("never stopped: fills %v, want %v, %v", c.Fills, whole.Fills, err)
+	}
+}
+
 // TestPublished reproduces the first row of Table 2 with the paper's parameters, 0.0098, and sets its time beside ours.
 func TestPublished(t *testing.T) {
 	if !*long {
