@@ -204,7 +204,8 @@ func runHashes(ctx context.Context, c Config) (Result, error) {
 		"CRC: the functions of partitioned hashing's section 5.2. CRC is linear: exclusive or with one constant for each j leads from a " +
 			"position to the next before the modulo is taken, so that the positions of a key are tied together; of keys in a row even the fill is off. " +
 			fmt.Sprintf("CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, each with k functions "+
-				"of its own out of %d, drawn once for all trials.", crcGroups, crcPool),
+				"of its own out of %d, drawn once for all trials. Keys of two groups have next to no function in common, and what CRC adds to the "+
+				"rate does not show.", crcGroups, crcPool),
 		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers modulo 2^61-1. On a sequence the 2-wise " +
 			"family is right in the mean only: its draws differ widely (saha-universal).",
 	}
