@@ -34,3 +34,29 @@ func (b bitmap) fill(m uint64) float64 {
 	}
 	return float64(ones) / float64(m)
 }
+
+// positions returns position j of key i. It is asked for j = 0, 1, 2, ... of a key in this order, so that it may keep what the
+// positions of a key have in common.
+type positions func(i, j int) uint64
+
+// observedBits sets k of m bits for each of the keys 0 to n-1 and asks for as many as absent further keys. It returns the share
+// of bits that are set and the share of absent keys that are let through.
+func observedBits(at positions, n, absent int, m uint64, k int) (fill, rate float64) {
+	b := newBitmap(m)
+	for i := range n {
+		for j := range k {
+			b.set(at(i, j))
+		}
+	}
+	yes := 0
+absent:
+	for i := range absent {
+		for j := range k {
+			if !b.has(at(n+i, j)) {
+				continue absent
+			}
+		}
+		yes++
+	}
+	return b.fill(m), float64(yes) / float64(absent)
+}

@@ -43,6 +43,26 @@ func (u universal) at(x, m uint64) uint64 {
 	return y % m
 }
 
+// drawFamily draws k functions of a family independently.
+func drawFamily(r *rand.Rand, k, degree int) []universal {
+	fs := make([]universal, k)
+	for j := range fs {
+		fs[j] = drawUniversal(r, degree)
+	}
+	return fs
+}
+
+// polynomials returns the positions of keys in m bits, key i being the number x(i), below p.
+func polynomials(fs []universal, m uint64, x func(i int) uint64) positions {
+	var key uint64
+	return func(i, j int) uint64 {
+		if j == 0 {
+			key = x(i)
+		}
+		return fs[j].at(key, m)
+	}
+}
+
 // number reads a key as one large number, big endian, and returns it modulo p. Keys of up to 7 bytes stay distinct; longer
 // random ones collide with probability 1/p.
 func number(key []byte) (x uint64) {

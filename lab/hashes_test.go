@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -10,7 +13,7 @@ import (
 // TestHashings wants every hashing to give a key the same positions again, all of them in the filter, and another key others.
 func TestHashings(t *testing.T) {
 	const n, m, k = 200, 80_000, 6
-	for _, h := range allHashings {
+	for _, h := range classicHashings(1) {
 		if h.draw == nil || h.name == "random" {
 			continue
 		}
@@ -54,5 +57,43 @@ func TestDouble(t *testing.T) {
 	}
 	if even == 0 {
 		t.Error("no step was even")
+	}
+}
+
+// TestDistinctFunctions wants k different functions for each group, the same for one seed and all keys.
+func TestDistinctFunctions(t *testing.T) {
+	const groups, k, h = 50, 6, 8 // few to choose from, so that some would come twice
+	draw := func(seed uint64) [][]int { return distinctFunctions(rand.New(rand.NewPCG(seed, 1)), groups, k, h) }
+	all := draw(1)
+	for _, group := range all {
+		seen := map[int]bool{}
+		for _, j := range group {
+			seen[j] = true
+		}
+		if len(group) != k || len(seen) != k {
+			t.Errorf("%d", group)
+		}
+	}
+	if !reflect.DeepEqual(all, draw(1)) || reflect.DeepEqual(all, draw(2)) {
+		t.Error("the seed does not decide")
+	}
+}
+
+// TestCRCAndRS wants the positions of a key to be functions of the pool that its group chose, whatever the draw of the trial.
+func TestCRCAndRS(t *testing.T) {
+	const n, m, k, seed = 300, 80_000, 6, 7
+	all := classicHashings(seed)
+	h := all[slices.IndexFunc(all, func(h classicHashing) bool { return h.name == "CRC + RS" })]
+	keys := sequentialKeys(rand.New(rand.NewPCG(1, 2)), n)
+	one, two := h.draw(rand.New(rand.NewPCG(3, 4)), keys, m, k), h.draw(rand.New(rand.NewPCG(5, 6)), keys, m, k)
+	chosen := distinctFunctions(rand.New(rand.NewPCG(seed, math.MaxUint64)), crcGroups, k, crcPool)
+	_, bit := crcFunctions(keys.all(), 1, crcPool, m)
+	for i := range n {
+		group := chosen[rsHash(keys.key(i))%crcGroups]
+		for j := range k {
+			if got, want := one(i, j), bit(i, group[j]); got != want || two(i, j) != want {
+				t.Fatalf("position %d of key %d: %d and %d, want %d", j, i, got, two(i, j), want)
+			}
+		}
 	}
 }

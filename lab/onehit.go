@@ -2,16 +2,16 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
 // onehit is the cache of a content delivery network that stores an object at its second request, as a filter tells it.
 var onehit = Experiment{
-	Name: "onehit", Source: "Plank's lecture notes and Saha's slides, the cache of Akamai (Maggs and Sitaraman, 2015)",
+	Name: "onehit", Source: plankNotes + " and " + sahaSlides + ", the cache of Akamai (Maggs and Sitaraman, 2015)",
 	Varies: "size of the cache, memory of the filter, requests", Run: runOnehit,
 }
 
@@ -27,12 +27,14 @@ var (
 	onehitMemories = []onehitSetting{{0.01, 1}, {0.01, 2}, {0.01, 4}, {0.01, 8}, {0.01, 16}, {0.01, 32}, {0.01, 64}}
 )
 
+// fewestRequests is what a trace must have: with fewer, caches of 1% of its objects hold next to nothing.
+const fewestRequests = 1000
+
 // onehitSource is where requests come from.
 type onehitSource struct {
 	name   string
 	trials int
-	claim  bool // whether what the slides claim is to be compared with
-	draw   func(r *rand.Rand) (stream, error)
+	draw   func(r *rand.Rand) stream
 }
 
 func runOnehit(ctx context.Context, c Config) (Result, error) {
@@ -42,35 +44,43 @@ func runOnehit(ctx context.Context, c Config) (Result, error) {
 		requests = 100_000
 	}
 	sources := []onehitSource{
-		{"Zipf", c.Trials, !c.Quick, func(r *rand.Rand) (stream, error) { return zipfStream(r, requests), nil }},
-		{"Plank's traffic", c.Trials, false, func(r *rand.Rand) (stream, error) { return plankStream(r, requests), nil }},
+		{"Zipf", c.Trials, func(r *rand.Rand) stream { return zipfStream(r, requests) }},
+		{"Plank's traffic", c.Trials, func(r *rand.Rand) stream { return plankStream(r, requests) }},
 	}
 	if c.Trace != "" {
-		sources = append(sources, onehitSource{"trace", 1, false, func(*rand.Rand) (stream, error) { return traceStream(ctx, c.Trace) }})
+		s, err := traceStream(ctx, c.Trace)
+		if err != nil {
+			return result, err
+		}
+		if len(s.requests) < fewestRequests {
+			return result, fmt.Errorf("%s: %d requests are too few to compare caches; at least %d are needed", c.Trace, len(s.requests), fewestRequests)
+		}
+		sources = append(sources, onehitSource{"trace", 1, func(*rand.Rand) stream { return s }})
 	} else {
 		result.Notes = append(result.Notes, "No trace was given, so that all requests are made up.")
 	}
 	plots := newOnehitPlots()
 	w := c.work(float64(len(sources)))
 	for _, source := range sources {
-		trials, err := each(ctx, w, 1/float64(source.trials), source.trials, func(ctx context.Context, trial int) (onehitTrial, error) {
-			return onehitRun(ctx, c.Seed, uint64(trial), source.draw)
-		})
-		if err != nil {
-			return result, err
+		var trials []onehitTrial
+		for trial := range uint64(source.trials) {
+			s := source.draw(rand.New(rand.NewPCG(c.Seed, trial)))
+			t, err := onehitRun(ctx, w, 1/float64(source.trials), s, filter.NewHasher(c.Seed+trial))
+			if err != nil {
+				return result, err
+			}
+			trials = append(trials, t)
 		}
 		result.Rows = append(result.Rows, plots.add(source, trials)...)
 	}
-	result.Plots = plots.done()
-	result.Notes = append(result.Notes,
+	result.Notes = append(result.Notes, plots.claim(),
 		fmt.Sprintf("All objects have one size. The cache evicts the object that was used least recently. The filter has two generations, "+
 			"each at a rate of %g when it is full. Every request is looked up in both and put into the younger; when that is full, the "+
 			"older is dropped. Its memory is given in objects a generation for each object that the cache holds.", agerFPR),
 		"Zipf: requests for object i of an endless catalogue in proportion to (9+i)^(-4/3), which makes 3/4 of the objects come up once. "+
 			"Plank's traffic: 3/4 of the requests are for an object that comes once (94% of the objects), the others for one of a set, "+
-			"all equally popular.",
-		"What the filter saves depends on how long it remembers as much as on the share of one-hit wonders: an object that comes back "+
-			"after it was forgotten is kept out once more. A filter with a long memory keeps out one-hit wonders only.")
+			"all equally popular.")
+	result.Plots = plots.done()
 	return result, nil
 }
 
@@ -80,32 +90,16 @@ type onehitTrial struct {
 	sizes, memories         []onehitCount
 }
 
-// onehitRun makes a stream and replays it.
-func onehitRun(ctx context.Context, seed, trial uint64, draw func(r *rand.Rand) (stream, error)) (t onehitTrial, err error) {
-	s, err := draw(rand.New(rand.NewPCG(seed, trial)))
-	if err != nil {
-		return t, err
-	}
-	if len(s.requests) == 0 {
-		return t, errors.New("there are no requests")
-	}
-	t = onehitTrial{requests: float64(len(s.requests)), objects: float64(s.objects), once: float64(s.once)}
-	for _, part := range []struct {
-		settings []onehitSetting
-		counts   *[]onehitCount
-	}{{onehitSizes, &t.sizes}, {onehitMemories, &t.memories}} {
-		for _, setting := range part.settings {
-			n, err := onehitReplay(s, setting, filter.NewHasher(seed+trial))
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return t, err
-			}
-			*part.counts = append(*part.counts, n)
-		}
-	}
-	return t, nil
+// onehitRun replays a stream with all settings at once. It counts by steps of work for it.
+func onehitRun(ctx context.Context, w *work, by float64, s stream, hasher filter.Hasher) (t onehitTrial, err error) {
+	settings := slices.Concat(onehitSizes, onehitMemories)
+	counts, err := each(ctx, w, by/float64(len(settings)), len(settings), func(ctx context.Context, i int) (onehitCount, error) {
+		return onehitReplay(ctx, s, settings[i], hasher)
+	})
+	return onehitTrial{
+		requests: float64(len(s.requests)), objects: float64(s.objects), once: float64(s.once),
+		sizes: counts[:len(onehitSizes)], memories: counts[len(onehitSizes):],
+	}, err
 }
 
 // onehitCount is what two caches did, a request: one stores everything, one what its filter knows.
@@ -118,14 +112,17 @@ type onehitCount struct {
 }
 
 // onehitReplay sends the requests to both caches.
-func onehitReplay(s stream, setting onehitSetting, hasher filter.Hasher) (n onehitCount, err error) {
+func onehitReplay(ctx context.Context, s stream, setting onehitSetting, hasher filter.Hasher) (n onehitCount, err error) {
 	size := max(1, int(setting.size*float64(s.objects)))
 	all, some := newLRU(size, s.objects), newLRU(size, s.objects)
 	known, err := newAger(setting.memory*size, s.objects)
 	if err != nil {
 		return n, err
 	}
-	for _, object := range s.requests {
+	for i, object := range s.requests {
+		if i%65536 == 0 && ctx.Err() != nil {
+			return n, ctx.Err()
+		}
 		if all.use(object) {
 			n.hits++
 		} else {

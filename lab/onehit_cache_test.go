@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -66,12 +68,17 @@ func TestAger(t *testing.T) {
 // TestOnehitReplay holds both caches against a stream that was worked through by hand: a b a c a a, with room for one object.
 func TestOnehitReplay(t *testing.T) {
 	s := stream{requests: []uint32{0, 1, 0, 2, 0, 0}, objects: 3}
-	n, err := onehitReplay(s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1))
+	n, err := onehitReplay(t.Context(), s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Everything stored: only the last request is a hit. With the filter a is stored at its second request and stays.
 	if want := (onehitCount{hits: 1. / 6, writes: 5. / 6, filteredHits: 2. / 6, filteredWrites: 1. / 6, predicted: n.predicted}); n != want {
 		t.Errorf("%+v, want %+v", n, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := onehitReplay(ctx, s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

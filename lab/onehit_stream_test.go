@@ -21,7 +21,7 @@ func TestZipfStream(t *testing.T) {
 	}
 }
 
-// TestTrace replays a compressed file, and fails on one that is not there or is empty.
+// TestTrace replays a compressed file, and fails on one that is not there, empty or too short.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	write := func(lines string) {
@@ -41,14 +41,16 @@ func TestTrace(t *testing.T) {
 	if err != nil || !slices.Equal(s.requests, []uint32{0, 1, 0, 2, 1, 0}) || s.objects != 3 || s.once != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	write(strings.Repeat("a\nb\na\nc\nb\na\n", 100))
+	write(strings.Repeat("a\nb\na\nc\nb\na\n", 200))
 	r, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path})
 	if err != nil || !slices.ContainsFunc(r.Rows, func(r Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") }) {
 		t.Errorf("no rows of the trace: %v", err)
 	}
-	write("")
-	if _, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path}); err == nil {
-		t.Error("an empty trace")
+	for _, lines := range []string{"", strings.Repeat("a\nb\nc\n", 333)} {
+		write(lines)
+		if _, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path}); err == nil || !strings.Contains(err.Error(), "at least 1000") {
+			t.Errorf("a trace of %d bytes: %v", len(lines), err)
+		}
 	}
 	if _, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
 		t.Error("a trace that is not there")

@@ -16,7 +16,7 @@ import (
 
 // plank16bit works through the filter of two bytes in Plank's notes.
 var plank16bit = Experiment{
-	Name: "plank-16bit", Source: "Plank's lecture notes, the example of 16 bits", Varies: "digests that are asked for", Run: run16bit,
+	Name: "plank-16bit", Source: plankNotes + ", the example of 16 bits", Varies: "digests that are asked for", Run: run16bit,
 }
 
 // The example: four files in 16 bits, three positions each.
@@ -66,9 +66,9 @@ func run16bit(ctx context.Context, c Config) (Result, error) {
 		exact("rate by (1-e^(-kn/m))^k", math.Pow(-math.Expm1(-float64(smallK*n)/smallBits), smallK)).against(0.147, 0.0005).
 			noted("the formula behind the printed number"),
 		exact("p_b by (1-(1-1/m)^(kn))^k", standard.FPR(n, smallBits, smallK)).against(0.147, 0.0005).
-			noted("the printed 0.147 is the approximation with e, 6%% lower at 16 bits"),
+			noted("without the approximation by e, which takes 6%% off at 16 bits"),
 		exact("rate over all sets of four keys, exact", stat.Occupancy(smallBits, smallK)(n)).against(0.147, 0.0005).
-			noted("the mean of the power, where the formulas take the power of the mean (Bose et al., 2008)"),
+			noted("the mean of fill^k; the formulas take (mean fill)^k (Bose et al., 2008)"),
 		exact("p_a of this filter, 8 of 16 bits", after).
 			noted("the rate of this very filter: its keys happen to set 8 bits, where 8.6 are expected"),
 		row("false positives of 100 random digests", counts).against(published, 3*sigma(asked, after, c.Trials)).

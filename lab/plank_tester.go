@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,7 +14,7 @@ import (
 // plankTester repeats the simulation of Plank's BF-tester: blocks come to a cache that wants to store what comes a second
 // time. Some are used over and over, the others come once.
 var plankTester = Experiment{
-	Name: "plank-tester", Source: "Plank's lecture notes, BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester,
+	Name: "plank-tester", Source: plankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester,
 }
 
 // What the eight runs of the notes print, all with the same blocks.
@@ -73,7 +72,7 @@ func runTester(ctx context.Context, c Config) (Result, error) {
 	for i, v := range all[1:] {
 		k := i + 1
 		theory := fillingFPR(n, uint64(sim.m), k)
-		r := row(fmt.Sprintf("k=%d, false positives a new block", k), v)
+		r := row(fmt.Sprintf("k = %d, false positives a new block", k), v)
 		note := fmt.Sprintf("theory %.6f", theory)
 		if !c.Quick {
 			rate := float64(testerFound[i]) / testerBlocks
@@ -138,7 +137,7 @@ func (t tester) run(source rand.Source, most int) (found []int, blocks int, err 
 			case has && fresh:
 				found[i]++
 			case !has && !fresh:
-				return nil, 0, fmt.Errorf("k=%d: a block that was added is not found", i+1)
+				return nil, 0, fmt.Errorf("k = %d: a block that was added is not found", i+1)
 			case !has:
 				f.set(at[:i+1]...)
 			}
@@ -152,20 +151,4 @@ func (t tester) expected() float64 {
 	oneOff := float64(t.oneOff) / 100
 	missed := math.Pow(1-(1-oneOff)/float64(t.reused), float64(t.events))
 	return float64(t.events)*oneOff + float64(t.reused)*(1-missed)
-}
-
-// sigma returns the standard deviation of the difference between one count of n chances of p each and the mean of others.
-func sigma(n, p float64, others int) float64 {
-	return math.Sqrt(n * p * (1 - p) * (1 + 1/float64(others)))
-}
-
-// fillRandom fills b with random bytes.
-func fillRandom(r *rand.Rand, b []byte) {
-	for len(b) >= 8 {
-		binary.LittleEndian.PutUint64(b, r.Uint64())
-		b = b[8:]
-	}
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
 }

@@ -19,12 +19,8 @@ type choice struct {
 	rounds int
 }
 
-func (x choice) String() string { return fmt.Sprintf("m/n=%g c=%d k=%d", x.bits, x.c, x.k) }
-
-// growing is a filter that takes keys one by one.
-type growing interface {
-	filter.Filter
-	filter.Adder
+func (x choice) String() string {
+	return fmt.Sprintf("%g bits a key, c = %d, k = %d", x.bits, x.c, x.k)
 }
 
 // empty returns the filter for n keys; c = 1 is the standard one.
@@ -45,16 +41,6 @@ func (x choice) online(hs []filter.Hash, hashing twochoice.Hashing) (growing, er
 	return f, addAll(f, hs)
 }
 
-// addAll adds keys to a filter.
-func addAll(f filter.Adder, hs []filter.Hash) error {
-	for _, h := range hs {
-		if err := f.Add(h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // offline builds the filter of a search.
 func (x choice) offline(ctx context.Context, hs []filter.Hash, hashing twochoice.Hashing, greedy bool) (filter.Filter, error) {
 	b, err := twochoice.NewBuilder(twochoice.Config{
@@ -66,6 +52,21 @@ func (x choice) offline(ctx context.Context, hs []filter.Hash, hashing twochoice
 
 // rate is what the paper calls the observed rate: it comes from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
+
+// rates is rate of many.
+func (x choice) rates(fills []float64) []float64 {
+	rates := make([]float64, len(fills))
+	for i, f := range fills {
+		rates[i] = x.rate(f)
+	}
+	return rates
+}
+
+// coincide says what groups that coincide add to the rate of n keys under double hashing.
+func (x choice) coincide(fill float64, n int) string {
+	keys := float64(n)
+	return fmt.Sprintf("groups that coincide make the rate %.3g, from %.3g", twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys), x.rate(fill))
+}
 
 // ptcRow is a row of Table 1 or 3.
 type ptcRow struct {

@@ -48,13 +48,15 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 	best := map[float64]float64{} // the lowest rate of Table 3 by bits a key
 	for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 		for _, p := range ptcOffline {
-			rates, err := c.searches(ctx, w, p.choice, n, c.Trials, hashing, true)
+			fills, err := c.searches(ctx, w, p.choice, n, c.Trials, hashing, true)
 			if err != nil {
 				return result, err
 			}
+			rates := p.rates(fills)
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
-				result.Rows = append(result.Rows, row(label+", double hashing", rates).noted("by the share of ones; the paper: \"nearly the same\""))
+				result.Rows = append(result.Rows, row(label+", double hashing", rates).
+					noted("by the share of ones; the paper: \"nearly the same\"; %s", p.coincide(row("", fills).Measured, n)))
 				continue
 			}
 			r := row(label, rates)
@@ -69,11 +71,11 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		}
 	}
 	for _, x := range beyond {
-		rates, err := c.searches(ctx, w, x, n, more, twochoice.Independent, false)
+		fills, err := c.searches(ctx, w, x, n, more, twochoice.Independent, false)
 		if err != nil {
 			return result, err
 		}
-		r := row(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), rates)
+		r := row(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
 		result.Rows = append(result.Rows, r.noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
 	plot := Plot{
@@ -90,11 +92,12 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		}
 		line := Curve{Name: name}
 		for _, rounds := range lengths {
-			rates, err := c.searches(ctx, w, choice{8, curve.c, curve.k, rounds}, n, few, twochoice.Independent, curve.greedy)
+			x := choice{8, curve.c, curve.k, rounds}
+			fills, err := c.searches(ctx, w, x, n, few, twochoice.Independent, curve.greedy)
 			if err != nil {
 				return result, err
 			}
-			line.Points = append(line.Points, [2]float64{float64(rounds), row("", rates).Measured})
+			line.Points = append(line.Points, [2]float64{float64(rounds), row("", x.rates(fills)).Measured})
 		}
 		plot.Curves = append(plot.Curves, line)
 	}
@@ -111,13 +114,13 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 // cost is about how long a trial takes, in any unit.
 func (x choice) cost() float64 { return float64(x.rounds) * float64((x.c+2)*x.k) }
 
-// searches returns the rates of some searches.
+// searches returns the shares of ones that some searches end at.
 func (c *Config) searches(ctx context.Context, w *work, x choice, n, trials int, hashing twochoice.Hashing, greedy bool) ([]float64, error) {
 	return each(ctx, w, x.cost(), trials, func(ctx context.Context, trial int) (float64, error) {
 		f, err := x.offline(ctx, c.hashes(n, trial), hashing, greedy)
 		if err != nil {
 			return 0, err
 		}
-		return x.rate(f.Info().Fill), nil
+		return f.Info().Fill, nil
 	})
 }

@@ -14,8 +14,11 @@ import (
 
 // sahaSpam is the spam filter of the slides: it knows the addresses that are welcome, and lets others pass by mistake only.
 var sahaSpam = Experiment{
-	Name: "saha-spam", Source: "Saha's slides, spam filtering", Varies: "k", Run: runSpam,
+	Name: "saha-spam", Source: sahaSlides + ", spam filtering", Varies: "k", Run: runSpam,
 }
+
+// sahaSlides is the document of the saha experiments.
+const sahaSlides = "Saha's slides"
 
 // The sizes of the slides, which call the addresses m and the bits n.
 const (
@@ -34,8 +37,8 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 	m := uint64(n) * (spamBits / spamAddresses)
 	best := standard.OptimalK(spamAddresses, spamBits)
 	result.Rows = []Row{
-		exact("memory of the filter, GB", spamBits/8/1e9).against(1, 0),
-		exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).against(20, 0).
+		exact("memory of the filter, GB", spamBits/8/1e9),
+		exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).
 			noted("20 bytes an address, as the slides say: it does not fit into the 1 GB that there is"),
 		exact("k optimum, ln 2 · m/n", math.Ln2*spamBits/spamAddresses),
 		exact("best whole k", float64(best)),
@@ -59,15 +62,16 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return o, err
 			}
-			for _, h := range hs[:n] {
-				_ = f.Add(h) // is always nil
+			rate, err := observed(f, hs, n)
+			if err != nil {
+				return o, err
 			}
-			welcome, spam := count(f, hs[:n]), count(f, hs[n:])
+			welcome := count(f, hs[:n])
 			if welcome != n {
-				return o, fmt.Errorf("k=%d: %d of %d valid addresses are not let through", k, n-welcome, n)
+				return o, fmt.Errorf("k = %d: %d of %d valid addresses are not let through", k, n-welcome, n)
 			}
 			o.welcome = append(o.welcome, float64(welcome)/float64(n))
-			o.rates = append(o.rates, float64(spam)/float64(absent))
+			o.rates = append(o.rates, rate)
 			if k == best {
 				o.fill = f.Info().Fill
 			}
@@ -90,15 +94,15 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 		k := i + 1
 		rate := standard.FPR(spamAddresses, spamBits, k)
 		formula.Points = append(formula.Points, [2]float64{float64(k), rate})
-		full = append(full, exact(fmt.Sprintf("k=%d, formula, full size", k), rate))
-		r := row(fmt.Sprintf("k=%d, spam let through, %d addresses", k, n), v)
+		full = append(full, exact(fmt.Sprintf("k = %d, formula, full size", k), rate))
+		r := row(fmt.Sprintf("k = %d, spam let through, %d addresses", k, n), v)
 		measured.add(float64(k), r)
 		scaled = append(scaled, r.noted("the formula gives %.5f", standard.FPR(uint64(n), m, k)))
 	}
 	result.Rows = append(result.Rows, full...)
 	result.Rows = append(result.Rows, scaled...)
 	result.Rows = append(result.Rows,
-		row(fmt.Sprintf("k=%d, fill", best), fills).noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
+		row(fmt.Sprintf("k = %d, fill", best), fills).noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
 		row("valid addresses let through, share", welcome).noted("one that is not stops the experiment"),
 		row("length of our addresses, bytes", lengths).noted("made up, in the style of user8123@post.test"))
 	result.Plots = []Plot{{
@@ -107,16 +111,6 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 	}}
 	result.Notes = []string{"Measured at a thousandth of the size and the same bits an address; the full size is computed. The hash is the product's, XXH3-128."}
 	return result, nil
-}
-
-// count returns how many of the keys the filter lets through.
-func count(f filter.Filter, hs []filter.Hash) (n int) {
-	for _, h := range hs {
-		if f.Has(h) {
-			n++
-		}
-	}
-	return n
 }
 
 // mailbox makes addresses up.

@@ -11,7 +11,7 @@ import (
 
 // sahaUniversal compares the universal families with fully random hashing on keys with and without a structure.
 var sahaUniversal = Experiment{
-	Name: "saha-universal", Source: "Saha's slides, strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal,
+	Name: "saha-universal", Source: sahaSlides + ", strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal,
 }
 
 const (
@@ -22,36 +22,30 @@ const (
 	universalAbsent = 3 * universalKeys
 )
 
-// universalFamily draws the functions of a filter: the j-th position of a key is at(j, key).
+// universalFamily draws the functions of a filter for some keys.
 type universalFamily struct {
 	name string
-	draw func(r *rand.Rand) func(j int, key uint64) uint64
+	draw func(r *rand.Rand, keys []uint64) positions
 }
 
 var universalFamilies = []universalFamily{
 	// Every key is asked for once, so that fresh random numbers are a random function.
-	{"random", func(r *rand.Rand) func(int, uint64) uint64 {
-		return func(int, uint64) uint64 { return r.Uint64N(universalBits) }
+	{"random", func(r *rand.Rand, _ []uint64) positions {
+		return func(int, int) uint64 { return r.Uint64N(universalBits) }
 	}},
-	{"2-wise", func(r *rand.Rand) func(int, uint64) uint64 { return polynomials(r, 1) }},
-	{"3-wise", func(r *rand.Rand) func(int, uint64) uint64 { return polynomials(r, 2) }},
-	{"2-wise, one a for all k", func(r *rand.Rand) func(int, uint64) uint64 {
-		var fs [universalK]universal
-		for j := range fs {
-			fs[j] = drawUniversal(r, 1)
-			fs[j][0] = fs[0][0]
+	{"2-wise", func(r *rand.Rand, keys []uint64) positions {
+		return polynomials(drawFamily(r, universalK, 1), universalBits, func(i int) uint64 { return keys[i] })
+	}},
+	{"3-wise", func(r *rand.Rand, keys []uint64) positions {
+		return polynomials(drawFamily(r, universalK, 2), universalBits, func(i int) uint64 { return keys[i] })
+	}},
+	{"2-wise, one a for all k", func(r *rand.Rand, keys []uint64) positions {
+		fs := drawFamily(r, universalK, 1)
+		for _, f := range fs {
+			f[0] = fs[0][0]
 		}
-		return func(j int, key uint64) uint64 { return fs[j].at(key, universalBits) }
+		return polynomials(fs, universalBits, func(i int) uint64 { return keys[i] })
 	}},
-}
-
-// polynomials draws k functions independently.
-func polynomials(r *rand.Rand, degree int) func(j int, key uint64) uint64 {
-	var fs [universalK]universal
-	for j := range fs {
-		fs[j] = drawUniversal(r, degree)
-	}
-	return func(j int, key uint64) uint64 { return fs[j].at(key, universalBits) }
 }
 
 // universalKeySets are the keys, all below p. Those from universalKeys on are absent.
@@ -100,7 +94,8 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 			}
 			var rates []float64
 			for _, f := range universalFamilies {
-				rates = append(rates, universalRate(keys, f.draw(r)))
+				_, rate := observedBits(f.draw(r, keys), universalKeys, universalAbsent, universalBits, universalK)
+				rates = append(rates, rate)
 			}
 			return rates, nil
 		})
@@ -154,25 +149,4 @@ func draws(v []float64) (c Curve) {
 		}
 	}
 	return c
-}
-
-// universalRate puts the first keys into a filter and returns the rate of the others.
-func universalRate(keys []uint64, at func(j int, key uint64) uint64) float64 {
-	b := newBitmap(universalBits)
-	for _, key := range keys[:universalKeys] {
-		for j := range universalK {
-			b.set(at(j, key))
-		}
-	}
-	yes := 0
-absent:
-	for _, key := range keys[universalKeys:] {
-		for j := range universalK {
-			if !b.has(at(j, key)) {
-				continue absent
-			}
-		}
-		yes++
-	}
-	return float64(yes) / universalAbsent
 }

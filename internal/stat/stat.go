@@ -146,7 +146,11 @@ func MeanInterval(v []float64) (mean, low, high float64) {
 	for _, x := range v {
 		squares += (x - mean) * (x - mean)
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
-	half := t * math.Sqrt(squares/(n-1)/n)
+	half := StandardErrors(len(v)) * math.Sqrt(squares/(n-1)/n)
 	return mean, mean - half, mean + half
+}
+
+// StandardErrors returns how many standard errors MeanInterval of n values, n at least 2, reaches to each side.
+func StandardErrors(n int) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }
