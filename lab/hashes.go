@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// hashings compares the ways to hash of all documents, with the same keys in filters of the same size.
-var hashings = Experiment{
+// hashesTable compares the ways to hash of all documents, with the same keys in filters of the same size.
+var hashesTable = Experiment{
 	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes,
 }
 

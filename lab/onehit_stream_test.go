@@ -59,7 +59,7 @@ func TestTrace(t *testing.T) {
 
 // TestCores wants the same results on one core and on several.
 func TestCores(t *testing.T) {
-	for _, e := range []Experiment{plankFindinck, plankTester, sahaSpam, sahaUniversal, onehit, hashings} {
+	for _, e := range []Experiment{plankFindinck, plankTester, sahaSpam, sahaUniversal, onehit, hashesTable} {
 		run := func(cores int) Result {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 2, Seed: 5})

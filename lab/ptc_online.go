@@ -130,7 +130,7 @@ func (c *Config) large(ctx context.Context, w *work, n int) (rows []Row, err err
 		}
 		r := row(fmt.Sprintf("%s, n = %d", p, n), rates)
 		if !c.Quick {
-			r = r.against(p.rate, p.tolerance()).noted("the text: \"nearly identical\"; %d trials, in shards of some 16,000 keys", trials)
+			r = r.against(p.rate, p.tolerance()).noted("the text: \"nearly identical\"; %d trials", trials)
 		}
 		rows = append(rows, r)
 	}

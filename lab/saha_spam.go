@@ -109,7 +109,7 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 		Name: "saha-spam", Title: "Spam that passes, 8 bits an address", X: "k", Y: "false positive rate", LogY: true,
 		Curves: []Curve{formula, measured},
 	}}
-	result.Notes = []string{"Measured at a thousandth of the size and the same bits an address; the full size is computed. The hash is the product's, XXH3-128."}
+	result.Notes = []string{fmt.Sprintf("Measured with %d addresses and the same bits for each; the full size is computed. The hash is the product's, XXH3-128.", n)}
 	return result, nil
 }
 
