@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
@@ -15,7 +16,7 @@ import (
 
 // hashesTable compares the ways to hash of all documents, with the same keys in filters of the same size.
 var hashesTable = Experiment{
-	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes,
+	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes, Seconds: 122,
 }
 
 const hashKeys = 10_000
@@ -156,7 +157,7 @@ func runHashes(ctx context.Context, c Config) (Result, error) {
 	}
 	all := classicHashings(c.Seed)
 	for _, h := range all {
-		plot.Names = append(plot.Names, h.name)
+		plot.Names = append(plot.Names, strings.ReplaceAll(h.name, " ", "\n")) // in lines, which leaves room beside them
 	}
 	w := c.work(float64(c.Trials * len(hashSettings)))
 	for s, set := range hashSettings {

@@ -10,7 +10,7 @@ import (
 
 // phAnneal shows the rate after every pass of short and long searches.
 var phAnneal = Experiment{
-	Name: "ph-anneal", Source: "docs/partitioned.md", Varies: "passes of a search", Run: runAnneal,
+	Name: "ph-anneal", Source: "docs/partitioned.md", Varies: "passes of a search", Run: runAnneal, Seconds: 3,
 }
 
 func runAnneal(ctx context.Context, c Config) (Result, error) {

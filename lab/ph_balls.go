@@ -10,7 +10,7 @@ import (
 
 // phFig3 shows how few bins balls fill that may look at several.
 var phFig3 = Experiment{
-	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
+	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls, Seconds: 4,
 }
 
 func runBalls(ctx context.Context, c Config) (Result, error) {

@@ -21,7 +21,7 @@ const (
 
 // phFig1 shows how seldom random functions set few bits. A trial is a set of k functions.
 var phFig1 = Experiment{
-	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail,
+	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail, Seconds: 1,
 }
 
 func runTail(ctx context.Context, c Config) (Result, error) {
@@ -85,7 +85,7 @@ func runTail(ctx context.Context, c Config) (Result, error) {
 
 // phFig2 shows what a search gains that draws all k functions of a filter anew each time. A trial is such a set.
 var phFig2 = Experiment{
-	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute,
+	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute, Seconds: 57,
 }
 
 func runBrute(ctx context.Context, c Config) (Result, error) {

@@ -15,10 +15,10 @@ import (
 // phFig10 and phFig11 show what more functions and more groups gain once the choices are paid for, at k = 6.
 var (
 	phFig10 = Experiment{
-		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from", Run: runFunctions,
+		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from", Run: runFunctions, Seconds: 170,
 	}
 	phFig11 = Experiment{
-		Name: "ph-fig11", Source: partitionedHashing + ", figure 11", Varies: "groups", Run: runGroups,
+		Name: "ph-fig11", Source: partitionedHashing + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
 	}
 )
 

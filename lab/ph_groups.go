@@ -17,7 +17,7 @@ const onlyCurves = "The paper gives the figure only as curves, and does not say 
 
 // phFig5 shows how the fill grows from group to group.
 var phFig5 = Experiment{
-	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth,
+	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth, Seconds: 1,
 }
 
 func runGrowth(ctx context.Context, c Config) (Result, error) {
@@ -63,10 +63,10 @@ func runGrowth(ctx context.Context, c Config) (Result, error) {
 // phFig6 shows the rate against the groups, one curve for each number of tries; phFig7 the other way round.
 var (
 	phFig6 = Experiment{
-		Name: "ph-fig6", Source: partitionedHashing + ", figure 6", Varies: "groups", Run: runByGroups,
+		Name: "ph-fig6", Source: partitionedHashing + ", figure 6", Varies: "groups", Run: runByGroups, Seconds: 3,
 	}
 	phFig7 = Experiment{
-		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries", Run: runByTries,
+		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries", Run: runByTries, Seconds: 3,
 	}
 )
 

@@ -13,7 +13,7 @@ import (
 // phLate shows what keys do that are added after the search, in filters of one size for all keys (section 5.3). Filters that
 // were told how many would come have fewer slots.
 var phLate = Experiment{
-	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build", Run: runLate,
+	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build", Run: runLate, Seconds: 13,
 }
 
 func runLate(ctx context.Context, c Config) (Result, error) {

@@ -19,7 +19,7 @@ var (
 
 func packets(name, figure string, per, k int) Experiment {
 	return Experiment{
-		Name: name, Source: partitionedHashing + ", figure " + figure, Varies: "groups, and where keys and hashes come from",
+		Name: name, Source: partitionedHashing + ", figure " + figure, Varies: "groups, and where keys and hashes come from", Seconds: 40,
 		Run: func(ctx context.Context, c Config) (Result, error) { return runPackets(ctx, c, name, per, k) },
 	}
 }

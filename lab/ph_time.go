@@ -14,7 +14,7 @@ import (
 // phTime shows how the rate falls with the time of a build on one core. Builds run one after the other, so that none disturbs
 // the time of another.
 var phTime = Experiment{
-	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
+	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime, Seconds: 107,
 }
 
 func runTime(ctx context.Context, c Config) (Result, error) {

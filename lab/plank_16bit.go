@@ -16,7 +16,7 @@ import (
 
 // plank16bit works through the filter of two bytes in Plank's notes.
 var plank16bit = Experiment{
-	Name: "plank-16bit", Source: plankNotes + ", the example of 16 bits", Varies: "digests that are asked for", Run: run16bit,
+	Name: "plank-16bit", Source: plankNotes + ", the example of 16 bits", Varies: "digests that are asked for", Run: run16bit, Seconds: 1,
 }
 
 // The example: four files in 16 bits, three positions each.

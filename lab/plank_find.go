@@ -27,7 +27,7 @@ var (
 
 // plankFindk computes the rate of a full filter and measures that of ours.
 var plankFindk = Experiment{
-	Name: "plank-findk", Source: plankNotes + ", findk 80000 800000", Varies: "k", Run: runFindk,
+	Name: "plank-findk", Source: plankNotes + ", findk 80000 800000", Varies: "k", Run: runFindk, Seconds: 2,
 }
 
 func runFindk(ctx context.Context, c Config) (Result, error) {
@@ -86,7 +86,7 @@ func runFindk(ctx context.Context, c Config) (Result, error) {
 
 // plankFindinck computes the mean rate while a filter fills, and measures it.
 var plankFindinck = Experiment{
-	Name: "plank-findinck", Source: plankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck,
+	Name: "plank-findinck", Source: plankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck, Seconds: 1,
 }
 
 func runFindinck(ctx context.Context, c Config) (Result, error) {

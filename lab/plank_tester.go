@@ -14,7 +14,7 @@ import (
 // plankTester repeats the simulation of Plank's BF-tester: blocks come to a cache that wants to store what comes a second
 // time. Some are used over and over, the others come once.
 var plankTester = Experiment{
-	Name: "plank-tester", Source: plankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester,
+	Name: "plank-tester", Source: plankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester, Seconds: 8,
 }
 
 // What the eight runs of the notes print, all with the same blocks.

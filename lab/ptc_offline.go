@@ -23,7 +23,7 @@ var beyond = []choice{
 
 // ptcTable3 is the offline table, and beside it the search with noise that this project has in its place.
 var ptcTable3 = Experiment{
-	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3,
+	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3, Seconds: 120,
 }
 
 func runPTCTable3(ctx context.Context, c Config) (Result, error) {

@@ -20,7 +20,7 @@ var ptcOnline = []ptcRow{
 
 // ptcTable1 is the online table, and what the text says of other k and of how far single trials lie apart.
 var ptcTable1 = Experiment{
-	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1,
+	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1, Seconds: 3,
 }
 
 func runPTCTable1(ctx context.Context, c Config) (Result, error) {
@@ -193,7 +193,7 @@ func (c *Config) ratePlot(n int, rows []Row) Plot {
 
 // ptcTable2 compares shares of ones with the differential equation, for both hashings.
 var ptcTable2 = Experiment{
-	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2", Varies: "bits a key, choices, hashing; keys added one by one", Run: runPTCTable2,
+	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2", Varies: "bits a key, choices, hashing; keys added one by one", Run: runPTCTable2, Seconds: 4,
 }
 
 func runPTCTable2(ctx context.Context, c Config) (Result, error) {

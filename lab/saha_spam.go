@@ -14,7 +14,7 @@ import (
 
 // sahaSpam is the spam filter of the slides: it knows the addresses that are welcome, and lets others pass by mistake only.
 var sahaSpam = Experiment{
-	Name: "saha-spam", Source: sahaSlides + ", spam filtering", Varies: "k", Run: runSpam,
+	Name: "saha-spam", Source: sahaSlides + ", spam filtering", Varies: "k", Run: runSpam, Seconds: 3,
 }
 
 // sahaSlides is the document of the saha experiments.

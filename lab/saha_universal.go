@@ -11,7 +11,7 @@ import (
 
 // sahaUniversal compares the universal families with fully random hashing on keys with and without a structure.
 var sahaUniversal = Experiment{
-	Name: "saha-universal", Source: sahaSlides + ", strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal,
+	Name: "saha-universal", Source: sahaSlides + ", strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal, Seconds: 12,
 }
 
 const (
