@@ -106,7 +106,7 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 		return err
 	}
 	if memory.memory != "" && !family.Searched {
-		return fmt.Errorf("--memory %s: family %s keeps no keys while it is built, or all of them; add --family partitioned or blockpartitioned", memory.memory, family.Name)
+		return fmt.Errorf("--memory %s: family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned or twochoice", memory.memory, family.Name)
 	}
 	f, err := a.collect(ctx, in, paths, hasher, memory, func(keys uint64) (filter.Builder, error) {
 		b, err := family.NewBuilder(spec, keys)

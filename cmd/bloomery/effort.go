@@ -40,7 +40,7 @@ func (f *effortFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error)
 		return s, err
 	}
 	if family, err := container.FamilyByName(s.Family()); err != nil || !family.Searched {
-		return s, fmt.Errorf("--effort and --budget: family %s does not search; add --family partitioned or blockpartitioned", s.Family())
+		return s, fmt.Errorf("--effort and --budget: family %s does not search; add --family partitioned, blockpartitioned or twochoice", s.Family())
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if s.Has(name) {

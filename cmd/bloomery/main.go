@@ -136,7 +136,7 @@ func hint(err error) string {
 	case errors.Is(err, filter.ErrMismatch):
 		return "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."
 	case errors.Is(err, filter.ErrUnsupported):
-		return "Families standard, blocked, partitioned and blockpartitioned take keys later, standard and blocked merge; build with one of them."
+		return "Families standard, blocked, partitioned, blockpartitioned and twochoice take keys later, standard and blocked merge; build with one of them."
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func (a *app) optimizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
 		Short: "Search on for better hash functions, after keys were added or removed",
-		Long: `Continue the search of a partitioned or blockpartitioned filter from where it stands, for all keys in the given lists,
+		Long: `Continue the search of a partitioned, blockpartitioned or twochoice filter from where it stands, for all keys in the given lists,
 and write the filter back, all or nothing. Its size stays. The lists say which keys the filter holds afterwards: give all of
 them, with those that were added since; those that you leave out are gone. Lists most of whose keys are new, or that leave
 out more than half, are refused without --force. The rate falls with time: see --budget.`,
@@ -75,7 +75,7 @@ out more than half, are refused without --force. The rate falls with time: see -
 				return err
 			}
 			if family.Reoptimize == nil {
-				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned and blockpartitioned", path, before.Family)
+				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned, blockpartitioned and twochoice", path, before.Family)
 			}
 			result := optimized{Before: before}
 			var read, unknown atomic.Uint64
