@@ -57,8 +57,12 @@ func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter 
 
 // Run runs the whole suite as subtests.
 func Run(t *testing.T, f Family) {
+	sizes := []int{0, 1, 2, 63, 1000, 50_000}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
 	for _, spec := range f.Specs {
-		for _, n := range []int{0, 1, 2, 63, 1000, 50_000} {
+		for _, n := range sizes {
 			t.Run(fmt.Sprintf("%s/n=%d", spec, n), func(t *testing.T) {
 				hs := Hashes(n, 1)
 				built := Build(t, f, spec, hs)
@@ -156,6 +160,9 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 // observedRate bounds the observed rate around the posterior one by 4.5 standard deviations, over several seeds, and the
 // posterior around the prior one.
 func observedRate(t *testing.T, f Family, spec string) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const trials = 300_000
 	for _, n := range []int{1000, 30_000} {
 		var seen, want, prior float64
