@@ -230,7 +230,7 @@ func TestTies(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	hs := filtertest.Hashes(3000, 8)
-	f := build(t, Config{Effort: filter.Effort{Passes: 40}}, hs[:2700])
+	f := build(t, Config{Shards: 3, Effort: filter.Effort{Passes: 40}}, hs[:2700])
 	if again := build(t, Config{From: f, Effort: filter.Effort{Passes: 2}}, hs[:2700]); again.Info().Fill > f.Info().Fill {
 		t.Errorf("fill %g, before %g", again.Info().Fill, f.Info().Fill)
 	}
