@@ -49,6 +49,15 @@ type Counter interface {
 	Count(h Hash) uint64
 }
 
+// Valuer is a Filter that keeps a small value with each key. A key that looks like another one shares its value.
+type Valuer interface {
+	// Put sets the value of the key with hash h, which it adds if no key like it is there. An error wrapping ErrConfig says
+	// that the value has too many bits, one wrapping ErrFull that there is no room; the filter is as it was.
+	Put(h Hash, value uint64) error
+	// Get returns the value of the key with hash h, and whether the key may be in the set.
+	Get(h Hash) (value uint64, ok bool)
+}
+
 // Merger is a Filter that can take over the keys of another one of the same Spec and Hasher.
 type Merger interface {
 	// Merge makes the receiver hold the keys of both. It returns an error wrapping ErrMismatch, and changes

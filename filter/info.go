@@ -18,6 +18,10 @@ type Info struct {
 	// FillSearched is what Fill was when the search ended; 0 in families without a search. Late keys move Fill away from
 	// it.
 	FillSearched float64
+	// Capacity is the number of keys that the filter was sized for; 0 in families that take any number, at a rate that rises.
+	Capacity uint64
+	// Pools are the extensions that buckets take when they are full, from the second level on; nil in families without any.
+	Pools []Pool
 	// FPRPrior is p_b, predicted from the number of keys and the geometry.
 	FPRPrior float64
 	// FPRPosterior is p_a, computed from the bits that are set.
@@ -30,4 +34,18 @@ func (i Info) BitsPerKey() float64 {
 		return 0
 	}
 	return float64(i.Bits) / float64(i.Keys)
+}
+
+// Load returns Keys per Capacity, or 0 if there is no capacity.
+func (i Info) Load() float64 {
+	if i.Capacity == 0 {
+		return 0
+	}
+	return float64(i.Keys) / float64(i.Capacity)
+}
+
+// Pool is a number of equal pieces of memory that buckets may take.
+type Pool struct {
+	Size uint64 `json:"size"`
+	Used uint64 `json:"used"`
 }

@@ -3,6 +3,7 @@ package filtertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -76,6 +77,7 @@ func Run(t *testing.T, f Family) {
 		t.Run(spec+"/rate", func(t *testing.T) { observedRate(t, f, spec) })
 		t.Run(spec+"/merge", func(t *testing.T) { merge(t, f, spec) })
 		t.Run(spec+"/concurrent", func(t *testing.T) { concurrent(t, f, spec) })
+		t.Run(spec+"/remove", func(t *testing.T) { remove(t, f, spec) })
 	}
 	t.Run("cancelled", func(t *testing.T) {
 		s, _ := filter.ParseSpec(f.Specs[0])
@@ -226,6 +228,36 @@ func merge(t *testing.T, f Family, spec string) {
 	if err := m.Merge(Build(t, f, spec, Hashes(5000, 1))); err == nil {
 		t.Error("a filter of another size merged")
 	}
+}
+
+// remove takes keys out again, one by one: nobody else's may go with them.
+func remove(t *testing.T, f Family, spec string) {
+	hs := Hashes(2000, 41)
+	built := Build(t, f, spec, hs)
+	r, ok := built.(filter.Remover)
+	if !ok {
+		t.Skip("the family does not remove")
+	}
+	gone, stay := hs[:1500], hs[1500:]
+	for i, h := range gone {
+		if err := r.Remove(h); err != nil {
+			t.Fatalf("key %d: %v", i, err)
+		}
+	}
+	noFalseNegative(t, built, stay)
+	if n := built.Info().Keys; n != uint64(len(stay)) {
+		t.Errorf("%d keys are left, want %d", n, len(stay))
+	}
+	encodeDecode(t, f, built, stay)
+	for _, h := range Hashes(1000, 42) {
+		if built.Has(h) {
+			continue // it looks like a present key
+		}
+		if err := r.Remove(h); !errors.Is(err, filter.ErrNotFound) {
+			t.Fatalf("removing an absent key: %v", err)
+		}
+	}
+	noFalseNegative(t, built, stay)
 }
 
 // concurrent adds from several goroutines; the race detector watches.

@@ -1,0 +1,75 @@
+package filtertest
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// modelKeys is the size of the universe that Model draws keys from: few, so that each is added and removed many times.
+const modelKeys = 300
+
+// modelChecks is how many sequences of operations Model draws, as many as rapid does by default.
+const modelChecks = 100
+
+// Model holds filters that remove against a map: random sequences of adds and removes, about that many operations in all.
+// No present key may be lost, no count be under the truth, a removal of a key that is not there must say so and a full
+// filter stay as it was. start returns an empty filter with room for keys additions; up to twice as many may come.
+func Model(t *testing.T, operations int, start func(keys uint64) filter.Filter) {
+	keys := Hashes(modelKeys, 51)
+	rapid.Check(t, func(r *rapid.T) {
+		f := start(modelKeys)
+		adder, remover := f.(filter.Adder), f.(filter.Remover)
+		counter, _ := f.(filter.Counter)
+		truth := make([]uint64, len(keys))
+		total := 0
+		whole := func() {
+			for i, n := range truth {
+				if n > 0 && !f.Has(keys[i]) {
+					r.Fatalf("key %d is lost, it was added %d times more than removed", i, n)
+				}
+				if counter != nil && counter.Count(keys[i]) < n {
+					r.Fatalf("key %d counts %d, truth %d", i, counter.Count(keys[i]), n)
+				}
+			}
+			if got := f.Info().Keys; got != uint64(total) {
+				r.Fatalf("Info says %d keys, truth %d", got, total)
+			}
+		}
+		adds := rapid.IntRange(3, 7).Draw(r, "adds of 10")
+		for step := range operations / modelChecks {
+			draw := rapid.IntRange(0, 10*modelKeys-1).Draw(r, "step")
+			i := draw / 10
+			switch {
+			case draw%10 < adds && total < 2*modelKeys:
+				switch err := adder.Add(keys[i]); {
+				case err == nil:
+					truth[i]++
+					total++
+				case !errors.Is(err, filter.ErrFull):
+					r.Fatal(err)
+				}
+			case truth[i] > 0:
+				if err := remover.Remove(keys[i]); err != nil {
+					r.Fatalf("key %d was added: %v", i, err)
+				}
+				truth[i]--
+				total--
+			case !f.Has(keys[i]):
+				if err := remover.Remove(keys[i]); !errors.Is(err, filter.ErrNotFound) {
+					r.Fatalf("removing an absent key: %v", err)
+				}
+			}
+			if truth[i] > 0 && !f.Has(keys[i]) {
+				r.Fatalf("key %d is lost", i)
+			}
+			if step%997 == 0 {
+				whole()
+			}
+		}
+		whole()
+	})
+}
