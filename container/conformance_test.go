@@ -21,6 +21,8 @@ var specs = map[string][]string{
 		"blockpartitioned(bits_per_key=20,effort=fast)", "blockpartitioned(bits_per_key=8,block=1024,effort=fast)", "blockpartitioned(bits_per_key=24,block=1024,effort=fast)"},
 	"twochoice": {"twochoice(bits_per_key=4,passes=3)", "twochoice(effort=fast,fpr=0.01)", "twochoice(bits_per_key=9.7,choices=2,passes=4,search=greedy)", "twochoice(bits_per_key=24,passes=1)",
 		"twochoice(bits_per_key=8,choices=8,k=6,passes=2)", "twochoice(bits_per_key=12,hashing=double,passes=4)"},
+	"rankindexed": {"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)", "rankindexed(counting=1,fpr=0.01)",
+		"rankindexed(fpr=0.01,value_bits=9)", "rankindexed(bits_per_key=40)", "rankindexed(bucket=8192,fpr=0.001)", "rankindexed(fpr=0.02,growth=2)"},
 }
 
 func conformance(f Family) filtertest.Family {

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
@@ -178,6 +179,28 @@ func Families() []Family {
 					return 0, 0, err
 				}
 				return c.Forecast(keys)
+			},
+		},
+		{
+			Name: rankindexed.Family, ID: 7, New: empty(rankindexed.ConfigFromSpec, rankindexed.New), SectionWords: rankindexed.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](rankindexed.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				_, err := rankindexed.ConfigFromSpec(s, 0)
+				return err
+			},
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(rankindexed.ConfigFromSpec, rankindexed.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := rankindexed.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				g, err := c.Plan()
+				if err != nil {
+					return 0, 0, err
+				}
+				return g.Bits(), g.FPR(keys), nil
 			},
 		},
 	}

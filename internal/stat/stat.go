@@ -154,3 +154,26 @@ func MeanInterval(v []float64) (mean, low, high float64) {
 func StandardErrors(n int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }
+
+// PoissonTail returns the probability that a Poisson variable with that mean is larger than k, with a relative error below
+// 1e-10.
+func PoissonTail(mean float64, k int) float64 {
+	if mean <= 0 {
+		return 0
+	}
+	term := func(x float64) float64 { return math.Exp(x*math.Log(mean) - mean - lgamma(x+1)) }
+	if float64(k) < mean { // terms grow up to k: the others are what is left
+		sum, t := 0.0, term(float64(k))
+		for x := float64(k); x >= 0 && t > sum*1e-17; x-- {
+			sum += t
+			t *= x / mean
+		}
+		return 1 - sum
+	}
+	sum, t := 0.0, term(float64(k)+1)
+	for x := float64(k) + 1; t > sum*1e-17; x++ {
+		sum += t
+		t *= mean / (x + 1)
+	}
+	return sum
+}

@@ -1,0 +1,188 @@
+package rankindexed
+
+import (
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// bucket is one bucket with its extensions, for whoever changes it or goes beyond its own cells. Positions in the index
+// and numbers of cells count through all levels.
+type bucket struct {
+	f     *Filter
+	n     int // levels that it has
+	parts [levels]part
+}
+
+// part is one level of a bucket: index bits and cells, at bits of two arrays.
+type part struct {
+	words  []uint64
+	index  uint64 // first bit of the index
+	bits   uint64 // bits of the index
+	cells  uint64 // first bit of the cells
+	room   uint64 // cells
+	ones   uint64 // set bits of the index
+	record uint64 // number of the extension
+}
+
+// bucket returns bucket b.
+func (f *Filter) bucket(b uint64) (u bucket) {
+	u.f = f
+	u.n = 1
+	first := 64 * b * f.words
+	u.parts[0] = part{words: f.table, index: first, bits: f.span, cells: first + f.cells, room: f.own}
+	u.parts[0].ones = u.rank(f.span)
+	for words, at := f.table, first+f.span; u.n < levels; words = u.parts[1].words {
+		pointer := f.g.pointer(u.n)
+		if pointer == 0 {
+			return u
+		}
+		to := bitvec.Field(words, at, uint(pointer))
+		if to == 0 {
+			return u
+		}
+		at = u.extend(to - 1)
+		u.n++
+	}
+	return u
+}
+
+// extend fills the part of level u.n from an extension, and returns the first bit of that.
+func (u *bucket) extend(record uint64) uint64 {
+	p, pool := &u.parts[u.n], u.f.pools[u.n]
+	at := record * pool.stride
+	*p = part{words: pool.words, record: record, index: at + pool.head, bits: pool.room, cells: at + pool.head + pool.room, room: pool.room}
+	p.ones = bitvec.Ones(p.words, p.index, p.bits)
+	return at
+}
+
+// used returns the number of cells in use.
+func (u *bucket) used() uint64 { return u.parts[0].ones + u.parts[1].ones + u.parts[2].ones }
+
+// room returns the number of cells.
+func (u *bucket) room() uint64 { return u.parts[0].room + u.parts[1].room + u.parts[2].room }
+
+// bit returns bit at of the index; beyond the end it is not set.
+func (u *bucket) bit(at uint64) bool {
+	for i := range u.n {
+		p := &u.parts[i]
+		if at < p.bits {
+			return bitvec.Bit(p.words, p.index+at)&1 != 0
+		}
+		at -= p.bits
+	}
+	return false
+}
+
+// rank returns the number of set bits before bit at.
+func (u *bucket) rank(at uint64) (n uint64) {
+	for i := range u.n {
+		p := &u.parts[i]
+		if at <= p.bits {
+			return n + bitvec.Ones(p.words, p.index, at)
+		}
+		at -= p.bits
+		n += p.ones
+	}
+	return n
+}
+
+// flip turns bit at of the index over and keeps account of the set ones.
+func (u *bucket) flip(at uint64) {
+	i := 0
+	for ; at >= u.parts[i].bits; i++ {
+		at -= u.parts[i].bits
+	}
+	p := &u.parts[i]
+	at += p.index
+	words := p.words
+	words[at/64] ^= 1 << (at % 64)
+	p.ones += words[at/64]>>(at%64)&1*2 - 1
+}
+
+// cell returns cell c.
+func (u *bucket) cell(c uint64) uint64 {
+	i := 0
+	for ; c >= u.parts[i].room; i++ {
+		c -= u.parts[i].room
+	}
+	return bitvec.Field(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width)
+}
+
+// setCell overwrites cell c.
+func (u *bucket) setCell(c, v uint64) {
+	i := 0
+	for ; c >= u.parts[i].room; i++ {
+		c -= u.parts[i].room
+	}
+	bitvec.SetField(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width, v)
+}
+
+// insert makes v cell c, moving those behind, and a bit of the index that is not set with it; used cells are in use
+// afterwards, for which there is room.
+func (u *bucket) insert(c, v, used uint64) {
+	w := uint64(u.f.width)
+	at := u.f.chains + c
+	var bit uint64
+	for i := range u.n {
+		p := &u.parts[i]
+		if at < p.bits {
+			last := p.index + p.bits - 1
+			off := bitvec.Bit(p.words, last) & 1
+			bitvec.Insert(p.words, p.index+at, last+1, 1, bit)
+			p.ones += bit - off
+			at, bit = 0, off
+		} else {
+			at -= p.bits
+		}
+		if c < p.room {
+			end := p.cells + min(used, p.room)*w
+			off := bitvec.Field(p.words, end-w, u.f.width)
+			bitvec.Insert(p.words, p.cells+c*w, end, u.f.width, v)
+			c, v = 0, off
+		} else {
+			c -= p.room
+		}
+		if used <= p.room {
+			return
+		}
+		used -= p.room
+	}
+}
+
+// remove takes cell c out, and its bit of the index, which is not set; used cells are in use before.
+func (u *bucket) remove(c, used uint64) {
+	w := uint64(u.f.width)
+	at := u.f.chains + c
+	for i := range u.n {
+		p := &u.parts[i]
+		more := i+1 < u.n
+		if at < p.bits {
+			bitvec.Delete(p.words, p.index+at, p.index+p.bits, 1)
+			if more {
+				next := &u.parts[i+1]
+				bit := bitvec.Bit(next.words, next.index) & 1
+				last := p.index + p.bits - 1
+				p.words[last/64] |= bit << (last % 64)
+				p.ones += bit
+				next.ones -= bit
+			}
+			at = 0
+		} else {
+			at -= p.bits
+		}
+		if c < p.room {
+			end := p.cells + min(used, p.room)*w
+			bitvec.Delete(p.words, p.cells+c*w, end, u.f.width)
+			if more {
+				next := &u.parts[i+1]
+				bitvec.SetField(p.words, end-w, u.f.width, bitvec.Field(next.words, next.cells, u.f.width))
+			}
+			c = 0
+		} else {
+			c -= p.room
+		}
+		if used <= p.room {
+			return
+		}
+		used -= p.room
+	}
+}

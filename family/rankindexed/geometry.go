@@ -1,0 +1,124 @@
+package rankindexed
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// levels is the number of places that the cells of a bucket may lie in: the bucket and two extensions.
+const levels = 3
+
+// Limits of a Geometry.
+const (
+	// MaxChains is the largest number of chains of a bucket.
+	MaxChains = 1 << 14
+	// MaxRemainder is the largest number of bits of a remainder, Growth included.
+	MaxRemainder = 48
+	// MaxValueBits is the largest number of bits of a value.
+	MaxValueBits = 32
+	// MaxGrowth is the largest number of times that a filter can double.
+	MaxGrowth = 24
+
+	maxBuckets = 1 << 48
+	maxCells   = 1 << 13 // of one level
+)
+
+// counterBits is the size of a counter, which counts 1 to 4.
+const counterBits = 2
+
+// Geometry is what fixes all sizes of a filter. Letters are those of the paper.
+type Geometry struct {
+	Capacity  uint64         // n: how many cells the pools were sized for
+	Buckets   uint64         // B
+	Chains    int            // L: chains of a bucket
+	Cells     [levels]int    // Z1, Z2, Z3: cells of a bucket, of a second-level and of a third-level extension
+	Pools     [levels]uint64 // J2 and J3 at 1 and 2: extensions there are; 0 is not used
+	Remainder int            // r: bits of a remainder beyond Growth
+	Growth    int            // how often the filter can still double, at a bit of remainder each
+	Counting  bool           // cells have a counter
+	ValueBits int            // v: cells have a value of that many bits, 0 to MaxValueBits; not with Counting
+}
+
+// payload returns the bits of a cell that are not remainder.
+func (g Geometry) payload() int {
+	if g.Counting {
+		return counterBits
+	}
+	return g.ValueBits
+}
+
+// width returns the bits of a cell.
+func (g Geometry) width() int { return g.Growth + g.Remainder + g.payload() }
+
+// pointer returns the bits of a pointer to an extension of level i, 0 where there is none. It stays when the filter doubles,
+// and the pools with it.
+func (g Geometry) pointer(i int) int {
+	if i >= levels || g.Pools[i] == 0 {
+		return 0
+	}
+	return bits.Len64(g.Pools[i]) + g.Growth
+}
+
+// words returns the 64-bit words of a bucket (level 0) or of an extension (levels 1 and 2).
+func (g Geometry) words(level int) uint64 {
+	if g.Cells[level] == 0 {
+		return 0
+	}
+	n := g.pointer(level+1) + g.Cells[level]*(1+g.width())
+	if level == 0 {
+		n += g.Chains
+	}
+	return uint64(n+63) / 64
+}
+
+// sections returns the words of each section of the file, see Encode: the three levels.
+func (g Geometry) sections() []uint64 {
+	return []uint64{g.Buckets * g.words(0), g.Pools[1] * g.words(1), g.Pools[2] * g.words(2)}
+}
+
+// Bits returns the size of all arrays in bits.
+func (g Geometry) Bits() uint64 {
+	sum := uint64(0)
+	for _, w := range g.sections() {
+		sum += 64 * w
+	}
+	return sum
+}
+
+// check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the geometry is not one.
+func (g Geometry) check() error {
+	bad := func(field string, value any, reason string) error {
+		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
+	}
+	switch {
+	case g.Buckets < 1:
+		return bad("buckets", g.Buckets, "want at least one")
+	case g.Buckets > maxBuckets:
+		return fmt.Errorf("buckets=%d: %w", g.Buckets, filter.ErrTooLarge)
+	case g.Chains < 1 || g.Chains > MaxChains:
+		return bad("chains", g.Chains, fmt.Sprintf("want 1 to %d", MaxChains))
+	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
+		return bad("cells", g.Cells[0], fmt.Sprintf("want 1 to %d", maxCells))
+	case g.Growth < 0 || g.Growth > MaxGrowth:
+		return bad("growth", g.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
+	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
+		return bad("remainder", g.Remainder, fmt.Sprintf("want 1 to %d, growth included", MaxRemainder))
+	case g.ValueBits < 0 || g.ValueBits > MaxValueBits:
+		return bad("value_bits", g.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
+	case g.Counting && g.ValueBits > 0:
+		return bad("value_bits", g.ValueBits, "a filter has counters or values, not both")
+	case g.width() > 63:
+		return bad("remainder", g.Remainder, "remainder and value have more than 63 bits")
+	}
+	for i := 1; i < levels; i++ {
+		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
+			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i], fmt.Sprintf("want 1 to %d, or none with an empty pool", maxCells))
+		}
+		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
+			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a level is not larger than the one before")
+		}
+	}
+	return nil
+}

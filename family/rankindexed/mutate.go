@@ -1,0 +1,157 @@
+package rankindexed
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Add puts a key into the set. In the counting form it counts once more; in the others each Add of a key takes a cell and
+// wants its own Remove. Past the capacity it goes on, at a rate that rises, until a bucket is full and its pool empty:
+// then the error wraps filter.ErrFull and the filter is as it was. A filter with Growth doubles before that.
+func (f *Filter) Add(h filter.Hash) error {
+	return f.growing(func() error { return f.add(h) })
+}
+
+// growing does what may take a cell, and lets the filter grow where its capacity is reached or a pool is empty.
+func (f *Filter) growing(do func() error) error {
+	if f.g.Growth == 0 {
+		return do()
+	}
+	if f.used >= f.g.Capacity {
+		if err := f.Grow(); err != nil {
+			return err
+		}
+	}
+	err := do()
+	if !errors.Is(err, filter.ErrFull) {
+		return err
+	}
+	if err := f.Grow(); err != nil {
+		return err
+	}
+	return f.growing(do)
+}
+
+// add is Add in a filter that does not grow.
+func (f *Filter) add(h filter.Hash) error {
+	b, chain, remainder := f.locate(h)
+	if done := f.addNear(b*f.words, chain, remainder); done {
+		return nil
+	}
+	u := f.bucket(b)
+	if f.g.Counting {
+		if c, ok := u.find(chain, remainder); ok {
+			if cell := u.cell(c); cell&(1<<counterBits-1) < 1<<counterBits-1 {
+				u.setCell(c, cell+1)
+				f.keys++
+				return nil
+			}
+		}
+	}
+	return f.insert(&u, chain, remainder<<f.payload)
+}
+
+// Put sets the value of the key, which it adds if no key with its chain and remainder is there. Two keys that look alike
+// share a cell if both came by Put, and Remove of one makes both absent: where that must not be, use Add, which always takes
+// a cell, and Put only what was added. The error wraps filter.ErrConfig for a value of more than ValueBits,
+// filter.ErrFull as that of Add does, and errors.ErrUnsupported in a filter without values.
+func (f *Filter) Put(h filter.Hash, value uint64) error {
+	return f.growing(func() error { return f.put(h, value) })
+}
+
+// put is Put in a filter that does not grow.
+func (f *Filter) put(h filter.Hash, value uint64) error {
+	if f.g.ValueBits == 0 {
+		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
+	}
+	if value>>f.payload != 0 {
+		return &filter.ConfigError{Field: "value", Value: value, Reason: fmt.Sprintf("want at most %d, which %d bits hold", uint64(1)<<f.payload-1, f.payload)}
+	}
+	b, chain, remainder := f.locate(h)
+	u := f.bucket(b)
+	if c, ok := u.find(chain, remainder); ok {
+		f.remove(&u, chain, c)
+	}
+	return f.insert(&u, chain, remainder<<f.payload|value)
+}
+
+// insert adds a cell to a chain, in order.
+func (f *Filter) insert(u *bucket, chain, cell uint64) error {
+	used := u.used()
+	if used == u.room() && !u.lengthen() {
+		return fmt.Errorf("%d keys are in a filter for %d: %w", f.keys, f.g.Capacity, filter.ErrFull)
+	}
+	at := chain
+	c := u.rank(at)
+	for u.bit(at) {
+		if old := u.cell(c); cell <= old {
+			u.setCell(c, cell)
+			cell = old
+		}
+		at = f.chains + c
+		c = u.rank(at)
+	}
+	u.flip(at)
+	u.insert(c, cell, used+1)
+	f.keys++
+	f.used++
+	return nil
+}
+
+// Remove undoes one Add of the key. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell holds the
+// key's remainder. Removing a key that was never added but has the chain and remainder of one that was succeeds and makes
+// that other key absent: remove only what was added.
+func (f *Filter) Remove(h filter.Hash) error {
+	b, chain, remainder := f.locate(h)
+	if near, err := f.removeNear(b*f.words, chain, remainder); near {
+		return err
+	}
+	u := f.bucket(b)
+	c, ok := u.find(chain, remainder)
+	if !ok {
+		return filter.ErrNotFound
+	}
+	if f.g.Counting {
+		if cell := u.cell(c); cell&(1<<counterBits-1) > 0 {
+			u.setCell(c, cell-1)
+			f.keys--
+			return nil
+		}
+	}
+	f.remove(&u, chain, c)
+	return nil
+}
+
+// find returns the first cell of a chain that has a remainder.
+func (u *bucket) find(chain, remainder uint64) (c uint64, ok bool) {
+	for at := chain; u.bit(at); at = u.f.chains + c {
+		c = u.rank(at)
+		if r := u.cell(c) >> u.f.payload; r >= remainder {
+			return c, r == remainder
+		}
+	}
+	return 0, false
+}
+
+// remove takes cell c out of its chain: the ones behind it move up, and the place of the last is closed.
+func (f *Filter) remove(u *bucket, chain, c uint64) {
+	used := u.used()
+	at := chain // of the bit that stands for c
+	for u.rank(at) != c {
+		at = f.chains + u.rank(at)
+	}
+	for next := f.chains + c; u.bit(next); next = f.chains + c {
+		behind := u.rank(next)
+		u.setCell(c, u.cell(behind))
+		at, c = next, behind
+	}
+	u.flip(at)
+	u.remove(c, used)
+	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.room()-u.parts[u.n-1].room {
+		u.shorten()
+	}
+	f.keys--
+	f.used--
+}

@@ -1,0 +1,182 @@
+package rankindexed
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// DefaultOverflow is P_o of the paper, the probability that the extensions do not suffice for the capacity.
+const DefaultOverflow = 1e-10
+
+// order is what a geometry is searched for.
+type order struct {
+	form     Geometry // Capacity, Growth, Counting and ValueBits; the rest is searched for
+	fpr      float64  // ε, at the capacity and at each doubling of it
+	overflow float64  // P_o
+	words    []int    // sizes of a bucket to try, in 64-bit words
+	index    int      // most bits of index a bucket
+	extended float64  // most buckets, as a share, that have an extension at the capacity; 0 for any
+}
+
+// lines are the sizes of buckets that a search tries: whole cache lines, and less than one for few keys.
+var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5, 6, 7}
+
+// lineBits is the largest index of a bucket whose size is searched for: a bit less than one cache line, so that a
+// query that counts its bits reads one.
+const lineBits = 511
+
+// search returns the geometry with the fewest bits that keeps the order, and false if there is none. It tries all
+// remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
+//
+//	Pr[O_l > J_l] <= 2·Binotail(B, Poissontail(n/B, W_{l-1}), J_l)    l = 2, 3: each at most 0.45·P_o
+//	Pr[O_4 > 0]   <= B·Binotail(n, 1/B, W_3)                                     at most 0.1·P_o
+//
+// and leaves a branch as soon as its buckets alone have more bits than the best so far.
+func (o order) search() (Geometry, bool) {
+	s := searched{order: o, bits: math.Inf(1)}
+	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
+		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r)
+		if lambda > 3 {
+			break
+		}
+		if lambda > 0.2 || r+o.form.Growth == MaxRemainder {
+			for _, w := range o.words {
+				s.buckets(r, w, lambda)
+			}
+		}
+	}
+	return s.best, !math.IsInf(s.bits, 1)
+}
+
+// searched is a search under way.
+type searched struct {
+	order
+	best Geometry
+	bits float64 // of the best
+}
+
+// buckets tries all numbers of cells of a bucket of one size.
+func (s *searched) buckets(r, words int, lambda float64) {
+	n := float64(s.form.Capacity)
+	for cells := 1; ; cells++ {
+		g := s.form
+		g.Remainder, g.Cells[0] = r, cells
+		left := 64*words - cells*(1+g.width()) // for chains and the pointer
+		if g.width() > 63 || left < 1 {
+			return
+		}
+		if left+cells > s.index {
+			continue
+		}
+		for { // a larger pool has a longer pointer, which leaves fewer chains, which takes more buckets
+			if g.Chains = left - g.pointer(1); g.Chains < 1 {
+				return
+			}
+			mean := lambda * float64(g.Chains)
+			g.Buckets = uint64(math.Ceil(n / mean))
+			load := n / float64(g.Buckets)
+			if float64(cells) > load+6*math.Sqrt(load)+6 {
+				return
+			}
+			if float64(cells) < load-1.2*math.Sqrt(load)-1 || float64(g.Buckets)*float64(64*words) >= s.bits {
+				break
+			}
+			if s.extended > 0 && g.Buckets > 1 && stat.PoissonTail(load, cells) > s.extended {
+				break
+			}
+			had := g.pointer(1)
+			if g.Pools[1] = s.pool(g, cells); g.pointer(1) <= had {
+				g.Chains = left - g.pointer(1)
+				s.extensions(g, s.deepest(g))
+				break
+			}
+		}
+	}
+}
+
+// extensions tries all sizes of extensions for buckets of which all else is known; no bucket has more cells than deepest.
+func (s *searched) extensions(g Geometry, deepest int) {
+	if g.Pools[1] == 0 {
+		s.take(g)
+		return
+	}
+	for words := 1; ; words++ {
+		if float64(g.Buckets)*float64(64*g.words(0))+float64(g.Pools[1])*float64(64*words) >= s.bits {
+			return
+		}
+		e := g
+		e.Pools[2] = g.Pools[1] // for the longest pointer that it may have
+		if e.Cells[1] = (64*words - e.pointer(2)) / (1 + e.width()); e.Cells[1] < 1 {
+			continue
+		}
+		all := e.Cells[0] + e.Cells[1]
+		if e.Cells[2] = deepest - all; e.Cells[2] > 0 {
+			e.Pools[2] = s.pool(e, all)
+		}
+		if e.Cells[2] <= 0 || e.Pools[2] == 0 {
+			e.Cells[2], e.Pools[2] = 0, 0
+		}
+		if e.Pools[2] <= e.Pools[1] {
+			s.take(e)
+		}
+		if e.Pools[2] == 0 {
+			return
+		}
+	}
+}
+
+// take keeps the geometry if it is the smallest so far.
+func (s *searched) take(g Geometry) {
+	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) {
+		s.best, s.bits = g, bits
+	}
+}
+
+// pool returns how many extensions buckets want whose load goes over a number of cells, so that they suffice at the
+// capacity and, doubling with it, at all that come later.
+func (s *searched) pool(g Geometry, cells int) (size uint64) {
+	load := float64(g.Capacity) / float64(g.Buckets)
+	for doubled := range g.Growth + 1 {
+		b := g.Buckets << doubled
+		want := b
+		switch {
+		case b > 1:
+			want = quantile(b, stat.PoissonTail(load, cells), s.overflow*0.45/2)
+		case g.Capacity <= uint64(cells): // the one bucket has all keys
+			want = 0
+		}
+		size = max(size, (want+1<<doubled-1)>>doubled)
+	}
+	return size
+}
+
+// deepest returns the number of cells that no bucket goes over.
+func (s *searched) deepest(g Geometry) int {
+	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
+	n := g.Capacity << g.Growth
+	cells := g.Cells[0]
+	for uint64(cells) < n && b*stat.UpperTail(uint64(cells)+1, n, 1/b) > s.overflow*0.1 {
+		cells++
+	}
+	return cells
+}
+
+// quantile returns the least j with Pr[X > j] <= tail for X binomial, n trials of probability p. Past a variance of 10^7,
+// where nobody misses a few, it returns seven standard deviations above the mean.
+func quantile(n uint64, p, tail float64) uint64 {
+	mean := float64(n) * p
+	spread := math.Sqrt(mean * (1 - p))
+	if spread > 3e3 {
+		return min(n, uint64(mean+7*spread)+1)
+	}
+	low, high := uint64(mean), min(n, uint64(mean+8*spread)+50)
+	for low < high {
+		if j := low + (high-low)/2; j >= n || stat.UpperTail(j+1, n, p) <= tail {
+			high = j
+		} else {
+			low = j + 1
+		}
+	}
+	return low
+}

@@ -1,0 +1,89 @@
+package rankindexed
+
+import (
+	"errors"
+	"flag"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+var long = flag.Bool("long", false, "ten million operations against a map, a thousand filters filled to their capacity")
+
+func operations() int {
+	if *long {
+		return 10_000_000
+	}
+	return 200_000
+}
+
+// TestModel holds all forms against a map. Adds go up to twice the capacity, so that pools run empty.
+func TestModel(t *testing.T) {
+	for name, c := range map[string]Config{
+		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: filter.Sizing{FPR: 0.05}},
+		"growing": {Growth: 6, Counting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			filtertest.Model(t, operations(), func(keys uint64) filter.Filter {
+				c.Keys = keys
+				if c.Growth > 0 {
+					c.Keys = keys / 40
+				}
+				f, err := New(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f
+			})
+		})
+		if c.Growth > 0 {
+			continue
+		}
+		t.Run(name+"/concurrent", func(t *testing.T) {
+			filtertest.Model(t, operations()/4, func(keys uint64) filter.Filter {
+				c.Keys = keys
+				f, err := New(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return NewConcurrent(f)
+			})
+		})
+	}
+}
+
+// TestFull has a filter refuse a key and stay as it was.
+func TestFull(t *testing.T) {
+	f, err := New(Config{Keys: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(5000, 1)
+	for i, h := range hs {
+		err := f.Add(h)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, filter.ErrFull) || i < 1000 {
+			t.Fatalf("key %d: %v", i, err)
+		}
+		was := f.Encode()
+		before := append([]uint64(nil), was.Sections[0]...)
+		if f.Add(h) == nil || f.Info().Keys != uint64(i) {
+			t.Fatal("a full filter took a key")
+		}
+		for j, w := range f.Encode().Sections[0] {
+			if before[j] != w {
+				t.Fatal("a refused key changed the filter")
+			}
+		}
+		for _, h := range hs[:i] {
+			if !f.Has(h) {
+				t.Fatal("lost a key")
+			}
+		}
+		return
+	}
+	t.Fatal("never full")
+}

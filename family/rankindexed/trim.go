@@ -1,0 +1,124 @@
+package rankindexed
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Trimmed is a filter in the form in which it is sent (Table V of the paper): without cells that are not in use and without
+// pointers, 1/λ + r + 1 bits a key. It can be stored; what is read back is the Filter again.
+type Trimmed struct{ *Filter }
+
+// Trim returns the filter's trimmed form, which shares its content.
+func (f *Filter) Trim() Trimmed { return Trimmed{f} }
+
+// Encode returns one section, a stream of bits from the lowest of the first word on, bucket by bucket: the base index, the
+// higher index of as many bits as there are cells in use, the cells. The number of cells follows from the index: it ends
+// where it has as many bits as there are set bits in both. The Spec has all cells' number as trimmed=.
+func (t Trimmed) Encode() filter.Encoded {
+	f := t.Filter
+	w := writer{words: make([]uint64, f.g.trimmedWords(f.used))}
+	for b := range f.buckets {
+		u := f.bucket(b)
+		used := u.used()
+		for at := range f.chains + used {
+			bit := uint64(0)
+			if u.bit(at) {
+				bit = 1
+			}
+			w.put(bit, 1)
+		}
+		for c := range used {
+			w.put(u.cell(c), f.width)
+		}
+	}
+	return filter.Encoded{Spec: f.spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
+}
+
+// writer appends fields to words that are 0.
+type writer struct {
+	words []uint64
+	at    uint64
+}
+
+func (w *writer) put(v uint64, width uint) {
+	bitvec.SetField(w.words, w.at, width, v)
+	w.at += uint64(width)
+}
+
+// trimmedWords returns the words of the trimmed form with that many cells.
+func (g Geometry) trimmedWords(cells uint64) uint64 {
+	return (g.Buckets*uint64(g.Chains) + cells*uint64(1+g.width()) + 63) / 64
+}
+
+// most returns how many cells there are, those of all extensions included.
+func (g Geometry) most() uint64 {
+	return g.Buckets*uint64(g.Cells[0]) + g.Pools[1]*uint64(g.Cells[1]) + g.Pools[2]*uint64(g.Cells[2])
+}
+
+// inflation is how many times the size of its trimmed form a filter may have, beside a mebibyte: a file may not ask for
+// much more memory than it has bytes. A base index of one bit a chain bounds it from below; values of 32 bits in a filter
+// that is almost empty come to 60.
+const inflation = 64
+
+// untrim makes the filter from its trimmed form.
+func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
+	stream := e.Sections[0]
+	if g.Bits()/64 > inflation*uint64(len(stream))+1<<17 {
+		return nil, fmt.Errorf("%d bits come out of %d: %w", g.Bits(), 64*len(stream), filter.ErrTooLarge)
+	}
+	f, err := newFilter(g)
+	if err != nil {
+		return nil, err
+	}
+	at, end := uint64(0), g.Buckets*uint64(g.Chains)+cells*uint64(1+g.width())
+	for b := range f.buckets {
+		if at, err = f.fill(b, stream, at, end); err != nil {
+			return nil, fmt.Errorf("bucket %d: %w", b, err)
+		}
+	}
+	if at != end || end%64 != 0 && stream[end/64]>>(end%64) != 0 {
+		return nil, errIndex
+	}
+	f.keys = e.Keys
+	return f, f.checkKeys()
+}
+
+// fill reads bucket b from bits [at, end) of a stream and returns where it ended.
+func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error) {
+	u := f.bucket(b)
+	index := at
+	if end-at < f.chains {
+		return 0, errIndex
+	}
+	used := bitvec.Ones(stream, index, f.chains)
+	at += f.chains
+	for c := uint64(0); c < used; c++ {
+		if at == end {
+			return 0, errIndex
+		}
+		used += bitvec.Bit(stream, at) & 1
+		at++
+	}
+	if (end-at)/uint64(f.width) < used {
+		return 0, errIndex
+	}
+	for u.room() < used {
+		if !u.lengthen() {
+			return 0, errPointer
+		}
+	}
+	for i := range f.chains + used {
+		if bitvec.Bit(stream, index+i)&1 != 0 {
+			u.flip(i)
+		}
+	}
+	for c := range used {
+		u.setCell(c, bitvec.Field(stream, at, f.width))
+		at += uint64(f.width)
+	}
+	f.used += used
+	return at, nil
+}
