@@ -8,11 +8,15 @@ require (
 	github.com/bloomery/bloomery v0.0.0
 	github.com/holiman/bloomfilter/v2 v2.0.3
 	github.com/parquet-go/parquet-go v0.32.0
+	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
+	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae
 )
 
 require (
 	github.com/bits-and-blooms/bitset v1.24.2 // indirect
+	github.com/d4l3k/messagediff v1.2.1 // indirect
 	github.com/dchest/siphash v1.2.3 // indirect
+	github.com/dgryski/go-metro v0.0.0-20200812162917-85c65e2d0165 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/parquet-go/bitpack v1.0.0 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect

@@ -20,7 +20,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		for start := 0; start < len(hs); start += batch {
 			group := hs[start:min(start+batch, len(hs))]
 			for i, h := range group {
-				b, chain, _ := f.locate(h)
+				b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
 				at[i] = b*f.words + chain/64
 			}
 			bitvec.Prefetch(f.table, at[:len(group)])

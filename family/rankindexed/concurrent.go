@@ -50,7 +50,7 @@ func (c *Concurrent) share(f *Filter) {
 func (c *Concurrent) lock(h filter.Hash) *stripe {
 	for {
 		f := c.all.Load()
-		b, _, _ := f.locate(h)
+		b, _, _ := f.walk.Locate(h.Hi, h.Lo)
 		s := &c.stripes[b%stripes]
 		s.mu.Lock()
 		if c.all.Load() == f {

@@ -30,7 +30,6 @@ package rankindexed
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -43,105 +42,61 @@ const Family = "rankindexed"
 // Concurrent for many writers.
 type Filter struct {
 	shape
+	walk  bitvec.Chains // buckets' own cells, in table
 	keys  uint64        // additions less removals
 	used  uint64        // cells in use
 	table []uint64      // the buckets
 	pools [levels]*pool // their extensions; 0 is not used
 }
 
-// shape is a Geometry with what queries need of it, worked out.
+// shape is a Geometry with what operations need of it, worked out. Letters are those of the package comment.
 type shape struct {
 	g       Geometry
 	buckets uint64
 	chains  uint64
 	own     uint64 // cells of a bucket
 	words   uint64 // 64-bit words of a bucket
-	counted int    // words that a rank in the index counts: 4, 8 or, for as many as it takes, 0
 	span    uint64 // bits of the index; the pointer behind it
 	cells   uint64 // first bit of the cells
 	pointer uint   // bits of the pointer
-	width   uint
-	payload uint
-	growth  uint // 64 - bits of the remainder from Hi
-	rest    uint // 64 - bits of the remainder from Lo
-	low     uint // bits of the remainder from Lo
+	width   uint   // bits of a cell
+	payload uint   // those below its remainder
 }
 
 func newShape(g Geometry) shape {
 	s := shape{
 		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0), span: uint64(g.Chains + g.Cells[0]),
-		pointer: uint(g.pointer(1)), width: uint(g.width()), payload: uint(g.payload()), growth: uint(64 - g.Growth),
-		rest: uint(64 - g.Remainder), low: uint(g.Remainder),
+		pointer: uint(g.pointer(1)), width: uint(g.width()), payload: uint(g.payload()),
 	}
 	s.cells = s.span + uint64(s.pointer)
-	switch {
-	case s.span < 256 && s.words >= 4:
-		s.counted = 4
-	case s.span < 512 && s.words >= 8:
-		s.counted = 8
-	}
 	return s
 }
 
-// locate returns where a key belongs.
-func (s *shape) locate(h filter.Hash) (bucket, chain, remainder uint64) {
-	bucket, top := bits.Mul64(h.Hi, s.buckets)
-	chain, low := bits.Mul64(h.Lo, s.chains)
-	return bucket, chain, top>>s.growth<<s.low | low>>s.rest
-}
-
-// rank returns the number of set bits before bit at of the index of the bucket whose first word is base, in the bucket
-// itself; at most span.
-func (f *Filter) rank(base, at uint64) uint64 {
-	switch f.counted {
-	case 4:
-		return bitvec.Rank4(f.table, base, at)
-	case 8:
-		return bitvec.Rank8(f.table, base, at)
+// layout says where the parts of a bucket lie.
+func (s *shape) layout() bitvec.ChainLayout {
+	return bitvec.ChainLayout{
+		Buckets: s.buckets, Chains: s.chains, Cells: s.own, Stride: s.words, First: s.cells,
+		Hi: uint64(s.g.Growth), Lo: uint64(s.g.Remainder), Payload: uint64(s.payload),
 	}
-	return bitvec.Ones(f.table, 64*base, at)
-}
-
-// cell returns cell c of the bucket whose first word is base, one of its own.
-func (f *Filter) cell(base, c uint64) uint64 {
-	return bitvec.Field(f.table, 64*base+f.cells+c*uint64(f.width), f.width)
 }
 
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool {
-	b, at, remainder := f.locate(h)
-	base := b * f.words
-	for bitvec.Bit(f.table, 64*base+at)&1 != 0 {
-		c := f.rank(base, at)
-		if c >= f.own {
-			return f.hasFar(b, c, remainder)
-		}
-		if r := f.cell(base, c) >> f.payload; r >= remainder {
-			return r == remainder
-		}
-		at = f.chains + c
-	}
-	return false
+	end := f.walk.Has(h.Hi, h.Lo)
+	return end == bitvec.ChainCell || end == bitvec.ChainBeyond && f.hasFar(h)
 }
 
-// hasFar goes on at cell c.
-func (f *Filter) hasFar(b, c, remainder uint64) bool {
+// hasFar is Has in a bucket with extensions.
+func (f *Filter) hasFar(h filter.Hash) bool {
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	for {
-		if r := u.cell(c) >> f.payload; r >= remainder {
-			return r == remainder
-		}
-		at := f.chains + c
-		if !u.bit(at) {
-			return false
-		}
-		c = u.rank(at)
-	}
+	_, ok := u.find(chain, remainder)
+	return ok
 }
 
 // Get returns the value of the key, and whether the key may be in the set. Without values it is 0.
 func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
-	b, chain, remainder := f.locate(h)
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	c, ok := u.find(chain, remainder)
 	if !ok || f.g.Counting {
@@ -152,7 +107,7 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 
 // Count returns how often the key was added, and keys that look like it, less how often they were removed.
 func (f *Filter) Count(h filter.Hash) uint64 {
-	b, chain, remainder := f.locate(h)
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	n := uint64(0)
 	for at := chain; u.bit(at); {

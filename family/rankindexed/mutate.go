@@ -36,10 +36,10 @@ func (f *Filter) growing(do func() error) error {
 
 // add is Add in a filter that does not grow.
 func (f *Filter) add(h filter.Hash) error {
-	b, chain, remainder := f.locate(h)
-	if done := f.addNear(b*f.words, chain, remainder); done {
+	if done := f.addNear(h); done {
 		return nil
 	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	if f.g.Counting {
 		if c, ok := u.find(chain, remainder); ok {
@@ -69,7 +69,7 @@ func (f *Filter) put(h filter.Hash, value uint64) error {
 	if value>>f.payload != 0 {
 		return &filter.ConfigError{Field: "value", Value: value, Reason: fmt.Sprintf("want at most %d, which %d bits hold", uint64(1)<<f.payload-1, f.payload)}
 	}
-	b, chain, remainder := f.locate(h)
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	if c, ok := u.find(chain, remainder); ok {
 		f.remove(&u, chain, c)
@@ -104,10 +104,10 @@ func (f *Filter) insert(u *bucket, chain, cell uint64) error {
 // key's remainder. Removing a key that was never added but has the chain and remainder of one that was succeeds and makes
 // that other key absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
-	b, chain, remainder := f.locate(h)
-	if near, err := f.removeNear(b*f.words, chain, remainder); near {
+	if near, err := f.removeNear(h); near {
 		return err
 	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	c, ok := u.find(chain, remainder)
 	if !ok {

@@ -16,6 +16,7 @@ type order struct {
 	overflow float64  // P_o
 	words    []int    // sizes of a bucket to try, in 64-bit words
 	index    int      // most bits of index a bucket
+	lambda   float64  // most keys a chain, on average; 0 for 3
 	extended float64  // most buckets, as a share, that have an extension at the capacity; 0 for any
 }
 
@@ -35,12 +36,16 @@ const lineBits = 511
 // and leaves a branch as soon as its buckets alone have more bits than the best so far.
 func (o order) search() (Geometry, bool) {
 	s := searched{order: o, bits: math.Inf(1)}
+	most := o.lambda
+	if most == 0 {
+		most = 3
+	}
 	for r := 1; r+o.form.Growth <= MaxRemainder; r++ {
 		lambda := -math.Log1p(-o.fpr) * math.Ldexp(1, r)
-		if lambda > 3 {
+		if lambda > most {
 			break
 		}
-		if lambda > 0.2 || r+o.form.Growth == MaxRemainder {
+		if lambda > most/16 || r+o.form.Growth == MaxRemainder {
 			for _, w := range o.words {
 				s.buckets(r, w, lambda)
 			}

@@ -7,18 +7,21 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // reference is the table as the paper draws it: chains of cells, and buckets that count how many of them they have. It is
 // what Filter is held against.
 type reference struct {
 	s       shape
+	walk    bitvec.Chains // only Locate
 	buckets []map[uint64][]uint64 // of each bucket, its chains: cells in order
 	load    []uint64
 }
 
 func newReference(g Geometry) *reference {
 	r := &reference{s: newShape(g), buckets: make([]map[uint64][]uint64, g.Buckets), load: make([]uint64, g.Buckets)}
+	r.walk = bitvec.NewChains(nil, r.s.layout())
 	for i := range r.buckets {
 		r.buckets[i] = map[uint64][]uint64{}
 	}
@@ -73,7 +76,7 @@ func (r *reference) find(b, chain, remainder uint64) (at int, ok bool) {
 }
 
 func (r *reference) Add(h filter.Hash) error {
-	b, chain, remainder := r.s.locate(h)
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	if at, ok := r.find(b, chain, remainder); r.s.g.Counting && ok && r.buckets[b][chain][at]&3 < 3 {
 		r.buckets[b][chain][at]++
 		return nil
@@ -82,7 +85,7 @@ func (r *reference) Add(h filter.Hash) error {
 }
 
 func (r *reference) Put(h filter.Hash, value uint64) error {
-	b, chain, remainder := r.s.locate(h)
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	if at, ok := r.find(b, chain, remainder); ok {
 		r.cut(b, chain, at)
 	}
@@ -95,7 +98,7 @@ func (r *reference) cut(b, chain uint64, at int) {
 }
 
 func (r *reference) Remove(h filter.Hash) error {
-	b, chain, remainder := r.s.locate(h)
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	at, ok := r.find(b, chain, remainder)
 	switch {
 	case !ok:
@@ -109,7 +112,7 @@ func (r *reference) Remove(h filter.Hash) error {
 }
 
 func (r *reference) Count(h filter.Hash) (n uint64) {
-	b, chain, remainder := r.s.locate(h)
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	for _, c := range r.buckets[b][chain] {
 		if c>>r.s.payload == remainder {
 			n++
@@ -122,7 +125,7 @@ func (r *reference) Count(h filter.Hash) (n uint64) {
 }
 
 func (r *reference) Get(h filter.Hash) (uint64, bool) {
-	b, chain, remainder := r.s.locate(h)
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	at, ok := r.find(b, chain, remainder)
 	if !ok || r.s.g.Counting {
 		return 0, ok

@@ -10,10 +10,10 @@ var windows = [16]uint64{
 	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
 }
 
-// Rank4 returns the number of set bits among the first at bits of words i to i+3, at < 256. Like Field it reads without a
+// rank4 returns the number of set bits among the first at bits of words i to i+3, at < 256. Like Field it reads without a
 // bounds check: the caller has i+4 <= len(words). It counts all four words whatever at is: a loop that ends where at
 // lies would be mispredicted, which costs more.
-func Rank4(words []uint64, i, at uint64) uint64 {
+func rank4(words []uint64, i, at uint64) uint64 {
 	k := at / 64 % 4
 	w := (*[4]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))
 	m := (*[4]uint64)(unsafe.Add(unsafe.Pointer(&windows), (8-k)*8))
@@ -21,8 +21,8 @@ func Rank4(words []uint64, i, at uint64) uint64 {
 		bits.OnesCount64(w[k]&(1<<(at%64)-1)))
 }
 
-// Rank8 is Rank4 for eight words, at < 512.
-func Rank8(words []uint64, i, at uint64) uint64 {
+// rank8 is rank4 for eight words, at < 512.
+func rank8(words []uint64, i, at uint64) uint64 {
 	k := at / 64 % 8
 	w := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))
 	m := (*[8]uint64)(unsafe.Add(unsafe.Pointer(&windows), (8-k)*8))

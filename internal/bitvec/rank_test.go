@@ -22,11 +22,11 @@ func TestRank(t *testing.T) {
 		}
 		i := r.Uint64N(20)
 		at4, at8, from, n := r.Uint64N(256), r.Uint64N(512), r.Uint64N(1000), r.Uint64N(900)
-		if got, want := Rank4(words, i, at4), count(64*i, at4); got != want {
-			t.Fatalf("Rank4(%d, %d) = %d, want %d", i, at4, got, want)
+		if got, want := rank4(words, i, at4), count(64*i, at4); got != want {
+			t.Fatalf("rank4(%d, %d) = %d, want %d", i, at4, got, want)
 		}
-		if got, want := Rank8(words, i, at8), count(64*i, at8); got != want {
-			t.Fatalf("Rank8(%d, %d) = %d, want %d", i, at8, got, want)
+		if got, want := rank8(words, i, at8), count(64*i, at8); got != want {
+			t.Fatalf("rank8(%d, %d) = %d, want %d", i, at8, got, want)
 		}
 		if got, want := Ones(words, from, n), count(from, n); got != want {
 			t.Fatalf("Ones(%d, %d) = %d, want %d", from, n, got, want)

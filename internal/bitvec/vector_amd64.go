@@ -58,5 +58,30 @@ func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 	return true
 }
 
+// Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
+func (c *Chains) Has(hi, lo uint64) uint64 { return chainsHas((*[16]uint64)(unsafe.Pointer(c)), hi, lo) }
+
+// chainsHasGo is where chainsHas goes if there is no code for these buckets.
+//
+//lint:ignore U1000 the assembly jumps here
+func chainsHasGo(c *[16]uint64, hi, lo uint64) uint64 { return (*Chains)(unsafe.Pointer(c)).hasGo(hi, lo) }
+
+// Follow goes along the key's chain to the first cell whose remainder is not smaller, and returns the bit of the index that
+// stands for it, its number, the cell, how many bits of the bucket's own index are set, and where it ended. Where the
+// chain ended, bit and number are those of a cell that would be appended.
+func (c *Chains) Follow(hi, lo uint64) (at, n, cell, used, end uint64) {
+	return chainsFollow((*[16]uint64)(unsafe.Pointer(c)), hi, lo)
+}
+
+// chainsFollowGo is where chainsFollow goes if there is no code for these buckets.
+//
+//lint:ignore U1000 the assembly jumps here
+func chainsFollowGo(c *[16]uint64, hi, lo uint64) (at, n, cell, used, end uint64) {
+	return (*Chains)(unsafe.Pointer(c)).followGo(hi, lo)
+}
+
+// countsBits says whether the functions that follow chains have code here: POPCNT and the shifts and BZHI of BMI2.
+var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2
+
 // Vector says whether the functions that look at many lanes have vector code here.
 var Vector = cpu.X86.HasAVX2

@@ -345,3 +345,401 @@ split:
 	JNE          split
 	VZEROUPPER
 	RET
+
+// func chainsHas(c *[16]uint64, hi uint64, lo uint64) uint64
+// Requires: BMI2, POPCNT
+TEXT ·chainsHas(SB), NOSPLIT, $0-32
+	MOVQ  c+0(FP), AX
+	CMPQ  112(AX), $0x04
+	JCS   go
+	MOVQ  hi+8(FP), DX
+	MULXQ 24(AX), BX, CX
+	MOVQ  lo+16(FP), DX
+	MULXQ 32(AX), SI, DX
+	IMULQ 40(AX), CX
+	ADDQ  (AX), CX
+	SHRQ  $0x01, BX
+	MOVQ  48(AX), DI
+	SHRXQ DI, BX, BX
+	MOVQ  56(AX), DI
+	SHLXQ DI, BX, BX
+	MOVQ  64(AX), DI
+	SHRXQ DI, SI, SI
+	ORQ   BX, SI
+	LEAQ  ·windows+0(SB), BX
+	CMPQ  112(AX), $0x04
+	JNE   eight
+
+four:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), DX
+	ANDQ    (DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    8(CX), DX
+	ANDQ    8(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    16(CX), DX
+	ANDQ    16(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), DI
+	MOVQ    DI, DX
+	IMULQ   R8, DX
+	ADDQ    80(AX), DX
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DX)(DI*1), R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	SHRXQ   DX, R9, R9
+	NOTQ    DX
+	ADDQ    R10, R10
+	SHLXQ   DX, R10, R10
+	ORQ     R10, R9
+	BZHIQ   DI, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	MOVQ    32(AX), DX
+	ADDQ    R8, DX
+	CMPQ    R9, SI
+	JCS     four
+	JNE     no
+	MOVQ    $0x00000001, ret+24(FP)
+	RET
+
+eight:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), DX
+	ANDQ    (DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    8(CX), DX
+	ANDQ    8(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    16(CX), DX
+	ANDQ    16(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    24(CX), DX
+	ANDQ    24(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    32(CX), DX
+	ANDQ    32(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    40(CX), DX
+	ANDQ    40(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    48(CX), DX
+	ANDQ    48(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), DI
+	MOVQ    DI, DX
+	IMULQ   R8, DX
+	ADDQ    80(AX), DX
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DX)(DI*1), R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	SHRXQ   DX, R9, R9
+	NOTQ    DX
+	ADDQ    R10, R10
+	SHLXQ   DX, R10, R10
+	ORQ     R10, R9
+	BZHIQ   DI, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	MOVQ    32(AX), DX
+	ADDQ    R8, DX
+	CMPQ    R9, SI
+	JCS     eight
+	JNE     no
+	MOVQ    $0x00000001, ret+24(FP)
+	RET
+
+no:
+	MOVQ $0x00000000, ret+24(FP)
+	RET
+
+beyond:
+	MOVQ $0x00000002, ret+24(FP)
+	RET
+
+go:
+	JMP ·chainsHasGo+0(SB)
+
+// func chainsFollow(c *[16]uint64, hi uint64, lo uint64) (at uint64, n uint64, cell uint64, used uint64, end uint64)
+// Requires: BMI2, POPCNT
+TEXT ·chainsFollow(SB), NOSPLIT, $0-64
+	MOVQ    c+0(FP), AX
+	CMPQ    112(AX), $0x04
+	JCS     go
+	MOVQ    hi+8(FP), DX
+	MULXQ   24(AX), BX, CX
+	MOVQ    lo+16(FP), DX
+	MULXQ   32(AX), DI, DX
+	IMULQ   40(AX), CX
+	ADDQ    (AX), CX
+	SHRQ    $0x01, BX
+	MOVQ    48(AX), R8
+	SHRXQ   R8, BX, BX
+	MOVQ    56(AX), R8
+	SHLXQ   R8, BX, BX
+	MOVQ    64(AX), R8
+	SHRXQ   R8, DI, DI
+	ORQ     BX, DI
+	LEAQ    ·windows+0(SB), BX
+	CMPQ    112(AX), $0x04
+	JNE     count8
+	MOVQ    DX, R8
+	MOVQ    104(AX), DX
+	MOVQ    DX, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R9
+	LEAQ    64(BX), R11
+	SHLQ    $0x03, R10
+	SUBQ    R10, R11
+	MOVQ    DX, R10
+	ANDQ    $0x3f, R10
+	BZHIQ   R10, R9, R10
+	POPCNTQ R10, DX
+	MOVQ    (CX), R9
+	ANDQ    (R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    8(CX), R9
+	ANDQ    8(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    16(CX), R9
+	ANDQ    16(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    DX, used+48(FP)
+	MOVQ    R8, DX
+
+four:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	LEAQ    64(BX), R10
+	SHLQ    $0x03, R9
+	SUBQ    R9, R10
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R9
+	MOVQ    (CX), R11
+	ANDQ    (R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    8(CX), R11
+	ANDQ    8(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    16(CX), R11
+	ANDQ    16(R10), R11
+	POPCNTQ R11, R10
+	ADDQ    R10, R9
+	BTQ     DX, R8
+	JCC     end
+	CMPQ    R9, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R8
+	MOVQ    R8, SI
+	IMULQ   R9, SI
+	ADDQ    80(AX), SI
+	MOVQ    SI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(SI)(R8*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   SI, R10, R10
+	NOTQ    SI
+	ADDQ    R11, R11
+	SHLXQ   SI, R11, R11
+	ORQ     R11, R10
+	BZHIQ   R8, R10, R10
+	MOVQ    R10, SI
+	MOVQ    96(AX), R8
+	SHRXQ   R8, SI, R8
+	CMPQ    R8, DI
+	JCC     cell
+	MOVQ    32(AX), DX
+	ADDQ    R9, DX
+	JMP     four
+
+count8:
+	MOVQ    DX, R8
+	MOVQ    104(AX), DX
+	MOVQ    DX, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R9
+	LEAQ    64(BX), R11
+	SHLQ    $0x03, R10
+	SUBQ    R10, R11
+	MOVQ    DX, R10
+	ANDQ    $0x3f, R10
+	BZHIQ   R10, R9, R10
+	POPCNTQ R10, DX
+	MOVQ    (CX), R9
+	ANDQ    (R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    8(CX), R9
+	ANDQ    8(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    16(CX), R9
+	ANDQ    16(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    24(CX), R9
+	ANDQ    24(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    32(CX), R9
+	ANDQ    32(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    40(CX), R9
+	ANDQ    40(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    48(CX), R9
+	ANDQ    48(R11), R9
+	POPCNTQ R9, R9
+	ADDQ    R9, DX
+	MOVQ    DX, used+48(FP)
+	MOVQ    R8, DX
+
+eight:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	LEAQ    64(BX), R10
+	SHLQ    $0x03, R9
+	SUBQ    R9, R10
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R9
+	MOVQ    (CX), R11
+	ANDQ    (R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    8(CX), R11
+	ANDQ    8(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    16(CX), R11
+	ANDQ    16(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    24(CX), R11
+	ANDQ    24(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    32(CX), R11
+	ANDQ    32(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    40(CX), R11
+	ANDQ    40(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    48(CX), R11
+	ANDQ    48(R10), R11
+	POPCNTQ R11, R10
+	ADDQ    R10, R9
+	BTQ     DX, R8
+	JCC     end
+	CMPQ    R9, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R8
+	MOVQ    R8, SI
+	IMULQ   R9, SI
+	ADDQ    80(AX), SI
+	MOVQ    SI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(SI)(R8*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   SI, R10, R10
+	NOTQ    SI
+	ADDQ    R11, R11
+	SHLXQ   SI, R11, R11
+	ORQ     R11, R10
+	BZHIQ   R8, R10, R10
+	MOVQ    R10, SI
+	MOVQ    96(AX), R8
+	SHRXQ   R8, SI, R8
+	CMPQ    R8, DI
+	JCC     cell
+	MOVQ    32(AX), DX
+	ADDQ    R9, DX
+	JMP     eight
+
+end:
+	MOVQ $0x0000000000000000, AX
+	MOVQ AX, end+56(FP)
+	MOVQ DX, at+24(FP)
+	MOVQ R9, n+32(FP)
+	MOVQ SI, cell+40(FP)
+	RET
+
+cell:
+	MOVQ $0x0000000000000001, AX
+	MOVQ AX, end+56(FP)
+	MOVQ DX, at+24(FP)
+	MOVQ R9, n+32(FP)
+	MOVQ SI, cell+40(FP)
+	RET
+
+beyond:
+	MOVQ $0x0000000000000002, AX
+	MOVQ AX, end+56(FP)
+	MOVQ DX, at+24(FP)
+	MOVQ R9, n+32(FP)
+	MOVQ SI, cell+40(FP)
+	RET
+
+go:
+	JMP ·chainsFollowGo+0(SB)

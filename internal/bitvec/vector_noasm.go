@@ -17,5 +17,16 @@ func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 // HasMany returns false: it has no vector code here.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 
+// Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
+func (c *Chains) Has(hi, lo uint64) uint64 { return c.hasGo(hi, lo) }
+
+// Follow goes along the key's chain to the first cell whose remainder is not smaller, and returns the bit of the index that
+// stands for it, its number, the cell, how many bits of the bucket's own index are set, and where it ended. Where the
+// chain ended, bit and number are those of a cell that would be appended.
+func (c *Chains) Follow(hi, lo uint64) (at, n, cell, used, end uint64) { return c.followGo(hi, lo) }
+
+// countsBits lets Rank count four or eight words where that is enough.
+const countsBits = true
+
 // Vector says whether the functions that look at many lanes have vector code here.
 const Vector = false

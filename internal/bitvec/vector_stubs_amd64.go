@@ -15,3 +15,9 @@ func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
 
 //go:noescape
 func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
+
+//go:noescape
+func chainsHas(c *[16]uint64, hi uint64, lo uint64) uint64
+
+//go:noescape
+func chainsFollow(c *[16]uint64, hi uint64, lo uint64) (at uint64, n uint64, cell uint64, used uint64, end uint64)

@@ -14,6 +14,8 @@ func main() {
 	slotsHas()
 	blocksHas()
 	blocksHasMany()
+	chainsHas()
+	chainsFollow()
 	Generate()
 }
 

@@ -1,0 +1,125 @@
+package bitvec
+
+import "math/bits"
+
+// Chains follows the chains of a table of buckets, each an index of bits and cells behind it. What the layout is is said in
+// family/rankindexed; hasGo and followGo are the specification. As with Blocks, a query is one call of a function in assembly
+// that knows the whole table from one argument: Go asks before every count of bits whether the machine can count them.
+type Chains struct {
+	// The code in assembly knows the order of these fields.
+	words   []uint64
+	buckets uint64
+	chains  uint64 // of a bucket
+	stride  uint64 // bytes of a bucket
+	fromHi  uint64 // 63 less the bits of the remainder that come from Hi
+	low     uint64 // bits of the remainder that come from Lo
+	fromLo  uint64 // 64 less those
+	own     uint64 // cells of a bucket
+	first   uint64 // its first bit of cells
+	width   uint64 // bits of a cell
+	payload uint64 // those below its remainder
+	span    uint64 // bits of the index
+	how     uint64 // which code answers
+	_       uint64
+}
+
+// The values of Chains.how beside byGo: the index lies in four or in eight words.
+const (
+	byFour  = 4
+	byEight = 8
+)
+
+// ChainLayout says where the parts of a bucket lie, in bits.
+type ChainLayout struct {
+	Buckets, Chains, Cells uint64
+	Stride                 uint64 // words of a bucket
+	First                  uint64 // the first bit of the cells; the index begins at bit 0 and has Chains+Cells bits
+	Hi, Lo                 uint64 // bits of a remainder that come from Hi, 0 to 62, and from Lo, 1 to 63
+	Payload                uint64 // bits of a cell below its remainder; a cell has at most 63 bits
+}
+
+// NewChains returns what follows the chains in words. It keeps the words.
+func NewChains(words []uint64, l ChainLayout) Chains {
+	c := Chains{
+		words: words, buckets: l.Buckets, chains: l.Chains, stride: 8 * l.Stride, fromHi: 63 - l.Hi, low: l.Lo, fromLo: 64 - l.Lo,
+		own: l.Cells, first: l.First, width: l.Hi + l.Lo + l.Payload, payload: l.Payload, span: l.Chains + l.Cells,
+	}
+	switch {
+	case !countsBits:
+	case c.span < 256 && l.Stride >= 4:
+		c.how = byFour
+	case c.span < 512 && l.Stride >= 8:
+		c.how = byEight
+	}
+	return c
+}
+
+// Locate returns the bucket, the chain and the remainder of a key.
+func (c *Chains) Locate(hi, lo uint64) (bucket, chain, remainder uint64) {
+	bucket, top := bits.Mul64(hi, c.buckets)
+	chain, rest := bits.Mul64(lo, c.chains)
+	return bucket, chain, top>>1>>(c.fromHi%64)<<(c.low%64) | rest>>(c.fromLo%64)
+}
+
+// What Has and Follow find at the end.
+const (
+	ChainEnd    = iota // the chain ended
+	ChainCell          // a cell: Has, one with the key's remainder; Follow, the first with that or a larger one
+	ChainBeyond        // the chain goes on beyond the bucket's own cells
+)
+
+// hasGo is what Has does.
+func (c *Chains) hasGo(hi, lo uint64) uint64 {
+	b, at, remainder := c.Locate(hi, lo)
+	base := b * (c.stride / 8)
+	for Bit(c.words, 64*base+at)&1 != 0 {
+		n := c.Rank(base, at)
+		if n >= c.own {
+			return ChainBeyond
+		}
+		if r := c.Cell(base, n) >> (c.payload % 64); r >= remainder {
+			if r == remainder {
+				return ChainCell
+			}
+			return ChainEnd
+		}
+		at = c.chains + n
+	}
+	return ChainEnd
+}
+
+// followGo is what Follow does.
+func (c *Chains) followGo(hi, lo uint64) (at, n, cell, used, end uint64) {
+	b, at, remainder := c.Locate(hi, lo)
+	base := b * (c.stride / 8)
+	used = c.Rank(base, c.span)
+	for {
+		n = c.Rank(base, at)
+		if Bit(c.words, 64*base+at)&1 == 0 {
+			return at, n, 0, used, ChainEnd
+		}
+		if n >= c.own {
+			return at, n, 0, used, ChainBeyond
+		}
+		if cell = c.Cell(base, n); cell>>(c.payload%64) >= remainder {
+			return at, n, cell, used, ChainCell
+		}
+		at = c.chains + n
+	}
+}
+
+// Rank returns the number of set bits before bit at, at most the whole index, of the bucket whose first word is base.
+func (c *Chains) Rank(base, at uint64) uint64 {
+	switch c.how {
+	case byFour:
+		return rank4(c.words, base, at)
+	case byEight:
+		return rank8(c.words, base, at)
+	}
+	return Ones(c.words, 64*base, at)
+}
+
+// Cell returns cell n of the bucket whose first word is base, one of its own.
+func (c *Chains) Cell(base, n uint64) uint64 {
+	return Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
+}

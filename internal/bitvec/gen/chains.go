@@ -1,0 +1,223 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// chains is a *bitvec.Chains. Its functions return the places of the fields.
+type chains struct{ at Register }
+
+func (c chains) field(i int) Mem { return Mem{Base: c.at, Disp: 24 + 8*i} }
+func (c chains) words() Mem      { return Mem{Base: c.at} }
+func (c chains) buckets() Mem    { return c.field(0) }
+func (c chains) chains() Mem     { return c.field(1) }
+func (c chains) stride() Mem     { return c.field(2) }
+func (c chains) fromHi() Mem     { return c.field(3) }
+func (c chains) low() Mem        { return c.field(4) }
+func (c chains) fromLo() Mem     { return c.field(5) }
+func (c chains) own() Mem        { return c.field(6) }
+func (c chains) first() Mem      { return c.field(7) }
+func (c chains) width() Mem      { return c.field(8) }
+func (c chains) payload() Mem    { return c.field(9) }
+func (c chains) span() Mem       { return c.field(10) }
+func (c chains) how() Mem        { return c.field(11) }
+
+const (
+	chainsType = "c *[16]uint64" // see unsafe.Sizeof
+	byFour     = 4
+	byEight    = 8
+)
+
+// window returns the address of the words that mask the first k of an index: eight of ones, eight of zeros.
+func window() Mem { return NewDataAddr(Symbol{Name: "·windows"}, 0) }
+
+// chainWalk is the state of a walk.
+type chainWalk struct {
+	c                        chains
+	base, at, remainder, win GPVirtual
+	shift                    GPVirtual
+}
+
+// chainLocate finds bucket, chain and remainder of a key.
+func chainLocate(c chains) chainWalk {
+	w := chainWalk{c, GP64(), GP64(), GP64(), GP64(), GP64()}
+	low, top := GP64(), GP64()
+	MOVQ(addr("hi"), RDX)
+	MULXQ(c.buckets(), top, w.base)
+	MOVQ(addr("lo"), RDX)
+	MULXQ(c.chains(), low, w.at)
+	IMULQ(c.stride(), w.base)
+	ADDQ(c.words(), w.base)
+	SHRQ(Imm(1), top)
+	MOVQ(c.fromHi(), w.shift)
+	SHRXQ(w.shift, top, top)
+	MOVQ(c.low(), w.shift)
+	SHLXQ(w.shift, top, top)
+	MOVQ(c.fromLo(), w.shift)
+	SHRXQ(w.shift, low, w.remainder)
+	ORQ(top, w.remainder)
+	LEAQ(window(), w.win)
+	return w
+}
+
+// rank counts the set bits before at, of an index of that many words, in which word has the one of at.
+func (w chainWalk) rank(words int, word, number GPVirtual) GPVirtual {
+	sum, x, mask := GP64(), GP64(), GP64()
+	// The windows of the first k words begin k words before the zeros.
+	LEAQ(Mem{Base: w.win, Disp: 64}, mask)
+	MOVQ(number, x)
+	SHLQ(Imm(3), x)
+	SUBQ(x, mask)
+	MOVQ(w.at, x)
+	ANDQ(Imm(63), x)
+	BZHIQ(x, word, x)
+	POPCNTQ(x, sum)
+	for i := range words - 1 {
+		x, n := GP64(), GP64()
+		MOVQ(Mem{Base: w.base, Disp: 8 * i}, x)
+		ANDQ(Mem{Base: mask, Disp: 8 * i}, x)
+		POPCNTQ(x, n)
+		ADDQ(n, sum)
+	}
+	return sum
+}
+
+// load returns the word of the index that has bit at, and its number.
+func (w chainWalk) load() (word, number GPVirtual) {
+	word, number = GP64(), GP64()
+	MOVQ(w.at, number)
+	SHRQ(Imm(6), number)
+	MOVQ(Mem{Base: w.base, Index: number, Scale: 8}, word)
+	return word, number
+}
+
+// cell returns cell n.
+func (w chainWalk) cell(n GPVirtual) GPVirtual {
+	bit, width, low, high := GP64(), GP64(), GP64(), GP64()
+	MOVQ(w.c.width(), width)
+	MOVQ(width, bit)
+	IMULQ(n, bit)
+	ADDQ(w.c.first(), bit)
+	MOVQ(bit, low)
+	SHRQ(Imm(6), low)
+	MOVQ(Mem{Base: w.base, Index: low, Scale: 8}, low)
+	LEAQ(Mem{Base: bit, Index: width, Scale: 1, Disp: -1}, high)
+	SHRQ(Imm(6), high)
+	MOVQ(Mem{Base: w.base, Index: high, Scale: 8}, high)
+	SHRXQ(bit, low, low)
+	NOTQ(bit)
+	ADDQ(high, high)
+	SHLXQ(bit, high, high)
+	ORQ(high, low)
+	BZHIQ(width, low, low)
+	return low
+}
+
+// jumpGo leaves for the function in Go that does the same.
+func jumpGo(name string) {
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·" + name}, 0)}, IsTerminal: true})
+}
+
+// chainsHas ends at the first cell whose remainder is not smaller.
+func chainsHas() {
+	TEXT("chainsHas", NOSPLIT, "func("+chainsType+", hi, lo uint64) uint64")
+	Pragma("noescape")
+	c := chains{Load(Param("c"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	CMPQ(c.how(), Imm(byFour))
+	JCS(LabelRef("go"))
+	w := chainLocate(c)
+	CMPQ(c.how(), Imm(byFour))
+	JNE(LabelRef("eight"))
+	walk := func(name string, words int) {
+		Label(name)
+		word, number := w.load()
+		BTQ(w.at, word)
+		JCC(LabelRef("no"))
+		n := w.rank(words, word, number)
+		CMPQ(n, c.own())
+		JCC(LabelRef("beyond"))
+		cell := w.cell(n)
+		MOVQ(c.payload(), w.shift)
+		SHRXQ(w.shift, cell, cell)
+		MOVQ(c.chains(), w.at)
+		ADDQ(n, w.at)
+		CMPQ(cell, w.remainder)
+		JCS(LabelRef(name))
+		JNE(LabelRef("no"))
+		MOVQ(U32(1), found.Addr)
+		RET()
+	}
+	walk("four", byFour)
+	walk("eight", byEight)
+	Label("no")
+	MOVQ(U32(0), found.Addr)
+	RET()
+	Label("beyond")
+	MOVQ(U32(2), found.Addr)
+	RET()
+	Label("go")
+	jumpGo("chainsHasGo")
+}
+
+// chainsFollow says more of where it ended.
+func chainsFollow() {
+	TEXT("chainsFollow", NOSPLIT, "func("+chainsType+", hi, lo uint64) (at, n, cell, used, end uint64)")
+	Pragma("noescape")
+	c := chains{Load(Param("c"), GP64())}
+	CMPQ(c.how(), Imm(byFour))
+	JCS(LabelRef("go"))
+	w := chainLocate(c)
+	n, cell := GP64(), GP64()
+	CMPQ(c.how(), Imm(byFour))
+	JNE(LabelRef("count8"))
+	walk := func(name, count string, words int) {
+		Label(count)
+		// All set bits of the index: the span is the bit behind it.
+		back := GP64()
+		MOVQ(w.at, back)
+		MOVQ(c.span(), w.at)
+		word, number := w.load()
+		Store(w.rank(words, word, number), Return("used"))
+		MOVQ(back, w.at)
+		Label(name)
+		word, number = w.load()
+		MOVQ(w.rank(words, word, number), n)
+		BTQ(w.at, word)
+		JCC(LabelRef("end"))
+		CMPQ(n, c.own())
+		JCC(LabelRef("beyond"))
+		MOVQ(w.cell(n), cell)
+		r := GP64()
+		MOVQ(c.payload(), w.shift)
+		SHRXQ(w.shift, cell, r)
+		CMPQ(r, w.remainder)
+		JCC(LabelRef("cell"))
+		MOVQ(c.chains(), w.at)
+		ADDQ(n, w.at)
+		JMP(LabelRef(name))
+	}
+	walk("four", "count4", byFour)
+	walk("eight", "count8", byEight)
+	leave := func(name string, end uint64) {
+		Label(name)
+		how := GP64()
+		MOVQ(U64(end), how)
+		Store(how, Return("end"))
+		Store(w.at, Return("at"))
+		Store(n, Return("n"))
+		Store(cell, Return("cell"))
+		RET()
+	}
+	leave("end", 0)
+	leave("cell", 1)
+	leave("beyond", 2)
+	Label("go")
+	jumpGo("chainsFollowGo")
+}
