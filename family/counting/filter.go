@@ -137,20 +137,22 @@ func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	return at
 }
 
-// count returns how many additions of a key with these probes the counters can hold.
+// count returns how many additions of a key with these probes the counters can hold. It loads them all before it compares
+// the probes among themselves, so that their cache misses overlap.
 func (f *Filter) count(at []uint64) uint64 {
+	var room [MaxK]uint64
+	counters := room[:len(at)]
+	for j, i := range at {
+		counters[j] = f.counter(i)
+	}
 	least := max(stuck, f.keys)
-	for _, i := range at {
-		c := f.counter(i)
+	for j, c := range counters {
 		if c == stuck {
 			continue
 		}
-		if c == 0 {
-			return 0
-		}
 		times := uint64(0)
-		for _, j := range at {
-			if i == j {
+		for _, i := range at {
+			if i == at[j] {
 				times++
 			}
 		}
