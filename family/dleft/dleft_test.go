@@ -248,7 +248,7 @@ func TestCopies(t *testing.T) {
 		counter uint
 		most    uint64
 	}{{0, 32}, {counterBits, 128}} {
-		f := must(t, Config{Keys: 100, Remainder: 11, Counter: c.counter})
+		f := must(t, Config{Keys: 10_000, Remainder: 11, Counter: c.counter})
 		hs := filtertest.Hashes(20, 3)
 		for _, h := range hs[1:4] {
 			_ = f.Add(h)
@@ -282,6 +282,25 @@ func TestCopies(t *testing.T) {
 		}
 		if !slices.Equal(f.words, make([]uint64, len(f.words))) {
 			t.Error("something is left in the cells")
+		}
+	}
+}
+
+// TestCopiesInFewCells adds and removes one key at random: its copies never take more cells than they need.
+func TestCopiesInFewCells(t *testing.T) {
+	f := must(t, Config{Keys: 10, Remainder: 11, Counter: counterBits})
+	key, r := filtertest.Hashes(1, 3)[0], rand.New(rand.NewPCG(7, 8))
+	for n := uint64(0); f.keys < 100; {
+		if r.IntN(100) < 52 {
+			if err := f.Add(key); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		} else if err := f.Remove(key); err == nil {
+			n--
+		}
+		if used, all := f.count(); used != (n+copies-1)/copies || all != n || f.Count(key) != n {
+			t.Fatalf("%d copies take %d cells and count %d", n, used, all)
 		}
 	}
 }
@@ -394,7 +413,7 @@ func TestHas(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	f := must(t, Config{Keys: 100, Remainder: 10, Counter: 2})
+	f := must(t, Config{Keys: 100, Remainder: 9, Counter: 2}) // 27 words and a half
 	for i, h := range filtertest.Hashes(100, 1) {
 		for range i%3 + 1 {
 			_ = f.Add(h)
@@ -422,7 +441,7 @@ func TestDecode(t *testing.T) {
 		"an empty one marks": {func(e *filter.Encoded) {
 			w := e.Sections[0]
 			at, c := empty(w)
-			(&Filter{f.geometry, w, 0}).flip(at, 11, c)
+			(&Filter{f.geometry, w, 0}).flip(at, 10, c)
 		}, false},
 		"all ones": {func(e *filter.Encoded) {
 			for i := range f.cells() * f.width() {
@@ -432,7 +451,7 @@ func TestDecode(t *testing.T) {
 		}, true},
 		"the cells of others": {func(e *filter.Encoded) { slices.Reverse(e.Sections[0][:len(e.Sections[0])-1]); e.Keys = 0 }, false},
 		"no counter": {func(e *filter.Encoded) {
-			e.Spec = filter.NewSpec(Family, "buckets", 5, "capacity", 100, "remainder", 10)
+			e.Spec = filter.NewSpec(Family, "buckets", 5, "capacity", 100, "remainder", 9)
 		}, false},
 		"no remainder":      {func(e *filter.Encoded) { e.Spec = e.Spec.With("remainder", 0) }, false},
 		"no capacity":       {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", 0) }, false},

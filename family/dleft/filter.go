@@ -97,16 +97,21 @@ func (g geometry) place(h filter.Hash) place {
 // places returns the four permutations of bucket b and remainder r.
 func (g geometry) places(b, r uint64) (p place) {
 	p.remainder = r
-	for i := range uint64(subtables) {
-		j := b
-		if i > 0 {
-			if j += g.turn(i, r); j >= g.buckets {
-				j -= g.buckets
-			}
-		}
-		p.at[i] = (i*g.buckets + j) * g.width() * 8
-	}
+	width := g.width() * 8
+	p.at[0] = b * width
+	p.at[1] = (g.buckets + g.turned(b, 1, r)) * width
+	p.at[2] = (2*g.buckets + g.turned(b, 2, r)) * width
+	p.at[3] = (3*g.buckets + g.turned(b, 3, r)) * width
 	return p
+}
+
+// turned returns (b + g_i(r)) mod B, for a subtable i that is not the first.
+func (g geometry) turned(b, i, r uint64) uint64 {
+	j := b + g.turn(i, r)
+	if j >= g.buckets {
+		j -= g.buckets
+	}
+	return j
 }
 
 // turn returns g_i(r), for a subtable i that is not the first.
@@ -141,24 +146,21 @@ func fold(w uint64) uint64 {
 // Has reports whether the key may be in the set: whether a cell of its buckets holds its remainder.
 func (f *Filter) Has(h filter.Hash) bool {
 	p := f.place(h)
-	var differ [subtables]uint64
-	r, left := p.remainder, f.remainder
-	for at := uint64(0); ; at += 64 {
-		want := spread(r)
-		mask := ^uint64(0)
-		if left < 8 {
-			mask = 1<<(8*left) - 1
-		}
-		for i := range differ {
-			differ[i] |= (bitvec.Load57(f.words, p.at[i]+at) ^ want) & mask
-		}
-		if left <= 8 {
-			break
-		}
-		left -= 8
-		r >>= 8
+	if rest := f.remainder - 8; rest <= 8 {
+		// The usual lengths, 8 to 16 bits: the first eight slices and the last eight, some of them twice.
+		low, high, second := spread(p.remainder), spread(p.remainder>>rest), uint64(8*rest)
+		all := fold((bitvec.Load57(f.words, p.at[0]) ^ low) | (bitvec.Load57(f.words, p.at[0]+second) ^ high))
+		all &= fold((bitvec.Load57(f.words, p.at[1]) ^ low) | (bitvec.Load57(f.words, p.at[1]+second) ^ high))
+		all &= fold((bitvec.Load57(f.words, p.at[2]) ^ low) | (bitvec.Load57(f.words, p.at[2]+second) ^ high))
+		all &= fold((bitvec.Load57(f.words, p.at[3]) ^ low) | (bitvec.Load57(f.words, p.at[3]+second) ^ high))
+		return all != 255
 	}
-	return fold(differ[0])&fold(differ[1])&fold(differ[2])&fold(differ[3]) != 255
+	for _, at := range p.at {
+		if f.match(at, p.remainder) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // match returns a bit for each cell of the bucket at bit at that holds the remainder; 0 stands for the empty cells.
