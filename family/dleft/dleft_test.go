@@ -432,12 +432,13 @@ func TestDecode(t *testing.T) {
 		change func(*filter.Encoded)
 		ok     bool
 	}{
-		"nothing":       {func(*filter.Encoded) {}, true},
-		"one key more":  {func(e *filter.Encoded) { e.Keys++ }, false},
-		"no keys":       {func(e *filter.Encoded) { e.Keys = 0 }, false},
-		"many keys":     {func(e *filter.Encoded) { e.Keys = math.MaxUint64 }, false},
-		"another count": {func(e *filter.Encoded) { e.Sections[0][1] = 0 }, false},
-		"bits behind":   {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] = 1 }, false},
+		"nothing":            {func(*filter.Encoded) {}, true},
+		"one key more":       {func(e *filter.Encoded) { e.Keys++ }, false},
+		"no keys":            {func(e *filter.Encoded) { e.Keys = 0 }, false},
+		"many keys":          {func(e *filter.Encoded) { e.Keys = math.MaxUint64 }, false},
+		"another count":      {func(e *filter.Encoded) { e.Sections[0][1] = 0 }, false},
+		"a word behind":      {func(e *filter.Encoded) { e.Sections[0][28] = 1 }, false},
+		"half a word behind": {func(e *filter.Encoded) { e.Sections[0][27] |= 1 << 32 }, false},
 		"an empty one marks": {func(e *filter.Encoded) {
 			w := e.Sections[0]
 			at, c := empty(w)
