@@ -100,7 +100,10 @@ func TestLookAlikes(t *testing.T) {
 func TestCapacity(t *testing.T) {
 	for _, n := range []int{1, 10, 24, 48, 100, 240, 1000, 100_000} {
 		seeds := 1000
-		if !*long {
+		switch {
+		case testing.Short():
+			seeds = min(20, max(1, 100_000/n))
+		case !*long:
 			seeds = min(200, max(1, 400_000/n))
 		}
 		for seed := range uint64(seeds) {
@@ -116,6 +119,13 @@ func TestCapacity(t *testing.T) {
 				build(t, c, hs)
 			}
 		}
+	}
+}
+
+// TestFewRemainders builds tables in which a value has many keys, of which an order of the keys by remainder makes a full one.
+func TestFewRemainders(t *testing.T) {
+	for seed := range uint64(3) {
+		build(t, Config{Keys: 100_000, Remainder: MinRemainder}, filtertest.Hashes(100_000, seed))
 	}
 }
 
@@ -167,7 +177,11 @@ func TestObservedRate(t *testing.T) {
 		n         int
 		remainder uint
 	}{{24, 8}, {240, 12}, {1000, 4}, {1000, 12}, {1000, 16}, {30_000, 9}} {
-		const trials, seeds = 400_000, 12
+		const seeds = 12
+		trials := uint64(400_000)
+		if testing.Short() {
+			trials = 40_000
+		}
 		var seen uint64
 		var want, prior float64
 		for seed := range uint64(seeds) {
@@ -183,7 +197,7 @@ func TestObservedRate(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, h := range filtertest.Hashes(trials, 1000+seed) {
+			for _, h := range filtertest.Hashes(int(trials), 1000+seed) {
 				if f.Has(h) {
 					seen++
 				}
