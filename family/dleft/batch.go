@@ -25,16 +25,15 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 }
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
-	var at [batch * subtables]uint64
+	var places [batch]place
 	for from := 0; from < len(hs); from += batch {
 		to := min(from+batch, len(hs))
 		for i, h := range hs[from:to] {
-			p := f.place(h)
-			copy(at[i*subtables:], p.at[:])
+			places[i] = f.place(h)
+			bitvec.PrefetchBits(f.words, places[i].at[:])
 		}
-		bitvec.PrefetchBits(f.words, at[:(to-from)*subtables])
-		for i := from; i < to; i++ {
-			dst[i] = f.Has(hs[i])
+		for i := range to - from {
+			dst[from+i] = f.holds(&places[i])
 		}
 	}
 }

@@ -146,6 +146,11 @@ func fold(w uint64) uint64 {
 // Has reports whether the key may be in the set: whether a cell of its buckets holds its remainder.
 func (f *Filter) Has(h filter.Hash) bool {
 	p := f.place(h)
+	return f.holds(&p)
+}
+
+// holds reports whether a cell of these buckets holds this remainder.
+func (f *Filter) holds(p *place) bool {
 	if rest := f.remainder - 8; rest <= 8 {
 		// The usual lengths, 8 to 16 bits: the first eight slices and the last eight, some of them twice.
 		low, high, second := spread(p.remainder), spread(p.remainder>>rest), uint64(8*rest)
