@@ -1,8 +1,9 @@
 // Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese ("An
 // improved construction for counting Bloom filters", ESA 2006), a filter whose keys can be removed, in less than half the
 // memory of a counting Bloom filter. Four subtables of B buckets of 8 cells each; a key goes into one cell of the least loaded
-// of its four buckets, one a subtable, the leftmost of equals. At 24 B keys a bucket holds 6 on average and none needs a
-// ninth cell.
+// of its four buckets, one a subtable, the leftmost of equals. At 24 B keys a bucket holds 6 on average, and none needs a
+// ninth cell: in the fluid limit one of 2·10^9 buckets of subtable 0 has eight keys, and nine have less than 1e-100
+// (TestFluidLimit; TestCapacity fills real tables).
 //
 //	           subtable 0           subtable 1           subtable 2           subtable 3
 //	        0 ┌────────┐           ┌────────┐           ┌────────┐           ┌────────┐
@@ -18,7 +19,7 @@
 //
 // A cell remembers a key by its remainder alone. Were the four buckets of a key independent of each other, two keys of the
 // same remainder could meet in one subtable and differ in the others; a removal of one would find the other's cell there,
-// take it, and leave its own: the other key is lost. So, as the paper's section 3.1 has it, a key is first reduced to one
+// take it, and leave its own: the other key is lost. So, as the paper has it, a key is first reduced to one
 // value, the pair (b, r), and each subtable permutes these values: keys that look alike in one subtable look alike in all, their
 // cells are copies of each other, and it does not matter which of them goes. The paper multiplies with odd numbers modulo a
 // power of two. We turn b by an amount that only the remainder and the subtable determine,

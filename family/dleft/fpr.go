@@ -8,7 +8,7 @@ import (
 // FPR returns p_b, the predicted false positive probability of a table of buckets buckets a subtable and remainders of that many
 // bits after n distinct keys. An absent key is found if one of them has its value of the M = buckets·(2^remainder - 1) that
 // there are, each equally likely: p = 1-(1-1/M)^n, below n/M, which at 24 keys a bucket is the 24·2^-remainder of Bonomi et al.
-// (section 3.2) but for the value that stands for empty. buckets must not be 0.
+// but for the value that stands for empty. buckets must not be 0.
 func FPR(n, buckets uint64, remainder uint) float64 {
 	m := float64(buckets) * float64(uint64(1)<<remainder-1)
 	return -math.Expm1(float64(n) * math.Log1p(-1/m))
