@@ -153,6 +153,27 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestLeast has the copies of one key go from left to right: each to the least loaded bucket, the leftmost of equals.
+func TestLeast(t *testing.T) {
+	f := must(t, Config{Keys: 1000})
+	key := filtertest.Hashes(1, 3)[0]
+	p := f.place(key)
+	for n := range 4 * cells {
+		if err := f.Add(key); err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range p.at {
+			want := n / subtables
+			if i <= n%subtables {
+				want++
+			}
+			if got := int(f.copiesIn(at, 255&^f.match(at, 0))); got != want {
+				t.Fatalf("%d keys: %d in subtable %d, want %d", n+1, got, i, want)
+			}
+		}
+	}
+}
+
 // TestCopiesInFewCells adds and removes one key at random: its copies never take more cells than they need.
 func TestCopiesInFewCells(t *testing.T) {
 	f := must(t, Config{Keys: 10, Remainder: 11, Counter: counterBits})
