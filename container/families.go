@@ -6,6 +6,8 @@ import (
 
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/counting"
+	"github.com/bloomery/bloomery/family/dleft"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/rankindexed"
@@ -201,6 +203,48 @@ func Families() []Family {
 					return 0, 0, err
 				}
 				return g.Bits(), g.FPR(keys), nil
+			},
+		},
+		{
+			Name: counting.Family, ID: 8, New: empty(counting.ConfigFromSpec, counting.New), SectionWords: counting.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](counting.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				c, err := counting.ConfigFromSpec(s, 0)
+				if err == nil {
+					_, _, err = c.Geometry()
+				}
+				return err
+			},
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(counting.ConfigFromSpec, counting.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := counting.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				return c.Forecast()
+			},
+		},
+		{
+			Name: dleft.Family, ID: 9, New: empty(dleft.ConfigFromSpec, dleft.New), SectionWords: dleft.SectionWords,
+			Decode: func(e filter.Encoded) (filter.Filter, error) { return orNil[filter.Filter](dleft.Decode(e)) },
+			Check: func(s filter.Spec) error {
+				c, err := dleft.ConfigFromSpec(s, 0)
+				if err == nil {
+					_, _, err = c.Forecast()
+				}
+				return err
+			},
+			NewBuilder: func(s filter.Spec, keys uint64) (filter.Builder, error) {
+				return with(dleft.ConfigFromSpec, dleft.NewBuilder)(s, keys)
+			},
+			Forecast: func(s filter.Spec, keys uint64) (uint64, float64, error) {
+				c, err := dleft.ConfigFromSpec(s, keys)
+				if err != nil {
+					return 0, 0, err
+				}
+				return c.Forecast()
 			},
 		},
 	}

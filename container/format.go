@@ -3,7 +3,7 @@
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n": a transfer as text breaks it, and it shows)
 //	     8      2  format version, 1
-//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed
+//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed, 8 counting, 9 dleft
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file
 //	    14      2  number of sections, 1 to 8
 //	    16      8  seed of the hash (0 for hash 2)

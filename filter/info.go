@@ -5,7 +5,8 @@ type Info struct {
 	// Spec names the family and its geometry.
 	Spec Spec
 	// Keys is the number of keys added; a key that was added twice counts twice, but families that gather their
-	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice") drop the duplicates among those.
+	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice", "dleft" without counters) drop the
+	// duplicates among those. Keys that were removed do not count.
 	Keys uint64
 	// Late is how many of the Keys were added after the search that fitted the filter to the others; 0 in families
 	// without a search.
@@ -13,7 +14,8 @@ type Info struct {
 	// Bits is the number of bits that a query needs, side information included, file headers not.
 	Bits uint64
 	// Fill is the share of Bits that are set; in "partitioned" and "blockpartitioned" of those that keys set, without the
-	// shifts that are stored beside them; in "fuse" the share of the slots that are in use.
+	// shifts that are stored beside them; in "fuse" the share of the slots that are in use, in "dleft"
+	// of the cells, and in "counting" of the counters that are not 0.
 	Fill float64
 	// FillSearched is what Fill was when the search ended; 0 in families without a search. Late keys move Fill away from
 	// it.

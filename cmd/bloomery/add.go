@@ -94,7 +94,8 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
 		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. Its size stays,
-so its rate of false positives rises with every key; bloomery info tells. All families but fuse.
+so its rate of false positives rises with every key; bloomery info tells. All families but fuse; dleft
+until it is full, with the capacity= it was built for.
 A second add to the same file waits for the first. If the file changes otherwise meanwhile, nothing is added: exit code 2.`,
 		Example: "  bloomery add blocked.bloom new-entries.txt",
 		Args:    cobra.MinimumNArgs(1),

@@ -27,9 +27,10 @@ func (a *app) buildCommand() *cobra.Command {
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
-The family is standard, blocked, fuse, partitioned, blockpartitioned or twochoice, or a full spec such as
-"blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key, and
-the last three take 8. These search for what fits the keys, as long as --effort or --budget say.
+The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice, counting or dleft, or a full spec such as
+"blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key.
+partitioned, blockpartitioned and twochoice take 8: they search for what fits the keys, as long as --effort or --budget say.
+counting and dleft can forget keys again, for 38 and 16 bits a key.
 
 Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   standard          k=, m=
@@ -37,13 +38,16 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   fuse              width=
   partitioned       later=, effort=, passes=, budget=, target=
   blockpartitioned  later=, effort=, passes=, budget=, block=512|1024
-  twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=`,
+  twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=
+  counting          k=, m= (counters of 4 bits)
+  dleft             remainder=4..32, counter=2 (copies share a cell), capacity=, buckets=`,
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
   bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
   bloomery build -o two.bloom --family "twochoice(choices=4,passes=100)" --bits-per-key 16 keys.txt
+  bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -135,8 +135,10 @@ func hint(err error) string {
 		return "Name the file with the right secret: --secret-file FILE."
 	case errors.Is(err, filter.ErrMismatch):
 		return "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."
+	case errors.Is(err, filter.ErrFull):
+		return "Nothing was written. Build it anew with room for more keys: capacity= in the spec."
 	case errors.Is(err, filter.ErrUnsupported):
-		return "Families standard, blocked, partitioned, blockpartitioned and twochoice take keys later, standard and blocked merge; build with one of them."
+		return "All families but fuse take keys later, standard, blocked and counting merge; build with one of them."
 	}
 	return ""
 }

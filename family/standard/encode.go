@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
 func (f *Filter) spec() filter.Spec { return filter.NewSpec(Family, "m", f.m, "k", f.k) }
@@ -16,13 +17,13 @@ func (f *Filter) Encode() filter.Encoded {
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
-	m, _, err := geometry(s)
+	m, _, err := probe.Built(s, 1)
 	return []uint64{(m + 63) / 64}, err
 }
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
 func Decode(e filter.Encoded) (*Filter, error) {
-	m, k, err := geometry(e.Spec)
+	m, k, err := probe.Built(e.Spec, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -31,16 +32,4 @@ func Decode(e filter.Encoded) (*Filter, error) {
 		return nil, fmt.Errorf("bits from m=%d on are set", m)
 	}
 	return &Filter{words: words, m: m, k: k, keys: e.Keys}, nil
-}
-
-// geometry reads the canonical Spec of a built filter, standard(k=,m=), and no other.
-func geometry(s filter.Spec) (m uint64, k int, err error) {
-	c, err := ConfigFromSpec(s, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	if c.Bits == 0 || c.K == 0 || !c.Size.IsZero() {
-		return 0, 0, &filter.ConfigError{Field: "spec", Value: s, Reason: "want standard(k=,m=)"}
-	}
-	return c.Geometry()
 }

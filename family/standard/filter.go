@@ -24,7 +24,7 @@ import (
 const Family = "standard"
 
 // MaxK is the largest number of probes a key: optimal up to 92 bits a key.
-const MaxK = 64
+const MaxK = probe.MaxK
 
 // Filter is a standard Bloom filter. Reads are safe from any number of goroutines; Add, Merge and Intersect need
 // exclusive use. See Atomic for concurrent writers.

@@ -1,46 +1,17 @@
 package standard
 
-import "math"
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/internal/probe"
+)
 
 // FPR returns p_b, the predicted false positive probability of a filter of m bits after n distinct keys with k probes
-// each: (1-(1-1/m)^(kn))^k. It treats the bits as independent, which is a little too low when m is tiny (Bose et al.,
-// 2008); the posterior rate has no such error. m and k must not be 0.
-func FPR(n, m uint64, k int) float64 {
-	empty := float64(k) * float64(n) * math.Log1p(-1/float64(m))
-	if m == 1 && n > 0 {
-		return 1
-	}
-	return math.Pow(-math.Expm1(empty), float64(k))
-}
+// each; see probe.FPR.
+func FPR(n, m uint64, k int) float64 { return probe.FPR(n, m, k) }
 
 // OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, m, k) least. It lies beside ln 2 · m/n.
-func OptimalK(n, m uint64) int {
-	if n == 0 {
-		return 1
-	}
-	k := max(1, int(min(MaxK, math.Ln2*float64(m)/float64(n))))
-	if k < MaxK && FPR(n, m, k+1) < FPR(n, m, k) {
-		k++
-	}
-	return k
-}
-
-// bitsForFPR returns the real number of bits at which FPR(n, m, k) is p: the formula solved for m.
-func bitsForFPR(n uint64, p float64, k int) float64 {
-	full := math.Pow(p, 1/float64(k))
-	return -1 / math.Expm1(math.Log1p(-full)/(float64(k)*float64(n)))
-}
-
-// smallest returns the least number of bits, and its k, that keeps the rate p for n keys.
-func smallest(n uint64, p float64) (bits float64, k int) {
-	bits = math.Inf(1)
-	for try := 1; try <= MaxK; try++ {
-		if b := bitsForFPR(n, p, try); b < bits {
-			bits, k = b, try
-		}
-	}
-	return bits, k
-}
+func OptimalK(n, m uint64) int { return probe.OptimalK(n, m) }
 
 // posterior returns p_a = f^k.
 func posterior(fill float64, k int) float64 { return math.Pow(fill, float64(k)) }

@@ -1,0 +1,48 @@
+package counting
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// batch is how many keys go together; see the standard family.
+const batch = 32
+
+// first is how many probes of every key are asked for at once. At half fill three leave an eighth of the absent keys.
+const first = 3
+
+// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+const inCache = 1 << 18
+
+// HasMany sets dst[i] to Has(hs[i]). It asks for the first lines of a batch of keys before it looks at any of them. dst
+// must be as long as hs.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)]
+	if len(f.words) < inCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+	var room [batch * first]uint64
+	for from := 0; from < len(hs); from += batch {
+		to := min(from+batch, len(hs))
+		bits := room[:0]
+		for _, h := range hs[from:to] {
+			x, by := h.Lo, probe.Mixer(h)
+			for range min(first, f.k) {
+				bits = append(bits, probe.Position(x, f.m)*width)
+				x = probe.Mix(x, by)
+			}
+		}
+		bitvec.PrefetchBits(f.words, bits)
+		for i := from; i < to; i++ {
+			dst[i] = f.Has(hs[i])
+		}
+	}
+}

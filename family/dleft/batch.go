@@ -1,0 +1,39 @@
+package dleft
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// batch is how many keys go together; see the standard family.
+const batch = 32
+
+// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+const inCache = 1 << 18
+
+// HasMany sets dst[i] to Has(hs[i]). It asks for the buckets of a batch of keys before it looks at any of them. dst must be as
+// long as hs.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	dst = dst[:len(hs)]
+	if len(f.words) < inCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+	var places [batch]place
+	for from := 0; from < len(hs); from += batch {
+		to := min(from+batch, len(hs))
+		for i, h := range hs[from:to] {
+			places[i] = f.place(h)
+			bitvec.PrefetchBits(f.words, places[i].at[:])
+		}
+		for i := range to - from {
+			dst[from+i] = f.holds(&places[i])
+		}
+	}
+}

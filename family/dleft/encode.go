@@ -1,0 +1,80 @@
+package dleft
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// maxBuckets keeps the bits of a filter below 2^62.
+const maxBuckets = 1 << 50
+
+func (g geometry) spec() filter.Spec {
+	return filter.NewSpec(Family, "buckets", g.buckets, "capacity", g.capacity, "counter", g.counter, "remainder", g.remainder)
+}
+
+// words returns the number of words of the section: the buckets and 64 bits at least, which a load may read, behind them.
+func (g geometry) words() uint64 { return (g.cells()*g.width()+63)/64 + 1 }
+
+// Encode returns one section: the buckets of the four subtables one after the other, remainder+counter bytes each, zeros behind
+// the last. Byte j of a bucket has bit j of its eight cells, cell c in bit c; byte i of the section is bits 8·(i mod 8) and up of
+// word ⌊i/8⌋. Bits from remainder on are the number of copies less 1. An empty cell is 0.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	g, err := geometryFromSpec(s)
+	if err != nil {
+		return nil, err
+	}
+	return []uint64{g.words()}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words. The copies
+// in all cells must be as many as the keys, and an empty cell must count none.
+func Decode(e filter.Encoded) (*Filter, error) {
+	g, err := geometryFromSpec(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{geometry: g, words: e.Sections[0], keys: e.Keys}
+	last := g.cells() * g.width()
+	if f.words[last/64]>>(last%64) != 0 || f.words[len(f.words)-1] != 0 {
+		return nil, fmt.Errorf("bits behind the last bucket, from %d on, are set", last)
+	}
+	if _, all := f.count(); all != e.Keys {
+		return nil, fmt.Errorf("%d keys, the cells hold %d", e.Keys, all)
+	}
+	if i, ok := f.ghost(); ok {
+		return nil, fmt.Errorf("an empty cell of bucket %d counts copies", i)
+	}
+	return f, nil
+}
+
+// ghost returns a bucket with a cell that is empty but whose counter is not 0, if there is one.
+func (f *Filter) ghost() (bucket uint64, ok bool) {
+	for i := range subtables * f.buckets {
+		at := i * f.width() * 8
+		for j := range f.counter {
+			if f.match(at, 0)&f.slice(at, f.remainder+j) != 0 {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// geometryFromSpec reads the canonical Spec of a built filter, dleft(buckets=,capacity=,counter=,remainder=), and no other.
+func geometryFromSpec(s filter.Spec) (geometry, error) {
+	c, err := ConfigFromSpec(s, 0)
+	if err != nil {
+		return geometry{}, err
+	}
+	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !s.Has("counter") || !c.Size.IsZero() {
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want dleft(buckets=,capacity=,counter=0|2,remainder=)"}
+	}
+	return c.resolve()
+}

@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// MaxK is the largest number of probes a key: optimal up to 92 places a key.
+const MaxK = 64
+
+// DefaultFPR is the rate that a filter without a size aims at.
+const DefaultFPR = 0.01
+
+// FPR returns p_b, the predicted false positive probability of a filter of m places after n distinct keys with k probes
+// each: (1-(1-1/m)^(kn))^k. It treats the places as independent, which is a little too low when m is tiny (Bose et al.,
+// 2008); the posterior rate has no such error. m and k must not be 0.
+func FPR(n, m uint64, k int) float64 {
+	empty := float64(k) * float64(n) * math.Log1p(-1/float64(m))
+	if m == 1 && n > 0 {
+		return 1
+	}
+	return math.Pow(-math.Expm1(empty), float64(k))
+}
+
+// OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, m, k) least. It lies beside ln 2 · m/n.
+func OptimalK(n, m uint64) int {
+	if n == 0 {
+		return 1
+	}
+	k := max(1, int(min(MaxK, math.Ln2*float64(m)/float64(n))))
+	if k < MaxK && FPR(n, m, k+1) < FPR(n, m, k) {
+		k++
+	}
+	return k
+}
+
+// placesForFPR returns the real number of places at which FPR(n, m, k) is p: the formula solved for m.
+func placesForFPR(n uint64, p float64, k int) float64 {
+	full := math.Pow(p, 1/float64(k))
+	return -1 / math.Expm1(math.Log1p(-full)/(float64(k)*float64(n)))
+}
+
+// fewest returns the least number of places, and its k, that keeps the rate p for n keys.
+func fewest(n uint64, p float64) (places float64, k int) {
+	places = math.Inf(1)
+	for try := 1; try <= MaxK; try++ {
+		if b := placesForFPR(n, p, try); b < places {
+			places, k = b, try
+		}
+	}
+	return places, k
+}
+
+// Shape is what is known of a filter of m places of Width bits, each key probing k of them, before it is made.
+type Shape struct {
+	Keys  uint64        // how many distinct keys will be added
+	Size  filter.Sizing // in bits, Width to a place; default: FPR = DefaultFPR
+	M     uint64        // instead of Size
+	K     int           // default: the best for Keys and M
+	Width uint64        // bits of a place, 1 or more
+}
+
+// Resolve returns m and k, so that a rate is kept with the fewest places. Errors wrap filter.ErrConfig, or filter.ErrTooLarge
+// at 2^62 bits and more.
+func (s Shape) Resolve() (m uint64, k int, err error) {
+	if err := s.Size.Check(); err != nil {
+		return 0, 0, err
+	}
+	if s.K < 0 || s.K > MaxK {
+		return 0, 0, &filter.ConfigError{Field: "k", Value: s.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	}
+	if s.M != 0 && !s.Size.IsZero() {
+		return 0, 0, &filter.ConfigError{Field: "m", Value: s.M, Reason: "give m or one of bits_per_key, fpr and bytes"}
+	}
+	m, k, n := s.M, s.K, max(s.Keys, 1)
+	switch {
+	case m != 0:
+	case s.Size.BitsPerKey != 0 || s.Size.Bytes != 0:
+		m, err = s.Size.Bits(n)
+		m /= s.Width
+	default:
+		p := s.Size.FPR
+		if p == 0 {
+			p = DefaultFPR
+		}
+		var real float64
+		if k == 0 {
+			real, k = fewest(n, p)
+		} else {
+			real = placesForFPR(n, p, k)
+		}
+		m, err = filter.BitsFor(real)
+	}
+	if err == nil && m >= 1<<62/s.Width {
+		err = fmt.Errorf("m=%d: %w", m, filter.ErrTooLarge)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if m = max(m, 1); k == 0 {
+		k = OptimalK(n, m)
+	}
+	return m, k, nil
+}
+
+// ReadShape reads the parameters bits_per_key, fpr, bytes, m and k of a Spec.
+func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
+	r := s.Reader()
+	c := Shape{Keys: keys, Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
+	k := r.Uint("k")
+	if err := r.Err(); err != nil {
+		return Shape{}, err
+	}
+	if k > MaxK || s.Has("k") && k == 0 {
+		return Shape{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	}
+	if s.Has("m") && c.M == 0 {
+		return Shape{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want one or more"}
+	}
+	c.K = int(k)
+	return c, nil
+}
+
+// Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and no other.
+func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
+	c, err := ReadShape(s, 0, width)
+	if err != nil {
+		return 0, 0, err
+	}
+	if c.M == 0 || c.K == 0 || !c.Size.IsZero() {
+		return 0, 0, &filter.ConfigError{Field: "spec", Value: s, Reason: fmt.Sprintf("want %s(k=,m=)", s.Family())}
+	}
+	return c.Resolve()
+}
