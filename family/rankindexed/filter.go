@@ -58,7 +58,9 @@ type shape struct {
 	words   uint64 // 64-bit words of a bucket
 	span    uint64 // bits of the index; the pointer behind it
 	cells   uint64 // first bit of the cells
-	pointer uint   // bits of the pointer
+	last    uint64 // word of a bucket that the last bit of the pointer lies in; its first lies in word span/64
+	low     uint64 // bits of the pointer in the first of these words
+	high    uint64 // and in the other
 	width   uint   // bits of a cell
 	payload uint   // those below its remainder
 }
@@ -66,9 +68,16 @@ type shape struct {
 func newShape(g Geometry) shape {
 	s := shape{
 		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0), span: uint64(g.Chains + g.Cells[0]),
-		pointer: uint(g.pointer(1)), width: uint(g.width()), payload: uint(g.payload()),
+		width: uint(g.width()), payload: uint(g.payload()),
 	}
-	s.cells = s.span + uint64(s.pointer)
+	s.cells = s.span + uint64(g.pointer(1))
+	for bit := s.span; bit < s.cells; bit++ {
+		if s.last = bit / 64; s.last == s.span/64 {
+			s.low |= 1 << (bit % 64)
+		} else {
+			s.high |= 1 << (bit % 64)
+		}
+	}
 	return s
 }
 

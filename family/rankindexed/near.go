@@ -10,32 +10,32 @@ import (
 
 // near reports whether a bucket has no extension.
 func (f *Filter) near(base uint64) bool {
-	return f.pointer == 0 || bitvec.Field(f.table, 64*base+f.span, f.pointer) == 0
+	return f.table[base+f.span/64]&f.low|f.table[base+f.last]&f.high == 0
 }
 
-// cellAt returns the first bit of cell c.
-func (f *Filter) cellAt(base, c uint64) uint64 { return 64*base + f.cells + c*uint64(f.width) }
+// setCell overwrites cell c.
+func (f *Filter) setCell(base, c, v uint64) {
+	bitvec.SetField(f.table, 64*base+f.cells+c*uint64(f.width), f.width, v)
+}
 
 // addNear adds a key, and returns false without a change if it wants an extension.
 func (f *Filter) addNear(h filter.Hash) bool {
-	b, _, remainder := f.walk.Locate(h.Hi, h.Lo)
-	at, c, old, used, end := f.walk.Follow(h.Hi, h.Lo)
-	base := b * f.words
+	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
 	if !f.near(base) {
 		return false
 	}
 	const top = 1<<counterBits - 1
 	if f.g.Counting && end == bitvec.ChainCell && old>>f.payload == remainder && old&top < top {
-		bitvec.SetField(f.table, f.cellAt(base, c), f.width, old+1)
+		f.setCell(base, c, old+1)
 		f.keys++
 		return true
 	}
-	if used == f.own {
+	if f.walk.Rank(base, f.span) == f.own {
 		return false
 	}
 	cell := remainder << f.payload
 	for end == bitvec.ChainCell { // the new cell takes the place of this one, which takes that of the next
-		bitvec.SetField(f.table, f.cellAt(base, c), f.width, cell)
+		f.setCell(base, c, cell)
 		cell = old
 		at = f.chains + c
 		c = f.walk.Rank(base, at)
@@ -44,9 +44,8 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		}
 		old = f.walk.Cell(base, c)
 	}
+	f.walk.Open(base, c, cell)
 	f.table[base+at/64] |= 1 << (at % 64)
-	bitvec.Insert(f.table, 64*base+f.chains+c, 64*base+f.span, 1, 0)
-	bitvec.Insert(f.table, f.cellAt(base, c), f.cellAt(base, used+1), f.width, cell)
 	f.keys++
 	f.used++
 	return true
@@ -54,9 +53,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 
 // removeNear removes a key, and returns false without a change if the bucket has an extension.
 func (f *Filter) removeNear(h filter.Hash) (near bool, err error) {
-	b, _, remainder := f.walk.Locate(h.Hi, h.Lo)
-	at, c, cell, used, end := f.walk.Follow(h.Hi, h.Lo)
-	base := b * f.words
+	base, remainder, at, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	if !f.near(base) {
 		return false, nil
 	}
@@ -64,18 +61,17 @@ func (f *Filter) removeNear(h filter.Hash) (near bool, err error) {
 		return true, filter.ErrNotFound
 	}
 	if f.g.Counting && cell&(1<<counterBits-1) > 0 {
-		bitvec.SetField(f.table, f.cellAt(base, c), f.width, cell-1)
+		f.setCell(base, c, cell-1)
 		f.keys--
 		return true, nil
 	}
 	for next := f.chains + c; bitvec.Bit(f.table, 64*base+next)&1 != 0; next = f.chains + c {
 		behind := f.walk.Rank(base, next)
-		bitvec.SetField(f.table, f.cellAt(base, c), f.width, f.walk.Cell(base, behind))
+		f.setCell(base, c, f.walk.Cell(base, behind))
 		at, c = next, behind
 	}
+	f.walk.Close(base, c)
 	f.table[base+at/64] &^= 1 << (at % 64)
-	bitvec.Delete(f.table, 64*base+f.chains+c, 64*base+f.span, 1)
-	bitvec.Delete(f.table, f.cellAt(base, c), f.cellAt(base, used), f.width)
 	f.keys--
 	f.used--
 	return true, nil

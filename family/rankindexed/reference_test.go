@@ -14,7 +14,7 @@ import (
 // what Filter is held against.
 type reference struct {
 	s       shape
-	walk    bitvec.Chains // only Locate
+	walk    bitvec.Chains         // only Locate
 	buckets []map[uint64][]uint64 // of each bucket, its chains: cells in order
 	load    []uint64
 }

@@ -20,7 +20,10 @@ type Chains struct {
 	payload uint64 // those below its remainder
 	span    uint64 // bits of the index
 	how     uint64 // which code answers
-	_       uint64
+	line    uint64 // 1 if a bucket is eight words and there is code that shifts these at once
+
+	index [8]uint64 // such a bucket: which bits are index
+	cells [8]uint64 // and which are cells
 }
 
 // The values of Chains.how beside byGo: the index lies in four or in eight words.
@@ -50,6 +53,17 @@ func NewChains(words []uint64, l ChainLayout) Chains {
 		c.how = byFour
 	case c.span < 512 && l.Stride >= 8:
 		c.how = byEight
+	}
+	if shiftsLines && l.Stride == 8 {
+		c.line = 1
+		for i := range uint64(512) {
+			switch {
+			case i < c.span:
+				c.index[i/64] |= 1 << (i % 64)
+			case i >= c.first && i < c.first+c.own*c.width:
+				c.cells[i/64] |= 1 << (i % 64)
+			}
+		}
 	}
 	return c
 }
@@ -89,20 +103,19 @@ func (c *Chains) hasGo(hi, lo uint64) uint64 {
 }
 
 // followGo is what Follow does.
-func (c *Chains) followGo(hi, lo uint64) (at, n, cell, used, end uint64) {
+func (c *Chains) followGo(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	b, at, remainder := c.Locate(hi, lo)
-	base := b * (c.stride / 8)
-	used = c.Rank(base, c.span)
+	base = b * (c.stride / 8)
 	for {
 		n = c.Rank(base, at)
 		if Bit(c.words, 64*base+at)&1 == 0 {
-			return at, n, 0, used, ChainEnd
+			return base, remainder, at, n, 0, ChainEnd
 		}
 		if n >= c.own {
-			return at, n, 0, used, ChainBeyond
+			return base, remainder, at, n, 0, ChainBeyond
 		}
 		if cell = c.Cell(base, n); cell>>(c.payload%64) >= remainder {
-			return at, n, cell, used, ChainCell
+			return base, remainder, at, n, cell, ChainCell
 		}
 		at = c.chains + n
 	}
@@ -123,3 +136,31 @@ func (c *Chains) Rank(base, at uint64) uint64 {
 func (c *Chains) Cell(base, n uint64) uint64 {
 	return Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
 }
+
+// Open makes v cell n of the bucket whose first word is base. Its cells from there on, and the bits of the index that belong
+// to them, move up; what was the last cell is lost. The new cell's bit is not set.
+func (c *Chains) Open(base, n, v uint64) {
+	bit, cell := c.chains+n, c.first+n*c.width
+	if c.line != 0 {
+		c.openLine(base, bit, cell)
+		SetField(c.words, 64*base+cell, uint(c.width), v)
+		return
+	}
+	Insert(c.words, 64*base+bit, 64*base+c.span, 1, 0)
+	Insert(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width), v)
+}
+
+// Close takes cell n of the bucket whose first word is base out, and its bit of the index: what comes behind moves down, and
+// zeros take the last place.
+func (c *Chains) Close(base, n uint64) {
+	bit, cell := c.chains+n, c.first+n*c.width
+	if c.line != 0 {
+		c.closeLine(base, bit, cell)
+		return
+	}
+	Delete(c.words, 64*base+bit, 64*base+c.span, 1)
+	Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
+}
+
+// lineLanesAt is how many bits come before each word of a line.
+var lineLanesAt = [8]uint64{0, 64, 128, 192, 256, 320, 384, 448}

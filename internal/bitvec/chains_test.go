@@ -3,6 +3,7 @@ package bitvec
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -10,8 +11,8 @@ import (
 // TestChains holds what the machine runs against the functions in Go, over tables whose bits are random: an index that fits
 // its cells or not, and chains that go beyond them.
 func TestChains(t *testing.T) {
-	if unsafe.Sizeof(Chains{}) != 16*8 {
-		t.Fatalf("Chains has %d bytes; the assembly knows it as 16 words", unsafe.Sizeof(Chains{}))
+	if unsafe.Sizeof(Chains{}) != 32*8 {
+		t.Fatalf("Chains has %d bytes; the assembly knows it as 32 words", unsafe.Sizeof(Chains{}))
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	ends := map[string]int{}
@@ -38,14 +39,16 @@ func TestChains(t *testing.T) {
 				continue
 			}
 			got, want := c.Has(hi, lo), c.hasGo(hi, lo)
-			at, n, cell, used, end := c.Follow(hi, lo)
-			a, b, d, e, f := c.followGo(hi, lo)
-			if end == ChainEnd || end == ChainBeyond {
-				cell, d = 0, 0
+			type walk struct{ base, remainder, at, n, cell, end uint64 }
+			var f, g walk
+			f.base, f.remainder, f.at, f.n, f.cell, f.end = c.Follow(hi, lo)
+			g.base, g.remainder, g.at, g.n, g.cell, g.end = c.followGo(hi, lo)
+			if g.end != ChainCell {
+				f.cell = 0
 			}
-			ends[fmt.Sprint(c.how, got, end)]++
-			if got != want || at != a || n != b || cell != d || used != e || end != f {
-				t.Fatalf("%+v: Has %d, in Go %d; Follow %d %d %x %d %d, in Go %d %d %x %d %d", l, got, want, at, n, cell, used, end, a, b, d, e, f)
+			ends[fmt.Sprint(c.how, got, f.end)]++
+			if got != want || f != g {
+				t.Fatalf("%+v: Has %d, in Go %d; Follow %+v, in Go %+v", l, got, want, f, g)
 			}
 		}
 	}
@@ -74,4 +77,48 @@ func circles(c *Chains, hi, lo uint64) bool {
 		last, at = int64(n), c.chains+n
 	}
 	return false
+}
+
+// TestChainsShift holds Open and Close against Insert and Delete, most of the time in buckets of a line.
+func TestChainsShift(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	lines := 0
+	for range 20_000 {
+		l := ChainLayout{Buckets: 3, Stride: 8, Lo: 1 + r.Uint64N(40), Payload: r.Uint64N(23), Cells: 1 + r.Uint64N(60), Chains: 1 + r.Uint64N(300)}
+		if r.IntN(4) == 0 {
+			l.Stride = 9 + r.Uint64N(5)
+		}
+		l.First = l.Chains + l.Cells + r.Uint64N(20)
+		end := l.First + l.Cells*(l.Lo+l.Payload)
+		if end > 64*l.Stride {
+			continue
+		}
+		words := make([]uint64, l.Buckets*l.Stride)
+		for i := range words {
+			words[i] = r.Uint64()
+		}
+		base, n, v, width := l.Stride*r.Uint64N(3), r.Uint64N(l.Cells), r.Uint64(), uint(l.Lo+l.Payload)
+		v &= 1<<width - 1
+		if l.Stride == 8 {
+			lines++
+		}
+		bit, cell := 64*base+l.Chains+n, 64*base+l.First+n*uint64(width)
+		opened, closed := slices.Clone(words), slices.Clone(words)
+		Insert(opened, bit, 64*base+l.Chains+l.Cells, 1, 0)
+		Insert(opened, cell, 64*base+end, width, v)
+		Delete(closed, bit, 64*base+l.Chains+l.Cells, 1)
+		Delete(closed, cell, 64*base+end, width)
+		got := slices.Clone(words)
+		c := NewChains(got, l)
+		if c.Open(base, n, v); !slices.Equal(got, opened) {
+			t.Fatalf("Open(%d, %d, %x) in %+v: %x, want %x, was %x", base, n, v, l, got, opened, words)
+		}
+		copy(got, words)
+		if c.Close(base, n); !slices.Equal(got, closed) {
+			t.Fatalf("Close(%d, %d) in %+v: %x, want %x, was %x", base, n, l, got, closed, words)
+		}
+	}
+	if lines < 2000 {
+		t.Errorf("only %d buckets of a line", lines)
+	}
 }

@@ -59,26 +59,41 @@ func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 }
 
 // Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
-func (c *Chains) Has(hi, lo uint64) uint64 { return chainsHas((*[16]uint64)(unsafe.Pointer(c)), hi, lo) }
+func (c *Chains) Has(hi, lo uint64) uint64 {
+	return chainsHas((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
+}
 
 // chainsHasGo is where chainsHas goes if there is no code for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
-func chainsHasGo(c *[16]uint64, hi, lo uint64) uint64 { return (*Chains)(unsafe.Pointer(c)).hasGo(hi, lo) }
+func chainsHasGo(c *[32]uint64, hi, lo uint64) uint64 {
+	return (*Chains)(unsafe.Pointer(c)).hasGo(hi, lo)
+}
 
-// Follow goes along the key's chain to the first cell whose remainder is not smaller, and returns the bit of the index that
-// stands for it, its number, the cell, how many bits of the bucket's own index are set, and where it ended. Where the
-// chain ended, bit and number are those of a cell that would be appended.
-func (c *Chains) Follow(hi, lo uint64) (at, n, cell, used, end uint64) {
-	return chainsFollow((*[16]uint64)(unsafe.Pointer(c)), hi, lo)
+// Follow goes along the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
+// bucket, the key's remainder, the bit of the index that stands for the cell, its number, the cell and where it ended. Where
+// the chain ended, bit and number are those of a cell that would be appended.
+func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
+	return chainsFollow((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
 
 // chainsFollowGo is where chainsFollow goes if there is no code for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
-func chainsFollowGo(c *[16]uint64, hi, lo uint64) (at, n, cell, used, end uint64) {
+func chainsFollowGo(c *[32]uint64, hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return (*Chains)(unsafe.Pointer(c)).followGo(hi, lo)
 }
+
+func (c *Chains) openLine(base, bit, cell uint64) {
+	chainsOpen((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell)
+}
+
+func (c *Chains) closeLine(base, bit, cell uint64) {
+	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell)
+}
+
+// shiftsLines says whether openLine and closeLine have code here.
+var shiftsLines = cpu.X86.HasAVX2
 
 // countsBits says whether the functions that follow chains have code here: POPCNT and the shifts and BZHI of BMI2.
 var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2

@@ -346,7 +346,7 @@ split:
 	VZEROUPPER
 	RET
 
-// func chainsHas(c *[16]uint64, hi uint64, lo uint64) uint64
+// func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 // Requires: BMI2, POPCNT
 TEXT ·chainsHas(SB), NOSPLIT, $0-32
 	MOVQ  c+0(FP), AX
@@ -503,55 +503,34 @@ beyond:
 go:
 	JMP ·chainsHasGo+0(SB)
 
-// func chainsFollow(c *[16]uint64, hi uint64, lo uint64) (at uint64, n uint64, cell uint64, used uint64, end uint64)
+// func chainsFollow(c *[32]uint64, hi uint64, lo uint64) (base uint64, remainder uint64, at uint64, n uint64, cell uint64, end uint64)
 // Requires: BMI2, POPCNT
-TEXT ·chainsFollow(SB), NOSPLIT, $0-64
-	MOVQ    c+0(FP), AX
-	CMPQ    112(AX), $0x04
-	JCS     go
-	MOVQ    hi+8(FP), DX
-	MULXQ   24(AX), BX, CX
-	MOVQ    lo+16(FP), DX
-	MULXQ   32(AX), DI, DX
-	IMULQ   40(AX), CX
-	ADDQ    (AX), CX
-	SHRQ    $0x01, BX
-	MOVQ    48(AX), R8
-	SHRXQ   R8, BX, BX
-	MOVQ    56(AX), R8
-	SHLXQ   R8, BX, BX
-	MOVQ    64(AX), R8
-	SHRXQ   R8, DI, DI
-	ORQ     BX, DI
-	LEAQ    ·windows+0(SB), BX
-	CMPQ    112(AX), $0x04
-	JNE     count8
-	MOVQ    DX, R8
-	MOVQ    104(AX), DX
-	MOVQ    DX, R10
-	SHRQ    $0x06, R10
-	MOVQ    (CX)(R10*8), R9
-	LEAQ    64(BX), R11
-	SHLQ    $0x03, R10
-	SUBQ    R10, R11
-	MOVQ    DX, R10
-	ANDQ    $0x3f, R10
-	BZHIQ   R10, R9, R10
-	POPCNTQ R10, DX
-	MOVQ    (CX), R9
-	ANDQ    (R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    8(CX), R9
-	ANDQ    8(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    16(CX), R9
-	ANDQ    16(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    DX, used+48(FP)
-	MOVQ    R8, DX
+TEXT ·chainsFollow(SB), NOSPLIT, $0-72
+	MOVQ  c+0(FP), AX
+	CMPQ  112(AX), $0x04
+	JCS   go
+	MOVQ  hi+8(FP), DX
+	MULXQ 24(AX), BX, CX
+	MOVQ  lo+16(FP), DX
+	MULXQ 32(AX), DI, DX
+	IMULQ 40(AX), CX
+	ADDQ  (AX), CX
+	SHRQ  $0x01, BX
+	MOVQ  48(AX), R8
+	SHRXQ R8, BX, BX
+	MOVQ  56(AX), R8
+	SHLXQ R8, BX, BX
+	MOVQ  64(AX), R8
+	SHRXQ R8, DI, DI
+	ORQ   BX, DI
+	LEAQ  ·windows+0(SB), BX
+	MOVQ  DI, remainder+32(FP)
+	MOVQ  CX, R8
+	SUBQ  (AX), R8
+	SHRQ  $0x03, R8
+	MOVQ  R8, base+24(FP)
+	CMPQ  112(AX), $0x04
+	JNE   eight
 
 four:
 	MOVQ    DX, R9
@@ -604,50 +583,6 @@ four:
 	MOVQ    32(AX), DX
 	ADDQ    R9, DX
 	JMP     four
-
-count8:
-	MOVQ    DX, R8
-	MOVQ    104(AX), DX
-	MOVQ    DX, R10
-	SHRQ    $0x06, R10
-	MOVQ    (CX)(R10*8), R9
-	LEAQ    64(BX), R11
-	SHLQ    $0x03, R10
-	SUBQ    R10, R11
-	MOVQ    DX, R10
-	ANDQ    $0x3f, R10
-	BZHIQ   R10, R9, R10
-	POPCNTQ R10, DX
-	MOVQ    (CX), R9
-	ANDQ    (R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    8(CX), R9
-	ANDQ    8(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    16(CX), R9
-	ANDQ    16(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    24(CX), R9
-	ANDQ    24(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    32(CX), R9
-	ANDQ    32(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    40(CX), R9
-	ANDQ    40(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    48(CX), R9
-	ANDQ    48(R11), R9
-	POPCNTQ R9, R9
-	ADDQ    R9, DX
-	MOVQ    DX, used+48(FP)
-	MOVQ    R8, DX
 
 eight:
 	MOVQ    DX, R9
@@ -719,27 +654,167 @@ eight:
 
 end:
 	MOVQ $0x0000000000000000, AX
-	MOVQ AX, end+56(FP)
-	MOVQ DX, at+24(FP)
-	MOVQ R9, n+32(FP)
-	MOVQ SI, cell+40(FP)
+	MOVQ AX, end+64(FP)
+	MOVQ DX, at+40(FP)
+	MOVQ R9, n+48(FP)
+	MOVQ SI, cell+56(FP)
 	RET
 
 cell:
 	MOVQ $0x0000000000000001, AX
-	MOVQ AX, end+56(FP)
-	MOVQ DX, at+24(FP)
-	MOVQ R9, n+32(FP)
-	MOVQ SI, cell+40(FP)
+	MOVQ AX, end+64(FP)
+	MOVQ DX, at+40(FP)
+	MOVQ R9, n+48(FP)
+	MOVQ SI, cell+56(FP)
 	RET
 
 beyond:
 	MOVQ $0x0000000000000002, AX
-	MOVQ AX, end+56(FP)
-	MOVQ DX, at+24(FP)
-	MOVQ R9, n+32(FP)
-	MOVQ SI, cell+40(FP)
+	MOVQ AX, end+64(FP)
+	MOVQ DX, at+40(FP)
+	MOVQ R9, n+48(FP)
+	MOVQ SI, cell+56(FP)
 	RET
 
 go:
 	JMP ·chainsFollowGo+0(SB)
+
+// func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64)
+// Requires: AVX, AVX2
+TEXT ·chainsClose(SB), NOSPLIT, $0-32
+	MOVQ         c+0(FP), AX
+	MOVQ         base+8(FP), CX
+	SHLQ         $0x03, CX
+	ADDQ         (AX), CX
+	VPCMPEQB     Y0, Y0, Y0
+	VPBROADCASTQ bit+16(FP), Y1
+	VPBROADCASTQ cell+24(FP), Y2
+	VPSUBUSW     ·lineLanesAt+0(SB), Y1, Y4
+	VPSLLVQ      Y4, Y0, Y4
+	VPSUBUSW     ·lineLanesAt+0(SB), Y2, Y5
+	VPSLLVQ      Y5, Y0, Y5
+	VPAND        128(AX), Y4, Y4
+	VPAND        192(AX), Y5, Y5
+	VMOVDQU      (CX), Y3
+	VPSUBUSW     ·lineLanesAt+32(SB), Y1, Y1
+	VPSLLVQ      Y1, Y0, Y1
+	VPSUBUSW     ·lineLanesAt+32(SB), Y2, Y2
+	VPSLLVQ      Y2, Y0, Y2
+	VPAND        160(AX), Y1, Y1
+	VPAND        224(AX), Y2, Y2
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y6, Y6, Y6
+	VMOVQ        88(AX), X7
+	MOVQ         $0x00000040, DX
+	SUBQ         88(AX), DX
+	VMOVQ        DX, X8
+	VPAND        Y3, Y4, Y9
+	VPAND        Y0, Y1, Y10
+	VPBLENDD     $0x03, Y10, Y9, Y11
+	VPBLENDD     $0x03, Y6, Y10, Y12
+	VPERMQ       $0x39, Y11, Y11
+	VPERMQ       $0x39, Y12, Y12
+	VPSRLQ       $0x01, Y9, Y9
+	VPSRLQ       $0x01, Y10, Y10
+	VPSLLQ       $0x3f, Y11, Y11
+	VPSLLQ       $0x3f, Y12, Y12
+	VPOR         Y11, Y9, Y9
+	VPOR         Y12, Y10, Y10
+	VPAND        Y4, Y9, Y9
+	VPAND        Y1, Y10, Y10
+	VPAND        Y3, Y5, Y11
+	VPAND        Y0, Y2, Y12
+	VPBLENDD     $0x03, Y12, Y11, Y13
+	VPBLENDD     $0x03, Y6, Y12, Y6
+	VPERMQ       $0x39, Y13, Y13
+	VPERMQ       $0x39, Y6, Y6
+	VPSRLQ       X7, Y11, Y11
+	VPSRLQ       X7, Y12, Y12
+	VPSLLQ       X8, Y13, Y13
+	VPSLLQ       X8, Y6, Y6
+	VPOR         Y13, Y11, Y11
+	VPOR         Y6, Y12, Y12
+	VPAND        Y5, Y11, Y11
+	VPAND        Y2, Y12, Y12
+	VPOR         Y5, Y4, Y4
+	VPOR         Y2, Y1, Y1
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y9, Y3, Y3
+	VPOR         Y10, Y0, Y0
+	VPOR         Y11, Y3, Y3
+	VPOR         Y12, Y0, Y0
+	VMOVDQU      Y3, (CX)
+	VMOVDQU      Y0, 32(CX)
+	VZEROUPPER
+	RET
+
+// func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64)
+// Requires: AVX, AVX2
+TEXT ·chainsOpen(SB), NOSPLIT, $0-32
+	MOVQ         c+0(FP), AX
+	MOVQ         base+8(FP), CX
+	SHLQ         $0x03, CX
+	ADDQ         (AX), CX
+	VPCMPEQB     Y0, Y0, Y0
+	VPBROADCASTQ bit+16(FP), Y1
+	VPBROADCASTQ cell+24(FP), Y2
+	VPSUBUSW     ·lineLanesAt+0(SB), Y1, Y4
+	VPSLLVQ      Y4, Y0, Y4
+	VPSUBUSW     ·lineLanesAt+0(SB), Y2, Y5
+	VPSLLVQ      Y5, Y0, Y5
+	VPAND        128(AX), Y4, Y4
+	VPAND        192(AX), Y5, Y5
+	VMOVDQU      (CX), Y3
+	VPSUBUSW     ·lineLanesAt+32(SB), Y1, Y1
+	VPSLLVQ      Y1, Y0, Y1
+	VPSUBUSW     ·lineLanesAt+32(SB), Y2, Y2
+	VPSLLVQ      Y2, Y0, Y2
+	VPAND        160(AX), Y1, Y1
+	VPAND        224(AX), Y2, Y2
+	VMOVDQU      32(CX), Y0
+	VPXOR        Y6, Y6, Y6
+	VMOVQ        88(AX), X7
+	MOVQ         $0x00000040, DX
+	SUBQ         88(AX), DX
+	VMOVQ        DX, X8
+	VPAND        Y3, Y4, Y9
+	VPAND        Y0, Y1, Y10
+	VPBLENDD     $0xc0, Y6, Y9, Y11
+	VPBLENDD     $0xc0, Y9, Y10, Y12
+	VPERMQ       $0x93, Y11, Y11
+	VPERMQ       $0x93, Y12, Y12
+	VPSLLQ       $0x01, Y9, Y9
+	VPSLLQ       $0x01, Y10, Y10
+	VPSRLQ       $0x3f, Y11, Y11
+	VPSRLQ       $0x3f, Y12, Y12
+	VPOR         Y11, Y9, Y9
+	VPOR         Y12, Y10, Y10
+	VPAND        Y4, Y9, Y9
+	VPAND        Y1, Y10, Y10
+	VPAND        Y3, Y5, Y11
+	VPAND        Y0, Y2, Y12
+	VPBLENDD     $0xc0, Y6, Y11, Y6
+	VPBLENDD     $0xc0, Y11, Y12, Y13
+	VPERMQ       $0x93, Y6, Y6
+	VPERMQ       $0x93, Y13, Y13
+	VPSLLQ       X7, Y11, Y11
+	VPSLLQ       X7, Y12, Y12
+	VPSRLQ       X8, Y6, Y6
+	VPSRLQ       X8, Y13, Y13
+	VPOR         Y6, Y11, Y11
+	VPOR         Y13, Y12, Y12
+	VPAND        Y5, Y11, Y11
+	VPAND        Y2, Y12, Y12
+	VPOR         Y5, Y4, Y4
+	VPOR         Y2, Y1, Y1
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y9, Y3, Y3
+	VPOR         Y10, Y0, Y0
+	VPOR         Y11, Y3, Y3
+	VPOR         Y12, Y0, Y0
+	VMOVDQU      Y3, (CX)
+	VMOVDQU      Y0, 32(CX)
+	VZEROUPPER
+	RET

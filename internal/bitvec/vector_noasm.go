@@ -20,10 +20,18 @@ func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 // Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 { return c.hasGo(hi, lo) }
 
-// Follow goes along the key's chain to the first cell whose remainder is not smaller, and returns the bit of the index that
-// stands for it, its number, the cell, how many bits of the bucket's own index are set, and where it ended. Where the
-// chain ended, bit and number are those of a cell that would be appended.
-func (c *Chains) Follow(hi, lo uint64) (at, n, cell, used, end uint64) { return c.followGo(hi, lo) }
+// Follow goes along the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
+// bucket, the key's remainder, the bit of the index that stands for the cell, its number, the cell and where it ended. Where
+// the chain ended, bit and number are those of a cell that would be appended.
+func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
+	return c.followGo(hi, lo)
+}
+
+// There is no code here that shifts lines, and openLine and closeLine are never called.
+const shiftsLines = false
+
+func (c *Chains) openLine(base, bit, cell uint64)  {}
+func (c *Chains) closeLine(base, bit, cell uint64) {}
 
 // countsBits lets Rank count four or eight words where that is enough.
 const countsBits = true

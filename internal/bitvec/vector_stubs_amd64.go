@@ -17,7 +17,13 @@ func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
 func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
 
 //go:noescape
-func chainsHas(c *[16]uint64, hi uint64, lo uint64) uint64
+func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 
 //go:noescape
-func chainsFollow(c *[16]uint64, hi uint64, lo uint64) (at uint64, n uint64, cell uint64, used uint64, end uint64)
+func chainsFollow(c *[32]uint64, hi uint64, lo uint64) (base uint64, remainder uint64, at uint64, n uint64, cell uint64, end uint64)
+
+//go:noescape
+func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64)
+
+//go:noescape
+func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64)

@@ -26,7 +26,7 @@ func (c chains) span() Mem       { return c.field(10) }
 func (c chains) how() Mem        { return c.field(11) }
 
 const (
-	chainsType = "c *[16]uint64" // see unsafe.Sizeof
+	chainsType = "c *[32]uint64" // see unsafe.Sizeof
 	byFour     = 4
 	byEight    = 8
 )
@@ -168,26 +168,23 @@ func chainsHas() {
 
 // chainsFollow says more of where it ended.
 func chainsFollow() {
-	TEXT("chainsFollow", NOSPLIT, "func("+chainsType+", hi, lo uint64) (at, n, cell, used, end uint64)")
+	TEXT("chainsFollow", NOSPLIT, "func("+chainsType+", hi, lo uint64) (base, remainder, at, n, cell, end uint64)")
 	Pragma("noescape")
 	c := chains{Load(Param("c"), GP64())}
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
-	n, cell := GP64(), GP64()
+	Store(w.remainder, Return("remainder"))
+	n, cell, base := GP64(), GP64(), GP64()
+	MOVQ(w.base, base)
+	SUBQ(c.words(), base)
+	SHRQ(Imm(3), base)
+	Store(base, Return("base"))
 	CMPQ(c.how(), Imm(byFour))
-	JNE(LabelRef("count8"))
-	walk := func(name, count string, words int) {
-		Label(count)
-		// All set bits of the index: the span is the bit behind it.
-		back := GP64()
-		MOVQ(w.at, back)
-		MOVQ(c.span(), w.at)
-		word, number := w.load()
-		Store(w.rank(words, word, number), Return("used"))
-		MOVQ(back, w.at)
+	JNE(LabelRef("eight"))
+	walk := func(name string, words int) {
 		Label(name)
-		word, number = w.load()
+		word, number := w.load()
 		MOVQ(w.rank(words, word, number), n)
 		BTQ(w.at, word)
 		JCC(LabelRef("end"))
@@ -203,8 +200,8 @@ func chainsFollow() {
 		ADDQ(n, w.at)
 		JMP(LabelRef(name))
 	}
-	walk("four", "count4", byFour)
-	walk("eight", "count8", byEight)
+	walk("four", byFour)
+	walk("eight", byEight)
 	leave := func(name string, end uint64) {
 		Label(name)
 		how := GP64()
@@ -220,4 +217,101 @@ func chainsFollow() {
 	leave("beyond", 2)
 	Label("go")
 	jumpGo("chainsFollowGo")
+}
+
+// half is one half of a bucket of eight words, in a register each: its content and which bits are index and cells.
+type half struct{ x, index, cells VecVirtual }
+
+// chainLine loads a bucket of eight words and masks its index from bit on, and its cells from cell on.
+func chainLine(c chains, line Register, bit, cell Op) (low, high half) {
+	ones, from, to := YMM(), YMM(), YMM()
+	VPCMPEQB(ones, ones, ones)
+	VPBROADCASTQ(bit, from)
+	VPBROADCASTQ(cell, to)
+	// Which bits come at p or later: ones, shifted left by p less the bits before the word, but at least by 0.
+	behind := func(p VecVirtual, i int) VecVirtual {
+		m := YMM()
+		VPSUBUSW(c.lanes(i), p, m)
+		VPSLLVQ(m, ones, m)
+		return m
+	}
+	for i, h := range []*half{&low, &high} {
+		h.x, h.index, h.cells = YMM(), behind(from, i), behind(to, i)
+		VPAND(c.indexBits(i), h.index, h.index)
+		VPAND(c.cellBits(i), h.cells, h.cells)
+		VMOVDQU(Mem{Base: line, Disp: 32 * i}, h.x)
+	}
+	return low, high
+}
+
+func (c chains) indexBits(i int) Mem { return Mem{Base: c.at, Disp: 128 + 32*i} }
+func (c chains) cellBits(i int) Mem  { return Mem{Base: c.at, Disp: 192 + 32*i} }
+
+// lanes returns how many bits come before each word of a half.
+func (c chains) lanes(i int) Mem { return NewDataAddr(Symbol{Name: "·lineLanesAt"}, 32*i) }
+
+// chainsClose takes a bit out of the index of a line and a cell out of its cells, all behind it moving down.
+func chainsClose() { chainsShift("chainsClose", false) }
+
+// chainsOpen makes room for them, all from there on moving up.
+func chainsOpen() { chainsShift("chainsOpen", true) }
+
+func chainsShift(name string, up bool) {
+	TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell uint64)")
+	Pragma("noescape")
+	c := chains{Load(Param("c"), GP64())}
+	line := Load(Param("base"), GP64())
+	SHLQ(Imm(3), line)
+	ADDQ(c.words(), line)
+	low, high := chainLine(c, line, addr("bit"), addr("cell"))
+	zero, width, rest, left := YMM(), XMM(), XMM(), GP64()
+	VPXOR(zero, zero, zero)
+	VMOVQ(c.width(), width)
+	MOVQ(U32(64), left)
+	SUBQ(c.width(), left)
+	VMOVQ(left, rest)
+	// moved returns both halves with the bits of a mask moved by a number of bits: counts are registers or constants.
+	moved := func(lowMask, highMask VecVirtual, by, back Op) (VecVirtual, VecVirtual) {
+		a, b, na, nb := YMM(), YMM(), YMM(), YMM()
+		VPAND(low.x, lowMask, a)
+		VPAND(high.x, highMask, b)
+		if up { // the word before
+			VPBLENDD(Imm(0xC0), zero, a, na)
+			VPBLENDD(Imm(0xC0), a, b, nb)
+			VPERMQ(Imm(0x93), na, na)
+			VPERMQ(Imm(0x93), nb, nb)
+			VPSLLQ(by, a, a)
+			VPSLLQ(by, b, b)
+			VPSRLQ(back, na, na)
+			VPSRLQ(back, nb, nb)
+		} else { // the word behind
+			VPBLENDD(Imm(3), b, a, na)
+			VPBLENDD(Imm(3), zero, b, nb)
+			VPERMQ(Imm(0x39), na, na)
+			VPERMQ(Imm(0x39), nb, nb)
+			VPSRLQ(by, a, a)
+			VPSRLQ(by, b, b)
+			VPSLLQ(back, na, na)
+			VPSLLQ(back, nb, nb)
+		}
+		VPOR(na, a, a)
+		VPOR(nb, b, b)
+		VPAND(lowMask, a, a)
+		VPAND(highMask, b, b)
+		return a, b
+	}
+	a, b := moved(low.index, high.index, Imm(1), Imm(63))
+	d, e := moved(low.cells, high.cells, width, rest)
+	VPOR(low.cells, low.index, low.index)
+	VPOR(high.cells, high.index, high.index)
+	VPANDN(low.x, low.index, low.x)
+	VPANDN(high.x, high.index, high.x)
+	VPOR(a, low.x, low.x)
+	VPOR(b, high.x, high.x)
+	VPOR(d, low.x, low.x)
+	VPOR(e, high.x, high.x)
+	VMOVDQU(low.x, Mem{Base: line})
+	VMOVDQU(high.x, Mem{Base: line, Disp: 32})
+	VZEROUPPER()
+	RET()
 }

@@ -16,6 +16,8 @@ func main() {
 	blocksHasMany()
 	chainsHas()
 	chainsFollow()
+	chainsClose()
+	chainsOpen()
 	Generate()
 }
 
