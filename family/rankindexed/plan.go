@@ -133,7 +133,7 @@ func (s *searched) extensions(g Geometry, deepest int) {
 
 // take keeps the geometry if it is the smallest so far.
 func (s *searched) take(g Geometry) {
-	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) {
+	if bits := float64(g.Bits()); bits < s.bits && g.FPR(g.Capacity) <= s.fpr*(1+1e-9) && g.check() == nil {
 		s.best, s.bits = g, bits
 	}
 }

@@ -12,8 +12,11 @@ import (
 var long = flag.Bool("long", false, "ten million operations against a map, a thousand filters filled to their capacity")
 
 func operations() int {
-	if *long {
+	switch {
+	case *long:
 		return 10_000_000
+	case testing.Short():
+		return 20_000
 	}
 	return 200_000
 }

@@ -1,0 +1,122 @@
+package rankindexed
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestHostile changes stored filters at random, which checksums would not hide from an attacker. Decode refuses them, or what
+// it gives can be asked and changed without harm.
+func TestHostile(t *testing.T) {
+	hs := filtertest.Hashes(700, 1)
+	rounds := 2000
+	if testing.Short() {
+		rounds = 200
+	}
+	refused, taken := 0, 0
+	for _, c := range []Config{{Keys: 600}, {Keys: 600, Counting: true, Bucket: 512}, {Keys: 600, ValueBits: 20, Size: filter.Sizing{FPR: 0.2}}} {
+		f, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			_ = f.Add(h)
+		}
+		for _, form := range []filter.Encoder{f, f.Trim()} {
+			r := rand.New(rand.NewPCG(1, 2))
+			for range rounds {
+				e := form.Encode()
+				e.Sections = slices.Clone(e.Sections)
+				for i := range e.Sections {
+					e.Sections[i] = slices.Clone(e.Sections[i])
+				}
+				for range 1 + r.IntN(4) {
+					if s := e.Sections[r.IntN(len(e.Sections))]; len(s) > 0 {
+						s[r.IntN(len(s))] ^= 1 << r.IntN(64)
+					}
+				}
+				if r.IntN(3) == 0 {
+					e.Keys += r.Uint64N(3) - 1
+				}
+				g, err := Decode(e)
+				if err != nil {
+					refused++
+					continue
+				}
+				taken++
+				for _, h := range hs[:100] {
+					g.Has(h)
+					g.Get(h)
+					g.Count(h)
+				}
+				for _, h := range hs[600:] {
+					_ = g.Add(h)
+				}
+				for _, h := range hs {
+					_ = g.Remove(h)
+				}
+			}
+		}
+	}
+	if refused < rounds/4 || taken < rounds/40 {
+		t.Errorf("%d refused, %d taken: the test does not try both", refused, taken)
+	}
+}
+
+// TestDecodeChecks breaks one thing at a time.
+func TestDecodeChecks(t *testing.T) {
+	build := func() filter.Encoded {
+		f, err := newFilter(Geometry{Buckets: 2, Chains: 20, Cells: [levels]int{10, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(13) { // into bucket 0 and its second level
+			if err := f.Add(filter.Hash{Hi: i, Lo: i << 59}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return f.Encode()
+	}
+	if _, err := Decode(build()); err != nil {
+		t.Fatal(err)
+	}
+	pointer := uint64(30) // first bit of bucket 0's
+	for name, c := range map[string]struct {
+		change func(e *filter.Encoded)
+		want   error
+	}{
+		"one key more":                {func(e *filter.Encoded) { e.Keys++ }, errKeys},
+		"an extension too far":        {func(e *filter.Encoded) { e.Sections[0][0] |= 3 << pointer }, errPointer},
+		"no extension":                {func(e *filter.Encoded) { e.Sections[0][0] &^= 3 << pointer }, errIndex},
+		"an extension of two buckets": {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << pointer }, errPointer},
+		"a bit behind the last cell":  {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 6 }, errIndex},
+		"an extension that is empty":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
+	} {
+		e := build()
+		c.change(&e)
+		if _, err := Decode(e); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	for _, spec := range []string{
+		"rankindexed(fpr=0.01)", "rankindexed(buckets=1,capacity=1,cells=0,chains=9,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,chains=0,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=0)", "rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=49)",
+		"rankindexed(buckets=0,capacity=1,cells=5,chains=9,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,pool2=4,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=1,cells3=1,chains=9,pool2=1,pool3=2,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,counting=1,remainder=5,value_bits=3)", "rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=40,value_bits=30)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)", "rankindexed(buckets=281474976710657,capacity=1,cells=5,chains=9,remainder=5)",
+	} {
+		s, err := filter.ParseSpec(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := SectionWords(s); !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
