@@ -160,7 +160,7 @@ func (f *Filter) checkKeys() error {
 		for b := range f.buckets {
 			u := f.bucket(b)
 			for c := range u.used() {
-				sum += u.cell(c)&(1<<counterBits-1) + 1
+				sum += f.counts(u.cell(c))
 			}
 		}
 	}

@@ -105,30 +105,63 @@ func (f *Filter) hasFar(h filter.Hash) bool {
 
 // Get returns the value of the key, and whether the key may be in the set. Without values it is 0.
 func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
-	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
-	u := f.bucket(b)
-	c, ok := u.find(chain, remainder)
+	_, remainder, _, _, cell, end := f.walk.Follow(h.Hi, h.Lo)
+	if end == bitvec.ChainBeyond {
+		b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
+		u := f.bucket(b)
+		var c uint64
+		if c, ok = u.find(chain, remainder); ok {
+			cell = u.cell(c)
+		}
+	} else {
+		ok = end == bitvec.ChainCell && cell>>f.payload == remainder
+	}
 	if !ok || f.g.Counting {
 		return 0, ok
 	}
-	return u.cell(c) & (1<<f.payload - 1), true
+	return cell & (1<<f.payload - 1), true
 }
 
 // Count returns how often the key was added, and keys that look like it, less how often they were removed.
-func (f *Filter) Count(h filter.Hash) uint64 {
+func (f *Filter) Count(h filter.Hash) (n uint64) {
+	base, remainder, _, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
+	for end == bitvec.ChainCell && cell>>f.payload == remainder {
+		n += f.counts(cell)
+		at := f.chains + c
+		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
+			return n
+		}
+		if c = f.walk.Rank(base, at); c >= f.own {
+			return f.countFar(h)
+		}
+		cell = f.walk.Cell(base, c)
+	}
+	if end == bitvec.ChainBeyond {
+		return f.countFar(h)
+	}
+	return n
+}
+
+// counts returns how many additions a cell stands for.
+func (f *Filter) counts(cell uint64) uint64 {
+	if f.g.Counting {
+		return cell&(1<<counterBits-1) + 1
+	}
+	return 1
+}
+
+// countFar is Count in a bucket with extensions.
+func (f *Filter) countFar(h filter.Hash) (n uint64) {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	n := uint64(0)
 	for at := chain; u.bit(at); {
 		c := u.rank(at)
-		switch cell := u.cell(c); {
-		case cell>>f.payload > remainder:
+		cell := u.cell(c)
+		if cell>>f.payload > remainder {
 			return n
-		case cell>>f.payload < remainder:
-		case f.g.Counting:
-			n += cell&(1<<counterBits-1) + 1
-		default:
-			n++
+		}
+		if cell>>f.payload == remainder {
+			n += f.counts(cell)
 		}
 		at = f.chains + c
 	}

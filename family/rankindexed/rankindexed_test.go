@@ -90,3 +90,77 @@ func TestFull(t *testing.T) {
 	}
 	t.Fatal("never full")
 }
+
+// TestNoAllocation has no operation allocate, also beyond a bucket's own cells.
+func TestNoAllocation(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 1)
+	for _, c := range []Config{{}, {Counting: true}, {ValueBits: 3}, {Growth: 3}, {Fast: true}} {
+		c.Keys = 20_000
+		f, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if err := f.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.pools[1].used == 0 && !c.Fast {
+			t.Errorf("%+v: no bucket has an extension", c)
+		}
+		concurrent := NewConcurrent(f)
+		i := 0
+		n := testing.AllocsPerRun(15_000, func() {
+			h := hs[i]
+			i++
+			_ = f.Remove(h)
+			_ = f.Add(h)
+			f.Has(h)
+			f.Count(h)
+			f.Get(h)
+			if c.ValueBits > 0 {
+				_ = f.Put(h, 5)
+			}
+			concurrent.Has(h)
+		})
+		if n != 0 {
+			t.Errorf("%+v: %g allocations", c, n)
+		}
+	}
+}
+
+// BenchmarkOperations shows ns a key; -benchmem shows no allocation.
+func BenchmarkOperations(b *testing.B) {
+	const n = 1_000_000
+	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)
+	for name, c := range map[string]Config{"smallest": {}, "fast": {Fast: true}, "counting": {Counting: true}} {
+		c.Keys = n
+		f, err := New(c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, h := range hs {
+			_ = f.Add(h)
+		}
+		for _, op := range []struct {
+			name string
+			do   func(i int)
+		}{
+			{"op=has/hit=1", func(i int) { f.Has(hs[i]) }},
+			{"op=has/hit=0", func(i int) { f.Has(absent[i]) }},
+			{"op=count", func(i int) { f.Count(hs[i]) }},
+			{"op=remove-add", func(i int) { _ = f.Remove(hs[i]); _ = f.Add(hs[i]) }},
+		} {
+			b.Run("form="+name+"/"+op.name, func(b *testing.B) {
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					op.do(i)
+					if i++; i == n {
+						i = 0
+					}
+				}
+			})
+		}
+	}
+}
