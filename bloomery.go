@@ -11,6 +11,7 @@
 //	partitioned(bits_per_key=8)        smallest: a search fits it to its keys: 0.70% at 8 bits a key
 //	blockpartitioned(bits_per_key=8)   the same in one cache line: 0.91%
 //	twochoice(bits_per_key=16)         keys choose among groups of positions: by Build a third of the rate of standard
+//	rankindexed(capacity=1000000)      keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
 //
 // The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
 package bloomery
@@ -68,7 +69,8 @@ func (c Config) family() (container.Family, filter.Spec, error) {
 }
 
 // New returns an empty Set with room for that many keys; add them with Add. Families that are built at once, such as
-// fuse, give an error wrapping errors.ErrUnsupported: use Build.
+// fuse, give an error wrapping errors.ErrUnsupported: use Build. Some families are full at some time, with errors wrapping
+// filter.ErrFull: rankindexed a little beyond that many keys, unless its spec has growth=.
 func New(keys uint64, c Config) (*Set, error) {
 	family, spec, err := c.family()
 	if err != nil {

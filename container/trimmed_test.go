@@ -57,6 +57,21 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
+// TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
+func TestInflatedOverflow(t *testing.T) {
+	s, err := filter.ParseSpec("rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := FamilyByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, trimmed, err := f.Inflated(s); !trimmed || !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d bytes, %t, %v", n, trimmed, err)
+	}
+}
+
 // TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
 func TestTrimmedLimit(t *testing.T) {
 	f, err := FamilyByName("rankindexed")
