@@ -88,7 +88,8 @@ func New(keys uint64, c Config) (*Set, error) {
 
 // Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
 // them again: some 40 to 70 bytes a key at the peak, besides the filter. Duplicates do no harm, but in families
-// standard and blocked they count as keys when the size is chosen.
+// standard and blocked they count as keys when the size is chosen. A family that counts, such as rankindexed(counting=1),
+// counts them; rankindexed without that takes each key once.
 func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
 	h := c.hasher()
 	return build(c, func(yield func(filter.Hash) bool) {
