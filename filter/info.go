@@ -5,7 +5,7 @@ type Info struct {
 	// Spec names the family and its geometry.
 	Spec Spec
 	// Keys is the number of keys added; a key that was added twice counts twice, but families that gather their
-	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice") drop the duplicates among those.
+	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice", "rankindexed") drop the duplicates among those.
 	Keys uint64
 	// Late is how many of the Keys were added after the search that fitted the filter to the others; 0 in families
 	// without a search.
