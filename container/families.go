@@ -39,8 +39,8 @@ type Family struct {
 	// Trim returns the trimmed form of a filter of this family, in which it is sent: the same filter, sharing its content,
 	// whose Encode leaves out what Decode makes again. It is nil in families without one.
 	Trim func(f filter.Filter) filter.Filter
-	// Inflated returns how many bytes Decode allocates beside the sections for a trimmed filter, and whether the Spec is that
-	// of one. It is nil in families without Trim, whose filters lie in their sections.
+	// Inflated returns how many bytes Decode allocates beside the sections for the bits of a trimmed filter, and whether the
+	// Spec is that of one. It is nil in families without Trim, whose filters lie in their sections.
 	Inflated func(filter.Spec) (bytes uint64, trimmed bool, err error)
 }
 
