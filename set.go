@@ -79,7 +79,9 @@ func (s *Set) Add(key []byte) error {
 	return s.lacks("adding keys")
 }
 
-// Remove undoes one Add, or returns an error wrapping errors.ErrUnsupported if the family cannot.
+// Remove undoes one Add. Remove only what was added: a key that was not mostly gives an error wrapping filter.ErrNotFound, and
+// nothing changes, but one that looks like a present key takes that out. The error wraps errors.ErrUnsupported if the
+// family cannot.
 func (s *Set) Remove(key []byte) error {
 	if r, ok := s.filter.(filter.Remover); ok {
 		return r.Remove(s.hasher.Sum(key))
