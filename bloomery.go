@@ -11,8 +11,9 @@
 //	partitioned(bits_per_key=8)        smallest: a search fits it to its keys: 0.70% at 8 bits a key
 //	blockpartitioned(bits_per_key=8)   the same in one cache line: 0.91%
 //	twochoice(bits_per_key=16)         keys choose among groups of positions: by Build a third of the rate of standard
+//	rankindexed(capacity=1000000)      keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
 //	counting(fpr=0.01)                 the counting Bloom filter: keys may be removed; four times standard
-//	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counter=2 counts them in less room
+//	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counting=1 counts them in less room
 //
 // The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
 package bloomery
@@ -70,7 +71,8 @@ func (c Config) family() (container.Family, filter.Spec, error) {
 }
 
 // New returns an empty Set with room for that many keys; add them with Add. Families that are built at once, such as
-// fuse, give an error wrapping errors.ErrUnsupported: use Build.
+// fuse, give an error wrapping errors.ErrUnsupported: use Build. Some families are full at some time, with errors wrapping
+// filter.ErrFull: rankindexed a little beyond that many keys, unless its spec has growth=.
 func New(keys uint64, c Config) (*Set, error) {
 	family, spec, err := c.family()
 	if err != nil {
@@ -88,7 +90,8 @@ func New(keys uint64, c Config) (*Set, error) {
 
 // Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
 // them again: some 40 to 70 bytes a key at the peak, besides the filter. Duplicates do no harm, but in families
-// standard, blocked, counting and dleft they count as keys when the size is chosen.
+// standard, blocked, counting and dleft they count as keys when the size is chosen. A family that counts, such as
+// rankindexed(counting=1), counts them; rankindexed without that takes each key once.
 func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
 	h := c.hasher()
 	return build(c, func(yield func(filter.Hash) bool) {

@@ -21,7 +21,7 @@ type Config struct {
 	// Capacity is the least number of keys to make room for, whatever Keys says: what will be added later. Default: Keys.
 	Capacity uint64
 	Size     filter.Sizing // at the capacity; default: FPR = DefaultFPR
-	// Overflow is the probability that the filter is full before it has as many keys as its capacity, at most 0.1.
+	// Overflow is the probability that the filter is full before it has as many keys as its capacity, 1e-15 to 0.1.
 	// Default: DefaultOverflow.
 	Overflow float64
 	// Counting has each cell count up to four additions of its key, and a further cell the next four.
@@ -85,8 +85,8 @@ func (c Config) check() error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
 	}
 	switch {
-	case !(c.Overflow >= 0 && c.Overflow <= 0.1):
-		return bad("overflow", c.Overflow, "want a probability of at most 0.1, such as 1e-10")
+	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
+		return bad("overflow", c.Overflow, fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
 		return bad("value_bits", c.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
 	case c.Counting && c.ValueBits > 0:
@@ -98,6 +98,12 @@ func (c Config) check() error {
 	}
 	return c.Size.Check()
 }
+
+// Limits of Config.Overflow.
+const (
+	minOverflow = 1e-15
+	maxOverflow = 0.1
+)
 
 // maxBucket is the largest Config.Bucket, in bits.
 const maxBucket = 1 << 14
