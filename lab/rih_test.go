@@ -95,6 +95,9 @@ func TestCompressAnyTo(t *testing.T) {
 			t.Errorf("rate %g to %g bits: %g bits with %g probes, want %g with %d", rate, size, bits, k, c.bits, c.k)
 		}
 	}
+	if bits, k := compressAnyTo(1./1024, 100); math.Abs(bits-10/math.Ln2) > 1e-9 || math.Abs(k-10) > 1e-9 {
+		t.Errorf("without compression: %g bits with %g probes", bits, k)
+	}
 }
 
 // TestTrimmed counts the bits of a trimmed filter.

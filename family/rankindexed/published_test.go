@@ -120,6 +120,13 @@ func TestOverflow(t *testing.T) {
 	if p := float64(full) / fills; p > g.Overflow()+3*math.Sqrt(0.1/fills) || p < g.Overflow()/20 {
 		t.Errorf("%d of %d filters were full early, the bound is %g", full, fills, g.Overflow())
 	}
+	// By hand: 2·Pr[Bin(3, p) > 1] + 3·Pr[Bin(6, 1/3) > 5] with p = Pr[Poisson(2) > 3].
+	p := 1 - math.Exp(-2)*(1+2+2+8./6)
+	want := 2*(3*p*p*(1-p)+p*p*p) + 3*math.Pow(1./3, 6)
+	three := Geometry{Capacity: 6, Buckets: 3, Chains: 4, Cells: [levels]int{3, 2}, Pools: [levels]uint64{0, 1}, Remainder: 3}
+	if got := three.Overflow(); math.Abs(got-want) > 1e-12 {
+		t.Errorf("three buckets: %g, want %g", got, want)
+	}
 	one := Geometry{Capacity: 10, Buckets: 1, Chains: 4, Cells: [levels]int{9}, Remainder: 3}
 	if one.Overflow() != 1 {
 		t.Errorf("nine cells for ten keys: %g", one.Overflow())
