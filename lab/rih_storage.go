@@ -54,18 +54,16 @@ type maker struct {
 
 // makers are our structures beside the paper's: plain, or with counters.
 func makers(counts bool) []maker {
-	counter := uint(0)
 	bloom := maker{"standard, our structure", func(fpr float64, n int) (stored, error) {
 		return standard.New(standard.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}})
 	}}
 	if counts {
-		counter = 2
 		bloom = maker{"counting Bloom filter, our structure", func(fpr float64, n int) (stored, error) {
 			return counting.New(counting.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}})
 		}}
 	}
 	return []maker{bloom, {"d-left, our structure", func(fpr float64, n int) (stored, error) {
-		return dleft.New(dleft.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}, Counter: counter})
+		return dleft.New(dleft.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}, Counting: counts})
 	}}, {"rank-indexed, L <= 64, our structure", func(fpr float64, n int) (stored, error) {
 		g, err := rihOrder(n, fpr, counts).PlanPublished()
 		if err != nil {

@@ -161,6 +161,9 @@ const maxKeys = 1 << 50
 // leastBits is the size below which no filter is asked to stay: a cache line.
 const leastBits = 512
 
+// mostFPR is the highest rate that a number of bits is tried with.
+const mostFPR = 0.9
+
 // within returns the geometry with the lowest rate that a number of bits has room for.
 func (o order) within(size filter.Sizing) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
@@ -180,7 +183,11 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 		}
 	}
 	if best.Buckets == 0 {
-		return best, &filter.ConfigError{Field: "size", Value: bits, Reason: fmt.Sprintf("bits are too few for %d keys in this family", o.form.Capacity)}
+		o.fpr = mostFPR
+		if g, ok := o.search(); ok {
+			best = g
+		}
+		return best, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: fmt.Sprintf("too few for %d keys in this form: even at a rate of %g they take %d", o.form.Capacity, mostFPR, best.Bits()/8)}
 	}
 	return best, nil
 }
