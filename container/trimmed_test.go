@@ -102,8 +102,8 @@ func TestTrimmedLimit(t *testing.T) {
 		"30 times, within the limit":   {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 21, nil},
 		"30 times, over the limit":     {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 20, filter.ErrTooLarge},
 		"the extensions of a bucket":   {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=100,chains=64,pool2=1000000,remainder=47,trimmed=0)", 1, 1 << 28, filter.ErrTooLarge},
-		"beyond all bounds":            {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47,trimmed=0)", 1, math.MaxInt64, filter.ErrTooLarge},
-		"a product that is 2^64 bits":  {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48,trimmed=0)", 1, math.MaxInt64, filter.ErrTooLarge},
+		"beyond all bounds":            {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47,trimmed=0)", 1, math.MaxInt64, ErrCorrupt},
+		"a product that is 2^64 bits":  {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48,trimmed=0)", 1, math.MaxInt64, ErrCorrupt},
 		"over the limit by its header": {"rankindexed(buckets=1,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 1, 300, filter.ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
