@@ -27,6 +27,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
 // DefaultSpec is the filter of a Config without a Spec.
@@ -137,6 +138,10 @@ func build(c Config, keys iter.Seq[filter.Hash]) (*Set, error) {
 	}
 	return &Set{filter: f, hasher: c.hasher()}, nil
 }
+
+// Plan ranks the filters that do what is needed, best first, with what each costs in bits and in time; Spec of a choice goes
+// into Config. See plan.For for its errors: needs that nothing meets are told from what comes nearest.
+func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
 
 // Open maps the file at path into memory and returns its Set; Close it when done. See container.Open for what must not
 // happen to the file meanwhile. secret is nil but for a keyed filter.

@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"container":           {"filter", "family/*", "internal/bitvec"},
 	"keyio":               {"filter"},
 	"plan":                {"filter", "container"},
-	"lab":                 {"filter", "keyio", "family/*", "internal/stat"},
+	"lab":                 {"filter", "keyio", "family/*", "internal/stat", "container", "plan"},
 	"examples/domains":    {},
 	".":                   {"filter", "container", "plan", "internal/stat"},
 	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "lab", "examples/domains"},

@@ -35,7 +35,7 @@ func Experiments() []Experiment {
 		phAnneal, phTime, phLate,
 		ptcTable1, ptcTable2, ptcTable3,
 		rihTable1, rihTable2, rihTable3, rihTable4, rihTable5, rihFig5, rihFig6,
-		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashesTable,
+		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashesTable, planNeeds,
 	}
 }
 

@@ -18,6 +18,9 @@ type form struct {
 
 // forms lists the families that take any. A new one joins here.
 var forms = map[string]form{
+	"standard":    {capacity: true},
+	"blocked":     {capacity: true},
+	"counting":    {capacity: true},
 	"rankindexed": {counting: true, values: true, capacity: true},
 	"dleft":       {counting: true, capacity: true},
 }
@@ -32,7 +35,7 @@ type formFlags struct {
 func (f *formFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes (rankindexed, dleft)")
 	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that put gives a key, 1 to 32 (rankindexed)")
-	c.Flags().StringVar(&f.capacity, "capacity", "", "number of keys to make room for at least, such as 10M, those that are added later included (rankindexed, dleft)")
+	c.Flags().StringVar(&f.capacity, "capacity", "", "number of keys to make room for at least, such as 10M, those that are added later included")
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
 }
 
@@ -56,7 +59,7 @@ func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 			}
 			return f.values, nil
 		}},
-		{"capacity", "capacity", "takes any number of keys", func(t form) bool { return t.capacity }, func() (any, error) {
+		{"capacity", "capacity", "takes no later keys, or has later=", func(t form) bool { return t.capacity }, func() (any, error) {
 			n, err := parseCount("--capacity", f.capacity)
 			if err == nil && n == 0 {
 				err = fmt.Errorf("--capacity %s: want a number above 0", f.capacity)
