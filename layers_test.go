@@ -26,6 +26,7 @@ var rooms = map[string][]string{
 	"internal/anneal":     {"filter", "internal/bitvec", "internal/gather"},
 	"family/*":            {"filter", "internal/anneal", "internal/gather", "internal/bitvec", "internal/probe", "internal/stat"},
 	"container":           {"filter", "family/*", "internal/bitvec"},
+	"admission":           {"filter", "family/*"},
 	"keyio":               {"filter"},
 	"plan":                {"filter", "container"},
 	"lab":                 {"filter", "keyio", "family/*", "internal/stat"},
