@@ -120,6 +120,10 @@ func TestShards(t *testing.T) {
 // for sizes by rate and by memory.
 func TestRate(t *testing.T) {
 	const keys = 1 << 16
+	absent := 300_000
+	if testing.Short() {
+		absent = 30_000
+	}
 	for _, c := range []Config{
 		{Keys: keys}, {Keys: keys, FPR: 0.001}, {Keys: keys, FPR: 0.05, Shards: 1}, {Keys: keys, Shards: 256},
 		{Keys: keys, FPR: maxFPR, Shards: 16}, {Keys: 40, Shards: 1}, {Keys: keys, Bytes: 150_000}, {Keys: keys, Bytes: 300_000, Shards: 3},
@@ -147,7 +151,7 @@ func TestRate(t *testing.T) {
 				}
 			}
 			predicted = d.FPRAt(d.shape.keys, d.shape.keys-1)
-			for _, h := range filtertest.Hashes(300_000, 1000+trial) {
+			for _, h := range filtertest.Hashes(absent, 1000+trial) {
 				asked++
 				if d.generations[0].Has(h) || d.generations[1].Has(h) {
 					wrong++
@@ -306,5 +310,12 @@ func BenchmarkRotate(b *testing.B) {
 		if at++; at == d.shape.shards {
 			at = 0
 		}
+	}
+}
+
+// BenchmarkNew is how long a start takes, most of it to find the size.
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		newTest(b, Config{Keys: 1_000_000})
 	}
 }

@@ -102,7 +102,7 @@ func (s *shape) fit(bytes uint64) (err error) {
 // changing returns how many of the keys of a generation are expected to set a bit. The others look like keys that are there and
 // leave no trace to be counted: after as many as the rate says, the mean of 1 - rate over a generation that fills.
 func (s *shape) changing() uint64 {
-	const steps = 64
+	const steps = 12
 	var same float64
 	for i := range steps {
 		n := (2*float64(i) + 1) / (2 * steps) * float64(s.keys)
@@ -124,7 +124,7 @@ func (d *Doorkeeper) Bytes() uint64 {
 func (d *Doorkeeper) FPR() float64 { return d.FPRAt(d.shape.keys, d.shape.keys) }
 
 // FPRAt returns the predicted rate of false admissions of a shard whose generations have taken so many distinct keys. It takes
-// some microseconds.
+// about a millisecond.
 func (d *Doorkeeper) FPRAt(previous, current uint64) float64 { return d.shape.rate(previous, current) }
 
 // rate is 1-(1-p)(1-q), p and q being the rates of the two generations (blocked.FPR).
