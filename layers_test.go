@@ -32,6 +32,7 @@ var rooms = map[string][]string{
 	"internal/traffic":    {"keyio"},
 	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic"},
 	"examples/domains":    {},
+	"examples/cdn":        {"admission"},
 	".":                   {"filter", "container", "plan", "internal/stat"},
 	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "lab", "examples/domains"},
 }
