@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -86,7 +87,12 @@ func (c otterCache) close() { c.StopAllGoroutines() }
 type ristrettoCache struct {
 	*ristretto.Cache[uint64, struct{}]
 	rejected *bool
+	asked    *int
 }
+
+// ristrettoPause is after how many requests ristretto gets the processor. It counts requests in the background and drops what
+// comes too fast: two thirds in a loop that does nothing else, some 5% with this.
+const ristrettoPause = 8
 
 func newRistretto(t testing.TB, size int) diskCache {
 	rejected := new(bool)
@@ -97,10 +103,16 @@ func newRistretto(t testing.TB, size int) diskCache {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ristrettoCache{c, rejected}
+	return ristrettoCache{c, rejected, new(int)}
 }
 
-func (c ristrettoCache) hit(object uint32) bool { _, ok := c.Get(uint64(object)); return ok }
+func (c ristrettoCache) hit(object uint32) bool {
+	if *c.asked++; *c.asked%ristrettoPause == 0 {
+		runtime.Gosched()
+	}
+	_, ok := c.Get(uint64(object))
+	return ok
+}
 func (c ristrettoCache) miss(object uint32) bool {
 	*c.rejected = false
 	stored := c.Set(uint64(object), struct{}{}, 1)

@@ -13,7 +13,7 @@ import (
 // onehit is the cache of a content delivery network that stores an object at its second request, as a filter tells it.
 var onehit = Experiment{
 	Name: "onehit", Source: plankNotes + " and " + sahaSlides + ", the cache of Akamai (Maggs and Sitaraman, 2015)",
-	Varies: "size of the cache, memory of the filter, requests", Run: runOnehit, Seconds: 14,
+	Varies: "size of the cache, memory of the filter, requests", Run: runOnehit, Seconds: 20,
 }
 
 // onehitSetting is a cache with its filter.
