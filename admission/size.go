@@ -67,7 +67,7 @@ func (c Config) shape() (s shape, err error) {
 		err = s.keep(cmp.Or(c.FPR, DefaultFPR))
 	}
 	if hi, all := bits.Mul64(s.blocks, s.shards); err == nil && (hi != 0 || all >= 1<<53) {
-		err = fmt.Errorf("Keys=%d: %w", c.Keys, filter.ErrTooLarge)
+		err = fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
 	}
 	switch {
 	case err != nil:

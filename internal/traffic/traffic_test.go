@@ -20,7 +20,7 @@ func TestZipf(t *testing.T) {
 
 // TestSizes holds sizes against the law: their range, their mean, and its heavy tail.
 func TestSizes(t *testing.T) {
-	const n, large = 2_000_000, 1e5
+	const n, large = 300_000, 1e5
 	var sum, over float64
 	for _, size := range Sizes(rand.New(rand.NewPCG(1, 2)), n) {
 		if size < SizeMin || size > SizeMax {
@@ -30,10 +30,10 @@ func TestSizes(t *testing.T) {
 			over++
 		}
 	}
-	if mean := sum / n; math.Abs(mean/SizeMean-1) > 0.05 {
+	if mean := sum / n; math.Abs(mean/SizeMean-1) > 0.15 {
 		t.Errorf("mean %.0f bytes, %.0f by the law", mean, SizeMean)
 	}
-	if want := math.Pow(SizeMin/large, SizePower); math.Abs(over/n/want-1) > 0.02 {
+	if want := math.Pow(SizeMin/large, SizePower); math.Abs(over/n/want-1) > 0.08 {
 		t.Errorf("%.5f above %g bytes, %.5f by the law", over/n, large, want)
 	}
 }
