@@ -42,12 +42,12 @@ func ExampleSet_Remove() {
 }
 
 // A small value with each key.
-func ExampleSet_Put() {
+func ExampleSet_AddValue() {
 	set, err := bloomery.New(1000, bloomery.Config{Spec: "rankindexed(fpr=0.001,value_bits=4)"})
 	if err != nil {
 		panic(err)
 	}
-	if err := set.Put([]byte("192.0.2.7"), 3); err != nil {
+	if err := set.AddValue([]byte("192.0.2.7"), 3); err != nil {
 		panic(err)
 	}
 	fmt.Println(set.Get([]byte("192.0.2.7")))

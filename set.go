@@ -98,9 +98,17 @@ func (s *Set) Count(key []byte) (uint64, error) {
 	return 0, s.lacks("counting keys")
 }
 
-// Put sets the value of a key, which it adds if no key like it is there. The error wraps errors.ErrUnsupported if the filter
-// keeps no values (see value_bits in the documentation of its family), filter.ErrConfig if the value has too many bits and
-// filter.ErrFull if there is no room; the set is as it was.
+// AddValue puts a key with a value into the set; like Add it wants a Remove of its own. The error wraps errors.ErrUnsupported
+// if the filter keeps no values, filter.ErrConfig if the value has too many bits, filter.ErrFull if there is no room.
+func (s *Set) AddValue(key []byte, value uint64) error {
+	if v, ok := s.filter.(filter.Valuer); ok {
+		return v.AddValue(s.hasher.Sum(key), value)
+	}
+	return s.lacks("values")
+}
+
+// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if it is not there, and errors.ErrUnsupported
+// or filter.ErrConfig as that of AddValue.
 func (s *Set) Put(key []byte, value uint64) error {
 	if v, ok := s.filter.(filter.Valuer); ok {
 		return v.Put(s.hasher.Sum(key), value)

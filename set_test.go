@@ -45,7 +45,10 @@ func TestSetComeAndGo(t *testing.T) {
 	if err := set.Put(key, 16); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("Put of five bits: %v", err)
 	}
-	if err := set.Put(key, 7); err != nil {
+	if err := set.Put(key, 7); !errors.Is(err, filter.ErrNotFound) {
+		t.Errorf("Put of an absent key: %v", err)
+	}
+	if err := errors.Join(set.AddValue(key, 5), set.Put(key, 7)); err != nil {
 		t.Fatal(err)
 	}
 	trimmed, err := set.Trimmed()

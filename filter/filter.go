@@ -49,10 +49,13 @@ type Counter interface {
 	Count(h Hash) uint64
 }
 
-// Valuer is a Filter that keeps a small value with each key. A key that looks like another one shares its value.
+// Valuer is a Filter that keeps a small value with each key. A key that looks like another one has its value.
 type Valuer interface {
-	// Put sets the value of the key with hash h, which it adds if no key like it is there. An error wrapping ErrConfig says
-	// that the value has too many bits, one wrapping ErrFull that there is no room; the filter is as it was.
+	// AddValue puts the key with hash h into the set, with a value; like Add it wants a Remove of its own. An error wrapping
+	// ErrConfig says that the value has too many bits, one wrapping ErrFull that there is no room; the filter is as it was.
+	AddValue(h Hash, value uint64) error
+	// Put sets the value of a key that was added, or returns an error wrapping ErrNotFound, or ErrConfig as AddValue does, and
+	// changes nothing.
 	Put(h Hash, value uint64) error
 	// Get returns the value of the key with hash h, and whether the key may be in the set.
 	Get(h Hash) (value uint64, ok bool)

@@ -20,7 +20,7 @@ func (a *app) countCommand() *cobra.Command {
 		Use:   "count FILE [INPUT...]",
 		Short: "Print how often a filter holds each key",
 		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was removed, a tab and
-the key, in their order, as soon as they come. Family rankindexed; without --counting it tells how often a key was added
+the key, in their order, as soon as they come. Families rankindexed, dleft and counting; without --counting the first two tell how often a key was added
 after the build, and once for that. A key may look like others: the number may be too large, at the rate of false positives,
 and never is too small. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
 With --json every key gets a line such as {"key":"yopmail.com","count":2}.`,
@@ -32,7 +32,7 @@ With --json every key gets a line such as {"key":"yopmail.com","count":2}.`,
 				counter, ok := set.Filter().(filter.Counter)
 				if !ok {
 					_, err := set.Count(nil) // says that the family cannot
-					return nil, &advised{err, "Family rankindexed counts: build with --family rankindexed --counting."}
+					return nil, &advised{err, "Families rankindexed, dleft and counting count: build with --family rankindexed --counting."}
 				}
 				return func(to, key []byte, h filter.Hash) ([]byte, bool) {
 					n := counter.Count(h)

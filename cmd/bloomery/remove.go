@@ -32,7 +32,7 @@ func (a *app) removeCommand() *cobra.Command {
 		Use:   "remove FILE [INPUT...]",
 		Short: "Take keys out of a filter file",
 		Long: `Take the keys of the inputs, or of standard input, out of a filter file, each as often as it comes, and write it back, all
-or nothing. Family rankindexed, with and without --counting.
+or nothing. Families rankindexed and dleft, with and without --counting, and counting.
 
 Remove only what was added. A key that was not is mostly not found, but at the rate of false positives it looks like
 one that is there, and takes that one out: a member would be missing. So do not remove the same list twice. A filter
@@ -101,7 +101,7 @@ func (r *removed) name(a *app, key []byte) {
 	r.NotFound++
 	if r.shown < maxNamed && !a.quiet {
 		r.shown++
-		fmt.Fprintf(a.stderr, "bloomery: not found: %s\n", key)
+		fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", key)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -33,15 +34,18 @@ func valuer(set *bloomery.Set) (v filter.Valuer, largest uint64, err error) {
 
 func (a *app) putCommand() *cobra.Command {
 	var separator string
+	var add bool
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
 		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a filter file that was built with --value-bits, and write
-it back, all or nothing. The value is a decimal number behind the last tab of the line. Keys that are not there are added.
+it back, all or nothing. The value is a decimal number behind the last tab of the line. The keys must be there, from build or
+add; with --add each line is a new key instead, which takes a place of its own even if it is there.
 
-A key that looks like another one, at the rate of false positives, shares its value: the last that was put.`,
+A key that looks like another one, at the rate of false positives, has its value: the last that was put.`,
 		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M empty.txt
-  bloomery put routes.bloom routes.tsv`,
+  bloomery put --add routes.bloom routes.tsv
+  bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(separator) != 1 || separator == "\n" {
@@ -55,6 +59,10 @@ A key that looks like another one, at the rate of false positives, shares its va
 			v, largest, err := valuer(f.set)
 			if err != nil {
 				return err
+			}
+			set := v.Put
+			if add {
+				set = v.AddValue
 			}
 			hasher := f.set.Hasher()
 			lines := inputFlags{format: "lines", keep: true} // empty ones count for the line in an error
@@ -76,7 +84,11 @@ A key that looks like another one, at the rate of false positives, shares its va
 				return nil
 			}, func(b *keyio.Batch) error {
 				for i, h := range b.Hashes {
-					if err := v.Put(h, binary.LittleEndian.Uint64(b.Out[8*i:])); err != nil {
+					err := set(h, binary.LittleEndian.Uint64(b.Out[8*i:]))
+					if errors.Is(err, filter.ErrNotFound) {
+						return &advised{fmt.Errorf("%s: a key is not in %s: %w", b.Input, args[0], err), "Nothing was written. put --add adds the keys of the input, each with its value."}
+					}
+					if err != nil {
 						return err
 					}
 				}
@@ -91,6 +103,7 @@ A key that looks like another one, at the rate of false positives, shares its va
 			return a.added(args[0])
 		},
 	}
+	c.Flags().BoolVar(&add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().StringVar(&separator, "separator", "\t", "byte between key and value")
 	return c
 }

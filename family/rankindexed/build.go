@@ -32,11 +32,11 @@ type Config struct {
 	// the end; each doubling that is still to come costs a bit a key.
 	Growth int
 	// Bucket is the size of a bucket in bits, a multiple of 64. Default: what takes the fewest bits in all, some 1500 to
-	// 4000. At 512, a cache line, a query has one miss, and a filter
-	// at 1% some 5% more bits.
+	// 4000. At 512, a cache line, a query has one miss, and a filter some 8% more
+	// bits at 1%, 23% at 1e-6.
 	Bucket int
 	// Fast has the search take short chains, at most 0.3 keys on average, buckets of one or two cache lines and at most 3% of
-	// them with an extension, for some 10% to 25% more bits: most queries end at the first bit or cell that they look at.
+	// them with an extension, for 20% to 50% more bits: most queries end at the first bit or cell that they look at.
 	Fast bool
 	// Geometry, if not nil, fixes everything. Only Keys is used beside it, by nothing.
 	Geometry *Geometry
@@ -142,7 +142,7 @@ func (c Config) Plan() (Geometry, error) {
 	}
 	g, ok := o.search()
 	if !ok {
-		return g, &filter.ConfigError{Field: "fpr", Value: o.fpr, Reason: "no remainder of up to 48 bits and no bucket of that size keeps it"}
+		return g, &filter.ConfigError{Field: "fpr", Value: o.fpr, Reason: "no remainder of 1 to 48 bits and no bucket of the sizes that are allowed keeps it"}
 	}
 	return g, nil
 }
@@ -161,6 +161,12 @@ const maxKeys = 1 << 50
 // leastBits is the size below which no filter is asked to stay: a cache line.
 const leastBits = 512
 
+// room reports whether a number of bits keeps the order.
+func (o order) room(bits uint64) bool {
+	g, ok := o.search()
+	return ok && g.Bits() <= bits
+}
+
 // mostFPR is the highest rate that a number of bits is tried with.
 const mostFPR = 0.9
 
@@ -172,8 +178,13 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 	}
 	bits = max(bits, leastBits)
 	var best Geometry
-	low, high := -float64(MaxRemainder), 0. // of log2 of the rate
-	for range 24 {
+	// log2 of the rate lies above the bits a key, and at most some four above it; more in filters of few keys.
+	perKey := float64(bits) / float64(o.form.Capacity)
+	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
+	if o.fpr = math.Exp2(high); !o.room(bits) {
+		high = 0
+	}
+	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
 		if g, ok := o.search(); ok && g.Bits() <= bits {

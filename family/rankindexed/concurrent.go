@@ -39,21 +39,26 @@ func (c *Concurrent) share(f *Filter) {
 		if i > 0 {
 			view.keys, view.used = 0, 0
 		}
+		if f.g.Growth > 0 {
+			view.all = &c.used
+		} else {
+			view.all = nil
+		}
 		c.stripes[i].f = view
 	}
 	c.used.Store(f.used)
 	c.all.Store(f)
 }
 
-// lock returns the stripe of a key, held.
-func (c *Concurrent) lock(h filter.Hash) *stripe {
+// lock returns the stripe of a key, held, and the filter that it is of.
+func (c *Concurrent) lock(h filter.Hash) (*stripe, *Filter) {
 	for {
 		f := c.all.Load()
 		b, _, _ := f.walk.Locate(h.Hi, h.Lo)
 		s := &c.stripes[b%stripes]
 		s.mu.Lock()
 		if c.all.Load() == f {
-			return s
+			return s, f
 		}
 		s.mu.Unlock() // it has grown meanwhile
 	}
@@ -75,7 +80,7 @@ func (c *Concurrent) unlockAll() {
 // total returns the filter with all counts. All locks are held.
 func (c *Concurrent) total() *Filter {
 	f := *c.all.Load()
-	f.keys, f.used = 0, 0
+	f.keys, f.used, f.all = 0, 0, nil
 	for i := range c.stripes {
 		f.keys += c.stripes[i].f.keys
 		f.used += c.stripes[i].f.used
@@ -98,24 +103,22 @@ func (c *Concurrent) grow(was *Filter) error {
 	return nil
 }
 
-// change does what changes a bucket, under its lock, and has the filter grow before, if its capacity is reached.
+// change does what changes a bucket, under its lock, and has the filter grow where its capacity is reached.
 func (c *Concurrent) change(h filter.Hash, do func(f *Filter) error) error {
 	for {
-		f := c.all.Load()
-		if f.g.Growth > 0 && c.used.Load() >= f.g.Capacity {
-			if err := c.grow(f); err != nil {
-				return err
-			}
-			continue
-		}
-		s := c.lock(h)
+		s, whole := c.lock(h)
 		was := s.f.used
 		err := do(&s.f)
-		if s.f.g.Growth > 0 {
+		if s.f.all != nil {
 			c.used.Add(s.f.used - was)
 		}
 		s.mu.Unlock()
-		return err
+		if err != errGrow {
+			return err
+		}
+		if err := c.grow(whole); err != nil {
+			return err
+		}
 	}
 }
 
@@ -124,9 +127,14 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return c.change(h, func(f *Filter) error { return f.add(h) })
 }
 
+// AddValue is that of Filter.
+func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
+	return c.change(h, func(f *Filter) error { return f.addValue(h, value) })
+}
+
 // Put is that of Filter.
 func (c *Concurrent) Put(h filter.Hash, value uint64) error {
-	return c.change(h, func(f *Filter) error { return f.put(h, value) })
+	return c.change(h, func(f *Filter) error { return f.Put(h, value) })
 }
 
 // Remove is that of Filter.
@@ -136,7 +144,7 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 
 // Has is that of Filter.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	s := c.lock(h)
+	s, _ := c.lock(h)
 	ok := s.f.Has(h)
 	s.mu.Unlock()
 	return ok
@@ -144,7 +152,7 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 
 // Get is that of Filter.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
-	s := c.lock(h)
+	s, _ := c.lock(h)
 	value, ok = s.f.Get(h)
 	s.mu.Unlock()
 	return value, ok
@@ -152,7 +160,7 @@ func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
 
 // Count is that of Filter.
 func (c *Concurrent) Count(h filter.Hash) uint64 {
-	s := c.lock(h)
+	s, _ := c.lock(h)
 	n := s.f.Count(h)
 	s.mu.Unlock()
 	return n

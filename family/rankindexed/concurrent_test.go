@@ -19,6 +19,12 @@ func TestConcurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		already := filtertest.Hashes(1500, 99) // it does not begin empty
+		for _, h := range already {
+			if err := f.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
 		c := NewConcurrent(f)
 		const workers, each = 4, 6000
 		var wg sync.WaitGroup
@@ -52,6 +58,14 @@ func TestConcurrent(t *testing.T) {
 		alone, err := newFilter(got.g)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if n := uint64(len(already) + workers*each*2/3); cfg.Growth > 0 && (got.g.Capacity < n/2 || got.g.Capacity/2 > n+workers*each/3) {
+			t.Errorf("%d keys, capacity %d after the doublings", n, got.g.Capacity)
+		}
+		for _, h := range already {
+			if err := alone.Add(h); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for w := range workers {
 			for i, h := range filtertest.Hashes(each, uint64(w)) {

@@ -10,7 +10,7 @@ import (
 
 var (
 	errIndex   = errors.New("the index of a bucket and its cells do not go together")
-	errPointer = errors.New("an extension is not there, or has two buckets")
+	errPointer = errors.New("an extension is not there, has two buckets, or none and is not empty")
 	errKeys    = errors.New("the number of keys is not that of the cells")
 )
 
@@ -97,6 +97,11 @@ func Decode(e filter.Encoded) (*Filter, error) {
 			return nil, fmt.Errorf("bucket %d: %w", b, err)
 		}
 	}
+	for level := 1; level < levels; level++ {
+		if !f.pools[level].clean() {
+			return nil, fmt.Errorf("level %d: %w", level+1, errPointer)
+		}
+	}
 	return f, f.checkKeys()
 }
 
@@ -119,6 +124,16 @@ func (f *Filter) adopt(b uint64) error {
 			return errIndex
 		}
 		at -= min(at, p.bits)
+	}
+	// And each cell is one of a chain.
+	reached := u.rank(f.chains)
+	for c := uint64(0); c < reached && reached <= used; c++ {
+		if u.bit(f.chains + c) {
+			reached++
+		}
+	}
+	if reached != used {
+		return errIndex
 	}
 	f.used += used
 	return nil

@@ -30,6 +30,7 @@ package rankindexed
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -42,11 +43,12 @@ const Family = "rankindexed"
 // Concurrent for many writers.
 type Filter struct {
 	shape
-	walk  bitvec.Chains // buckets' own cells, in table
-	keys  uint64        // additions less removals
-	used  uint64        // cells in use
-	table []uint64      // the buckets
-	pools [levels]*pool // their extensions; 0 is not used
+	walk  bitvec.Chains  // buckets' own cells, in table
+	keys  uint64         // additions less removals
+	used  uint64         // cells in use
+	all   *atomic.Uint64 // in a part of a Concurrent that can grow, the cells in use of the whole
+	table []uint64       // the buckets
+	pools [levels]*pool  // their extensions; 0 is not used
 }
 
 // shape is a Geometry with what operations need of it, worked out. Letters are those of the package comment.

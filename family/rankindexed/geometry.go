@@ -102,6 +102,8 @@ func (g Geometry) check() error {
 		return bad("chains", g.Chains, fmt.Sprintf("want 1 to %d", MaxChains))
 	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
 		return bad("cells", g.Cells[0], fmt.Sprintf("want 1 to %d", maxCells))
+	case g.Growth > 0 && g.Growth <= MaxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
+		return bad("capacity", g.Capacity, fmt.Sprintf("want 1 to %d, which doubles %d times", uint64(maxKeys)>>g.Growth, g.Growth))
 	case g.Growth < 0 || g.Growth > MaxGrowth:
 		return bad("growth", g.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
 	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
@@ -116,6 +118,9 @@ func (g Geometry) check() error {
 	for i := 1; i < levels; i++ {
 		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
 			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i], fmt.Sprintf("want 1 to %d, or none with an empty pool", maxCells))
+		}
+		if g.pointer(i) > 63 {
+			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a pointer to one of so many, growth included, has more than 63 bits")
 		}
 		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
 			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a level is not larger than the one before")

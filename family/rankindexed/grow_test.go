@@ -14,7 +14,7 @@ import (
 // lost, and the filter is that which adding all keys to the larger one would have made.
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
-	for _, counting := range []bool{false, true} {
+	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike
 		f, err := New(Config{Keys: start, Growth: doublings, Counting: counting, Size: filter.Sizing{FPR: promise}})
 		if err != nil {
 			t.Fatal(err)
@@ -73,5 +73,75 @@ func TestGrow(t *testing.T) {
 		if err := f.Grow(); !errors.Is(err, filter.ErrFull) {
 			t.Errorf("growing once more: %v", err)
 		}
+	}
+}
+
+// TestGrowAlike doubles filters in which many cells are alike but for what they hold beside the remainder.
+func TestGrowAlike(t *testing.T) {
+	hs := filtertest.Hashes(200, 8)
+	counts, err := New(Config{Keys: 3000, Growth: 3, Counting: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := New(Config{Keys: 3000, Growth: 3, ValueBits: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range hs {
+		for n := range 1 + i%11 {
+			if err := errors.Join(counts.Add(h), values.AddValue(h, uint64(n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 3 {
+		if err := errors.Join(counts.Grow(), values.Grow()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, h := range hs {
+		n := uint64(1 + i%11)
+		if got := counts.Count(h); got != n {
+			t.Errorf("key %d counts %d, want %d", i, got, n)
+		}
+		if v, ok := values.Get(h); v != n-1 || !ok {
+			t.Errorf("key %d has the value %d, want that of the last added, %d", i, v, n-1)
+		}
+		if err := counts.Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := uint64(0); true {
+		for i := range hs {
+			want += uint64(2+i%11+3) / 4
+		}
+		if counts.used != want {
+			t.Errorf("%d cells, want %d: a counter that is not full was not found", counts.used, want)
+		}
+	}
+}
+
+// TestGrowOnlyForCells comes to the capacity, and does what takes no further cell.
+func TestGrowOnlyForCells(t *testing.T) {
+	hs := filtertest.Hashes(301, 9)
+	f, err := New(Config{Keys: 300, Growth: 3, ValueBits: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs[:300] {
+		if err := f.Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := NewConcurrent(f)
+	bits := c.Info().Bits
+	if err := errors.Join(c.Put(hs[0], 3), c.Remove(hs[1]), c.Add(hs[1])); err != nil || c.Info().Bits != bits || c.Info().Keys != 300 {
+		t.Errorf("%v: %d keys in %d bits, want 300 in %d", err, c.Info().Keys, c.Info().Bits, bits)
+	}
+	if err := c.Remove(hs[300]); !errors.Is(err, filter.ErrNotFound) || c.Info().Bits != bits {
+		t.Errorf("removing an absent key: %v", err)
+	}
+	if err := c.Add(hs[300]); err != nil || c.Info().Bits == bits || c.Info().Capacity != 600 {
+		t.Errorf("one key more: %v, capacity %d", err, c.Info().Capacity)
 	}
 }

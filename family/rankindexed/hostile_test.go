@@ -90,12 +90,14 @@ func TestDecodeChecks(t *testing.T) {
 		change func(e *filter.Encoded)
 		want   error
 	}{
-		"one key more":                {func(e *filter.Encoded) { e.Keys++ }, errKeys},
-		"an extension too far":        {func(e *filter.Encoded) { e.Sections[0][0] |= 3 << pointer }, errPointer},
-		"no extension":                {func(e *filter.Encoded) { e.Sections[0][0] &^= 3 << pointer }, errIndex},
-		"an extension of two buckets": {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << pointer }, errPointer},
-		"a bit behind the last cell":  {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 6 }, errIndex},
-		"an extension that is empty":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
+		"one key more":                   {func(e *filter.Encoded) { e.Keys++ }, errKeys},
+		"an extension too far":           {func(e *filter.Encoded) { e.Sections[0][0] |= 3 << pointer }, errPointer},
+		"no extension":                   {func(e *filter.Encoded) { e.Sections[0][0] &^= 3 << pointer }, errIndex},
+		"an extension of two buckets":    {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << pointer }, errPointer},
+		"a bit behind the last cell":     {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 6 }, errIndex},
+		"a free extension that is not 0": {func(e *filter.Encoded) { e.Sections[1][len(e.Sections[1])-1] |= 1 }, errPointer},
+		"a cell that no chain leads to":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 20; e.Keys++ }, errIndex},
+		"an extension that is empty":     {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
 	} {
 		e := build()
 		c.change(&e)
@@ -109,7 +111,8 @@ func TestDecodeChecks(t *testing.T) {
 		"rankindexed(buckets=0,capacity=1,cells=5,chains=9,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,pool2=4,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=1,cells3=1,chains=9,pool2=1,pool3=2,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,counting=1,remainder=5,value_bits=3)", "rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=40,value_bits=30)",
-		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)", "rankindexed(buckets=281474976710657,capacity=1,cells=5,chains=9,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)", "rankindexed(buckets=1,capacity=0,cells=5,chains=9,growth=3,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,growth=24,pool2=140737488355328,remainder=5)", "rankindexed(buckets=281474976710657,capacity=1,cells=5,chains=9,remainder=5)",
 	} {
 		s, err := filter.ParseSpec(spec)
 		if err != nil {
@@ -117,6 +120,52 @@ func TestDecodeChecks(t *testing.T) {
 		}
 		if _, err := SectionWords(s); !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
+
+// TestTrimChecks cuts streams short, and lengthens them.
+func TestTrimChecks(t *testing.T) {
+	f, err := newFilter(Geometry{Capacity: 30, Buckets: 2, Chains: 20, Cells: [levels]int{20, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range filtertest.Hashes(25, 1) {
+		if err := f.Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := f.Trim().Encode()
+	if _, err := Decode(e); err != nil {
+		t.Fatal(err)
+	}
+	if e.Sections[0][len(e.Sections[0])-1]>>63 != 0 {
+		t.Fatal("the last bit is in use: choose another number of keys")
+	}
+	last := slices.Clone(e.Sections[0])
+	last[len(last)-1] |= 1 << 63
+	if _, err := Decode(filter.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{last}}); !errors.Is(err, errIndex) {
+		t.Errorf("a bit behind the end: %v", err)
+	}
+	ones := slices.Clone(e.Sections[0])
+	for i := range ones {
+		ones[i] = ^uint64(0)
+	}
+	for _, words := range [][]uint64{ones, make([]uint64, len(ones))} {
+		if _, err := Decode(filter.Encoded{Spec: e.Spec, Keys: e.Keys, Sections: [][]uint64{words}}); !errors.Is(err, errIndex) && !errors.Is(err, errPointer) {
+			t.Errorf("%x: %v", words[0], err)
+		}
+	}
+	// Exactly the bits of the first index and of less than its cells.
+	g := f.g
+	g.Buckets, g.Pools = 1, [levels]uint64{}
+	g.Cells[1], g.Cells[2] = 0, 0
+	for cells := range uint64(4) {
+		words := make([]uint64, g.trimmedWords(cells))
+		words[0] = 0b1111 // four cells
+		_, err := Decode(filter.Encoded{Spec: g.Spec().With("trimmed", cells), Keys: cells, Sections: [][]uint64{words}})
+		if !errors.Is(err, errIndex) {
+			t.Errorf("four cells where there are bits of %d: %v", cells, err)
 		}
 	}
 }

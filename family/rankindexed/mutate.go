@@ -1,6 +1,7 @@
 package rankindexed
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -14,18 +15,35 @@ func (f *Filter) Add(h filter.Hash) error {
 	return f.growing(func() error { return f.add(h) })
 }
 
-// growing does what may take a cell, and has the filter grow before, if its capacity is reached. A bucket that is full before
-// that has one key again and again, which doubling would not help.
+// errGrow says that a filter that can double has come to its capacity. It never leaves this package.
+var errGrow = errors.New("the capacity is reached")
+
+// growing does what may take a cell, and has the filter grow where its capacity is reached. A bucket that is full before that
+// has one key again and again, which doubling would not help.
 func (f *Filter) growing(do func() error) error {
-	if f.g.Growth > 0 && f.used >= f.g.Capacity {
+	for {
+		err := do()
+		if err != errGrow {
+			return err
+		}
 		if err := f.Grow(); err != nil {
 			return err
 		}
 	}
-	return do()
 }
 
-// add is Add in a filter that does not grow.
+// mustGrow reports whether a further cell would be one too many.
+func (f *Filter) mustGrow() bool {
+	if f.g.Growth == 0 {
+		return false
+	}
+	if f.all != nil {
+		return f.all.Load() >= f.g.Capacity
+	}
+	return f.used >= f.g.Capacity
+}
+
+// add is Add, or returns errGrow.
 func (f *Filter) add(h filter.Hash) error {
 	if done := f.addNear(h); done {
 		return nil
@@ -44,33 +62,55 @@ func (f *Filter) add(h filter.Hash) error {
 	return f.insert(&u, chain, remainder<<f.payload)
 }
 
-// Put sets the value of the key, which it adds if no key with its chain and remainder is there. Two keys that look alike
-// share a cell if both came by Put, and Remove of one makes both absent: where that must not be, use Add, which always takes
-// a cell, and Put only what was added. Put changes, and Get reads, the first of such cells. The error wraps filter.ErrConfig for a value of more than ValueBits,
-// filter.ErrFull as that of Add does, and errors.ErrUnsupported in a filter without values.
-func (f *Filter) Put(h filter.Hash, value uint64) error {
-	return f.growing(func() error { return f.put(h, value) })
+// AddValue is Add with a value. The error wraps filter.ErrConfig for a value of more than ValueBits, filter.ErrFull as that of
+// Add does, and errors.ErrUnsupported in a filter without values.
+func (f *Filter) AddValue(h filter.Hash, value uint64) error {
+	return f.growing(func() error { return f.addValue(h, value) })
 }
 
-// put is Put in a filter that does not grow.
-func (f *Filter) put(h filter.Hash, value uint64) error {
+// addValue is AddValue, or returns errGrow.
+func (f *Filter) addValue(h filter.Hash, value uint64) error {
+	if err := f.fits(value); err != nil {
+		return err
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	return f.insert(&u, chain, remainder<<f.payload|value)
+}
+
+// Put sets the value of a key that was added, and returns an error wrapping filter.ErrNotFound if it is not there. Keys that
+// look alike have a cell each but cannot be told apart: Put changes, and Get reads, the first of them, which is that of the
+// last one added. The error wraps filter.ErrConfig or errors.ErrUnsupported as that of AddValue.
+func (f *Filter) Put(h filter.Hash, value uint64) error {
+	if err := f.fits(value); err != nil {
+		return err
+	}
+	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
+	u := f.bucket(b)
+	c, ok := u.find(chain, remainder)
+	if !ok {
+		return filter.ErrNotFound
+	}
+	u.setCell(c, remainder<<f.payload|value)
+	return nil
+}
+
+// fits returns an error if cells have no room for a value.
+func (f *Filter) fits(value uint64) error {
 	if f.g.ValueBits == 0 {
 		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
 	}
 	if value>>f.payload != 0 {
 		return &filter.ConfigError{Field: "value", Value: value, Reason: fmt.Sprintf("want at most %d, which %d bits hold", uint64(1)<<f.payload-1, f.payload)}
 	}
-	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
-	u := f.bucket(b)
-	if c, ok := u.find(chain, remainder); ok {
-		u.setCell(c, remainder<<f.payload|value)
-		return nil
-	}
-	return f.insert(&u, chain, remainder<<f.payload|value)
+	return nil
 }
 
-// insert adds a cell to a chain, before those of its remainder.
+// insert adds a cell to a chain, before those of its remainder, or returns errGrow.
 func (f *Filter) insert(u *bucket, chain, cell uint64) error {
+	if f.mustGrow() {
+		return errGrow
+	}
 	used := u.used()
 	if used == u.room() && !u.lengthen() {
 		return fmt.Errorf("no room in the bucket of a key, in a filter for %d: %w", f.g.Capacity, filter.ErrFull)

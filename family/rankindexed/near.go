@@ -30,7 +30,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		f.keys++
 		return true
 	}
-	if f.walk.Rank(base, f.span) == f.own {
+	if f.walk.Rank(base, f.span) == f.own || f.mustGrow() {
 		return false
 	}
 	cell := remainder << f.payload

@@ -66,6 +66,21 @@ func (p *pool) claim(record uint64) bool {
 	return true
 }
 
+// clean reports whether all records that are not taken are 0, as whoever takes one relies on.
+func (p *pool) clean() bool {
+	for record := range p.size {
+		if p.taken[record/64]>>(record%64)&1 != 0 {
+			continue
+		}
+		for _, w := range p.words[record*p.stride/64:][:p.stride/64] {
+			if w != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // lengthen gives the bucket one more level, or returns false if there is none to be had.
 func (u *bucket) lengthen() bool {
 	if u.n == levels {

@@ -131,6 +131,78 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
+// TestPutKeeps has keys that look alike come with values and go again: none of the others is lost.
+func TestPutKeeps(t *testing.T) {
+	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: filter.Sizing{FPR: 0.05}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(20_000, 4)
+	for i, h := range hs {
+		if err := f.AddValue(h, uint64(i)%256); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Put(h, uint64(i+1)%256); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range hs[:10_000] {
+		if err := f.Remove(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, h := range hs[10_000:] {
+		if !f.Has(h) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}
+
+// TestPools has hundreds of extensions come and go.
+func TestPools(t *testing.T) {
+	f, err := newFilter(Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := filtertest.Hashes(2000, 3)
+	for round := range 4 {
+		var in []filter.Hash
+		for _, h := range hs[round*100:] {
+			if err := f.Add(h); err == nil {
+				in = append(in, h)
+			} else if !errors.Is(err, filter.ErrFull) {
+				t.Fatal(err)
+			}
+		}
+		if f.pools[1].used < 150 {
+			t.Fatalf("%d extensions are in use", f.pools[1].used)
+		}
+		if again, err := Decode(f.Encode()); err != nil || again.pools[1].used != f.pools[1].used {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		for i := range in { // every other first, so that holes are filled
+			h := in[(i*7)%len(in)]
+			if len(in)%7 == 0 {
+				h = in[i]
+			}
+			if err := f.Remove(h); err != nil {
+				t.Fatal(err)
+			}
+			if i%5 == 0 {
+				if err := f.Add(h); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Remove(h); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if f.used != 0 || f.pools[1].used != 0 {
+			t.Fatalf("round %d: %d cells and %d extensions are left", round, f.used, f.pools[1].used)
+		}
+	}
+}
+
 // TestNoAllocation has no operation allocate, also beyond a bucket's own cells.
 func TestNoAllocation(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)

@@ -87,13 +87,19 @@ func (r *reference) Add(h filter.Hash) error {
 	return r.put(b, chain, remainder<<r.s.payload)
 }
 
+func (r *reference) AddValue(h filter.Hash, value uint64) error {
+	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
+	return r.put(b, chain, remainder<<r.s.payload|value)
+}
+
 func (r *reference) Put(h filter.Hash, value uint64) error {
 	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
-	if at, ok := r.find(b, chain, remainder); ok {
-		r.buckets[b][chain][at] = remainder<<r.s.payload | value
-		return nil
+	at, ok := r.find(b, chain, remainder)
+	if !ok {
+		return filter.ErrNotFound
 	}
-	return r.put(b, chain, remainder<<r.s.payload|value)
+	r.buckets[b][chain][at] = remainder<<r.s.payload | value
+	return nil
 }
 
 func (r *reference) cut(b, chain uint64, at int) {
@@ -149,7 +155,7 @@ func TestReference(t *testing.T) {
 		{Buckets: 2, Chains: 280, Cells: [levels]int{190, 25, 40}, Pools: [levels]uint64{0, 1, 1}, Remainder: 5},
 		{Buckets: 1, Chains: 500, Cells: [levels]int{200, 0, 0}, Remainder: 7, ValueBits: 11},
 		{Buckets: 4, Chains: 33, Cells: [levels]int{17, 40, 0}, Pools: [levels]uint64{0, 3, 0}, Remainder: 1, ValueBits: 32},
-		{Buckets: 7, Chains: 5, Cells: [levels]int{9, 3, 3}, Pools: [levels]uint64{0, 4, 4}, Remainder: 4, Growth: 5, Counting: true},
+		{Buckets: 7, Chains: 5, Cells: [levels]int{9, 3, 3}, Pools: [levels]uint64{0, 4, 4}, Remainder: 4, Growth: 5, Counting: true, Capacity: 1 << 40},
 		{Buckets: 2, Chains: 600, Cells: [levels]int{64, 64, 64}, Pools: [levels]uint64{0, 2, 2}, Remainder: 40, ValueBits: 20},
 	} {
 		for seed := range uint64(rounds) {
@@ -179,7 +185,9 @@ func against(t *testing.T, g Geometry, seed uint64) {
 			got, want = f.add(h), r.Add(h)
 		case op < adds+2 && g.ValueBits > 0:
 			v := rng.Uint64() >> (64 - g.ValueBits)
-			got, want = f.put(h, v), r.Put(h, v)
+			if got, want = f.Put(h, v), r.Put(h, v); op == adds {
+				got, want = f.addValue(h, v), r.AddValue(h, v)
+			}
 		default:
 			got, want = f.Remove(h), r.Remove(h)
 		}
