@@ -117,7 +117,7 @@ func (h Hasher) Sum(key []byte) Hash {
 	return h.sumOther(key)
 }
 
-// SumString returns Sum([]byte(key)) without copying it.
+// SumString returns Sum([]byte(key)). XXH3 does without copying the key; the others copy those of more than 32 bytes.
 func (h Hasher) SumString(key string) Hash {
 	if h.id == XXH3 {
 		u := xxh3.HashString128Seed(key, h.a)
@@ -130,7 +130,9 @@ func (h Hasher) SumString(key string) Hash {
 // the detour through memory.
 func (h Hasher) SumUint64(key uint64) Hash {
 	if h.id != XXH3 {
-		return h.sumOther(binary.LittleEndian.AppendUint64(nil, key))
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], key)
+		return h.sumOther(b[:])
 	}
 	hi, lo := bits.Mul64(key^h.b, prime64+8<<2)
 	hi += lo << 1
