@@ -49,8 +49,8 @@ func (f *Filter) Header() []byte {
 	return b
 }
 
-// HeaderLinks returns how many links the header has that begins with these ChainHeader bytes. Its error wraps
-// filter.ErrUnsupported where a filter is of a kind that RedisBloom no longer makes.
+// HeaderLinks returns how many links the header has that begins with these ChainHeader bytes, or an error where the filter is of
+// a kind that RedisBloom no longer makes.
 func HeaderLinks(b []byte) (uint64, error) {
 	le := binary.LittleEndian
 	links, options := le.Uint32(b[8:]), le.Uint32(b[12:])
@@ -58,7 +58,7 @@ func HeaderLinks(b []byte) (uint64, error) {
 	case options&^(noRound|hash64|noScaling|2) != 0:
 		return 0, fmt.Errorf("options %#x", options)
 	case options&^noScaling != noRound|hash64:
-		return 0, fmt.Errorf("options %#x, not those of filters with hashes of 64 bits and sizes as they are: %w", options, filter.ErrUnsupported)
+		return 0, fmt.Errorf("options %#x, not those of filters with hashes of 64 bits and sizes as they are", options)
 	case links == 0 || links > MaxLinks:
 		return 0, fmt.Errorf("%d links, want 1 to %d", links, MaxLinks)
 	}
@@ -81,7 +81,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		}
 		switch {
 		case h[52] != 0:
-			err = fmt.Errorf("a size of 2^%d bits: %w", h[52], filter.ErrUnsupported)
+			err = fmt.Errorf("a size of 2^%d bits, which is not supported", h[52])
 		case l.Bits == 0 || l.Bits%64 != 0 || l.Bits/8 != le.Uint64(h):
 			err = fmt.Errorf("%d bits in %d bytes", l.Bits, le.Uint64(h))
 		case l.Bits >= 1<<62:
