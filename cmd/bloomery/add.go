@@ -110,7 +110,8 @@ A second add to the same file waits for the first. If the file changes otherwise
 				return err
 			}
 			adder, ok := set.Filter().(filter.Adder)
-			if !ok {
+			keyed, asks := set.Filter().(filter.KeyFilter)
+			if !ok && !asks {
 				return set.Add(nil) // says that the family cannot
 			}
 			input, p, err := a.follow(in, args[1:], "adding")
@@ -119,11 +120,18 @@ A second add to the same file waits for the first. If the file changes otherwise
 			}
 			hasher := set.Hasher()
 			err = input.Process(c.Context(), 0, func(_ int, b *keyio.Batch) error {
+				if asks {
+					return nil
+				}
 				for _, k := range b.Keys {
 					b.Hashes = append(b.Hashes, hasher.Sum(k))
 				}
 				return nil
 			}, func(b *keyio.Batch) error { // one goroutine: a plain filter has one writer
+				if asks {
+					p.keys.Add(int64(len(b.Keys)))
+					return addKeys(keyed, b.Keys)
+				}
 				for _, h := range b.Hashes {
 					if err := adder.Add(h); err != nil {
 						return err

@@ -21,7 +21,7 @@ func (a *app) buildCommand() *cobra.Command {
 		family string
 		effort effortFlags
 		memory memoryFlags
-		seed   uint64
+		hash   hashFlags
 	)
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
@@ -31,6 +31,8 @@ The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice,
 "blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key.
 partitioned, blockpartitioned and twochoice take 8: they search for what fits the keys, as long as --effort or --budget say.
 counting and dleft can forget keys again, for 38 and 16 bits a key.
+guava, bitsandblooms and redisbloom are filters of other systems, as is "blocked(layout=split)" with --hash xxh64, which is
+Parquet's: bloomery convert writes their files.
 
 Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   standard          k=, m=
@@ -40,7 +42,10 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   blockpartitioned  later=, effort=, passes=, budget=, block=512|1024
   twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=
   counting          k=, m= (counters of 4 bits)
-  dleft             remainder=4..32, counter=2 (copies share a cell), capacity=, buckets=`,
+  dleft             remainder=4..32, counter=2 (copies share a cell), capacity=, buckets=
+  guava             k=, words=, strategy=32|64
+  bitsandblooms     k=, m=
+  redisbloom        capacity= (of the first filter of the chain), expansion= (0: it does not grow)`,
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
@@ -48,6 +53,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
   bloomery build -o two.bloom --family "twochoice(choices=4,passes=100)" --bits-per-key 16 keys.txt
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
+  bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -75,12 +81,9 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 			if err != nil {
 				return err
 			}
-			if secret != nil && c.Flags().Changed("seed") {
-				return fmt.Errorf("--seed %d: a keyed filter has its secret instead of a seed; leave one out", seed)
-			}
-			hasher := filter.NewHasher(seed)
-			if secret != nil {
-				hasher = filter.NewKeyedHasher(*secret)
+			hasher, err := hash.hasher(c, spec, secret)
+			if err != nil {
+				return err
 			}
 			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output, memory)
 		},
@@ -91,7 +94,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 	c.Flags().StringVar(&family, "family", "standard", "family of the filter, or a spec")
 	effort.register(c)
 	memory.register(c)
-	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the hash function")
+	hash.register(c)
 	var names []string
 	for _, f := range container.Families() {
 		names = append(names, f.Name)
@@ -112,13 +115,18 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if memory.memory != "" && !family.Searched {
 		return fmt.Errorf("--memory %s: family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned or twochoice", memory.memory, family.Name)
 	}
-	f, err := a.collect(ctx, in, paths, hasher, memory, func(keys uint64) (filter.Builder, error) {
-		b, err := family.NewBuilder(spec, keys)
-		if err == nil {
-			memory.limit(b)
-		}
-		return b, err
-	})
+	var f filter.Filter
+	if family.Keyed {
+		f, err = a.collectKeys(ctx, in, paths, spec, family)
+	} else {
+		f, err = a.collect(ctx, in, paths, hasher, memory, func(keys uint64) (filter.Builder, error) {
+			b, err := family.NewBuilder(spec, keys)
+			if err == nil {
+				memory.limit(b)
+			}
+			return b, err
+		})
+	}
 	if err != nil {
 		return err
 	}
