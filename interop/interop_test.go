@@ -296,6 +296,43 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestWriteCommands takes the commands apart again.
+func TestWriteCommands(t *testing.T) {
+	set := readGolden(t, "redisbloom", interop.RedisBloom)
+	var b bytes.Buffer
+	if err := interop.WriteCommands(&b, set, "a key"); err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for n := 0; b.Len() > 0; n++ {
+		var words [4]string
+		if line, _ := b.ReadString('\n'); line != "*4\r\n" {
+			t.Fatalf("command %d begins %q", n, line)
+		}
+		for i := range words {
+			var size int
+			line, _ := b.ReadString('\n')
+			if _, err := fmt.Sscanf(line, "$%d\r\n", &size); err != nil {
+				t.Fatalf("command %d: %q", n, line)
+			}
+			words[i] = string(b.Next(size))
+			if end := string(b.Next(2)); end != "\r\n" {
+				t.Fatalf("command %d, word %d ends with %q", n, i, end)
+			}
+		}
+		if words[0] != "BF.LOADCHUNK" || words[1] != "a key" || n == 0 && words[2] != "1" {
+			t.Errorf("command %d: %q", n, words[:3])
+		}
+		all = append(all, words[3]...)
+	}
+	if !bytes.Equal(all, file(t, "redisbloom")) {
+		t.Error("the data is not that of the file")
+	}
+	if err := interop.WriteCommands(&b, readGolden(t, "parquet", interop.Parquet), "k"); !errors.Is(err, interop.ErrFormat) || b.Len() > 0 {
+		t.Errorf("commands for another system: %v", err)
+	}
+}
+
 func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
 	set, err := interop.Read(bytes.NewReader(file(t, name)), f, 1<<20)
 	if err != nil {

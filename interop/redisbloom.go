@@ -3,7 +3,9 @@ package interop
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"iter"
+	"strconv"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
@@ -75,4 +77,20 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 			}
 		}
 	}, nil
+}
+
+// WriteCommands writes a RedisBloom filter as the commands that make it in a Redis under a key that it does not have yet, in Redis's
+// own protocol: what redis-cli --pipe takes.
+func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
+	chunks, err := Chunks(s)
+	if err != nil {
+		return err
+	}
+	for at, data := range chunks {
+		_, err := fmt.Fprintf(w, "*4\r\n$12\r\nBF.LOADCHUNK\r\n$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n", len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

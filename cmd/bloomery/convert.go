@@ -21,7 +21,7 @@ import (
 const ownFormat interop.Format = "bloomery"
 
 func (a *app) convertCommand() *cobra.Command {
-	var from, to, output string
+	var from, to, output, redisKey string
 	c := &cobra.Command{
 		Use:   "convert [--from FORMAT] [--to FORMAT] FILE -o FILE",
 		Short: "Read and write the filter files of other systems",
@@ -35,6 +35,7 @@ on it as on any other.
   redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
   bloomery         a file of ours
 
+With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that make it in a Redis, for redis-cli --pipe.
 Without --from the format is recognised by content; without --to it is bloomery, and for files of ours that of the filter's system.
 Only filters of the same bits and hash function can be written for another system. These are built with
   bloomery build --family guava | bitsandblooms | redisbloom
@@ -44,7 +45,8 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
   bloomery check users.bloom candidates.txt
   bloomery build -o words.bloom --family "guava(fpr=0.001)" words.txt
   bloomery convert words.bloom -o words.guava
-  bloomery convert --from parquet column.bin -o column.bloom`,
+  bloomery convert --from parquet column.bin -o column.bloom
+  bloomery convert seen.bloom --redis-key seen -o seen.resp && redis-cli --pipe < seen.resp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, source, err := a.readAny(args[0], interop.Format(from))
@@ -52,6 +54,12 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
 				return err
 			}
 			target := interop.Format(to)
+			if redisKey != "" {
+				if target != "" && target != interop.RedisBloom {
+					return fmt.Errorf("--redis-key is for --to %s", interop.RedisBloom)
+				}
+				target = interop.RedisBloom
+			}
 			if target == "" {
 				target = ownFormat
 				if own, ok := interop.FormatOf(set); ok && source == ownFormat {
@@ -69,7 +77,7 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
 				if err := mayReplaceForeign(output); err != nil {
 					return err
 				}
-				err = a.writeForeign(output, set, target)
+				err = a.writeForeign(output, set, target, redisKey)
 			}
 			if err != nil {
 				return err
@@ -79,6 +87,7 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
 	}
 	c.Flags().StringVar(&from, "from", "", "format of the file to read")
 	c.Flags().StringVar(&to, "to", "", "format of the file to write")
+	c.Flags().StringVar(&redisKey, "redis-key", "", "write commands that load the filter under this key")
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	var names []string
 	for _, f := range append(interop.Formats(), ownFormat) {
@@ -153,11 +162,17 @@ func mayReplaceForeign(path string) error {
 	return mayReplace(path)
 }
 
-func (a *app) writeForeign(path string, set *bloomery.Set, to interop.Format) error {
+// writeForeign writes a file of another system; of RedisBloom commands instead, if a key is named.
+func (a *app) writeForeign(path string, set *bloomery.Set, to interop.Format, redisKey string) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
-	return writeWhole(path, func(w io.Writer) error { return interop.Write(w, set, to) })
+	return writeWhole(path, func(w io.Writer) error {
+		if redisKey != "" {
+			return interop.WriteCommands(w, set, redisKey)
+		}
+		return interop.Write(w, set, to)
+	})
 }
 
 // converted says what was written.
