@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
 )
@@ -261,7 +263,7 @@ func TestWriteRefuses(t *testing.T) {
 
 // TestChunks replays what BF.LOADCHUNK is given against its rules: data ends at the iterator less one, within one link.
 func TestChunks(t *testing.T) {
-	set, err := bloomery.New(100, bloomery.Config{Spec: "redisbloom(bytes=40000000,capacity=3000)"})
+	set, err := bloomery.New(100, bloomery.Config{Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +278,9 @@ func TestChunks(t *testing.T) {
 			t.Fatal(err)
 		}
 		var all []byte
-		header := 0
+		header, n := 0, 0
 		for at, data := range chunks {
+			n++
 			if header == 0 {
 				if header = len(data); at != 1 {
 					t.Errorf("the header has iterator %d", at)
@@ -289,6 +292,9 @@ func TestChunks(t *testing.T) {
 		}
 		if !bytes.Equal(all, write(t, set, interop.RedisBloom)) {
 			t.Error("the chunks are not the file")
+		}
+		if want := map[int]int{1: 1 + 3, 4: 1 + 4}[links(set)]; n != want { // 16 MiB and a rest; four small links
+			t.Errorf("%d chunks, want %d", n, want)
 		}
 	}
 	if _, err := interop.Chunks(readGolden(t, "guava-64", interop.Guava)); !errors.Is(err, interop.ErrFormat) {
@@ -332,6 +338,51 @@ func TestWriteCommands(t *testing.T) {
 		t.Errorf("commands for another system: %v", err)
 	}
 }
+
+func links(s *bloomery.Set) int {
+	all, _ := s.Filter().(*redisbloom.Filter).Links()
+	return len(all)
+}
+
+// TestForgedHeaders has headers that are whole but wrong.
+func TestForgedHeaders(t *testing.T) {
+	const tail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"
+	for _, c := range []struct {
+		format interop.Format
+		head   string
+		want   error
+	}{
+		{interop.Parquet, "\x15\x40" + tail, nil},
+		{interop.Parquet, "\x15\xc0\x00" + tail, container.ErrCorrupt}, // 32, one byte longer than it must be
+		{interop.Parquet, "\x15\x42" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x3f" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x00" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x80\x80\x80\x80\x80\x01" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00", interop.ErrFormat}, // gzip
+		{interop.Guava, "\x01\x01\x00\x00\x00\x01", nil},
+		{interop.Guava, "\x02\x01\x00\x00\x00\x01", interop.ErrFormat},
+		{interop.Guava, "\x01\x00\x00\x00\x00\x01", container.ErrCorrupt},
+		{interop.Guava, "\x01\x01\x00\x00\x00\x00", container.ErrCorrupt},
+		{interop.Guava, "\x01\x01\xff\xff\xff\xff", container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(10), nil},
+		{interop.BitsAndBlooms, word(10) + word(0) + word(10), interop.ErrFormat},
+		{interop.BitsAndBlooms, word(10) + word(256) + word(10), interop.ErrFormat},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(9), container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(0) + word(7) + word(10), container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<63), filter.ErrTooLarge},
+	} {
+		_, err := interop.Read(strings.NewReader(c.head+strings.Repeat("\x00", 64)), c.format, 1<<30)
+		if !errors.Is(err, c.want) || err != nil && !refused(err) {
+			t.Errorf("%s, %x: %v, want %v", c.format, c.head, err, c.want)
+		}
+		var at *container.FormatError
+		if errors.As(err, &at) && at.Offset > uint64(len(c.head)) {
+			t.Errorf("%s, %x: found at byte %d only", c.format, c.head, at.Offset)
+		}
+	}
+}
+
+func word(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
 
 func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
 	set, err := interop.Read(bytes.NewReader(file(t, name)), f, 1<<20)
