@@ -11,8 +11,9 @@
 //	partitioned(bits_per_key=8)        smallest: a search fits it to its keys: 0.70% at 8 bits a key
 //	blockpartitioned(bits_per_key=8)   the same in one cache line: 0.91%
 //	twochoice(bits_per_key=16)         keys choose among groups of positions: by Build a third of the rate of standard
+//	rankindexed(capacity=1000000)      keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
 //	counting(fpr=0.01)                 the counting Bloom filter: keys may be removed; four times standard
-//	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counter=2 counts them in less room
+//	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counting=1 counts them in less room
 //	guava, bitsandblooms, redisbloom   filters of other systems; package interop reads and writes their files
 //
 // The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
@@ -28,6 +29,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
 // DefaultSpec is the filter of a Config without a Spec.
@@ -88,7 +90,8 @@ func (c Config) family() (container.Family, filter.Spec, error) {
 }
 
 // New returns an empty Set with room for that many keys; add them with Add. Families that are built at once, such as
-// fuse, give an error wrapping errors.ErrUnsupported: use Build.
+// fuse, give an error wrapping errors.ErrUnsupported: use Build. Some families are full at some time, with errors wrapping
+// filter.ErrFull: rankindexed a little beyond that many keys, unless its spec has growth=.
 func New(keys uint64, c Config) (*Set, error) {
 	family, spec, err := c.family()
 	if err != nil {
@@ -110,7 +113,8 @@ func New(keys uint64, c Config) (*Set, error) {
 
 // Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
 // them again: some 40 to 70 bytes a key at the peak, besides the filter. Duplicates do no harm, but in families
-// standard, blocked, counting and dleft they count as keys when the size is chosen.
+// standard, blocked, counting and dleft they count as keys when the size is chosen. A family that counts, such as
+// rankindexed(counting=1), counts them; rankindexed without that takes each key once.
 func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
 	return build(c, keys, filter.Hasher.Sum, bytes.Clone)
 }
@@ -167,6 +171,10 @@ func buildKeyed[K any](c Config, keys iter.Seq[K], clone func(K) []byte) (*Set, 
 	}
 	return set, nil
 }
+
+// Plan ranks the filters that do what is needed, best first, with what each costs in bits and in time; Spec of a choice goes
+// into Config. See plan.For for its errors: needs that nothing meets are told from what comes nearest.
+func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
 
 // Open maps the file at path into memory and returns its Set; Close it when done. See container.Open for what must not
 // happen to the file meanwhile. secret is nil but for a keyed filter.

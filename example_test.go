@@ -19,3 +19,40 @@ func Example() {
 	// true false
 	// standard(k=10,m=44) 44 bits
 }
+
+// Keys that come and go, in a filter that counts them.
+func ExampleSet_Remove() {
+	set, err := bloomery.New(1000, bloomery.Config{Spec: "rankindexed(counting=1)"})
+	if err != nil {
+		panic(err)
+	}
+	key := []byte("session 17")
+	for range 2 {
+		if err := set.Add(key); err != nil {
+			panic(err)
+		}
+	}
+	if err := set.Remove(key); err != nil { // only what was added
+		panic(err)
+	}
+	n, err := set.Count(key)
+	fmt.Println(n, err, set.Contains(key))
+	// Output:
+	// 1 <nil> true
+}
+
+// A small value with each key.
+func ExampleSet_Put() {
+	set, err := bloomery.New(1000, bloomery.Config{Spec: "rankindexed(fpr=0.001,value_bits=4)"})
+	if err != nil {
+		panic(err)
+	}
+	if err := set.Put([]byte("192.0.2.7"), 3); err != nil {
+		panic(err)
+	}
+	fmt.Println(set.Get([]byte("192.0.2.7")))
+	fmt.Println(set.Get([]byte("192.0.2.8")))
+	// Output:
+	// 3 true <nil>
+	// 0 false <nil>
+}

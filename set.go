@@ -108,7 +108,9 @@ func (s *Set) Add(key []byte) error {
 	return s.lacks("adding keys")
 }
 
-// Remove undoes one Add, or returns an error wrapping errors.ErrUnsupported if the family cannot.
+// Remove undoes one Add. Remove only what was added: a key that was not mostly gives an error wrapping filter.ErrNotFound, and
+// nothing changes, but one that looks like a present key takes that out. The error wraps errors.ErrUnsupported if the
+// family cannot.
 func (s *Set) Remove(key []byte) error {
 	if r, ok := s.filter.(filter.Remover); ok {
 		return r.Remove(s.hasher.Sum(key))
@@ -123,6 +125,37 @@ func (s *Set) Count(key []byte) (uint64, error) {
 		return c.Count(s.hasher.Sum(key)), nil
 	}
 	return 0, s.lacks("counting keys")
+}
+
+// Put sets the value of a key, which it adds if no key like it is there. The error wraps errors.ErrUnsupported if the filter
+// keeps no values (see value_bits in the documentation of its family), filter.ErrConfig if the value has too many bits and
+// filter.ErrFull if there is no room; the set is as it was.
+func (s *Set) Put(key []byte, value uint64) error {
+	if v, ok := s.filter.(filter.Valuer); ok {
+		return v.Put(s.hasher.Sum(key), value)
+	}
+	return s.lacks("values")
+}
+
+// Get returns the value of a key, 0 if none was Put, and whether the key may be in the set; a key that looks like another one
+// may have the value of that. The error wraps errors.ErrUnsupported if the family keeps no values.
+func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
+	v, valuer := s.filter.(filter.Valuer)
+	if !valuer {
+		return 0, false, s.lacks("values")
+	}
+	value, ok = v.Get(s.hasher.Sum(key))
+	return value, ok, nil
+}
+
+// Trimmed returns the set in the form in which it is sent: Save and Write leave out what Open and Read make again. It
+// shares everything else with s. The error wraps errors.ErrUnsupported if the family has no such form.
+func (s *Set) Trimmed() (*Set, error) {
+	family, err := container.FamilyByName(filter.SpecOf(s.filter).Family())
+	if err != nil || family.Trim == nil {
+		return nil, s.lacks("a trimmed form")
+	}
+	return NewSet(family.Trim(s.filter), s.hasher), nil
 }
 
 // Merge makes s hold the keys of both. The two must agree in spec and hash, else the error wraps filter.ErrMismatch and

@@ -24,8 +24,8 @@ var specs = map[string][]string{
 	"rankindexed": {"rankindexed(bits_per_key=6)", "rankindexed(fpr=0.01)", "rankindexed(fpr=0.0003)", "rankindexed(bucket=512,fpr=0.03)", "rankindexed(counting=1,fpr=0.01)",
 		"rankindexed(fpr=0.01,value_bits=9)", "rankindexed(bits_per_key=40)", "rankindexed(bucket=8192,fpr=0.001)", "rankindexed(fpr=0.02,growth=2)"},
 	"counting": {"counting(bits_per_key=8)", "counting(fpr=0.01)", "counting(bits_per_key=69.3)", "counting(bits_per_key=96)", "counting(bits_per_key=32,k=1)", "counting(bits_per_key=30,k=64)"},
-	"dleft": {"dleft(bits_per_key=8)", "dleft(fpr=0.01)", "dleft(bits_per_key=14.1)", "dleft(bits_per_key=24)", "dleft(remainder=32)", "dleft(counter=2,remainder=4)",
-		"dleft(counter=2,fpr=0.001)", "dleft(capacity=60000,remainder=11)"},
+	"dleft": {"dleft(bits_per_key=8)", "dleft(fpr=0.01)", "dleft(bits_per_key=14.1)", "dleft(bits_per_key=24)", "dleft(remainder=32)", "dleft(counting=1,remainder=4)",
+		"dleft(counting=1,fpr=0.001)", "dleft(capacity=60000,remainder=11)"},
 	"guava":      {"guava(bits_per_key=4)", "guava(fpr=0.01)", "guava(bits_per_key=17.3)", "guava(fpr=0.001,strategy=32)", "guava(bits_per_key=8,k=1)"},
 	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
 }

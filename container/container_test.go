@@ -52,6 +52,15 @@ func samples(t testing.TB) (all []sample) {
 			}
 			s.file = b.Bytes()
 			all = append(all, s)
+			if f.Trim == nil {
+				continue
+			}
+			s.name, s.filter, b = s.name+"-trimmed", f.Trim(s.filter), bytes.Buffer{}
+			if err := Write(&b, s.filter, s.hasher); err != nil {
+				t.Fatal(err)
+			}
+			s.file = b.Bytes()
+			all = append(all, s)
 		}
 	}
 	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
@@ -120,14 +129,28 @@ func isSentinel(err error) bool {
 	return false
 }
 
+// asRead writes a filter in the form in which it was read.
+func asRead(s *Stored) ([]byte, error) {
+	f := s.Filter
+	if s.Trimmed {
+		family, err := FamilyByName(filter.SpecOf(f).Family())
+		if err != nil {
+			return nil, err
+		}
+		f = family.Trim(f)
+	}
+	var b bytes.Buffer
+	err := Write(&b, f, s.Hasher)
+	return b.Bytes(), err
+}
+
 func TestRoundTrip(t *testing.T) {
 	for _, s := range samples(t) {
 		got, err := Read(io.MultiReader(bytes.NewReader(s.file), bytes.NewReader([]byte("what follows"))), limit, s.options())
 		if err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
-		var again bytes.Buffer
-		if err := Write(&again, got.Filter, got.Hasher); err != nil || !bytes.Equal(again.Bytes(), s.file) {
+		if again, err := asRead(got); err != nil || !bytes.Equal(again, s.file) {
 			t.Errorf("%s: the file is not the same after reading and writing: %v", s.name, err)
 		}
 		if got.FileBytes != uint64(len(s.file)) {
@@ -198,6 +221,42 @@ func TestEveryFlippedBit(t *testing.T) {
 			damaged(t, fmt.Sprintf("%s with bit %d flipped", s.name, i), file, s.options())
 			file[i/8] ^= 1 << (i % 8)
 		}
+	}
+}
+
+// TestEveryFlippedBitMended flips bits of sections under checksums that are right: an error, or a filter of those bits.
+func TestEveryFlippedBitMended(t *testing.T) {
+	le := binary.LittleEndian
+	for _, s := range samples(t) {
+		h, err := readHeader(bytes.NewReader(s.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, refused := 0, 0
+		for i, section := range h.sections {
+			for bit := range 8 * section.length {
+				file := forge(s.file, func(b []byte) {
+					b[section.offset+bit/8] ^= 1 << (bit % 8)
+					le.PutUint32(b[headerSize+sectionSize*i+16:], crc32.Checksum(b[section.offset:][:section.length], castagnoli))
+				})
+				got, err := Read(bytes.NewReader(file), limit, s.options())
+				if err != nil {
+					refused++
+					if got != nil || !errors.Is(err, ErrCorrupt) {
+						t.Fatalf("%s, bit %d of section %d: %v", s.name, bit, i, err)
+					}
+					continue
+				}
+				read++
+				for _, m := range members(s.hasher) {
+					got.Filter.Has(m)
+				}
+				if again, err := asRead(got); err != nil || !bytes.Equal(again, file) {
+					t.Fatalf("%s, bit %d of section %d: written otherwise than it was read: %v", s.name, bit, i, err)
+				}
+			}
+		}
+		t.Logf("%s: %d read, %d refused", s.name, read, refused)
 	}
 }
 
@@ -434,8 +493,7 @@ func FuzzRead(f *testing.F) {
 				}
 				continue
 			}
-			var again bytes.Buffer
-			if err := Write(&again, got.Filter, got.Hasher); err != nil || !bytes.HasPrefix(data, again.Bytes()) {
+			if again, err := asRead(got); err != nil || !bytes.HasPrefix(data, again) {
 				t.Fatalf("what was read is not written the same: %v", err)
 			}
 			got.Filter.Has(filter.Hash{Hi: ^uint64(0), Lo: ^uint64(0)})

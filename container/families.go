@@ -42,6 +42,12 @@ type Family struct {
 	// Reoptimize starts a filter of the same geometry as one of this family, whose search goes on from the hash functions
 	// of that. All keys are needed again; they may have changed. It is nil in families that are not Searched.
 	Reoptimize func(f filter.Filter, e filter.Effort) (filter.Builder, error)
+	// Trim returns the trimmed form of a filter of this family, in which it is sent: the same filter, sharing its content,
+	// whose Encode leaves out what Decode makes again. It is nil in families without one.
+	Trim func(f filter.Filter) filter.Filter
+	// Inflated returns how many bytes Decode allocates beside the sections for the bits of a trimmed filter, and whether the
+	// Spec is that of one. It is nil in families without Trim, whose filters lie in their sections.
+	Inflated func(filter.Spec) (bytes uint64, trimmed bool, err error)
 }
 
 // Families lists every family there is, in the order in which tables show them. A new family joins here.
@@ -212,6 +218,23 @@ func ownFamilies() []Family {
 				}
 				return g.Bits(), g.FPR(keys), nil
 			},
+			Trim: func(f filter.Filter) filter.Filter {
+				if whole, ok := f.(*rankindexed.Filter); ok {
+					return whole.Trim()
+				}
+				return f // is trimmed
+			},
+			Inflated: func(s filter.Spec) (uint64, bool, error) {
+				if !s.Has("trimmed") {
+					return 0, false, nil
+				}
+				words, err := rankindexed.SectionWords(s.Without("trimmed"))
+				if err != nil {
+					return 0, true, err
+				}
+				bytes, err := sum(words)
+				return bytes, true, err
+			},
 		},
 		{
 			Name: counting.Family, ID: 8, New: empty(counting.ConfigFromSpec, counting.New), SectionWords: counting.SectionWords,
@@ -268,6 +291,17 @@ func FamilyByName(name string) (Family, error) {
 		names = append(names, f.Name)
 	}
 	return Family{}, fmt.Errorf("%w %q; there are %s", ErrFamily, name, strings.Join(names, ", "))
+}
+
+// sum returns the bytes of some sections, or an error wrapping filter.ErrTooLarge.
+func sum(words []uint64) (bytes uint64, err error) {
+	for _, w := range words {
+		if w > maxWords {
+			return 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
+		}
+		bytes += 8 * w
+	}
+	return bytes, nil
 }
 
 // with joins a family's reader of Specs and its maker of builders.

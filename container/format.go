@@ -41,6 +41,7 @@ const (
 	headerSize  = 64
 	sectionSize = 24
 	maxSections = 8
+	maxWords    = 1 << 56 // of a section, so that no sum of bytes overflows
 	alignment   = 64
 )
 
@@ -52,6 +53,7 @@ type Stored struct {
 	Hasher    filter.Hasher
 	Version   uint16
 	FileBytes uint64
+	Trimmed   bool // the file holds the trimmed form of the filter
 }
 
 // header is a parsed header: what Read knows before it allocates anything.
@@ -65,6 +67,8 @@ type header struct {
 	spec     filter.Spec
 	sections []section
 	dataAt   uint64 // where the first section begins
+	inflated uint64 // bytes that a trimmed filter takes beside its sections
+	trimmed  bool
 }
 
 type section struct {
@@ -79,7 +83,7 @@ func layout(specLen int, words []uint64) (sections []section, dataAt, length uin
 	dataAt = align(uint64(headerSize + sectionSize*len(words) + specLen))
 	length = dataAt
 	for _, w := range words {
-		if w > 1<<56 {
+		if w > maxWords {
 			return nil, 0, 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
 		}
 		at := align(length)
@@ -88,6 +92,9 @@ func layout(specLen int, words []uint64) (sections []section, dataAt, length uin
 	}
 	return sections, dataAt, length, nil
 }
+
+// specAt returns where the spec begins.
+func (h *header) specAt() uint64 { return headerSize + sectionSize*uint64(len(h.sections)) }
 
 // marshal returns the bytes before the first section.
 func (h *header) marshal() []byte {
@@ -181,6 +188,11 @@ func parse(b []byte) (*header, error) {
 	words, err := h.family.SectionWords(spec)
 	if err != nil || len(words) != n {
 		return fail(specAt, fmt.Sprintf("spec %q: %v", text, err), ErrCorrupt)
+	}
+	if h.family.Inflated != nil {
+		if h.inflated, h.trimmed, err = h.family.Inflated(spec); err != nil {
+			return fail(specAt, fmt.Sprintf("spec %q", text), err)
+		}
 	}
 	want, dataAt, length, err := layout(specLen, words)
 	if err != nil || length != h.length {

@@ -13,7 +13,7 @@ import (
 // returns it with a function that unmaps it; the filter must not be used afterwards. All checksums are verified first,
 // which reads the file once. Adding to the filter changes this process's copy only. While it is open the file may be
 // replaced by rename, as WriteFile does, but must not be truncated: the operating system kills who reads beyond its end.
-// Where files cannot be mapped it is ReadFile. Errors are those of Read.
+// Where files cannot be mapped it is ReadFile. A trimmed filter is made in memory of this process, which nobody shares. Errors are those of Read.
 func Open(path string, o Options) (*Stored, func() error, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,12 +17,14 @@ type Options struct {
 	Secret *[filter.SecretSize]byte // of a keyed hash
 }
 
-// Read reads one filter from r, of at most maxBytes with its header. It verifies the header before it allocates, and all
-// checksums before it builds anything; it stops at the end of the filter, whatever follows. It allocates half as much
-// again as the filter has, and up to 8 MiB for each of its sections; and never more than three times what has come and
-// 8 MiB, whatever the header promises. On error the filter is nil and the error is a *FormatError that wraps ErrMagic,
-// ErrVersion, ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says
-// at which byte reading stopped, or the error of r.
+// Read reads one filter from r, of at most maxBytes with its header; a trimmed one counts with what it becomes, besides
+// what it is. It verifies the header before it allocates, and all checksums before it builds anything; it stops at the end
+// of the filter, whatever follows. It allocates half as much again as the filter has, and up to 8 MiB for each of its
+// sections; and never more than three times what has come and 8 MiB, whatever the header promises. When all of a trimmed
+// filter has come and its checksums hold, it allocates what that becomes, which the family bounds: 64 times its size and a
+// MiB in rankindexed. On error the filter is nil and the error is a *FormatError that wraps ErrMagic, ErrVersion,
+// ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte
+// reading stopped, or the error of r.
 func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -30,6 +32,9 @@ func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 	}
 	if h.length > maxBytes {
 		return nil, &FormatError{40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, maxBytes), filter.ErrTooLarge}
+	}
+	if h.inflated > maxBytes-h.length {
+		return nil, &FormatError{h.specAt(), fmt.Sprintf("a trimmed filter of %d bytes, and %d when it is read, is over the limit of %d", h.length, h.inflated, maxBytes), filter.ErrTooLarge}
 	}
 	hasher, err := h.hasher(o.Secret)
 	if err != nil {
@@ -58,9 +63,12 @@ func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 func (h *header) decode(words [][]uint64, hasher filter.Hasher) (*Stored, error) {
 	f, err := h.family.Decode(filter.Encoded{Spec: h.spec, Keys: h.keys, Sections: words})
 	if err != nil {
+		if errors.Is(err, filter.ErrTooLarge) { // a trimmed filter that becomes too large, for one
+			return nil, &FormatError{h.dataAt, "filter", err}
+		}
 		return nil, &FormatError{h.dataAt, err.Error(), ErrCorrupt}
 	}
-	return &Stored{Filter: f, Hasher: hasher, Version: Version, FileBytes: h.length}, nil
+	return &Stored{Filter: f, Hasher: hasher, Version: Version, FileBytes: h.length, Trimmed: h.trimmed}, nil
 }
 
 func readHeader(r io.Reader) (*header, error) {

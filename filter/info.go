@@ -5,8 +5,8 @@ type Info struct {
 	// Spec names the family and its geometry.
 	Spec Spec
 	// Keys is the number of keys added; a key that was added twice counts twice, but families that gather their
-	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice", "dleft" without counters) drop the
-	// duplicates among those. Keys that were removed do not count.
+	// keys before they build ("fuse", "partitioned", "blockpartitioned", "twochoice", and without counters "rankindexed" and
+	// "dleft") drop the duplicates among those. Keys that were removed do not count.
 	Keys uint64
 	// Late is how many of the Keys were added after the search that fitted the filter to the others; 0 in families
 	// without a search.

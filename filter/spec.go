@@ -125,6 +125,14 @@ func (s Spec) With(name string, value any) Spec {
 	return s
 }
 
+// Without returns the Spec without a parameter, or as it is if that is not given.
+func (s Spec) Without(name string) Spec {
+	if i, ok := s.find(name); ok {
+		s.params = slices.Delete(slices.Clone(s.params), i, i+1)
+	}
+	return s
+}
+
 // String writes the Spec in its one canonical form.
 func (s Spec) String() string {
 	if len(s.params) == 0 {

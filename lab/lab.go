@@ -34,7 +34,8 @@ func Experiments() []Experiment {
 		phFig1, phFig2, phFig3, phFig5, phFig6, phFig7, phFig10, phFig11, phTable1, phFig12, phFig13, phFig14,
 		phAnneal, phTime, phLate,
 		ptcTable1, ptcTable2, ptcTable3,
-		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashesTable,
+		rihTable1, rihTable2, rihTable3, rihTable4, rihTable5, rihFig5, rihFig6,
+		plankFindk, plankFindinck, plankTester, plank16bit, sahaSpam, sahaUniversal, onehit, hashesTable, planNeeds,
 	}
 }
 

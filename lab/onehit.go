@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/traffic"
 )
 
 // onehit is the cache of a content delivery network that stores an object at its second request, as a filter tells it.
 var onehit = Experiment{
 	Name: "onehit", Source: plankNotes + " and " + sahaSlides + ", the cache of Akamai (Maggs and Sitaraman, 2015)",
-	Varies: "size of the cache, memory of the filter, requests", Run: runOnehit, Seconds: 14,
+	Varies: "size of the cache, memory of the filter, requests", Run: runOnehit, Seconds: 20,
 }
 
 // onehitSetting is a cache with its filter.
@@ -34,7 +35,7 @@ const fewestRequests = 1000
 type onehitSource struct {
 	name   string
 	trials int
-	draw   func(r *rand.Rand) stream
+	draw   func(r *rand.Rand) traffic.Stream
 }
 
 func runOnehit(ctx context.Context, c Config) (Result, error) {
@@ -44,18 +45,18 @@ func runOnehit(ctx context.Context, c Config) (Result, error) {
 		requests = 100_000
 	}
 	sources := []onehitSource{
-		{"Zipf", c.Trials, func(r *rand.Rand) stream { return zipfStream(r, requests) }},
-		{"Plank's traffic", c.Trials, func(r *rand.Rand) stream { return plankStream(r, requests) }},
+		{"Zipf", c.Trials, func(r *rand.Rand) traffic.Stream { return traffic.Zipf(r, requests) }},
+		{"Plank's traffic", c.Trials, func(r *rand.Rand) traffic.Stream { return traffic.Plank(r, requests) }},
 	}
 	if c.Trace != "" {
-		s, err := traceStream(ctx, c.Trace)
+		s, err := traffic.Trace(ctx, c.Trace)
 		if err != nil {
 			return result, err
 		}
-		if len(s.requests) < fewestRequests {
-			return result, fmt.Errorf("%s: %d requests are too few to compare caches; at least %d are needed", c.Trace, len(s.requests), fewestRequests)
+		if len(s.Requests) < fewestRequests {
+			return result, fmt.Errorf("%s: %d requests are too few to compare caches; at least %d are needed", c.Trace, len(s.Requests), fewestRequests)
 		}
-		sources = append(sources, onehitSource{"trace", 1, func(*rand.Rand) stream { return s }})
+		sources = append(sources, onehitSource{"trace", 1, func(*rand.Rand) traffic.Stream { return s }})
 	} else {
 		result.Notes = append(result.Notes, "No trace was given, so that all requests are made up.")
 	}
@@ -65,7 +66,8 @@ func runOnehit(ctx context.Context, c Config) (Result, error) {
 		var trials []onehitTrial
 		for trial := range uint64(source.trials) {
 			s := source.draw(rand.New(rand.NewPCG(c.Seed, trial)))
-			t, err := onehitRun(ctx, w, 1/float64(source.trials), s, filter.NewHasher(c.Seed+trial))
+			sizes := traffic.Sizes(rand.New(rand.NewPCG(c.Seed, ^trial)), s.Objects)
+			t, err := onehitRun(ctx, w, 1/float64(source.trials), s, sizes, filter.NewHasher(c.Seed+trial))
 			if err != nil {
 				return result, err
 			}
@@ -74,9 +76,13 @@ func runOnehit(ctx context.Context, c Config) (Result, error) {
 		result.Rows = append(result.Rows, plots.add(source, trials)...)
 	}
 	result.Notes = append(result.Notes, plots.claim(),
-		fmt.Sprintf("All objects have one size. The cache evicts the object that was used least recently. The filter has two generations, "+
-			"each at a rate of %g when it is full. Every request is looked up in both and put into the younger; when that is full, the "+
-			"older is dropped. Its memory is given in objects a generation for each object that the cache holds.", agerFPR),
+		fmt.Sprintf("The cache holds a number of objects, whatever their size, and evicts the one that was used least recently. The filter "+
+			"is package admission, with a rate of %g in each of its two generations when it is full. Every request, hit or not, is looked up in "+
+			"both and put into the younger; when that is full, the older is dropped. Its memory is given in objects a generation for each "+
+			"object that the cache holds.", agerFPR),
+		fmt.Sprintf("Bytes written: sizes are made up, for the trace too. They are drawn from the seed by a Pareto law of power %g between %g kB and "+
+			"%g MB, mean %.1f kB, whatever the popularity of an object, so that a few large objects decide how the bytes of a trial fall.",
+			traffic.SizePower, traffic.SizeMin/1e3, traffic.SizeMax/1e6, traffic.SizeMean/1e3),
 		"Zipf: requests for object i of an endless catalogue in proportion to (9+i)^(-4/3), which makes 3/4 of the objects come up once. "+
 			"Plank's traffic: 3/4 of the requests are for an object that comes once (94% of the objects), the others for one of a set, "+
 			"all equally popular.")
@@ -91,13 +97,13 @@ type onehitTrial struct {
 }
 
 // onehitRun replays a stream with all settings at once. It counts by steps of work for it.
-func onehitRun(ctx context.Context, w *work, by float64, s stream, hasher filter.Hasher) (t onehitTrial, err error) {
+func onehitRun(ctx context.Context, w *work, by float64, s traffic.Stream, sizes []float64, hasher filter.Hasher) (t onehitTrial, err error) {
 	settings := slices.Concat(onehitSizes, onehitMemories)
 	counts, err := each(ctx, w, by/float64(len(settings)), len(settings), func(ctx context.Context, i int) (onehitCount, error) {
-		return onehitReplay(ctx, s, settings[i], hasher)
+		return onehitReplay(ctx, s, sizes, settings[i], hasher)
 	})
 	return onehitTrial{
-		requests: float64(len(s.requests)), objects: float64(s.objects), once: float64(s.once),
+		requests: float64(len(s.Requests)), objects: float64(s.Objects), once: float64(s.Once),
 		sizes: counts[:len(onehitSizes)], memories: counts[len(onehitSizes):],
 	}, err
 }
@@ -108,44 +114,48 @@ type onehitCount struct {
 	filteredHits   float64
 	filteredWrites float64
 	mistaken       float64 // writes of objects that the filter knew by mistake
+	bytes          float64 // written
+	filteredBytes  float64
 	fpr, predicted float64 // of the filter
 }
 
 // onehitReplay sends the requests to both caches.
-func onehitReplay(ctx context.Context, s stream, setting onehitSetting, hasher filter.Hasher) (n onehitCount, err error) {
-	size := max(1, int(setting.size*float64(s.objects)))
-	all, some := newLRU(size, s.objects), newLRU(size, s.objects)
-	known, err := newAger(setting.memory*size, s.objects)
+func onehitReplay(ctx context.Context, s traffic.Stream, sizes []float64, setting onehitSetting, hasher filter.Hasher) (n onehitCount, err error) {
+	size := max(1, int(setting.size*float64(s.Objects)))
+	all, some := traffic.NewLRU(size, s.Objects), traffic.NewLRU(size, s.Objects)
+	known, err := newAger(setting.memory*size, s.Objects)
 	if err != nil {
 		return n, err
 	}
-	for i, object := range s.requests {
+	for i, object := range s.Requests {
 		if i%65536 == 0 && ctx.Err() != nil {
 			return n, ctx.Err()
 		}
-		if all.use(object) {
+		if all.Use(object) {
 			n.hits++
 		} else {
 			n.writes++
-			all.put(object)
+			n.bytes += sizes[object]
+			all.Put(object)
 		}
 		says, does, err := known.see(object, hasher.SumUint64(uint64(object)))
 		if err != nil {
 			return n, err
 		}
 		switch {
-		case some.use(object):
+		case some.Use(object):
 			n.filteredHits++
 		case says:
 			n.filteredWrites++
-			some.put(object)
+			n.filteredBytes += sizes[object]
+			some.Put(object)
 			if !does {
 				n.mistaken++
 			}
 		}
 	}
-	for _, v := range []*float64{&n.hits, &n.writes, &n.filteredHits, &n.filteredWrites, &n.mistaken} {
-		*v /= float64(len(s.requests))
+	for _, v := range []*float64{&n.hits, &n.writes, &n.filteredHits, &n.filteredWrites, &n.mistaken, &n.bytes, &n.filteredBytes} {
+		*v /= float64(len(s.Requests))
 	}
 	n.fpr, n.predicted = known.mistaken/known.absent, known.expected/known.absent
 	return n, nil

@@ -1,59 +1,24 @@
 package lab
 
 import (
-	"cmp"
-	"container/list"
 	"errors"
+	"math"
 
-	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/admission"
 	"github.com/bloomery/bloomery/filter"
 )
 
-// lru is a cache of so many objects that evicts the one that was used least recently. The objects of a stream are numbered,
-// so a slice finds them; container/list is all that is left to do. (golang-lru has a map there, is a dependency under another
-// licence than ours, and would not be shorter.)
-type lru struct {
-	size  int
-	order *list.List      // the most recent first; values are object numbers
-	where []*list.Element // nil for an object that is not in the cache
-}
-
-func newLRU(size, objects int) *lru {
-	return &lru{size: size, order: list.New(), where: make([]*list.Element, objects)}
-}
-
-// use reports whether an object is in the cache, and makes it the most recent one if so.
-func (c *lru) use(object uint32) bool {
-	e := c.where[object]
-	if e != nil {
-		c.order.MoveToFront(e)
-	}
-	return e != nil
-}
-
-// put stores an object that is not in the cache.
-func (c *lru) put(object uint32) {
-	if c.order.Len() < c.size {
-		c.where[object] = c.order.PushFront(object)
-		return
-	}
-	e := c.order.Back() // is used again for the new object
-	c.where[e.Value.(uint32)] = nil
-	e.Value = object
-	c.where[object] = e
-	c.order.MoveToFront(e)
-}
-
-// ager is a filter that forgets. It has two generations, each a standard filter for so many objects. An object is known if either
-// has it. A request puts it into the younger one; when that is full it becomes the older one, the older one is dropped, and
-// an empty one takes its place. So an object is remembered for one to two generations after its last request.
+// ager is an admission.Doorkeeper beside what it should know: an object is known if it came in the current generation or the
+// previous one. It has one shard, so that it is known, too, when these began.
 type ager struct {
-	config     standard.Config // of a generation
-	young, old *standard.Filter
-	held       uint64    // objects in the young one
-	number     int       // of the young one
-	last       []int     // the generation that each object was put into last, 0 for none: what the filter should know
-	rates      []float64 // of a generation with 0, 1, ... objects, predicted
+	door    *admission.Doorkeeper
+	number  int       // of the current generation, from 1
+	last    []int     // the generation that each object came in last, 0 for none
+	current uint64    // objects that came in the current generation
+	least   uint64    // of those that it takes, surely: all but those that looked like others
+	old     float64   // predicted rate of the previous one
+	rates   []float64 // of a generation with 0, step, 2·step, ... objects, predicted
+	step    float64
 
 	absent, mistaken, expected float64 // objects that it should not know, those that it said it knows, those predicted
 }
@@ -63,59 +28,51 @@ const agerFPR = 0.01
 
 // newAger returns an empty filter whose generations hold so many objects each.
 func newAger(capacity, objects int) (*ager, error) {
-	a := &ager{
-		config: standard.Config{Keys: uint64(capacity), Size: filter.Sizing{FPR: agerFPR}},
-		last:   make([]int, objects), rates: make([]float64, capacity+1),
-	}
-	m, k, err := a.config.Geometry()
+	d, err := admission.New(admission.Config{Keys: uint64(capacity), FPR: 1 - (1-agerFPR)*(1-agerFPR), Shards: 1})
 	if err != nil {
 		return nil, err
 	}
-	for i := range a.rates {
-		a.rates[i] = standard.FPR(uint64(i), m, k)
+	a := &ager{door: d, number: 1, last: make([]int, objects), least: uint64(0.9 * float64(capacity)), step: max(1, float64(capacity)/40)}
+	for i := range int(1.1*float64(capacity)/a.step) + 2 { // a generation ends a little earlier or later than predicted
+		a.rates = append(a.rates, d.FPRAt(0, uint64(math.Round(float64(i)*a.step))))
 	}
-	return a, cmp.Or(a.rotate(), a.rotate())
-}
-
-// rotate begins a generation.
-func (a *ager) rotate() (err error) {
-	a.old, a.held = a.young, 0
-	a.young, err = standard.New(a.config)
-	a.number++
-	return err
+	return a, nil
 }
 
 // see reports whether the filter says that it knows an object, and whether it does; then it remembers the object.
 func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
-	young := a.young.Has(h)
-	says = young || a.old.Has(h)
 	does = a.last[object] > 0 && a.last[object] >= a.number-1
+	rate := a.rate()
+	says = a.door.AdmitHash(h)
 	switch {
 	case does && !says:
 		return says, does, errors.New("the filter forgot an object")
 	case !does:
 		a.absent++
-		a.expected += a.rate()
+		a.expected += rate
 		if says {
 			a.mistaken++
 		}
 	}
-	a.last[object] = a.number
-	if !young {
-		_ = a.young.Add(h) // is always nil
-		if a.held++; a.held == a.config.Keys {
-			err = a.rotate()
-		}
+	if a.last[object] != a.number {
+		a.current++
 	}
-	return says, does, err
+	a.last[object] = a.number
+	if a.current < a.least { // there was no rotation
+		return says, does, nil
+	}
+	if number := int(a.door.Stats().Rotations) + 1; number > a.number {
+		a.number, a.old, a.current = number, a.generation(), 0
+	}
+	return says, does, nil
 }
 
-// rate predicts the rate of false positives as it is now: of a young generation that fills and an old one that is full, or
-// was never filled.
-func (a *ager) rate() float64 {
-	old := 0.0
-	if a.number > 2 {
-		old = a.rates[a.config.Keys]
-	}
-	return 1 - (1-a.rates[a.held])*(1-old)
+// rate predicts the rate of false positives as it is now.
+func (a *ager) rate() float64 { return 1 - (1-a.generation())*(1-a.old) }
+
+// generation predicts that of the current generation alone.
+func (a *ager) generation() float64 {
+	at := min(float64(a.current)/a.step, float64(len(a.rates)-1))
+	i := min(int(at), len(a.rates)-2)
+	return a.rates[i] + (at-float64(i))*(a.rates[i+1]-a.rates[i])
 }

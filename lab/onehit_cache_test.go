@@ -6,25 +6,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/traffic"
 )
-
-// TestLRU evicts the object that was used least recently.
-func TestLRU(t *testing.T) {
-	c := newLRU(2, 4)
-	c.put(0)
-	c.put(1)
-	if !c.use(0) || c.use(2) {
-		t.Fatal("0 is in, 2 is not")
-	}
-	c.put(2) // evicts 1
-	if c.use(1) || !c.use(0) || !c.use(2) {
-		t.Fatal("0 and 2 are in, 1 is not")
-	}
-	c.put(3) // evicts 0
-	if c.use(0) || !c.use(2) || !c.use(3) {
-		t.Fatal("2 and 3 are in, 0 is not")
-	}
-}
 
 // TestAger remembers an object for one to two generations and forgets it then.
 func TestAger(t *testing.T) {
@@ -67,18 +50,22 @@ func TestAger(t *testing.T) {
 
 // TestOnehitReplay holds both caches against a stream that was worked through by hand: a b a c a a, with room for one object.
 func TestOnehitReplay(t *testing.T) {
-	s := stream{requests: []uint32{0, 1, 0, 2, 0, 0}, objects: 3}
-	n, err := onehitReplay(t.Context(), s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1))
+	s := traffic.Stream{Requests: []uint32{0, 1, 0, 2, 0, 0}, Objects: 3}
+	sizes := []float64{6, 600, 60_000}
+	n, err := onehitReplay(t.Context(), s, sizes, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Everything stored: only the last request is a hit. With the filter a is stored at its second request and stays.
-	if want := (onehitCount{hits: 1. / 6, writes: 5. / 6, filteredHits: 2. / 6, filteredWrites: 1. / 6, predicted: n.predicted}); n != want {
+	if want := (onehitCount{
+		hits: 1. / 6, writes: 5. / 6, filteredHits: 2. / 6, filteredWrites: 1. / 6, predicted: n.predicted,
+		bytes: (3*6 + 600 + 60_000) / 6., filteredBytes: 1,
+	}); n != want {
 		t.Errorf("%+v, want %+v", n, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := onehitReplay(ctx, s, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1)); !errors.Is(err, context.Canceled) {
+	if _, err := onehitReplay(ctx, s, sizes, onehitSetting{size: 0.4, memory: 4}, filter.NewHasher(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -56,6 +56,9 @@ func (p *onehitPlots) add(source onehitSource, trials []onehitTrial) (rows []Row
 			add("hit rate, all stored", func(n onehitCount) float64 { return n.hits }),
 			add("hit rate, filter", func(n onehitCount) float64 { return n.filteredHits }),
 			add("disk writes, filter / all stored", left),
+			add("kB written a request, all stored", func(n onehitCount) float64 { return n.bytes / 1e3 }),
+			add("kB written a request, filter", func(n onehitCount) float64 { return n.filteredBytes / 1e3 }),
+			add("bytes written, filter / all stored", func(n onehitCount) float64 { return n.filteredBytes / n.bytes }),
 			add("disk writes a request, by a mistake of the filter", func(n onehitCount) float64 { return n.mistaken }),
 			add("false positive rate of the filter", func(n onehitCount) float64 { return n.fpr }).noted("predicted %.5f", predicted.Measured),
 		}

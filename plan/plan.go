@@ -29,9 +29,11 @@ var variants = []filter.Spec{
 	filter.NewSpec("partitioned"),
 	filter.NewSpec("blockpartitioned"),
 	filter.NewSpec("twochoice"),
+	filter.NewSpec("rankindexed"),
+	filter.NewSpec("rankindexed", "counting", 1),
 	filter.NewSpec("counting"),
 	filter.NewSpec("dleft"),
-	filter.NewSpec("dleft", "counter", "2"),
+	filter.NewSpec("dleft", "counting", 1),
 }
 
 // Compare returns a row for every variant of every family at one size. It stops with ctx.Err() between two of them if ctx

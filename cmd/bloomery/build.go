@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ func (a *app) buildCommand() *cobra.Command {
 		output string
 		family string
 		effort effortFlags
+		form   formFlags
 		memory memoryFlags
 		hash   hashFlags
 	)
@@ -27,10 +29,14 @@ func (a *app) buildCommand() *cobra.Command {
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
-The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice, counting or dleft, or a full spec such as
-"blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key.
-partitioned, blockpartitioned and twochoice take 8: they search for what fits the keys, as long as --effort or --budget say.
-counting and dleft can forget keys again, for 38 and 16 bits a key.
+The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting or dleft, or a full spec
+such as "blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key,
+and partitioned, blockpartitioned and twochoice take 8. These search for what fits the keys, as long as --effort or --budget say.
+
+A rankindexed, counting or dleft filter gives keys back: see add, remove and count, and put and get for values of rankindexed.
+It takes as many as its --capacity, counting any number. A key that comes twice in the inputs is in rankindexed and dleft
+once; with --counting they count how often each comes.
+
 guava, bitsandblooms and redisbloom are filters of other systems, as is "blocked(layout=split)" with --hash xxh64, which is
 Parquet's: bloomery convert writes their files.
 
@@ -41,8 +47,9 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   partitioned       later=, effort=, passes=, budget=, target=
   blockpartitioned  later=, effort=, passes=, budget=, block=512|1024
   twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=
+  rankindexed       capacity=, counting=1, value_bits=1..32, growth=1..24 (how often it may double), overflow=, bucket=512, fast=1
   counting          k=, m= (counters of 4 bits)
-  dleft             remainder=4..32, counter=2 (copies share a cell), capacity=, buckets=
+  dleft             remainder=4..32, counting=1 (copies share a cell), capacity=, buckets=
   guava             k=, words=, strategy=32|64
   bitsandblooms     k=, m=
   redisbloom        capacity= (of the first filter of the chain), expansion= (0: it does not grow)`,
@@ -52,6 +59,8 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
   bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
   bloomery build -o two.bloom --family "twochoice(choices=4,passes=100)" --bits-per-key 16 keys.txt
+  bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
+  bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
@@ -74,6 +83,9 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 			if spec, err = effort.spec(c, spec); err != nil {
 				return err
 			}
+			if spec, err = form.spec(c, spec); err != nil {
+				return err
+			}
 			if err := memory.parse(c); err != nil {
 				return err
 			}
@@ -93,6 +105,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	c.Flags().StringVar(&family, "family", "standard", "family of the filter, or a spec")
 	effort.register(c)
+	form.register(c)
 	memory.register(c)
 	hash.register(c)
 	var names []string
@@ -112,14 +125,20 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err := family.Check(spec); err != nil { // before any key is read
 		return err
 	}
-	if memory.memory != "" && !family.Searched {
-		return fmt.Errorf("--memory %s: family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned or twochoice", memory.memory, family.Name)
+	if memory.memory != "" {
+		if err := spills(family, spec); err != nil {
+			return fmt.Errorf("--memory %s: %w", memory.memory, err)
+		}
+	}
+	last := "searching"
+	if !family.Searched {
+		last = "making the filter"
 	}
 	var f filter.Filter
 	if family.Keyed {
 		f, err = a.collectKeys(ctx, in, paths, spec, family)
 	} else {
-		f, err = a.collect(ctx, in, paths, hasher, memory, func(keys uint64) (filter.Builder, error) {
+		f, err = a.collect(ctx, in, paths, hasher, memory, last, func(keys uint64) (filter.Builder, error) {
 			b, err := family.NewBuilder(spec, keys)
 			if err == nil {
 				memory.limit(b)
@@ -127,13 +146,16 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 			return b, err
 		})
 	}
+	if errors.Is(err, filter.ErrFull) {
+		return fullBuild(err, spec)
+	}
 	if err != nil {
 		return err
 	}
 	if err := container.WriteFile(ctx, output, f, hasher); err != nil {
 		return err
 	}
-	if f.Info().Keys == 0 {
+	if i := f.Info(); i.Keys == 0 && i.Capacity <= 1 { // one with room for some is meant to be empty
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
 	if a.quiet {
@@ -151,15 +173,15 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	return nil
 }
 
-// collect counts the keys, starts a builder for that many and gives it all of them. What can be read only once is kept as
+// collect counts the keys, starts a builder for that many, gives it all of them and has it finish, which progress calls last. What can be read only once is kept as
 // hashes in between.
-func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, last string, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
 	n, again, err := a.count(ctx, in, paths)
 	if err != nil {
 		return nil, err
 	}
 	if !again {
-		return a.collectOnce(ctx, in, paths, hasher, memory, start)
+		return a.collectOnce(ctx, in, paths, hasher, memory, last, start)
 	}
 	b, err := start(n)
 	if err != nil {
@@ -175,7 +197,7 @@ func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher
 	if err != nil {
 		return nil, err
 	}
-	return a.finish(ctx, b)
+	return a.finish(ctx, b, last)
 }
 
 // count returns the number of keys, or false without having read any if they can be read only once.
@@ -192,7 +214,7 @@ func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64,
 	return n, true, err
 }
 
-func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, last string, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
 	input, p, err := a.follow(in, paths, "reading")
 	if err != nil {
 		return nil, err
@@ -216,7 +238,7 @@ func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, ha
 	if err := spool.Each(ctx, b.AddMany); err != nil {
 		return nil, err
 	}
-	return a.finish(ctx, b)
+	return a.finish(ctx, b, last)
 }
 
 // drop removes what a builder holds on disk, if it did not come to Build.

@@ -30,6 +30,7 @@ var demoSpecs = []string{
 	"blockpartitioned(fpr=0.01)",
 	"blockpartitioned(bits_per_key=8)",
 	"twochoice(bits_per_key=16)",
+	"rankindexed(fpr=0.01)",
 	"counting(fpr=0.01)",
 	"dleft(fpr=0.01)",
 }

@@ -79,6 +79,22 @@ func (f *memoryFlags) parse(c *cobra.Command) error {
 	return err
 }
 
+// spills returns an error if builders of a family keep no keys that could go to a file.
+func spills(family container.Family, spec filter.Spec) error {
+	if family.Searched {
+		return nil
+	}
+	b, err := family.NewBuilder(spec, 0)
+	if err != nil {
+		return err
+	}
+	defer drop(b)
+	if _, ok := b.(filter.Spiller); !ok {
+		return fmt.Errorf("family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned, twochoice or rankindexed", spec)
+	}
+	return nil
+}
+
 // limit applies the flags to a builder that keeps keys.
 func (f *memoryFlags) limit(b filter.Builder) {
 	if s, ok := b.(filter.Spiller); ok {

@@ -70,17 +70,11 @@ func (a *app) collectKeys(ctx context.Context, in inputFlags, paths []string, sp
 	if err != nil {
 		return nil, err
 	}
-	input, p, err := a.follow(in, paths, "building")
-	if err != nil {
-		return nil, err
-	}
-	err = input.Process(ctx, 0, func(int, *keyio.Batch) error { return nil }, func(b *keyio.Batch) error {
-		p.keys.Add(int64(len(b.Keys)))
-		return addKeys(f.(filter.KeyFilter), b.Keys)
-	})
-	p.end()
-	return f, err
+	return f, a.feed(ctx, in, paths, "building", asIs, func(b *keyio.Batch) error { return addKeys(f.(filter.KeyFilter), b.Keys) })
 }
+
+// asIs leaves batches as they are.
+func asIs(*keyio.Batch) error { return nil }
 
 func addKeys(f filter.KeyFilter, keys [][]byte) error {
 	for _, k := range keys {

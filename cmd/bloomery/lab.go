@@ -21,7 +21,7 @@ func (a *app) labCommand() *cobra.Command {
 		Short:   "Measure what the papers and our pages claim, and draw it",
 		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
 	}
-	c.AddCommand(a.labListCommand(), a.labRunCommand(), a.labReportCommand())
+	c.AddCommand(a.labListCommand(), a.labRunCommand(), a.labReportCommand(), a.labCostsCommand())
 	return c
 }
 

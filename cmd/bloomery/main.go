@@ -25,7 +25,7 @@ import (
 // Exit codes, as grep has them.
 const (
 	exitOK    = 0
-	exitNo    = 1 // check: nothing matched; verify: the promise is broken
+	exitNo    = 1 // check, count, get: nothing matched; remove: a key was not there; verify: the promise is broken
 	exitError = 2
 )
 
@@ -76,7 +76,8 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 		return nil
 	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
-		a.mergeCommand(), a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.convertCommand(),
+		a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -123,7 +124,10 @@ func flagError(_ *cobra.Command, err error) error {
 // hint says what to do about an error that leaves the user at a loss.
 func hint(err error) string {
 	var format *container.FormatError // of a filter file; other files end too early as well
+	var advised *advised
 	switch {
+	case errors.As(err, &advised):
+		return advised.hint
 	case errors.Is(err, container.ErrMagic):
 		return "Give a file that bloomery build wrote, or bloomery convert; keys to ask for come after it."
 	case errors.Is(err, interop.ErrFormat), errors.Is(err, errNoOther):
@@ -133,15 +137,14 @@ func hint(err error) string {
 	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF):
 		return "The file is damaged or incomplete: copy it again or build it anew."
 	case errors.Is(err, container.ErrChanged):
-		return "Nothing was added; run the command again."
+		return "Nothing was written; run the command again."
 	case errors.Is(err, container.ErrSecret):
 		return "Name the file with the right secret: --secret-file FILE."
 	case errors.Is(err, filter.ErrMismatch):
 		return "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."
-	case errors.Is(err, filter.ErrFull):
-		return "Nothing was written. Build it anew with room for more keys: capacity= in the spec."
 	case errors.Is(err, filter.ErrUnsupported):
-		return "All families but fuse take keys later, standard, blocked and counting merge; build with one of them."
+		return "All families but fuse take keys later; rankindexed, dleft and counting take keys out again and count them;\n" +
+			"  rankindexed keeps values, with --value-bits; standard, blocked and counting merge. Build with one of them."
 	}
 	return ""
 }

@@ -79,7 +79,7 @@ out more than half, are refused without --force. The rate falls with time: see -
 			}
 			result := optimized{Before: before}
 			var read, unknown atomic.Uint64
-			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, func(uint64) (filter.Builder, error) {
+			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, "searching", func(uint64) (filter.Builder, error) {
 				b, err := family.Reoptimize(set.Filter(), e)
 				if err != nil {
 					return nil, err

@@ -67,13 +67,13 @@ func (a *app) show(p *progress, what string, size int64) {
 }
 
 // finish builds the filter from all keys that the builder has, with progress if that takes a while.
-func (a *app) finish(ctx context.Context, b filter.Builder) (filter.Filter, error) {
+func (a *app) finish(ctx context.Context, b filter.Builder, what string) (filter.Filter, error) {
 	s, ok := b.(filter.Searcher)
 	if !ok {
 		return b.Build(ctx)
 	}
 	p := newProgress()
-	a.show(p, "searching", progressAll)
+	a.show(p, what, progressAll)
 	defer p.end()
 	s.OnProgress(func(now filter.Progress) {
 		p.read.Store(int64(now.Done * progressAll))

@@ -20,10 +20,10 @@ type Config struct {
 	Layout Layout        // default: Line
 }
 
-// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, blocks=, k=, layout=line|split).
+// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line)))}
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line)))}
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
 		return Config{}, err

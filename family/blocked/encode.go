@@ -39,7 +39,7 @@ func geometry(s filter.Spec) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") {
+	if c.Blocks == 0 || c.K == 0 || !c.Size.IsZero() || !s.Has("layout") || s.Has("capacity") {
 		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blocked(blocks=,k=,layout=)"}
 	}
 	blocks, k, err := c.Geometry()

@@ -20,7 +20,7 @@ type Config struct {
 	K        int           // probes a key, 1 to MaxK; default: the best for Keys and the counters
 }
 
-// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, m=, k=).
+// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadShape(s, keys, width)
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err

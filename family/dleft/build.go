@@ -25,18 +25,21 @@ type Config struct {
 	// key are those at capacity, of a filter of many keys: one of few has a whole number of buckets. Default: FPR = DefaultFPR.
 	Size      filter.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
-	Counter   uint   // bits of a counter: 2 for the counting form, 0 for the plain one
+	Counting  bool   // cells have a counter of 2 bits: copies of a key share one, up to four
 	Buckets   uint64 // of a subtable; default: a 24th of Capacity, rounded up
 }
 
-// ConfigFromSpec reads dleft(bits_per_key=, fpr=, bytes=, remainder=, counter=, capacity=, buckets=).
+// ConfigFromSpec reads dleft(bits_per_key=, fpr=, bytes=, remainder=, counting=1, capacity=, buckets=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity"), Buckets: r.Uint("buckets")}
-	remainder, counter := r.Uint("remainder"), r.Uint("counter")
-	c.Remainder, c.Counter = uint(min(remainder, MaxRemainder+1)), uint(min(counter, counterBits+1))
+	remainder, counting := r.Uint("remainder"), r.Uint("counting")
+	c.Remainder, c.Counting = uint(min(remainder, MaxRemainder+1)), counting == 1
 	if err := r.Err(); err != nil {
 		return Config{}, err
+	}
+	if counting > 1 {
+		return Config{}, &filter.ConfigError{Field: "counting", Value: counting, Reason: "want 0 or 1"}
 	}
 	for name, v := range map[string]uint64{"capacity": c.Capacity, "buckets": c.Buckets, "remainder": remainder} {
 		if v == 0 && s.Has(name) {
@@ -53,8 +56,6 @@ func (c Config) check() error {
 	switch {
 	case c.Remainder != 0 && (c.Remainder < MinRemainder || c.Remainder > MaxRemainder):
 		return &filter.ConfigError{Field: "remainder", Value: c.Remainder, Reason: fmt.Sprintf("want %d to %d", MinRemainder, MaxRemainder)}
-	case c.Counter != 0 && c.Counter != counterBits:
-		return &filter.ConfigError{Field: "counter", Value: c.Counter, Reason: fmt.Sprintf("want %d, or 0 for none", counterBits)}
 	case c.Remainder != 0 && !c.Size.IsZero():
 		return &filter.ConfigError{Field: "remainder", Value: c.Remainder, Reason: "give remainder or one of bits_per_key, fpr and bytes"}
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
@@ -71,7 +72,10 @@ func (c Config) resolve() (geometry, error) {
 	if err := c.check(); err != nil {
 		return geometry{}, err
 	}
-	g := geometry{capacity: c.Capacity, buckets: c.Buckets, remainder: c.Remainder, counter: c.Counter}
+	g := geometry{capacity: c.Capacity, buckets: c.Buckets, remainder: c.Remainder}
+	if c.Counting {
+		g.counter = counterBits
+	}
 	if g.capacity == 0 {
 		g.capacity = max(c.Keys, 1)
 	}
@@ -184,7 +188,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	keys := b.keys
 	b.keys = nil
 	slices.SortFunc(keys, order)
-	if b.c.Counter == 0 {
+	if !b.c.Counting {
 		keys = slices.Compact(keys)
 	}
 	c := b.c

@@ -22,7 +22,7 @@ func TestCapacity(t *testing.T) {
 		}
 		for seed := range uint64(seeds) {
 			hs := filtertest.Hashes(n, seed)
-			c := Config{Keys: uint64(n), Counter: uint(seed % 2 * counterBits)}
+			c := Config{Keys: uint64(n), Counting: seed%2 == 1}
 			f := must(t, c)
 			for _, h := range hs {
 				if err := f.Add(h); err != nil {
@@ -72,11 +72,11 @@ func TestChurn(t *testing.T) {
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(1000, 9)
 	for counter, want := range map[uint]uint64{0: 1, counterBits: 2} {
-		f := build(t, Config{Keys: 1000, Remainder: 20, Counter: counter}, append(hs[:1000:1000], hs...))
+		f := build(t, Config{Keys: 1000, Remainder: 20, Counting: counter > 0}, append(hs[:1000:1000], hs...))
 		if n := f.Info().Keys; n != want*1000 || f.Count(hs[5]) != want {
 			t.Errorf("counter=%d: %d keys, count %d", counter, n, f.Count(hs[5]))
 		}
-		unknown := build(t, Config{Remainder: 20, Counter: counter}, hs)
+		unknown := build(t, Config{Remainder: 20, Counting: counter > 0}, hs)
 		if unknown.capacity != 1000 {
 			t.Errorf("capacity %d of a builder that did not know its keys", unknown.capacity)
 		}
@@ -86,8 +86,8 @@ func TestBuilder(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for _, c := range []Config{
 		{Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 1e-11}}, {Size: filter.Sizing{BitsPerKey: 5.3}}, {Remainder: 3},
-		{Remainder: 33}, {Counter: 1}, {Counter: 3}, {Remainder: 12, Size: filter.Sizing{FPR: 0.1}}, {Keys: 1000, Size: filter.Sizing{Bytes: 100}},
-		{Keys: 1000, Buckets: 31}, {Counter: 2, Size: filter.Sizing{BitsPerKey: 7.9}},
+		{Remainder: 33}, {Remainder: 12, Size: filter.Sizing{FPR: 0.1}}, {Keys: 1000, Size: filter.Sizing{Bytes: 100}},
+		{Keys: 1000, Buckets: 31}, {Counting: true, Size: filter.Sizing{BitsPerKey: 7.9}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("New(%+v): %v, want ErrConfig", c, err)
@@ -102,14 +102,14 @@ func TestConfig(t *testing.T) {
 		c    Config
 		want string
 	}{
-		{Config{}, "dleft(buckets=1,capacity=1,counter=0,remainder=7)"},
-		{Config{Keys: 24}, "dleft(buckets=1,capacity=24,counter=0,remainder=12)"},
-		{Config{Keys: 25}, "dleft(buckets=2,capacity=25,counter=0,remainder=11)"},
-		{Config{Keys: 1000, Capacity: 2000, Counter: 2}, "dleft(buckets=84,capacity=2000,counter=2,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,counter=0,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}, Counter: 2}, "dleft(buckets=100,capacity=2400,counter=2,remainder=10)"},
-		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,counter=0,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 4000}}, "dleft(buckets=100,capacity=2400,counter=0,remainder=32)"},
+		{Config{}, "dleft(buckets=1,capacity=1,remainder=7)"},
+		{Config{Keys: 24}, "dleft(buckets=1,capacity=24,remainder=12)"},
+		{Config{Keys: 25}, "dleft(buckets=2,capacity=25,remainder=11)"},
+		{Config{Keys: 1000, Capacity: 2000, Counting: true}, "dleft(buckets=84,capacity=2000,counting=1,remainder=12)"},
+		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
+		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}, Counting: true}, "dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
+		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
+		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 4000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
 	} {
 		if got := must(t, c.c).Info().Spec.String(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.c, got, c.want)

@@ -29,7 +29,7 @@ func TestModel(t *testing.T) {
 		operations = 10_000_000
 	}
 	// Remainders of 4 bits make most keys look like others, one bucket a subtable makes the filter full.
-	configs := []Config{{Remainder: 4}, {Remainder: 12}, {Remainder: 4, Counter: 2}, {Remainder: 14, Counter: 2}, {Remainder: 8, Buckets: 1, Capacity: 32}}
+	configs := []Config{{Remainder: 4}, {Remainder: 12}, {Remainder: 4, Counting: true}, {Remainder: 14, Counting: true}, {Remainder: 8, Buckets: 1, Capacity: 32}}
 	for _, c := range configs {
 		filtertest.Model(t, operations/len(configs), func(keys uint64) filter.Filter {
 			c.Keys = keys
@@ -64,7 +64,7 @@ func TestLookAlikes(t *testing.T) {
 	for _, counter := range []uint{0, counterBits} {
 		for seed := range uint64(20) {
 			const n = 2000
-			f := must(t, Config{Keys: n, Remainder: MinRemainder, Counter: counter})
+			f := must(t, Config{Keys: n, Remainder: MinRemainder, Counting: counter > 0})
 			hs := filtertest.Hashes(n, seed)
 			for _, h := range hs {
 				if err := f.Add(h); err != nil {
@@ -115,7 +115,7 @@ func TestCopies(t *testing.T) {
 		counter uint
 		most    uint64
 	}{{0, 32}, {counterBits, 128}} {
-		f := must(t, Config{Keys: 10_000, Remainder: 11, Counter: c.counter})
+		f := must(t, Config{Keys: 10_000, Remainder: 11, Counting: c.counter > 0})
 		hs := filtertest.Hashes(20, 3)
 		for _, h := range hs[1:4] {
 			_ = f.Add(h)
@@ -176,7 +176,7 @@ func TestLeast(t *testing.T) {
 
 // TestCopiesInFewCells adds and removes one key at random: its copies never take more cells than they need.
 func TestCopiesInFewCells(t *testing.T) {
-	f := must(t, Config{Keys: 10, Remainder: 11, Counter: counterBits})
+	f := must(t, Config{Keys: 10, Remainder: 11, Counting: true})
 	key, r := filtertest.Hashes(1, 3)[0], rand.New(rand.NewPCG(7, 8))
 	for n := uint64(0); f.keys < 100; {
 		if r.IntN(100) < 52 {
@@ -270,7 +270,7 @@ func fill(f *Filter, r *rand.Rand) {
 // TestHas holds Has against match, for every width.
 func TestHas(t *testing.T) {
 	for remainder := uint(MinRemainder); remainder <= MaxRemainder; remainder++ {
-		f := must(t, Config{Keys: 500, Remainder: remainder, Counter: remainder % 2 * counterBits})
+		f := must(t, Config{Keys: 500, Remainder: remainder, Counting: remainder%2 == 1})
 		hs := filtertest.Hashes(500, uint64(remainder))
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
@@ -302,7 +302,7 @@ func TestBatch(t *testing.T) {
 func BenchmarkFilter(b *testing.B) {
 	const n = 1_000_000
 	for _, counter := range []uint{0, counterBits} {
-		f := must(b, Config{Keys: n, Capacity: n + 1000, Counter: counter})
+		f := must(b, Config{Keys: n, Capacity: n + 1000, Counting: counter > 0})
 		hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)
 		for _, h := range hs {
 			_ = f.Add(h)

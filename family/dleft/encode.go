@@ -10,7 +10,11 @@ import (
 const maxBuckets = 1 << 50
 
 func (g geometry) spec() filter.Spec {
-	return filter.NewSpec(Family, "buckets", g.buckets, "capacity", g.capacity, "counter", g.counter, "remainder", g.remainder)
+	s := filter.NewSpec(Family, "buckets", g.buckets, "capacity", g.capacity, "remainder", g.remainder)
+	if g.counter > 0 {
+		s = s.With("counting", 1)
+	}
+	return s
 }
 
 // words returns the number of words of the section: the buckets and 64 bits at least, which a load may read, behind them.
@@ -67,14 +71,18 @@ func (f *Filter) ghost() (bucket uint64, ok bool) {
 	return 0, false
 }
 
-// geometryFromSpec reads the canonical Spec of a built filter, dleft(buckets=,capacity=,counter=,remainder=), and no other.
+// geometryFromSpec reads the canonical Spec of a built filter, dleft(buckets=,capacity=,remainder=), with counting=1 or without, and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {
 		return geometry{}, err
 	}
-	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !s.Has("counter") || !c.Size.IsZero() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want dleft(buckets=,capacity=,counter=0|2,remainder=)"}
+	if c.Buckets == 0 || c.Capacity == 0 || c.Remainder == 0 || !c.Size.IsZero() {
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want dleft(buckets=,capacity=,remainder=)"}
 	}
-	return c.resolve()
+	g, err := c.resolve()
+	if err == nil && !g.spec().Equal(s) {
+		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want " + g.spec().String()}
+	}
+	return g, err
 }

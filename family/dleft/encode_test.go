@@ -11,7 +11,7 @@ import (
 )
 
 func TestDecode(t *testing.T) {
-	f := must(t, Config{Keys: 100, Remainder: 9, Counter: 2}) // 27 words and a half
+	f := must(t, Config{Keys: 100, Remainder: 9, Counting: true}) // 27 words and a half
 	for i, h := range filtertest.Hashes(100, 1) {
 		for range i%3 + 1 {
 			_ = f.Add(h)
@@ -59,7 +59,7 @@ func TestDecode(t *testing.T) {
 		"more than cells":   {func(e *filter.Encoded) { e.Spec = e.Spec.With("capacity", 161) }, false},
 		"many buckets":      {func(e *filter.Encoded) { e.Spec = e.Spec.With("buckets", uint64(math.MaxUint64)) }, false},
 		"a size":            {func(e *filter.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
-		"counter=1":         {func(e *filter.Encoded) { e.Spec = e.Spec.With("counter", 1) }, false},
+		"counting=2":        {func(e *filter.Encoded) { e.Spec = e.Spec.With("counting", 2) }, false},
 	} {
 		e := f.Encode()
 		e.Sections = [][]uint64{slices.Clone(e.Sections[0])}

@@ -48,7 +48,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Family is the name in a Spec: dleft(buckets=4167,capacity=100000,counter=0,remainder=12).
+// Family is the name in a Spec: dleft(buckets=4167,capacity=100000,remainder=12).
 const Family = "dleft"
 
 const (

@@ -24,7 +24,7 @@ func TestObservedRate(t *testing.T) {
 		var seen uint64
 		var want, prior float64
 		for seed := range uint64(seeds) {
-			f := must(t, Config{Keys: uint64(c.n), Remainder: c.remainder, Counter: uint(seed % 2 * counterBits)})
+			f := must(t, Config{Keys: uint64(c.n), Remainder: c.remainder, Counting: seed%2 == 1})
 			hs := filtertest.Hashes(c.n+c.n/8, seed)
 			for _, h := range hs {
 				if err := f.Add(h); err != nil {

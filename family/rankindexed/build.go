@@ -21,7 +21,7 @@ type Config struct {
 	// Capacity is the least number of keys to make room for, whatever Keys says: what will be added later. Default: Keys.
 	Capacity uint64
 	Size     filter.Sizing // at the capacity; default: FPR = DefaultFPR
-	// Overflow is the probability that the filter is full before it has as many keys as its capacity, at most 0.1.
+	// Overflow is the probability that the filter is full before it has as many keys as its capacity, 1e-15 to 0.1.
 	// Default: DefaultOverflow.
 	Overflow float64
 	// Counting has each cell count up to four additions of its key, and a further cell the next four.
@@ -85,8 +85,8 @@ func (c Config) check() error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
 	}
 	switch {
-	case !(c.Overflow >= 0 && c.Overflow <= 0.1):
-		return bad("overflow", c.Overflow, "want a probability of at most 0.1, such as 1e-10")
+	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
+		return bad("overflow", c.Overflow, fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
 		return bad("value_bits", c.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
 	case c.Counting && c.ValueBits > 0:
@@ -98,6 +98,12 @@ func (c Config) check() error {
 	}
 	return c.Size.Check()
 }
+
+// Limits of Config.Overflow.
+const (
+	minOverflow = 1e-15
+	maxOverflow = 0.1
+)
 
 // maxBucket is the largest Config.Bucket, in bits.
 const maxBucket = 1 << 14
@@ -155,6 +161,9 @@ const maxKeys = 1 << 50
 // leastBits is the size below which no filter is asked to stay: a cache line.
 const leastBits = 512
 
+// mostFPR is the highest rate that a number of bits is tried with.
+const mostFPR = 0.9
+
 // within returns the geometry with the lowest rate that a number of bits has room for.
 func (o order) within(size filter.Sizing) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
@@ -174,7 +183,11 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 		}
 	}
 	if best.Buckets == 0 {
-		return best, &filter.ConfigError{Field: "size", Value: bits, Reason: fmt.Sprintf("bits are too few for %d keys in this family", o.form.Capacity)}
+		o.fpr = mostFPR
+		if g, ok := o.search(); ok {
+			best = g
+		}
+		return best, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: fmt.Sprintf("too few for %d keys in this form: even at a rate of %g they take %d", o.form.Capacity, mostFPR, best.Bits()/8)}
 	}
 	return best, nil
 }

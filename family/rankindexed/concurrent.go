@@ -1,7 +1,6 @@
 package rankindexed
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -99,7 +98,7 @@ func (c *Concurrent) grow(was *Filter) error {
 	return nil
 }
 
-// change does what changes a bucket, under its lock, and lets the filter grow before and where it is full.
+// change does what changes a bucket, under its lock, and has the filter grow before, if its capacity is reached.
 func (c *Concurrent) change(h filter.Hash, do func(f *Filter) error) error {
 	for {
 		f := c.all.Load()
@@ -116,12 +115,6 @@ func (c *Concurrent) change(h filter.Hash, do func(f *Filter) error) error {
 			c.used.Add(s.f.used - was)
 		}
 		s.mu.Unlock()
-		if errors.Is(err, filter.ErrFull) && f.g.Growth > 0 {
-			if err := c.grow(f); err != nil {
-				return err
-			}
-			continue
-		}
 		return err
 	}
 }

@@ -65,7 +65,7 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	if trimmed = s.Has("trimmed"); trimmed {
 		r := s.Reader()
 		cells = r.Uint("trimmed")
-		s = without(s, "trimmed")
+		s = s.Without("trimmed")
 	}
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {
@@ -78,17 +78,6 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		return g, 0, false, &filter.ConfigError{Field: "trimmed", Value: cells, Reason: "more cells than the filter has"}
 	}
 	return *c.Geometry, cells, trimmed, nil
-}
-
-// without returns the Spec with one parameter less.
-func without(s filter.Spec, name string) filter.Spec {
-	out := filter.NewSpec(s.Family())
-	for _, p := range s.Params() {
-		if p.Name != name {
-			out = out.With(p.Name, p.Value)
-		}
-	}
-	return out
 }
 
 // Decode makes the filter from what Encode gave, or the Encode of a Trimmed, whose sections have the sizes of SectionWords. It

@@ -180,7 +180,7 @@ func (f *Filter) Info() filter.Info {
 	all := float64(f.buckets) * float64(f.own)
 	i := filter.Info{
 		Spec: f.spec(), Keys: f.keys, Capacity: f.g.Capacity, Bits: f.g.Bits(),
-		FPRPrior: f.g.FPR(f.keys), FPRPosterior: f.g.FPR(f.used),
+		FPRPrior: f.g.FPR(f.keys), FPRPosterior: f.posterior(),
 	}
 	for level := 1; level < levels; level++ {
 		all += float64(f.g.Pools[level]) * float64(f.g.Cells[level])
@@ -190,10 +190,24 @@ func (f *Filter) Info() filter.Info {
 	return i
 }
 
+// posterior returns the rate that follows from the cells in use. Where keys are counted no two cells are alike, or their
+// counters are full; elsewhere as many are as chance has it.
+func (f *Filter) posterior() float64 {
+	if f.g.Counting {
+		return min(1, float64(f.used)/f.g.fingerprints())
+	}
+	return f.g.FPR(f.used)
+}
+
+// fingerprints returns how many different chains and remainders there are.
+func (g Geometry) fingerprints() float64 {
+	return float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)
+}
+
 // FPR returns the probability, in [0, 1], that an absent key has the chain and the remainder of one of that many cells:
 // 1-exp(-λ/2^r) with λ = cells/(B·L), section II of the paper.
 func (g Geometry) FPR(cells uint64) float64 {
-	return -math.Expm1(-float64(cells) / (float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)))
+	return -math.Expm1(-float64(cells) / g.fingerprints())
 }
 
 var _ interface {

@@ -22,6 +22,7 @@ const (
 	MaxGrowth = 24
 
 	maxBuckets = 1 << 48
+	maxWords   = 1 << 54 // of one level, so that bits do not overflow
 	maxCells   = 1 << 13 // of one level
 )
 
@@ -118,6 +119,11 @@ func (g Geometry) check() error {
 		}
 		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
 			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a level is not larger than the one before")
+		}
+	}
+	for i, n := range [levels]uint64{g.Buckets, g.Pools[1], g.Pools[2]} {
+		if hi, lo := bits.Mul64(n, g.words(i)); hi != 0 || lo > maxWords {
+			return fmt.Errorf("%d pieces of %d words: %w", n, g.words(i), filter.ErrTooLarge)
 		}
 	}
 	return nil

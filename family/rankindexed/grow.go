@@ -2,6 +2,7 @@ package rankindexed
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -11,7 +12,7 @@ import (
 // filter.ErrFull, and changes nothing, if the Config left no more doublings.
 func (f *Filter) Grow() error {
 	if f.g.Growth == 0 {
-		return fmt.Errorf("%d keys are in a filter for %d that cannot grow (any more): %w", f.keys, f.g.Capacity, filter.ErrFull)
+		return fmt.Errorf("a filter for %d keys that has no doubling left: %w", f.g.Capacity, filter.ErrFull)
 	}
 	g := f.g
 	g.Growth--
@@ -34,19 +35,24 @@ func (f *Filter) Grow() error {
 	return nil
 }
 
-// split puts the cells of bucket b into the two buckets of a filter of twice the size that take its place.
+// split puts the cells of bucket b into the two buckets of a filter of twice the size that take its place. The cells of a
+// chain come in their order, the last first, for insert puts each before those like it.
 func (f *Filter) split(b uint64, twice *Filter) error {
 	u := f.bucket(b)
 	first := f.width - 1 // the bit of a cell that says which
+	var cells []uint64
 	for chain := range f.chains {
+		cells = cells[:0]
 		for at := chain; u.bit(at); {
 			c := u.rank(at)
-			cell := u.cell(c)
+			cells = append(cells, u.cell(c))
+			at = f.chains + c
+		}
+		for _, cell := range slices.Backward(cells) {
 			to := twice.bucket(2*b + cell>>first)
 			if err := twice.insert(&to, chain, cell&(1<<first-1)); err != nil {
 				return err
 			}
-			at = f.chains + c
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package rankindexed
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -9,29 +8,21 @@ import (
 
 // Add puts a key into the set. In the counting form it counts once more; in the others each Add of a key takes a cell and
 // wants its own Remove. Past the capacity it goes on, at a rate that rises, until a bucket is full and its pool empty:
-// then the error wraps filter.ErrFull and the filter is as it was. A filter with Growth doubles before that.
+// then the error wraps filter.ErrFull and the filter is as it was. A filter with Growth doubles when it has as many cells in
+// use as its capacity.
 func (f *Filter) Add(h filter.Hash) error {
 	return f.growing(func() error { return f.add(h) })
 }
 
-// growing does what may take a cell, and lets the filter grow where its capacity is reached or a pool is empty.
+// growing does what may take a cell, and has the filter grow before, if its capacity is reached. A bucket that is full before
+// that has one key again and again, which doubling would not help.
 func (f *Filter) growing(do func() error) error {
-	if f.g.Growth == 0 {
-		return do()
-	}
-	if f.used >= f.g.Capacity {
+	if f.g.Growth > 0 && f.used >= f.g.Capacity {
 		if err := f.Grow(); err != nil {
 			return err
 		}
 	}
-	err := do()
-	if !errors.Is(err, filter.ErrFull) {
-		return err
-	}
-	if err := f.Grow(); err != nil {
-		return err
-	}
-	return f.growing(do)
+	return do()
 }
 
 // add is Add in a filter that does not grow.
@@ -55,7 +46,7 @@ func (f *Filter) add(h filter.Hash) error {
 
 // Put sets the value of the key, which it adds if no key with its chain and remainder is there. Two keys that look alike
 // share a cell if both came by Put, and Remove of one makes both absent: where that must not be, use Add, which always takes
-// a cell, and Put only what was added. The error wraps filter.ErrConfig for a value of more than ValueBits,
+// a cell, and Put only what was added. Put changes, and Get reads, the first of such cells. The error wraps filter.ErrConfig for a value of more than ValueBits,
 // filter.ErrFull as that of Add does, and errors.ErrUnsupported in a filter without values.
 func (f *Filter) Put(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.put(h, value) })
@@ -72,26 +63,27 @@ func (f *Filter) put(h filter.Hash, value uint64) error {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	if c, ok := u.find(chain, remainder); ok {
-		f.remove(&u, chain, c)
+		u.setCell(c, remainder<<f.payload|value)
+		return nil
 	}
 	return f.insert(&u, chain, remainder<<f.payload|value)
 }
 
-// insert adds a cell to a chain, in order.
+// insert adds a cell to a chain, before those of its remainder.
 func (f *Filter) insert(u *bucket, chain, cell uint64) error {
 	used := u.used()
 	if used == u.room() && !u.lengthen() {
-		return fmt.Errorf("%d keys are in a filter for %d: %w", f.keys, f.g.Capacity, filter.ErrFull)
+		return fmt.Errorf("no room in the bucket of a key, in a filter for %d: %w", f.g.Capacity, filter.ErrFull)
 	}
 	at := chain
 	c := u.rank(at)
-	for u.bit(at) {
-		if old := u.cell(c); cell <= old {
-			u.setCell(c, cell)
+	for remainder, placed := cell>>f.payload, false; u.bit(at); c = u.rank(at) {
+		old := u.cell(c)
+		if placed = placed || remainder <= old>>f.payload; placed {
+			u.setCell(c, cell) // it takes the place of this one, which takes that of the next
 			cell = old
 		}
 		at = f.chains + c
-		c = u.rank(at)
 	}
 	u.flip(at)
 	u.insert(c, cell, used+1)

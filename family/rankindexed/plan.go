@@ -168,14 +168,14 @@ func (s *searched) deepest(g Geometry) int {
 }
 
 // quantile returns the least j with Pr[X > j] <= tail for X binomial, n trials of probability p. Past a variance of 10^7,
-// where nobody misses a few, it returns seven standard deviations above the mean.
+// where nobody misses a few, it returns nine standard deviations above the mean.
 func quantile(n uint64, p, tail float64) uint64 {
 	mean := float64(n) * p
 	spread := math.Sqrt(mean * (1 - p))
 	if spread > 3e3 {
-		return min(n, uint64(mean+7*spread)+1)
+		return min(n, uint64(mean+9*spread)+1)
 	}
-	low, high := uint64(mean), min(n, uint64(mean+8*spread)+50)
+	low, high := uint64(mean), min(n, uint64(mean+9*spread)+60)
 	for low < high {
 		if j := low + (high-low)/2; j >= n || stat.UpperTail(j+1, n, p) <= tail {
 			high = j

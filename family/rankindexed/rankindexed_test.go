@@ -91,6 +91,46 @@ func TestFull(t *testing.T) {
 	t.Fatal("never full")
 }
 
+// TestHotKey adds one key until its bucket is full. Growing would not help, and must not be tried.
+func TestHotKey(t *testing.T) {
+	f, err := New(Config{Keys: 1000, Growth: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := filtertest.Hashes(1, 1)[0]
+	was := f.g.Bits()
+	for err == nil {
+		err = f.Add(h)
+	}
+	if !errors.Is(err, filter.ErrFull) || f.g.Bits() != was {
+		t.Errorf("%v after %d keys, at %d times the size", err, f.keys, f.g.Bits()/was)
+	}
+	c := NewConcurrent(f)
+	if err := c.Add(h); !errors.Is(err, filter.ErrFull) || c.Info().Bits != was {
+		t.Errorf("Concurrent: %v", err)
+	}
+}
+
+// TestLookalikes has two keys of one chain and remainder: each Add takes a cell, and Put and Get agree on one of them.
+func TestLookalikes(t *testing.T) {
+	f, err := New(Config{Keys: 1000, ValueBits: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := filtertest.Hashes(1, 1)[0]
+	b := a
+	b.Lo ^= 1
+	if err := errors.Join(f.Add(a), f.Add(b), f.Put(a, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := f.Get(a); v != 5 || !ok || f.Info().Keys != 2 {
+		t.Errorf("Get after Put(5): %d, %t, %d keys", v, ok, f.Info().Keys)
+	}
+	if err := f.Remove(b); err != nil || !f.Has(a) {
+		t.Errorf("removing one loses the other: %v", err)
+	}
+}
+
 // TestNoAllocation has no operation allocate, also beyond a bucket's own cells.
 func TestNoAllocation(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)

@@ -63,7 +63,10 @@ func (r *reference) put(b, chain, cell uint64) error {
 		return filter.ErrFull
 	}
 	c := r.buckets[b][chain]
-	at, _ := slices.BinarySearch(c, cell)
+	at := 0
+	for at < len(c) && c[at]>>r.s.payload < cell>>r.s.payload {
+		at++
+	}
 	r.buckets[b][chain] = slices.Insert(c, at, cell)
 	r.load[b]++
 	return nil
@@ -87,7 +90,8 @@ func (r *reference) Add(h filter.Hash) error {
 func (r *reference) Put(h filter.Hash, value uint64) error {
 	b, chain, remainder := r.walk.Locate(h.Hi, h.Lo)
 	if at, ok := r.find(b, chain, remainder); ok {
-		r.cut(b, chain, at)
+		r.buckets[b][chain][at] = remainder<<r.s.payload | value
+		return nil
 	}
 	return r.put(b, chain, remainder<<r.s.payload|value)
 }

@@ -88,8 +88,8 @@ func TestNeverFull(t *testing.T) {
 	}
 }
 
-// TestOverflow gives pools so little room that they fail often enough to be seen: the bound must hold.
-func TestOverflow(t *testing.T) {
+// TestOverflowHappens gives pools so little room that they fail often enough to be seen: the bound must hold.
+func TestOverflowHappens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -19,7 +19,7 @@ type Config struct {
 	K    int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
 }
 
-// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, m=, k=).
+// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadShape(s, keys, 1)
 	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err

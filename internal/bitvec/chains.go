@@ -161,6 +161,3 @@ func (c *Chains) Close(base, n uint64) {
 	Delete(c.words, 64*base+bit, 64*base+c.span, 1)
 	Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
 }
-
-// lineLanesAt is how many bits come before each word of a line.
-var lineLanesAt = [8]uint64{0, 64, 128, 192, 256, 320, 384, 448}

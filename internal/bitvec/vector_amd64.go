@@ -92,6 +92,11 @@ func (c *Chains) closeLine(base, bit, cell uint64) {
 	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell)
 }
 
+// lineLanesAt is how many bits come before each word of a line.
+//
+//lint:ignore U1000 the assembly reads it
+var lineLanesAt = [8]uint64{0, 64, 128, 192, 256, 320, 384, 448}
+
 // shiftsLines says whether openLine and closeLine have code here.
 var shiftsLines = cpu.X86.HasAVX2
 

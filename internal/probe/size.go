@@ -105,10 +105,11 @@ func (s Shape) Resolve() (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// ReadShape reads the parameters bits_per_key, fpr, bytes, m and k of a Spec.
+// ReadShape reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. The size is for capacity keys, if that
+// is more than keys.
 func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
 	r := s.Reader()
-	c := Shape{Keys: keys, Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
+	c := Shape{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
 		return Shape{}, err
@@ -129,7 +130,7 @@ func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if c.M == 0 || c.K == 0 || !c.Size.IsZero() {
+	if c.M == 0 || c.K == 0 || !c.Size.IsZero() || s.Has("capacity") {
 		return 0, 0, &filter.ConfigError{Field: "spec", Value: s, Reason: fmt.Sprintf("want %s(k=,m=)", s.Family())}
 	}
 	return c.Resolve()

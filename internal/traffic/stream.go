@@ -1,4 +1,6 @@
-package lab
+// Package traffic is what experiments with caches share: requests, made up or from a trace, the sizes of what they ask for, and
+// a cache to compare with. The lab uses it, and bench, which sets libraries beside it that the lab does not depend on.
+package traffic
 
 import (
 	"context"
@@ -7,16 +9,16 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// stream is what a cache is asked for: objects, numbered from 0 as they come up first.
-type stream struct {
-	requests []uint32
-	objects  int
-	once     int // objects that are asked for one time only
+// Stream is what a cache is asked for: objects, numbered from 0 as they come up first.
+type Stream struct {
+	Requests []uint32
+	Objects  int
+	Once     int // objects that are asked for one time only
 }
 
 // numbering turns keys into a stream.
 type numbering[K comparable] struct {
-	stream
+	Stream
 	numbers map[K]uint32
 	seen    []int
 }
@@ -32,24 +34,24 @@ func (n *numbering[K]) request(key K) {
 		n.seen = append(n.seen, 0)
 	}
 	n.seen[object]++
-	n.requests = append(n.requests, object)
+	n.Requests = append(n.Requests, object)
 }
 
 // done returns the stream.
-func (n *numbering[K]) done() stream {
-	n.objects = len(n.seen)
+func (n *numbering[K]) done() Stream {
+	n.Objects = len(n.seen)
 	for _, times := range n.seen {
 		if times == 1 {
-			n.once++
+			n.Once++
 		}
 	}
-	return n.stream
+	return n.Stream
 }
 
-// zipfStream draws requests from an endless catalogue in which object i = 1, 2, ... has a share of them in proportion to
+// Zipf draws so many requests from an endless catalogue in which object i = 1, 2, ... has a share of them in proportion to
 // (9+i)^(-4/3). Whatever its length, near 3/4 of the objects in it come up once: a power of -1/a gives a share of a (Karlin,
 // 1967), and the offset only takes the edge off the most popular ones.
-func zipfStream(r *rand.Rand, requests int) stream {
+func Zipf(r *rand.Rand, requests int) Stream {
 	z := rand.NewZipf(r, 4./3, 10, 1<<50)
 	n := newNumbering[uint64]()
 	for range requests {
@@ -58,9 +60,9 @@ func zipfStream(r *rand.Rand, requests int) stream {
 	return n.done()
 }
 
-// plankStream is the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for one
+// Plank is the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for one
 // of a set of a twentieth as many objects as there are requests, all equally popular.
-func plankStream(r *rand.Rand, requests int) stream {
+func Plank(r *rand.Rand, requests int) Stream {
 	n := newNumbering[int]()
 	for i := range requests {
 		if r.IntN(4) > 0 {
@@ -72,11 +74,11 @@ func plankStream(r *rand.Rand, requests int) stream {
 	return n.done()
 }
 
-// traceStream reads a file of requests, one key a line, plain or compressed.
-func traceStream(ctx context.Context, path string) (stream, error) {
+// Trace reads a file of requests, one key a line, plain or compressed.
+func Trace(ctx context.Context, path string) (Stream, error) {
 	in, err := keyio.Open([]string{path}, keyio.Options{})
 	if err != nil {
-		return stream{}, err
+		return Stream{}, err
 	}
 	n := newNumbering[string]()
 	err = in.Process(ctx, 1, nil, func(b *keyio.Batch) error {

@@ -1,0 +1,25 @@
+package admission_test
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/admission"
+)
+
+// A cache asks about what it does not hold, and stores what is admitted. examples/cdn has the whole of it.
+func Example() {
+	door, err := admission.New(admission.Config{Keys: 1_000_000}) // some times what the cache holds
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, url := range []string{"/logo.svg", "/once.html", "/logo.svg"} {
+		fmt.Println(url, "store:", door.AdmitString(url))
+	}
+	fmt.Printf("%.1f MB, at most %.1f%% stored by mistake\n", float64(door.Bytes())/1e6, 100*door.FPR())
+	// Output:
+	// /logo.svg store: false
+	// /once.html store: false
+	// /logo.svg store: true
+	// 2.9 MB, at most 1.0% stored by mistake
+}

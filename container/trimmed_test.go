@@ -1,0 +1,130 @@
+package container
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestTrimmed sends filters in their trimmed form and wants the very same ones back.
+func TestTrimmed(t *testing.T) {
+	trimmed := 0
+	for _, f := range Families() {
+		if (f.Trim == nil) != (f.Inflated == nil) {
+			t.Errorf("family %s: Trim and Inflated go together", f.Name)
+		}
+		if f.Trim == nil {
+			continue
+		}
+		for _, spec := range specs[f.Name] {
+			trimmed++
+			h := filter.NewHasher(1)
+			var hs []filter.Hash
+			for i := range 3000 {
+				hs = append(hs, h.SumUint64(uint64(i)))
+			}
+			whole := filtertest.Build(t, conformance(f), spec, hs)
+			var full, sent, again bytes.Buffer
+			for b, f := range map[*bytes.Buffer]filter.Filter{&full: whole, &sent: f.Trim(f.Trim(whole))} {
+				if err := Write(b, f, h); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := Read(&sent, math.MaxInt64, Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", spec, err)
+			}
+			if !got.Trimmed || got.FileBytes >= uint64(full.Len()) {
+				t.Errorf("%s: %d bytes, and %d trimmed: %t", spec, full.Len(), got.FileBytes, got.Trimmed)
+			}
+			if err := Write(&again, got.Filter, h); err != nil || !bytes.Equal(again.Bytes(), full.Bytes()) {
+				t.Errorf("%s: another filter came back: %v", spec, err)
+			}
+			if got, want := fmt.Sprint(got.Filter.Info()), fmt.Sprint(whole.Info()); got != want {
+				t.Errorf("%s: info %s, want %s", spec, got, want)
+			}
+		}
+	}
+	if trimmed == 0 {
+		t.Error("no family has a trimmed form")
+	}
+}
+
+// TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
+func TestInflatedOverflow(t *testing.T) {
+	s, err := filter.ParseSpec("rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := FamilyByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, trimmed, err := f.Inflated(s); !trimmed || !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d bytes, %t, %v", n, trimmed, err)
+	}
+}
+
+// TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
+func TestTrimmedLimit(t *testing.T) {
+	f, err := FamilyByName("rankindexed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := func(spec string, sectionsOf []uint64, keys uint64) []byte {
+		s, err := filter.ParseSpec(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &header{family: f, hash: filter.XXH3, spec: s, keys: keys}
+		h.sections, h.dataAt, h.length, err = layout(len(spec), sectionsOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range h.sections {
+			h.sections[i].crc = crc32.Checksum(make([]byte, h.sections[i].length), castagnoli)
+		}
+		return append(h.marshal(), make([]byte, h.length-h.dataAt)...)
+	}
+	for name, c := range map[string]struct {
+		spec     string
+		words    uint64 // of the trimmed form
+		maxBytes uint64
+		want     error
+	}{
+		"30 times, within the limit":   {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 21, nil},
+		"30 times, over the limit":     {"rankindexed(buckets=4096,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 4096, 1 << 20, filter.ErrTooLarge},
+		"the extensions of a bucket":   {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=100,chains=64,pool2=1000000,remainder=47,trimmed=0)", 1, 1 << 28, filter.ErrTooLarge},
+		"beyond all bounds":            {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=8000,chains=64,pool2=281474976710656,remainder=47,trimmed=0)", 1, math.MaxInt64, ErrCorrupt},
+		"a product that is 2^64 bits":  {"rankindexed(buckets=1,capacity=1000,cells=40,cells2=1337,chains=64,pool2=281474976710656,remainder=48,trimmed=0)", 1, math.MaxInt64, ErrCorrupt},
+		"over the limit by its header": {"rankindexed(buckets=1,capacity=1000,cells=40,chains=64,remainder=47,trimmed=0)", 1, 300, filter.ErrTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := forged(c.spec, []uint64{c.words}, 0)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err := Read(bytes.NewReader(file), c.maxBytes, Options{})
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, c.want) || err == nil && !got.Trimmed {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if err != nil && !isSentinel(err) {
+				t.Errorf("%v is no error of a file", err)
+			}
+			allowed := uint64(1 << 20)
+			if err == nil {
+				allowed += c.maxBytes
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > allowed {
+				t.Errorf("%d bytes allocated for a file of %d, %d allowed", n, len(file), allowed)
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// costPoints are where costs are measured: numbers of keys, each with rates.
+var costPoints = []struct {
+	keys  uint64
+	rates []float64
+}{
+	{1000, []float64{0.03, 0.01, 0.001, 0.0001}}, {10_000, []float64{0.03, 0.01, 0.001, 0.0001}}, {100_000, []float64{0.03, 0.01, 0.001, 0.0001}},
+	{1_000_000, []float64{0.03, 0.01, 0.001, 0.0001}}, {10_000_000, []float64{0.03, 0.001}},
+}
+
+// searchedKeys is the most keys for which families that search do so at their default effort; their queries take as long
+// after a short search.
+const searchedKeys = 100_000
+
+// Costs measures the table of package plan: for every kind the least of several times, since what disturbs a measurement only
+// adds to it. It takes some ten minutes. Quick measures the smallest filters only.
+func Costs(ctx context.Context, c Config) (plan.Costs, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the costs of a build are those of one core
+	_ = c.begin(5)
+	points := costPoints
+	if c.Quick {
+		points = points[:2]
+	}
+	out := plan.Costs{Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(), Kinds: map[string][]plan.Point{}}
+	var total, done float64
+	for _, p := range points {
+		total += float64(len(p.rates)) * float64(p.keys+100_000) * float64(len(plan.Kinds()))
+	}
+	for _, p := range points {
+		for _, fpr := range p.rates {
+			for _, kind := range plan.Kinds() {
+				if err := ctx.Err(); err != nil {
+					return out, err
+				}
+				point, err := cost(ctx, kind, p.keys, fpr, c.Trials)
+				if err != nil {
+					return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
+				}
+				if earlier := out.Kinds[kind.String()]; point.Build == 0 { // a search that was cut short: that of fewer keys
+					for _, e := range earlier {
+						if e.FPR == fpr {
+							point.Build = e.Build
+						}
+					}
+				}
+				out.Kinds[kind.String()] = append(out.Kinds[kind.String()], point)
+				done += float64(p.keys + 100_000)
+				c.Progress(done / total)
+			}
+		}
+	}
+	return out, nil
+}
+
+// cost measures one point.
+func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int) (plan.Point, error) {
+	family, err := container.FamilyByName(kind.Family())
+	if err != nil {
+		return plan.Point{}, err
+	}
+	spec := kind.With("fpr", fpr)
+	cut := family.Searched && keys > searchedKeys
+	if cut { // the size that the default search would have needed, and a pass
+		bits, _, err := family.Forecast(spec, keys)
+		if err != nil {
+			return plan.Point{}, err
+		}
+		spec = kind.With("bytes", bits/8).With("passes", 1)
+	}
+	h := filter.NewHasher(7)
+	r := rand.New(rand.NewPCG(1, keys))
+	p := plan.Point{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
+	present := make([]uint64, keys)
+	for i := range present {
+		present[i] = r.Uint64()
+	}
+	var f filter.Filter
+	builds := 1
+	if keys <= searchedKeys {
+		builds = 3
+	}
+	for range builds {
+		start := time.Now()
+		if f, err = buildKeys(ctx, family, spec, present, h); err != nil {
+			return p, err
+		}
+		p.Build = min(p.Build, float64(time.Since(start).Nanoseconds())/float64(keys))
+	}
+	if cut {
+		p.Build = 0
+	}
+	// Queries in a random order, enough of them to fill a measurement.
+	asked := make([]uint64, queriesTimed)
+	absent := make([]uint64, queriesTimed)
+	for i := range asked {
+		asked[i], absent[i] = present[r.Uint64N(keys)], r.Uint64()
+	}
+	for range repeats {
+		start := time.Now()
+		if n := countKeys(f, asked, h); n != len(asked) {
+			return p, fmt.Errorf("%d of %d present keys were found", n, len(asked))
+		}
+		p.Present = min(p.Present, float64(time.Since(start).Nanoseconds())/float64(len(asked)))
+		start = time.Now()
+		countKeys(f, absent, h)
+		p.Absent = min(p.Absent, float64(time.Since(start).Nanoseconds())/float64(len(absent)))
+	}
+	return p, nil
+}
+
+// queriesTimed is the number of queries of a measurement: some milliseconds.
+const queriesTimed = 200_000
+
+// buildKeys builds a filter of integer keys, hashing them within.
+func buildKeys(ctx context.Context, family container.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
+	b, err := family.NewBuilder(spec, uint64(len(keys)))
+	if err != nil {
+		return nil, err
+	}
+	hs := make([]filter.Hash, 4096)
+	for len(keys) > 0 {
+		part := hs[:min(len(hs), len(keys))]
+		for i := range part {
+			part[i] = h.SumUint64(keys[i])
+		}
+		if err := b.AddMany(part); err != nil {
+			return nil, err
+		}
+		keys = keys[len(part):]
+	}
+	return b.Build(ctx)
+}
+
+// countKeys returns how many integer keys a filter has.
+func countKeys(f filter.Filter, keys []uint64, h filter.Hasher) (n int) {
+	for _, k := range keys {
+		if f.Has(h.SumUint64(k)) {
+			n++
+		}
+	}
+	return n
+}
+
+// keyedCost returns how many nanoseconds more SipHash takes than XXH3 for a key of 16 bytes.
+func keyedCost() float64 {
+	key := []byte("0123456789abcdef")
+	least := func(h filter.Hasher) float64 {
+		best, sum := math.Inf(1), uint64(0)
+		for range 7 {
+			start := time.Now()
+			for i := range 100_000 {
+				key[0] = byte(i)
+				sum += h.Sum(key).Lo
+			}
+			best = min(best, float64(time.Since(start).Nanoseconds())/100_000)
+		}
+		runtime.KeepAlive(sum) // what is only timed is not left out
+		return best
+	}
+	return max(0, least(filter.NewKeyedHasher([filter.SecretSize]byte{1}))-least(filter.NewHasher(1)))
+}
+
+// machine describes the processor.
+func machine() string {
+	name := runtime.GOARCH
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				name = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s, %d cores", name, runtime.GOOS, runtime.NumCPU())
+}

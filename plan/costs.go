@@ -1,0 +1,127 @@
+package plan
+
+import (
+	_ "embed"
+	"encoding/json"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+//go:generate go run ../cmd/bloomery lab costs --out costs.json
+
+//go:embed costs.json
+var measured []byte
+
+// Costs are times that were measured on one machine. Others are faster or slower; their ratios are alike.
+type Costs struct {
+	Machine string `json:"machine"`
+	Go      string `json:"go"`
+	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
+	// Keyed is how many nanoseconds more the keyed hash takes for a key of 16 bytes.
+	Keyed float64 `json:"keyed_ns"`
+	// Kinds has, by the spec of a kind without its size, the points that were measured.
+	Kinds map[string][]Point `json:"kinds"`
+}
+
+// Point is what a filter of one size cost, in nanoseconds: a query for a present or an absent key, asked again and again so
+// that caches hold what they can, and a key of the build on one core.
+type Point struct {
+	Keys    uint64  `json:"keys"`
+	FPR     float64 `json:"fpr"`
+	Present float64 `json:"present_ns"`
+	Absent  float64 `json:"absent_ns"`
+	Build   float64 `json:"build_ns"`
+}
+
+// Measured returns the table that stands in this package. It must not be changed.
+var Measured = sync.OnceValue(func() Costs {
+	var c Costs
+	if err := json.Unmarshal(measured, &c); err != nil {
+		panic(err) // TestCosts reads it
+	}
+	return c
+})
+
+// Kinds returns the specs, without sizes, that a table of costs has to have.
+func Kinds() []filter.Spec {
+	var specs []filter.Spec
+	for _, k := range kinds {
+		specs = append(specs, k.spec)
+	}
+	return specs
+}
+
+// At returns the costs of a kind at a number of keys and a rate: between points those of straight lines over the logarithms
+// of both, beyond them those of the nearest. It returns false if the table does not have the kind.
+func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
+	points := c.Kinds[k.String()]
+	if len(points) == 0 {
+		return Point{}, false
+	}
+	x, y := math.Log(float64(max(keys, 1))), math.Log(fpr)
+	// At each number of keys the points between which the rate lies, then between two numbers of keys.
+	var sizes []uint64
+	for _, p := range points {
+		if !slices.Contains(sizes, p.Keys) {
+			sizes = append(sizes, p.Keys)
+		}
+	}
+	slices.Sort(sizes)
+	at := func(n uint64) Point {
+		var row []Point
+		for _, p := range points {
+			if p.Keys == n {
+				row = append(row, p)
+			}
+		}
+		slices.SortFunc(row, func(a, b Point) int { return -cmpFloat(a.FPR, b.FPR) })
+		return between(row, y, func(p Point) float64 { return math.Log(p.FPR) }, -1)
+	}
+	rows := make([]Point, len(sizes))
+	for i, n := range sizes {
+		rows[i] = at(n)
+	}
+	p := between(rows, x, func(p Point) float64 { return math.Log(float64(p.Keys)) }, 1)
+	p.Keys, p.FPR = keys, fpr
+	return p, true
+}
+
+// OutOfCache returns the costs at the largest number of keys of the table, whose filters no cache holds.
+func (c Costs) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
+	var most uint64
+	for _, p := range c.Kinds[k.String()] {
+		most = max(most, p.Keys)
+	}
+	return c.At(k, most, fpr)
+}
+
+func cmpFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// between returns the point at a coordinate of a row of points in the order of it, rising or, with sign -1, falling.
+func between(row []Point, at float64, coordinate func(Point) float64, sign float64) Point {
+	i := 0
+	for i < len(row) && sign*coordinate(row[i]) < sign*at {
+		i++
+	}
+	switch i {
+	case 0:
+		return row[0]
+	case len(row):
+		return row[i-1]
+	}
+	a, b := row[i-1], row[i]
+	w := (at - coordinate(a)) / (coordinate(b) - coordinate(a))
+	mix := func(x, y float64) float64 { return x + w*(y-x) }
+	return Point{Keys: a.Keys, FPR: a.FPR, Present: mix(a.Present, b.Present), Absent: mix(a.Absent, b.Absent), Build: mix(a.Build, b.Build)}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"context"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Curve is the bits a key of one filter, or of a bound, at several rates: points (rate, bits).
+type Curve struct {
+	Name   string
+	Points [][2]float64
+}
+
+// curveRates are the rates of a Curve: three a power of ten.
+var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
+
+// Curves returns the bits a key of every filter that does what is needed at these rates, whatever the limits of size and rate
+// of the needs, then the bound log2(1/ε) of all filters, and log2(1/ε)+1.44 of those that keys can be removed from. It tells
+// progress which share is done.
+func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, error) {
+	if err := n.check(); err != nil {
+		return nil, err
+	}
+	n.BitsPerKey, n.Bytes = 0, 0
+	var curves []Curve
+	for i, k := range kinds {
+		progress(float64(i) / float64(len(kinds)))
+		if k.values && n.ValueBits == 0 || k.lacks(&n) != "" {
+			continue
+		}
+		c := Curve{Name: k.spec.String()}
+		for _, rate := range curveRates {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			row := Forecast(k.sized(&n, filter.Sizing{FPR: rate}), n.all())
+			if row.Problem == "" {
+				c.Points = append(c.Points, [2]float64{row.FPRPrior, row.BitsPerKey})
+			}
+		}
+		if len(c.Points) > 0 {
+			curves = append(curves, c)
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		more float64
+	}{{"log2(1/ε)", 0}, {"log2(1/ε) + 1.44", 1.44}} {
+		c := Curve{Name: bound.name}
+		for _, rate := range curveRates {
+			c.Points = append(c.Points, [2]float64{rate, math.Log2(1/rate) + bound.more})
+		}
+		curves = append(curves, c)
+	}
+	return curves, nil
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestCosts has the table know every kind, at as many points as every other.
+func TestCosts(t *testing.T) {
+	c := Measured()
+	for _, k := range Kinds() {
+		points := c.Kinds[k.String()]
+		if len(points) != len(c.Kinds["standard"]) || len(points) < 8 {
+			t.Errorf("%s has %d points: run go generate ./plan", k, len(points))
+		}
+		for _, p := range points {
+			if !(p.Present > 0.3 && p.Present < 5000 && p.Absent > 0.3 && p.Absent < 5000 && p.Build > 1) {
+				t.Errorf("%s: %+v", k, p)
+			}
+		}
+	}
+	if len(c.Kinds) != len(kinds) || c.Machine == "" || c.Date == "" || c.Keyed <= 0 {
+		t.Errorf("%d kinds of %d, %q, %q, keyed %g", len(c.Kinds), len(kinds), c.Machine, c.Date, c.Keyed)
+	}
+}
+
+// TestAt interpolates a table of round numbers.
+func TestAt(t *testing.T) {
+	s := filter.NewSpec("standard")
+	c := Costs{Kinds: map[string][]Point{"standard": {
+		{Keys: 100, FPR: 0.1, Present: 10}, {Keys: 100, FPR: 0.001, Present: 30}, {Keys: 10_000, FPR: 0.1, Present: 20}, {Keys: 10_000, FPR: 0.001, Present: 60},
+	}}}
+	for _, x := range []struct {
+		keys uint64
+		fpr  float64
+		want float64
+	}{
+		{100, 0.1, 10}, {100, 0.01, 20}, {1000, 0.1, 15}, {1000, 0.01, 30}, {10_000, 0.001, 60}, {1, 0.5, 10}, {1e9, 1e-9, 60}, {0, 0.1, 10},
+	} {
+		p, ok := c.At(s, x.keys, x.fpr)
+		if !ok || math.Abs(p.Present-x.want) > 1e-9 {
+			t.Errorf("At(%d, %g) = %+v, want %g", x.keys, x.fpr, p, x.want)
+		}
+	}
+	if p, ok := c.OutOfCache(s, 0.01); !ok || p.Present != 40 {
+		t.Errorf("OutOfCache = %+v", p)
+	}
+	if _, ok := c.At(filter.NewSpec("fuse"), 10, 0.1); ok {
+		t.Error("a kind that is not there has costs")
+	}
+}
+
+// TestFor holds the choices to the needs.
+func TestFor(t *testing.T) {
+	for _, n := range []Needs{
+		{Keys: 10_000}, {Keys: 10_000, FPR: 0.001, For: Fastest}, {Keys: 5000, BitsPerKey: 12}, {Keys: 5000, Bytes: 9000, For: Fastest},
+		{Keys: 10_000, Later: 5000, Remove: true}, {Keys: 10_000, Count: true, OneLine: true}, {Keys: 1000, Merge: true, Remove: true},
+		{Keys: 1000, ValueBits: 7}, {Keys: 1000, Writers: true, Adversarial: true}, {Keys: 20_000, FPR: 0.01, BitsPerKey: 10, Remove: true},
+	} {
+		p, err := For(t.Context(), n)
+		if err != nil {
+			t.Errorf("%+v: %v", n, err)
+			continue
+		}
+		if err := n.check(); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range p.Choices {
+			if n.FPR > 0 && c.FPRPrior > 1.02*n.FPR || n.budget() > 0 && float64(c.Bits) > 1.01*n.budget()+512 || c.Reason == "" || c.NsQuery <= 0 {
+				t.Errorf("%+v: %+v", n, c)
+			}
+			if n.Later > 0 && !c.Spec.Has("capacity") && !c.Spec.Has("later") {
+				t.Errorf("%+v: %s has no room for later keys", n, c.Spec)
+			}
+			if i > 0 && n.For == Smallest && n.FPR > 0 && c.Bits < p.Choices[i-1].Bits || i > 0 && n.For == Fastest && n.FPR > 0 && c.NsQuery < p.Choices[i-1].NsQuery {
+				t.Errorf("%+v: %s comes after %s", n, c.Spec, p.Choices[i-1].Spec)
+			}
+		}
+		for _, r := range p.Refused {
+			if r.Why == "" {
+				t.Errorf("%+v: %s is refused without a reason", n, r.Spec)
+			}
+		}
+	}
+	if p, err := For(t.Context(), Needs{Keys: 1000, Merge: true, Remove: true}); err != nil || p.Choices[0].Spec.Family() != "counting" {
+		t.Errorf("removal and union: %v, %v", p.Choices, err)
+	}
+}
+
+// TestImpossible has an answer for needs that nothing meets: what is impossible, and the nearest thing that is not.
+func TestImpossible(t *testing.T) {
+	for _, x := range []struct {
+		n    Needs
+		what string
+	}{
+		{Needs{Keys: 100_000, FPR: 0.01, BitsPerKey: 8, Remove: true}, "log2(1/ε) + 1.44 = 8.08"},
+		{Needs{Keys: 100_000, FPR: 0.01, BitsPerKey: 6}, "log2(1/ε) = 6.64"},
+		{Needs{Keys: 1e15, Bytes: 1 << 20}, "nearly every answer would be yes"},
+		{Needs{Keys: 1e15, Bytes: 1 << 20, FPR: 0.01}, "log2(1/ε)"},
+		{Needs{Keys: 1000, ValueBits: 8, Merge: true}, "no filter does all of this"},
+		{Needs{Keys: 1000, FPR: 0.01, BitsPerKey: 9, Remove: true}, "no filter does all of this"},
+	} {
+		_, err := For(t.Context(), x.n)
+		var impossible *Impossible
+		if !errors.As(err, &impossible) || !strings.Contains(err.Error(), x.what) {
+			t.Errorf("%+v: %v, want %q", x.n, err, x.what)
+			continue
+		}
+		if len(impossible.Nearest) == 0 {
+			t.Errorf("%+v: there is nothing nearest", x.n)
+		}
+	}
+	var never *Impossible
+	if err := NeverWrong(t.Context(), Needs{Keys: 1000, Remove: true}); !errors.As(err, &never) || len(never.Nearest) == 0 || never.Nearest[0].FPRPrior > 1.1*leastRate {
+		t.Errorf("a rate of 0: %v", err)
+	}
+	for _, n := range []Needs{{}, {Keys: 1, FPR: -1}, {Keys: 1, FPR: math.NaN()}, {Keys: 1, FPR: 1}, {Keys: 1, BitsPerKey: 5, Bytes: 7}, {Keys: 1 << 60}, {Keys: 5, Later: math.MaxUint64}, {Keys: 1, For: "x"}, {Keys: 1, Absent: 2}, {Keys: 1, ValueBits: 33}} {
+		if _, err := For(t.Context(), n); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+}
