@@ -17,10 +17,11 @@ type Config struct {
 	K      int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
 }
 
-// ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, m=, length=, k=).
+// ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for capacity keys, if
+// that is more than keys.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), M: r.Uint("m"), Length: r.Uint("length")}
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Length: r.Uint("length")}
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
 		return Config{}, err

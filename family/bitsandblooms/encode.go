@@ -48,7 +48,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 // geometry reads the canonical Spec of a built filter, bitsandblooms(k=,m=) with a length= that is not m, and no other.
 func geometry(s filter.Spec) (f Filter, err error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero()) {
+	if err == nil && (c.M == 0 || c.K == 0 || c.Length == c.M || !c.Size.IsZero() || s.Has("capacity")) {
 		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want bitsandblooms(k=,m=)"}
 	}
 	if err == nil {

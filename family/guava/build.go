@@ -19,10 +19,11 @@ type Config struct {
 	Strategy Strategy      // default: Mitz64
 }
 
-// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, words=, k=, strategy=32|64).
+// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for capacity keys,
+// if that is more than keys.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Words: r.Uint("words")}
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Uint("words")}
 	k, strategy := r.Uint("k"), r.Uint("strategy")
 	if err := r.Err(); err != nil {
 		return Config{}, err

@@ -39,7 +39,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 // geometry reads the canonical Spec of a built filter, guava(k=,strategy=,words=), and no other.
 func geometry(s filter.Spec) (Config, error) {
 	c, err := ConfigFromSpec(s, 0)
-	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero()) {
+	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || s.Has("capacity")) {
 		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want guava(k=,strategy=,words=)"}
 	}
 	if err == nil {

@@ -53,6 +53,7 @@ func TestGeometry(t *testing.T) {
 		"guava(bytes=1)":       "guava(k=1,strategy=64,words=1)",
 		"guava(k=255,words=9)": "guava(k=255,strategy=64,words=9)",
 		"guava(strategy=32)":   "guava(k=7,strategy=32,words=150)",
+		"guava(capacity=2000)": "guava(k=7,strategy=64,words=300)",
 	} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
