@@ -213,7 +213,12 @@ func TestAllocationBomb(t *testing.T) {
 
 // TestLarge reads filters of several allocations.
 func TestLarge(t *testing.T) {
-	for _, spec := range []string{"guava(bytes=20000000)", "bitsandblooms(bytes=20000001)", "redisbloom(bytes=20000000)", "blocked(bytes=20000000,layout=split)"} {
+	size := 20_000_001
+	if testing.Short() {
+		size = 9_000_001
+	}
+	for _, spec := range []string{"guava(bytes=%d)", "bitsandblooms(bytes=%d)", "redisbloom(bytes=%d)", "blocked(bytes=%d,layout=split)"} {
+		spec = fmt.Sprintf(spec, size)
 		c := bloomery.Config{Spec: spec}
 		if strings.HasPrefix(spec, "blocked") {
 			c.Hash = filter.XXH64

@@ -2,10 +2,10 @@ package interop
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
@@ -76,10 +76,8 @@ func order(words []uint64, bigEnd bool) {
 	if bigEnd != bitvec.LittleEndian {
 		return
 	}
-	var b [8]byte
 	for i, w := range words {
-		binary.LittleEndian.PutUint64(b[:], w)
-		words[i] = binary.BigEndian.Uint64(b[:])
+		words[i] = bits.ReverseBytes64(w)
 	}
 }
 
