@@ -14,11 +14,13 @@
 //	rankindexed(capacity=1000000)      keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
 //	counting(fpr=0.01)                 the counting Bloom filter: keys may be removed; four times standard
 //	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counting=1 counts them in less room
+//	guava, bitsandblooms, redisbloom   filters of other systems; package interop reads and writes their files
 //
 // The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
 package bloomery
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -39,6 +41,9 @@ type Config struct {
 	Spec string
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
+	// Hash is the hash function of another system: XXH64 makes a blocked(layout=split) a filter of Parquet. Seed and Secret
+	// are not used then, and a Secret is an error. 0 is what the family needs, and in our own families XXH3 or SipHash.
+	Hash filter.HashID
 	// Secret, if not nil, makes the hash a keyed one (SipHash-128): who does not know it cannot find keys that are
 	// falsely present. It is not stored; Open and Read need it again. Seed is then not used.
 	Secret *[filter.SecretSize]byte
@@ -51,11 +56,24 @@ func NewSecret() *[filter.SecretSize]byte {
 	return &s
 }
 
-func (c Config) hasher() filter.Hasher {
-	if c.Secret != nil {
-		return filter.NewKeyedHasher(*c.Secret)
+// hasher returns the hasher of a filter of that Spec.
+func (c Config) hasher(f container.Family, s filter.Spec) (h filter.Hasher, err error) {
+	id := c.Hash
+	if id == 0 {
+		id = f.Hash
 	}
-	return filter.NewHasher(c.Seed)
+	switch {
+	case id.Foreign() && c.Secret == nil:
+		h, err = filter.ForeignHasher(id)
+	case c.Secret != nil:
+		h = filter.NewKeyedHasher(*c.Secret)
+	default:
+		h = filter.NewHasher(c.Seed)
+	}
+	if err == nil && (!f.TakesHash(s, h.ID()) || id != 0 && id != h.ID()) {
+		err = &filter.ConfigError{Field: "hash", Value: max(id, h.ID()), Reason: fmt.Sprintf("%s has another hash function, or none with a secret", s)}
+	}
+	return h, err
 }
 
 func (c Config) family() (container.Family, filter.Spec, error) {
@@ -82,11 +100,15 @@ func New(keys uint64, c Config) (*Set, error) {
 	if family.New == nil {
 		return nil, fmt.Errorf("family %s needs all keys at once, with Build: %w", family.Name, filter.ErrUnsupported)
 	}
+	h, err := c.hasher(family, spec)
+	if err != nil {
+		return nil, err
+	}
 	f, err := family.New(spec, keys)
 	if err != nil {
 		return nil, err
 	}
-	return &Set{filter: f, hasher: c.hasher()}, nil
+	return NewSet(f, h), nil
 }
 
 // Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
@@ -94,36 +116,29 @@ func New(keys uint64, c Config) (*Set, error) {
 // standard, blocked, counting and dleft they count as keys when the size is chosen. A family that counts, such as
 // rankindexed(counting=1), counts them; rankindexed without that takes each key once.
 func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
-	h := c.hasher()
-	return build(c, func(yield func(filter.Hash) bool) {
-		for k := range keys {
-			if !yield(h.Sum(k)) {
-				return
-			}
-		}
-	})
+	return build(c, keys, filter.Hasher.Sum, bytes.Clone)
 }
 
 // BuildStrings is Build for strings.
 func BuildStrings(keys iter.Seq[string], c Config) (*Set, error) {
-	h := c.hasher()
-	return build(c, func(yield func(filter.Hash) bool) {
-		for k := range keys {
-			if !yield(h.SumString(k)) {
-				return
-			}
-		}
-	})
+	return build(c, keys, filter.Hasher.SumString, func(k string) []byte { return []byte(k) })
 }
 
-func build(c Config, keys iter.Seq[filter.Hash]) (*Set, error) {
+func build[K any](c Config, keys iter.Seq[K], sum func(filter.Hasher, K) filter.Hash, clone func(K) []byte) (*Set, error) {
 	family, spec, err := c.family()
 	if err != nil {
 		return nil, err
 	}
+	hasher, err := c.hasher(family, spec)
+	if err != nil {
+		return nil, err
+	}
+	if family.Keyed {
+		return buildKeyed(c, keys, clone)
+	}
 	var hs []filter.Hash
-	for h := range keys {
-		hs = append(hs, h)
+	for k := range keys {
+		hs = append(hs, sum(hasher, k))
 	}
 	b, err := family.NewBuilder(spec, uint64(len(hs)))
 	if err != nil {
@@ -136,7 +151,25 @@ func build(c Config, keys iter.Seq[filter.Hash]) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{filter: f, hasher: c.hasher()}, nil
+	return NewSet(f, hasher), nil
+}
+
+// buildKeyed gathers the keys themselves.
+func buildKeyed[K any](c Config, keys iter.Seq[K], clone func(K) []byte) (*Set, error) {
+	var all [][]byte
+	for k := range keys {
+		all = append(all, clone(k))
+	}
+	set, err := New(uint64(len(all)), c)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range all {
+		if err := set.Add(k); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
 }
 
 // Plan ranks the filters that do what is needed, best first, with what each costs in bits and in time; Spec of a choice goes
@@ -150,7 +183,9 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{filter: st.Filter, hasher: st.Hasher, close: closer}, nil
+	set := NewSet(st.Filter, st.Hasher)
+	set.close = closer
+	return set, nil
 }
 
 // Read reads a Set of at most maxBytes from r. See container.Read for its errors and for the memory that it takes.
@@ -159,5 +194,5 @@ func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, 
 	if err != nil {
 		return nil, err
 	}
-	return &Set{filter: st.Filter, hasher: st.Hasher}, nil
+	return NewSet(st.Filter, st.Hasher), nil
 }

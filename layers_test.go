@@ -34,7 +34,8 @@ var rooms = map[string][]string{
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
 	".":                   {"filter", "container", "plan", "internal/stat"},
-	"cmd/bloomery":        {".", "filter", "container", "plan", "keyio", "lab", "examples/domains"},
+	"interop":             {".", "filter", "container", "family/*", "internal/bitvec"},
+	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "keyio", "lab", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {

@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
@@ -17,11 +18,15 @@ import (
 type Set struct {
 	filter filter.Filter
 	hasher filter.Hasher
+	keyed  filter.KeyFilter // filter, if it asks for keys, else nil
 	close  func() error
 }
 
 // NewSet joins a filter with the hasher that its keys were hashed with.
-func NewSet(f filter.Filter, h filter.Hasher) *Set { return &Set{filter: f, hasher: h} }
+func NewSet(f filter.Filter, h filter.Hasher) *Set {
+	keyed, _ := f.(filter.KeyFilter)
+	return &Set{filter: f, hasher: h, keyed: keyed}
+}
 
 // Filter returns the filter itself, for what only its family can do.
 func (s *Set) Filter() filter.Filter { return s.filter }
@@ -33,13 +38,28 @@ func (s *Set) Hasher() filter.Hasher { return s.hasher }
 func (s *Set) Info() filter.Info { return s.filter.Info() }
 
 // Contains reports whether key may be in the set: false is certain, true is wrong with probability Info().FPRPosterior.
-func (s *Set) Contains(key []byte) bool { return s.filter.Has(s.hasher.Sum(key)) }
+func (s *Set) Contains(key []byte) bool {
+	if s.keyed != nil {
+		return s.keyed.HasKey(key)
+	}
+	return s.filter.Has(s.hasher.Sum(key))
+}
 
 // ContainsString is Contains for a string.
-func (s *Set) ContainsString(key string) bool { return s.filter.Has(s.hasher.SumString(key)) }
+func (s *Set) ContainsString(key string) bool {
+	if s.keyed != nil {
+		return s.keyed.HasKey([]byte(key))
+	}
+	return s.filter.Has(s.hasher.SumString(key))
+}
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
-func (s *Set) ContainsUint64(key uint64) bool { return s.filter.Has(s.hasher.SumUint64(key)) }
+func (s *Set) ContainsUint64(key uint64) bool {
+	if s.keyed != nil {
+		return s.keyed.HasKey(binary.LittleEndian.AppendUint64(nil, key))
+	}
+	return s.filter.Has(s.hasher.SumUint64(key))
+}
 
 // manyKeys is how many keys ContainsMany hashes before it asks.
 const manyKeys = 256
@@ -49,6 +69,12 @@ var scratch = sync.Pool{New: func() any { return new([manyKeys]filter.Hash) }}
 // ContainsMany sets dst[i] to Contains(keys[i]), several times as fast as one by one where the filter is larger than the
 // cache. dst must be as long as keys.
 func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
+	if s.keyed != nil {
+		for i, k := range keys {
+			dst[i] = s.keyed.HasKey(k)
+		}
+		return
+	}
 	buf := scratch.Get().(*[manyKeys]filter.Hash)
 	defer scratch.Put(buf)
 	for start := 0; start < len(keys); start += manyKeys {
@@ -60,7 +86,7 @@ func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
 	}
 }
 
-// HasMany is ContainsMany for keys that Hasher has hashed already.
+// HasMany is ContainsMany for keys that Hasher has hashed already. Of a filter.KeyFilter it says yes oftener than that.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	if b, ok := s.filter.(filter.Batcher); ok {
 		b.HasMany(dst, hs)
@@ -73,6 +99,9 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 
 // Add puts a key into the set, or returns an error wrapping errors.ErrUnsupported if the family is built at once.
 func (s *Set) Add(key []byte) error {
+	if s.keyed != nil {
+		return s.keyed.AddKey(key)
+	}
 	if a, ok := s.filter.(filter.Adder); ok {
 		return a.Add(s.hasher.Sum(key))
 	}

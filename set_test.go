@@ -2,7 +2,9 @@ package bloomery_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +33,64 @@ func TestErrorsDoNotCount(t *testing.T) {
 		}
 		if err := set.Merge(strange); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), "uncounted(m=9)") {
 			t.Errorf("%s: Merge: %v", spec, err)
+		}
+	}
+}
+
+// TestForeign builds filters of other systems and has them keep their keys through a file.
+func TestForeign(t *testing.T) {
+	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
+	for spec, hash := range map[string]filter.HashID{"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice, "redisbloom": filter.Murmur64A, "blocked(layout=split)": filter.XXH64} {
+		set, err := bloomery.BuildStrings(slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty, err := bloomery.New(uint64(len(keys)+1), bloomery.Config{Spec: spec, Hash: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*bloomery.Set{set, empty} {
+			if err := s.Add(binary.LittleEndian.AppendUint64(nil, 77)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var b bytes.Buffer
+		if err := set.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := bloomery.Read(&b, 1<<20, nil)
+		if err != nil || again.Hasher().ID() != hash || again.Info().Keys != uint64(len(keys)+1) {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		dst := make([]bool, len(keys))
+		all := make([][]byte, len(keys))
+		for i, k := range keys {
+			all[i] = []byte(k)
+		}
+		again.ContainsMany(dst, all)
+		for i, k := range keys {
+			if !dst[i] || !again.ContainsString(k) || !again.Contains([]byte(k)) || empty.ContainsString(k) {
+				t.Errorf("%s: %s", spec, k)
+			}
+		}
+		if !again.ContainsUint64(77) || again.ContainsUint64(78) || !empty.ContainsUint64(77) {
+			t.Errorf("%s: integers", spec)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			again.Contains(all[0])
+			if hash != filter.Murmur3Twice { // asks through an interface, which keeps what it is given
+				again.ContainsString(keys[0])
+				again.ContainsUint64(5)
+			}
+		}); n != 0 {
+			t.Errorf("%s: asking allocates %v times", spec, n)
+		}
+	}
+	secret := bloomery.NewSecret()
+	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret}, {Spec: "standard", Hash: filter.XXH64},
+		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret}, {Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
+		if _, err := bloomery.New(10, c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -42,7 +42,10 @@ func samples(t testing.TB) (all []sample) {
 			if i == 1 {
 				s.hasher = filter.NewKeyedHasher(secret)
 			}
-			s.filter = filtertest.Build(t, conformance(f), spec, members(s.hasher))
+			if f.Hash != 0 {
+				s.hasher = foreign(t, f.Hash)
+			}
+			s.filter = fill(t, f, spec, s.hasher)
 			var b bytes.Buffer
 			if err := Write(&b, s.filter, s.hasher); err != nil {
 				t.Fatal(err)
@@ -60,7 +63,43 @@ func samples(t testing.TB) (all []sample) {
 			all = append(all, s)
 		}
 	}
-	return all
+	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
+	parquet.filter = fill(t, Families()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
+	var b bytes.Buffer
+	if err := Write(&b, parquet.filter, parquet.hasher); err != nil {
+		t.Fatal(err)
+	}
+	parquet.file = b.Bytes()
+	return append(all, parquet)
+}
+
+func foreign(t testing.TB, id filter.HashID) filter.Hasher {
+	h, err := filter.ForeignHasher(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// fill builds a filter of the keys of members.
+func fill(t testing.TB, f Family, spec string, h filter.Hasher) filter.Filter {
+	if !f.Keyed {
+		return filtertest.Build(t, conformance(f), spec, members(h))
+	}
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := f.New(s, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		if err := built.(filter.KeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return built
 }
 
 func members(h filter.Hasher) (hs []filter.Hash) {
@@ -254,6 +293,8 @@ func TestForgedHeaders(t *testing.T) {
 		"size":          {ErrCorrupt, func(b []byte) { le.PutUint64(b[72:], 1<<62) }},
 		"spec":          {ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=9999)") }},
 		"huge spec":     {ErrCorrupt, func(b []byte) { copy(b[88:], "standard(k=7,m=4e8)x") }},
+		"foreign":       {ErrCorrupt, func(b []byte) { b[12] = 3; le.PutUint64(b[16:], 0) }},
+		"foreign seed":  {ErrCorrupt, func(b []byte) { b[12] = 3 }},
 		"keyed":         {ErrSecret, func(b []byte) { b[12] = 2; b[24] = 1; le.PutUint64(b[16:], 0) }},
 	} {
 		_, err := Read(bytes.NewReader(forge(s.file, c.change)), limit, Options{})
@@ -459,4 +500,25 @@ func FuzzRead(f *testing.F) {
 			got.Filter.Info()
 		}
 	})
+}
+
+// TestTakesHash keeps filters and hash functions that do not belong together out of files.
+func TestTakesHash(t *testing.T) {
+	for _, s := range samples(t) {
+		for id := filter.XXH3; id <= filter.Murmur64A; id++ {
+			h := filter.NewHasher(0)
+			switch {
+			case id == filter.SipHash:
+				h = filter.NewKeyedHasher(secret)
+			case id.Foreign():
+				h = foreign(t, id)
+			}
+			var b bytes.Buffer
+			err := Write(&b, s.filter, h)
+			want := id == s.hasher.ID() || !s.hasher.ID().Foreign() && !id.Foreign() || s.name == "blocked-parquet" && id <= filter.SipHash
+			if (err == nil) != want || err != nil && (!errors.Is(err, filter.ErrMismatch) || b.Len() > 0) {
+				t.Errorf("%s with hash %s: %v", s.name, id, err)
+			}
+		}
+	}
 }

@@ -20,6 +20,10 @@ import (
 type Family struct {
 	Name string
 	ID   uint16 // part of the file format; never used twice
+	// Hash is the only hash function of a family that another system has; 0 in our own. See TakesHash.
+	Hash filter.HashID
+	// Keyed says that the filters are filter.KeyFilters: New makes them, and NewBuilder fails.
+	Keyed bool
 	// New makes an empty filter that takes about that many keys one by one. It is nil in families that need all keys at once.
 	New func(s filter.Spec, keys uint64) (filter.Filter, error)
 	// Searched says that a search fits the filter to its keys: Info's prior rate is that before the search, Forecast's
@@ -48,6 +52,10 @@ type Family struct {
 
 // Families lists every family there is, in the order in which tables show them. A new family joins here.
 func Families() []Family {
+	return append(ownFamilies(), foreignFamilies()...)
+}
+
+func ownFamilies() []Family {
 	return []Family{
 		{
 			Name: standard.Family, ID: 1, New: empty(standard.ConfigFromSpec, standard.New), SectionWords: standard.SectionWords,

@@ -3,11 +3,13 @@
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n": a transfer as text breaks it, and it shows)
 //	     8      2  format version, 1
-//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed, 8 counting, 9 dleft
-//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file
+//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed, 8 counting, 9 dleft,
+//	          20 guava, 21 bitsandblooms, 22 redisbloom
+//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file,
+//	          3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice: those of other systems
 //	    14      2  number of sections, 1 to 8
-//	    16      8  seed of the hash (0 for hash 2)
-//	    24      8  check of the secret (0 for hash 1)
+//	    16      8  seed of hash 1, else 0
+//	    24      8  check of the secret of hash 2, else 0
 //	    32      8  number of keys
 //	    40      8  length of the file in bytes
 //	    48      4  length of the spec in bytes, 1 to 512
@@ -165,10 +167,10 @@ func parse(b []byte) (*header, error) {
 		return fail(10, fmt.Sprintf("family %d", id), ErrFamily)
 	}
 	h.family = Families()[i]
-	if h.hash != filter.XXH3 && h.hash != filter.SipHash {
+	if h.hash != filter.XXH3 && h.hash != filter.SipHash && !h.hash.Foreign() {
 		return fail(12, fmt.Sprintf("hash %d", h.hash), ErrHash)
 	}
-	if (h.hash == filter.XXH3) != (h.keyCheck == 0) || h.hash == filter.SipHash && h.seed != 0 {
+	if (h.hash != filter.SipHash) != (h.keyCheck == 0) || h.hash != filter.XXH3 && h.seed != 0 {
 		return fail(16, "seed and check of the secret", ErrCorrupt)
 	}
 	if le.Uint64(b[52:]) != 0 || len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
@@ -178,6 +180,9 @@ func parse(b []byte) (*header, error) {
 	spec, err := filter.ParseSpec(text)
 	if err != nil || spec.String() != text || spec.Family() != h.family.Name {
 		return fail(specAt, fmt.Sprintf("spec %q", text), ErrCorrupt)
+	}
+	if !h.family.TakesHash(spec, h.hash) {
+		return fail(12, fmt.Sprintf("hash %s of a filter %s", h.hash, text), ErrCorrupt)
 	}
 	h.spec = spec
 	words, err := h.family.SectionWords(spec)
@@ -207,8 +212,11 @@ func parse(b []byte) (*header, error) {
 
 // hasher returns the hasher that the header names; secret is nil or the secret of a keyed one.
 func (h *header) hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
-	if h.hash == filter.XXH3 {
+	switch {
+	case h.hash == filter.XXH3:
 		return filter.NewHasher(h.seed), nil
+	case h.hash.Foreign():
+		return filter.ForeignHasher(h.hash)
 	}
 	if secret != nil {
 		if k := filter.NewKeyedHasher(*secret); k.KeyCheck() == h.keyCheck {

@@ -17,7 +17,7 @@ import (
 )
 
 // Write writes a filter and its hasher to w. Filters that are no filter.Encoder, the Atomic forms for one, fail with an
-// error wrapping filter.ErrUnsupported.
+// error wrapping filter.ErrUnsupported; a hash that the family does not take with one wrapping filter.ErrMismatch.
 func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
 	enc, ok := f.(filter.Encoder)
 	if !ok {
@@ -27,6 +27,9 @@ func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
 	family, err := FamilyByName(e.Spec.Family())
 	if err != nil {
 		return err
+	}
+	if !family.TakesHash(e.Spec, hasher.ID()) {
+		return fmt.Errorf("%s with hash %s: %w", e.Spec, hasher.ID(), filter.ErrMismatch)
 	}
 	var words []uint64
 	for _, s := range e.Sections {

@@ -36,6 +36,17 @@ type Adder interface {
 	Add(h Hash) error
 }
 
+// KeyFilter is a Filter of another system that takes more bits from a key than a Hash has, so that it asks for keys. Has of
+// a key's Hash is true wherever HasKey is, as for any Filter, and oftener: it tests the positions that it can. bloomery.Set
+// asks the right one.
+type KeyFilter interface {
+	Filter
+	// HasKey reports whether the key may be in the set, as the other system would. It does not allocate.
+	HasKey(key []byte) bool
+	// AddKey puts a key into the set. On error the filter is as it was.
+	AddKey(key []byte) error
+}
+
 // Remover is a Filter that forgets keys. Remove only what was added: removing an absent key that happens to
 // look like a present one would make the present one absent.
 type Remover interface {

@@ -34,6 +34,14 @@ func (id HashID) String() string {
 		return "xxh3-128"
 	case SipHash:
 		return "siphash-128"
+	case XXH64:
+		return "xxh64"
+	case Murmur3:
+		return "murmur3-x64-128"
+	case Murmur3Twice:
+		return "murmur3-x64-128-twice"
+	case Murmur64A:
+		return "murmur64a-twice"
 	}
 	return fmt.Sprintf("hash(%d)", uint16(id))
 }
@@ -47,7 +55,7 @@ const SecretSize = 16
 // every query up until the loads of the one before had come: three times the time of a present key at 20 million.
 type Hasher struct {
 	id HashID
-	// a and b are the seed and secretFlip combined with it (XXH3), or the two words of the secret (SipHash).
+	// a and b are the seed and secretFlip combined with it (XXH3), the two words of the secret (SipHash), or 0.
 	a, b uint64
 }
 
@@ -68,7 +76,7 @@ func NewKeyedHasher(secret [SecretSize]byte) Hasher {
 // ID returns which hash function this is.
 func (h Hasher) ID() HashID { return h.id }
 
-// Seed returns the seed of an XXH3 hasher and 0 for a keyed one.
+// Seed returns the seed of an XXH3 hasher and 0 for others.
 func (h Hasher) Seed() uint64 {
 	if h.id == XXH3 {
 		return h.a
@@ -106,23 +114,25 @@ func (h Hasher) Sum(key []byte) Hash {
 		u := xxh3.Hash128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
-	return h.sumKeyed(key)
+	return h.sumOther(key)
 }
 
-// SumString returns Sum([]byte(key)) without copying it.
+// SumString returns Sum([]byte(key)). XXH3 does without copying the key; the others copy those of more than 32 bytes.
 func (h Hasher) SumString(key string) Hash {
 	if h.id == XXH3 {
 		u := xxh3.HashString128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
-	return h.sumKeyed([]byte(key))
+	return h.sumOther([]byte(key))
 }
 
 // SumUint64 returns Sum of the eight bytes of key, little endian. It is XXH3-128 for inputs of 4 to 8 bytes, without
 // the detour through memory.
 func (h Hasher) SumUint64(key uint64) Hash {
 	if h.id != XXH3 {
-		return h.sumKeyed(binary.LittleEndian.AppendUint64(nil, key))
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], key)
+		return h.sumOther(b[:])
 	}
 	hi, lo := bits.Mul64(key^h.b, prime64+8<<2)
 	hi += lo << 1
@@ -139,11 +149,15 @@ const (
 	secretFlip = 0xDB979083E96DD4DE ^ 0x1F67B3B7A4A44072
 )
 
-// sumKeyed panics on the zero Hasher: hashing with a key of zeros by mistake would not be noticed otherwise.
-func (h Hasher) sumKeyed(key []byte) Hash {
-	if h.id != SipHash {
-		panic("filter: Hasher was not made by NewHasher or NewKeyedHasher")
+// sumOther is Sum without XXH3. It panics on the zero Hasher: hashing with a key of zeros by mistake would not be noticed
+// otherwise.
+func (h Hasher) sumOther(key []byte) Hash {
+	switch {
+	case h.id == SipHash:
+		lo, hi := siphash.Hash128(h.a, h.b, key)
+		return Hash{Hi: hi, Lo: lo}
+	case h.id.Foreign():
+		return h.id.sumForeign(key)
 	}
-	lo, hi := siphash.Hash128(h.a, h.b, key)
-	return Hash{Hi: hi, Lo: lo}
+	panic("filter: Hasher was not made by NewHasher, NewKeyedHasher or ForeignHasher")
 }

@@ -44,10 +44,18 @@ A second add to the same file waits for the first. If the file changes otherwise
 			}
 			defer f.held.Close()
 			adder, ok := f.set.Filter().(filter.Adder)
-			if !ok {
+			keyed, asks := f.set.Filter().(filter.KeyFilter)
+			if !ok && !asks {
 				return f.set.Add(nil) // says that the family cannot
 			}
-			err = a.feed(c.Context(), in, args[1:], "adding", hashing(f.set), func(b *keyio.Batch) error {
+			prepare := hashing(f.set)
+			if asks {
+				prepare = asIs
+			}
+			err = a.feed(c.Context(), in, args[1:], "adding", prepare, func(b *keyio.Batch) error {
+				if asks {
+					return addKeys(keyed, b.Keys)
+				}
 				for _, h := range b.Hashes {
 					if err := adder.Add(h); err != nil {
 						return err

@@ -23,7 +23,7 @@ func (a *app) buildCommand() *cobra.Command {
 		effort effortFlags
 		form   formFlags
 		memory memoryFlags
-		seed   uint64
+		hash   hashFlags
 	)
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
@@ -37,6 +37,9 @@ A rankindexed, counting or dleft filter gives keys back: see add, remove and cou
 It takes as many as its --capacity, counting any number. A key that comes twice in the inputs is in rankindexed and dleft
 once; with --counting they count how often each comes.
 
+guava, bitsandblooms and redisbloom are filters of other systems, as is "blocked(layout=split)" with --hash xxh64, which is
+Parquet's: bloomery convert writes their files.
+
 Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   standard          k=, m=
   blocked           k=, blocks=, layout=line|split
@@ -46,7 +49,10 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=
   rankindexed       capacity=, counting=1, value_bits=1..32, growth=1..24 (how often it may double), overflow=, bucket=512, fast=1
   counting          k=, m= (counters of 4 bits)
-  dleft             remainder=4..32, counting=1 (copies share a cell), capacity=, buckets=`,
+  dleft             remainder=4..32, counting=1 (copies share a cell), capacity=, buckets=
+  guava             k=, words=, strategy=32|64
+  bitsandblooms     k=, m=
+  redisbloom        capacity= (of the first filter of the chain), expansion= (0: it does not grow)`,
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
@@ -56,6 +62,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
   bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
+  bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -86,12 +93,9 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 			if err != nil {
 				return err
 			}
-			if secret != nil && c.Flags().Changed("seed") {
-				return fmt.Errorf("--seed %d: a keyed filter has its secret instead of a seed; leave one out", seed)
-			}
-			hasher := filter.NewHasher(seed)
-			if secret != nil {
-				hasher = filter.NewKeyedHasher(*secret)
+			hasher, err := hash.hasher(c, spec, secret)
+			if err != nil {
+				return err
 			}
 			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output, memory)
 		},
@@ -103,7 +107,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 	effort.register(c)
 	form.register(c)
 	memory.register(c)
-	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the hash function")
+	hash.register(c)
 	var names []string
 	for _, f := range container.Families() {
 		names = append(names, f.Name)
@@ -130,13 +134,18 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if !family.Searched {
 		last = "making the filter"
 	}
-	f, err := a.collect(ctx, in, paths, hasher, memory, last, func(keys uint64) (filter.Builder, error) {
-		b, err := family.NewBuilder(spec, keys)
-		if err == nil {
-			memory.limit(b)
-		}
-		return b, err
-	})
+	var f filter.Filter
+	if family.Keyed {
+		f, err = a.collectKeys(ctx, in, paths, spec, family)
+	} else {
+		f, err = a.collect(ctx, in, paths, hasher, memory, last, func(keys uint64) (filter.Builder, error) {
+			b, err := family.NewBuilder(spec, keys)
+			if err == nil {
+				memory.limit(b)
+			}
+			return b, err
+		})
+	}
 	if errors.Is(err, filter.ErrFull) {
 		return fullBuild(err, spec)
 	}

@@ -84,15 +84,17 @@ func spills(family container.Family, spec filter.Spec) error {
 	if family.Searched {
 		return nil
 	}
-	b, err := family.NewBuilder(spec, 0)
-	if err != nil {
-		return err
+	if !family.Keyed {
+		b, err := family.NewBuilder(spec, 0)
+		if err != nil {
+			return err
+		}
+		defer drop(b)
+		if _, ok := b.(filter.Spiller); ok {
+			return nil
+		}
 	}
-	defer drop(b)
-	if _, ok := b.(filter.Spiller); !ok {
-		return fmt.Errorf("family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned, twochoice or rankindexed", spec)
-	}
-	return nil
+	return fmt.Errorf("family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned, twochoice or rankindexed", spec)
 }
 
 // limit applies the flags to a builder that keeps keys.

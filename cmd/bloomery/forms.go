@@ -23,6 +23,10 @@ var forms = map[string]form{
 	"counting":    {capacity: true},
 	"rankindexed": {counting: true, values: true, capacity: true},
 	"dleft":       {counting: true, capacity: true},
+
+	"guava":         {capacity: true},
+	"bitsandblooms": {capacity: true},
+	"redisbloom":    {capacity: true},
 }
 
 // formFlags are the flags for room to come and for what a filter keeps beside its keys.
@@ -95,7 +99,7 @@ func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 func familiesWith(ok func(form) bool) string {
 	var names []string
 	for name, takes := range forms {
-		if ok(takes) {
+		if family, err := container.FamilyByName(name); err == nil && family.Hash == 0 && ok(takes) { // none of another system
 			names = append(names, name)
 		}
 	}

@@ -30,6 +30,7 @@ type report struct {
 	FileBytes     uint64        `json:"file_bytes"`
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
+	foreign       bool
 }
 
 // report opens a file and describes it.
@@ -47,7 +48,7 @@ func (a *app) report(path string) (report, error) {
 	return report{
 		Family: i.Spec.Family(), Spec: i.Spec, Hash: s.Hasher.ID().String(), Seed: s.Hasher.Seed(), Keys: i.Keys, Bits: i.Bits,
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools, Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
-		FileBytes: s.FileBytes, Trimmed: s.Trimmed, FormatVersion: s.Version,
+		FileBytes: s.FileBytes, Trimmed: s.Trimmed, FormatVersion: s.Version, foreign: s.Hasher.ID().Foreign(),
 	}, nil
 }
 
@@ -72,7 +73,11 @@ func (a *app) infoCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "spec\t%s\n", r.Spec)
-			fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+			if r.foreign {
+				fmt.Fprintf(w, "hash\t%s, that of another system\n", r.Hash)
+			} else {
+				fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+			}
 			fmt.Fprintf(w, "keys\t%d\n", r.Keys)
 			fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
 			if r.Capacity > 0 {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
 )
 
 // Exit codes, as grep has them.
@@ -75,7 +76,8 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 		return nil
 	})
 	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
-		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.convertCommand(),
+		a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -127,7 +129,9 @@ func hint(err error) string {
 	case errors.As(err, &advised):
 		return advised.hint
 	case errors.Is(err, container.ErrMagic):
-		return "Give a file that bloomery build wrote; keys to ask for come after it."
+		return "Give a file that bloomery build wrote, or bloomery convert; keys to ask for come after it."
+	case errors.Is(err, interop.ErrFormat), errors.Is(err, errNoOther):
+		return "bloomery convert --help says which files and filters there are."
 	case errors.Is(err, container.ErrVersion):
 		return "Install a newer bloomery, or build the file again with this one."
 	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF):

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery/interop"
+)
+
+// redisModel is RedisBloom's chain as its protocol and dumps describe it, bytes and all, written apart from ours and without
+// regard to speed: no Redis can be had here.
+type redisModel struct {
+	links []redisLink
+}
+
+// redisLink has the fields of a dumped link in their order, and the bits.
+type redisLink struct {
+	head struct {
+		Bytes, Bits, Size uint64
+		Error, BPE        float64
+		Hashes            uint32
+		Entries           uint64
+		N2                uint8
+	}
+	bits []byte
+}
+
+func (m *redisModel) link(entries uint64, rate float64) {
+	var l redisLink
+	h := &l.head
+	h.Entries, h.Error = entries, rate
+	h.BPE = -math.Log(rate) / 0.480453013918201
+	h.Bytes = (uint64(float64(entries)*h.BPE) + 63) / 64 * 8
+	h.Bits = 8 * h.Bytes
+	h.Hashes = uint32(math.Ceil(0.693147180559945 * h.BPE))
+	l.bits = make([]byte, h.Bytes)
+	m.links = append(m.links, l)
+}
+
+// murmur is MurmurHash64A, byte by byte.
+func murmur(key []byte, seed uint64) uint64 {
+	const m = 0xc6a4a7935bd1e995
+	h := seed ^ uint64(len(key))*m
+	whole := len(key) / 8 * 8
+	for i := 0; i < whole; i += 8 {
+		var k uint64
+		for j := 7; j >= 0; j-- {
+			k = k<<8 + uint64(key[i+j])
+		}
+		k *= m
+		k ^= k >> 47
+		k *= m
+		h ^= k
+		h *= m
+	}
+	if whole < len(key) {
+		var k uint64
+		for j := len(key) - 1; j >= whole; j-- {
+			k = k<<8 + uint64(key[j])
+		}
+		h ^= k
+		h *= m
+	}
+	h ^= h >> 47
+	h *= m
+	return h ^ h>>47
+}
+
+func (l *redisLink) each(key []byte, f func(b *byte, mask byte)) {
+	a := murmur(key, 0xc6a4a7935bd1e995)
+	b := murmur(key, a)
+	for i := range uint64(l.head.Hashes) {
+		x := (a + i*b) % l.head.Bits
+		f(&l.bits[x>>3], 1<<(x&7))
+	}
+}
+
+func (m *redisModel) has(key []byte) bool {
+	for i := range m.links {
+		all := true
+		m.links[i].each(key, func(b *byte, mask byte) { all = all && *b&mask != 0 })
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *redisModel) add(key []byte) {
+	if m.has(key) {
+		return
+	}
+	if l := m.links[len(m.links)-1].head; l.Size >= l.Entries {
+		m.link(l.Entries*2, l.Error*0.5)
+	}
+	l := &m.links[len(m.links)-1]
+	l.each(key, func(b *byte, mask byte) { *b |= mask })
+	l.head.Size++
+}
+
+func (m *redisModel) dump() []byte {
+	var head, bits bytes.Buffer
+	var size uint64
+	for _, l := range m.links {
+		size += l.head.Size
+	}
+	start := struct {
+		Size                      uint64
+		Filters, Options, Growths uint32
+	}{size, uint32(len(m.links)), 5, 2}
+	_ = binary.Write(&head, binary.LittleEndian, start)
+	for _, l := range m.links {
+		_ = binary.Write(&head, binary.LittleEndian, l.head)
+		bits.Write(l.bits)
+	}
+	return append(head.Bytes(), bits.Bytes()...)
+}
+
+func TestRedisBloom(t *testing.T) {
+	present, _ := interopSets()
+	model := &redisModel{}
+	model.link(uint64(len(present)/5), 0.02/2)
+	for _, k := range present {
+		model.add(k)
+	}
+	agree(t, "we read RedisBloom's dump, as the model has it", read(t, interop.RedisBloom, model.dump()), model.has)
+
+	set := ourSet(t, "redisbloom(fpr=0.02,capacity=1000)", 0)
+	model = &redisModel{}
+	model.link(1000, 0.02/2)
+	for _, k := range present {
+		model.add(k)
+	}
+	if !bytes.Equal(model.dump(), foreign(t, interop.RedisBloom, set)) {
+		t.Error("our chain is not the model's")
+	}
+	agree(t, "the model reads us", set, model.has)
+}

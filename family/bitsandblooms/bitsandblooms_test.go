@@ -1,0 +1,93 @@
+package bitsandblooms
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+var hasher, _ = filter.ForeignHasher(filter.Murmur3Twice)
+
+func filled(t *testing.T, c Config, from, n int) *Filter {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := f.AddKey(fmt.Appendf(nil, "key %d", from+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// TestLaws holds the filter to what the conformance suite asks of those that take hashes.
+func TestLaws(t *testing.T) {
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}} {
+		f := filled(t, c, 0, 2000)
+		e := f.Encode()
+		words, err := SectionWords(e.Spec)
+		if err != nil || words[0] != uint64(len(e.Sections[0])) {
+			t.Fatalf("%s: %v words, %v", e.Spec, words, err)
+		}
+		again, err := Decode(e)
+		if err != nil || fmt.Sprint(again.Info()) != fmt.Sprint(f.Info()) {
+			t.Fatalf("%s: decoded %v, %v", e.Spec, again, err)
+		}
+		for i := range 2000 {
+			key := fmt.Appendf(nil, "key %d", i)
+			if !again.HasKey(key) || !again.Has(hasher.Sum(key)) {
+				t.Fatalf("%s: key %d is lost", e.Spec, i)
+			}
+		}
+		var seen uint64
+		const trials = 50_000
+		for i := range trials {
+			key := fmt.Appendf(nil, "absent %d", i)
+			if f.HasKey(key) {
+				seen++
+				if !f.Has(hasher.Sum(key)) {
+					t.Fatalf("%s: Has is no to a key that HasKey is yes to", e.Spec)
+				}
+			}
+		}
+		if tail := stat.UpperTail(seen, trials, f.Info().FPRPosterior); f.m > 1000 && (tail < 1e-5 || tail > 1-1e-5) {
+			t.Errorf("%s: %d of %d absent keys, rate %g", e.Spec, seen, trials, f.Info().FPRPosterior)
+		}
+		key := []byte("a key that is longer than a block of 16 bytes")
+		if n := testing.AllocsPerRun(100, func() { f.HasKey(key) }); n != 0 {
+			t.Errorf("HasKey allocates %v times", n)
+		}
+		a, b := filled(t, c, 0, 1000), filled(t, c, 1000, 1000)
+		if err := a.Merge(b); err != nil || !slices.Equal(a.words, f.words) || a.keys != f.keys {
+			t.Errorf("%s: merged is not built at once: %v", e.Spec, err)
+		}
+	}
+	a, _ := New(Config{M: 64, K: 2})
+	for _, c := range []Config{{M: 65, K: 2}, {M: 64, K: 3}, {M: 64, Length: 128, K: 2}} {
+		if b, err := New(c); err != nil || !errors.Is(a.Merge(b), filter.ErrMismatch) {
+			t.Errorf("%v merged", b.spec())
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for text, words := range map[string][]uint64{
+		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},
+		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0}, "bitsandblooms(k=0,m=10)": {0},
+		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0},
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{words}}); err == nil {
+			t.Errorf("%s %x: %v", text, words, f)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package guava
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Config says what filter to make. Fields that are 0 have the default that stands with them.
+type Config struct {
+	Keys     uint64        // how many distinct keys will be added; needed unless Words or Size.Bytes is set
+	Size     filter.Sizing // default: FPR = probe.DefaultFPR; rounded up to whole words, or down within Size.Bytes
+	Words    uint64        // instead of Size, at most MaxWords
+	K        int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
+	Strategy Strategy      // default: Mitz64
+}
+
+// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for capacity keys,
+// if that is more than keys.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Uint("words")}
+	k, strategy := r.Uint("k"), r.Uint("strategy")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	switch {
+	case k > MaxK || s.Has("k") && k == 0:
+		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	case s.Has("words") && c.Words == 0:
+		return Config{}, &filter.ConfigError{Field: "words", Value: 0, Reason: "want at least one"}
+	case s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64):
+		return Config{}, &filter.ConfigError{Field: "strategy", Value: strategy, Reason: "want 32 or 64"}
+	}
+	c.K, c.Strategy = int(k), Strategy(strategy)
+	return c, nil
+}
+
+// Geometry returns the number of words and of probes that New takes for this Config, without allocating. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Geometry() (words uint64, k int, err error) {
+	switch {
+	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
+		return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: "want 32 or 64"}
+	case c.K < 0 || c.K > MaxK:
+		return 0, 0, &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	case c.Words != 0 && !c.Size.IsZero():
+		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: "give words or one of bits_per_key, fpr and bytes"}
+	}
+	words, k = c.Words, c.K
+	if words == 0 {
+		m, best, err := probe.Shape{Keys: c.Keys, Size: c.Size, K: min(k, probe.MaxK), Width: 1}.Resolve()
+		if err != nil {
+			return 0, 0, err
+		}
+		words = (m + 63) / 64
+		if c.Size.Bytes != 0 {
+			words = max(m/64, 1)
+		}
+		if k == 0 {
+			k = best
+		}
+	}
+	if words > MaxWords {
+		return 0, 0, fmt.Errorf("words=%d, Guava takes %d: %w", words, MaxWords, filter.ErrTooLarge)
+	}
+	if k == 0 {
+		k = probe.OptimalK(max(c.Keys, 1), 64*words)
+	}
+	return words, k, nil
+}
+
+// New returns an empty filter.
+func New(c Config) (*Filter, error) {
+	n, k, err := c.Geometry()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{words: words, k: k, strategy: c.Strategy}
+	if f.strategy == 0 {
+		f.strategy = Mitz64
+	}
+	return f, nil
+}
+
+// Forecast returns the bits and the predicted rate of the filter that New would make.
+func (c Config) Forecast() (bits uint64, fpr float64, err error) {
+	words, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return 64 * words, probe.FPR(c.Keys, reach(words, c.Strategy), k), nil
+}
+
+// Builder fills a filter from many goroutines at once, with atomic writes.
+type Builder struct {
+	f    *Filter
+	keys atomic.Uint64
+}
+
+// NewBuilder returns a builder of the filter that New would return.
+func NewBuilder(c Config) (*Builder, error) {
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{f: f}, nil
+}
+
+// AddMany puts keys into the set. It may be called from any number of goroutines.
+func (b *Builder) AddMany(hs []filter.Hash) error {
+	for _, h := range hs {
+		x, by := b.f.step(h)
+		for range b.f.k {
+			at := b.f.at(x)
+			if w, bit := &b.f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
+				atomic.OrUint64(w, bit)
+			}
+			x += by
+		}
+	}
+	b.keys.Add(uint64(len(hs)))
+	return nil
+}
+
+// Build returns the filter, a *Filter.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.f.keys = b.keys.Load()
+	return b.f, nil
+}

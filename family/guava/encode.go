@@ -1,0 +1,49 @@
+package guava
+
+import "github.com/bloomery/bloomery/filter"
+
+func (f *Filter) spec() filter.Spec { return Spec(uint64(len(f.words)), f.k, f.strategy) }
+
+// Spec returns the Spec of a filter of that geometry.
+func Spec(words uint64, k int, s Strategy) filter.Spec {
+	return filter.NewSpec(Family, "k", k, "strategy", int(s), "words", words)
+}
+
+// K returns the number of probes a key.
+func (f *Filter) K() int { return f.k }
+
+// Strategy returns the strategy.
+func (f *Filter) Strategy() Strategy { return f.strategy }
+
+// Encode returns one section: the words, bit i being bit i%64 of word i/64.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	c, err := geometry(s)
+	return []uint64{c.Words}, err
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	c, err := geometry(e.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: e.Sections[0], k: c.K, strategy: c.Strategy, keys: e.Keys}, nil
+}
+
+// geometry reads the canonical Spec of a built filter, guava(k=,strategy=,words=), and no other.
+func geometry(s filter.Spec) (Config, error) {
+	c, err := ConfigFromSpec(s, 0)
+	if err == nil && (c.Words == 0 || c.K == 0 || c.Strategy == 0 || !c.Size.IsZero() || s.Has("capacity")) {
+		err = &filter.ConfigError{Field: "spec", Value: s, Reason: "want guava(k=,strategy=,words=)"}
+	}
+	if err == nil {
+		_, _, err = c.Geometry()
+	}
+	return c, err
+}

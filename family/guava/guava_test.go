@@ -1,0 +1,83 @@
+package guava
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestPositions holds both strategies against their definition in Guava, in the arithmetic of Java.
+func TestPositions(t *testing.T) {
+	for _, words := range []uint64{1, 3, 150, 1 << 20} {
+		room := make([]uint64, words)
+		for _, h := range append(filtertest.Hashes(2000, 1), filter.Hash{}, filter.Hash{Lo: math.MaxUint64, Hi: math.MaxUint64}, filter.Hash{Lo: 1 << 31, Hi: 1 << 63}) {
+			const k = 9
+			bits := int64(64 * words)
+			var want64, want32 []int64
+			sum := int64(h.Lo)
+			for range k {
+				want64 = append(want64, sum&math.MaxInt64%bits)
+				sum += int64(h.Hi)
+			}
+			h1, h2 := int32(h.Lo), int32(h.Lo>>32)
+			for i := int32(1); i <= k; i++ {
+				c := h1 + i*h2
+				if c < 0 {
+					c = ^c
+				}
+				want32 = append(want32, int64(c)%bits)
+			}
+			for s, want := range map[Strategy][]int64{Mitz64: want64, Mitz32: want32} {
+				f := &Filter{words: room, k: k, strategy: s}
+				x, by := f.step(h)
+				for i, at := range want {
+					if got := int64(f.at(x)); got != at {
+						t.Fatalf("strategy %d, %d words, probe %d of %x: %d, want %d", s, words, i, h, got, at)
+					}
+					x += by
+				}
+			}
+		}
+	}
+}
+
+// TestGeometry holds sizes: whole words, never more than the bytes that a user allows.
+func TestGeometry(t *testing.T) {
+	for text, want := range map[string]string{
+		"guava(fpr=0.01)":      "guava(k=7,strategy=64,words=150)",
+		"guava(bytes=800)":     "guava(k=4,strategy=64,words=100)",
+		"guava(bytes=807)":     "guava(k=4,strategy=64,words=100)",
+		"guava(bytes=1)":       "guava(k=1,strategy=64,words=1)",
+		"guava(k=255,words=9)": "guava(k=255,strategy=64,words=9)",
+		"guava(strategy=32)":   "guava(k=7,strategy=32,words=150)",
+		"guava(capacity=2000)": "guava(k=7,strategy=64,words=300)",
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ConfigFromSpec(s, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := New(c); err != nil || f.spec().String() != want {
+			t.Errorf("%s: %v, %v; want %s", text, f.spec(), err, want)
+		}
+	}
+	for _, text := range []string{"guava(k=0)", "guava(k=256)", "guava(words=0)", "guava(strategy=16)", "guava(strategy=0)", "guava(fpr=0.1,words=2)", "guava(words=2147483648)"} {
+		s, _ := filter.ParseSpec(text)
+		c, err := ConfigFromSpec(s, 1000)
+		if err == nil {
+			_, _, err = c.Geometry()
+		}
+		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(); err != nil || bits != 8e9 || fpr < 0.05 {
+		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
+	}
+}

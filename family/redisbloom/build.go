@@ -1,0 +1,167 @@
+package redisbloom
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// DefaultGrowth is the expansion of BF.RESERVE where none is named.
+const DefaultGrowth = 2
+
+// Config says what filter to make, in the words of BF.RESERVE. Fields that are 0 have the default that stands with them.
+type Config struct {
+	Keys     uint64        // how many distinct keys will be added
+	Capacity uint64        // how many keys the first link is for; default: Keys
+	Size     filter.Sizing // default: FPR = probe.DefaultFPR of the whole chain; bits and bytes are those of the first link
+	Growth   uint32        // default: DefaultGrowth
+	Fixed    bool          // the chain does not grow: NONSCALING
+}
+
+// ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=); an expansion of 0 is NONSCALING.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity")}
+	growth := r.Uint("expansion")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	switch {
+	case growth > maxGrowth:
+		return Config{}, &filter.ConfigError{Field: "expansion", Value: growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+	case s.Has("capacity") && c.Capacity == 0:
+		return Config{}, &filter.ConfigError{Field: "capacity", Value: 0, Reason: "want at least one"}
+	}
+	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
+	return c, nil
+}
+
+// maxGrowth is the largest expansion that RedisBloom takes.
+const maxGrowth = 32768
+
+// The constants of RedisBloom: ln 2 and its square, as many digits as its source has.
+const (
+	ln2        = 0.693147180559945
+	ln2squared = 0.480453013918201
+)
+
+// maxBitsPerKey is that of the most probes that the other families take: a rate of 5e-20.
+const maxBitsPerKey = 92
+
+// first returns the first link.
+func (c Config) first() (Link, error) {
+	if err := c.Size.Check(); err != nil {
+		return Link{}, err
+	}
+	if c.Growth > maxGrowth {
+		return Link{}, &filter.ConfigError{Field: "expansion", Value: c.Growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+	}
+	capacity := max(c.Capacity, 1)
+	if c.Capacity == 0 {
+		capacity = max(c.Keys, 1)
+	}
+	if c.Size.BitsPerKey != 0 {
+		return newLink(capacity, 0, min(c.Size.BitsPerKey, maxBitsPerKey))
+	}
+	if c.Size.Bytes != 0 {
+		bits, err := c.Size.Bits(capacity)
+		if err != nil {
+			return Link{}, err
+		}
+		return newLink(capacity, 0, min(float64(bits/64*64)/float64(capacity), maxBitsPerKey))
+	}
+	rate := c.Size.FPR
+	if rate == 0 {
+		rate = probe.DefaultFPR
+	}
+	if !c.Fixed {
+		rate /= 2 // so that the rates of a chain of any length sum up to less than the one promised
+	}
+	return newLink(capacity, rate, 0)
+}
+
+// newLink sizes a link by its rate, or by its bits a key and the rate that these give.
+func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
+	if bitsPerKey == 0 {
+		bitsPerKey = math.Abs(math.Log(rate)) / ln2squared
+	} else {
+		rate = math.Exp(-bitsPerKey * ln2squared)
+	}
+	l := Link{Capacity: capacity, Rate: rate, BitsPerKey: bitsPerKey, K: int(math.Ceil(ln2 * bitsPerKey))}
+	bits := float64(capacity) * bitsPerKey
+	switch {
+	case !(rate > 0) || l.K > MaxK:
+		return Link{}, &filter.ConfigError{Field: "fpr", Value: rate, Reason: "the rate of a link of the chain is too low to be written as a number"}
+	case !(bits < 1<<53) || capacity >= 1<<53:
+		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
+	}
+	l.Bits = (max(uint64(bits), 1) + 63) / 64 * 64
+	return l, nil
+}
+
+// New returns an empty chain of one link.
+func New(c Config) (*Filter, error) {
+	l, err := c.first()
+	if err != nil {
+		return nil, err
+	}
+	words, err := bitvec.Alloc(l.Bits / 64)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{words: words, links: []Link{l}, growth: c.Growth, scales: !c.Fixed}
+	if f.growth == 0 && f.scales {
+		f.growth = DefaultGrowth
+	}
+	return f, nil
+}
+
+// Forecast returns the bits and the predicted rate of the first link of a chain, after it came to hold that many keys.
+func (c Config) Forecast() (bits uint64, fpr float64, err error) {
+	l, err := c.first()
+	if err != nil {
+		return 0, 0, err
+	}
+	return l.Bits, probe.FPR(min(c.Keys, l.Capacity), l.Bits, l.K), nil
+}
+
+// Builder gathers all keys and adds them in the order of their hashes, each once.
+type Builder struct {
+	gather.Intake
+	f *Filter
+}
+
+// NewBuilder returns a builder of a chain that begins like that of New.
+func NewBuilder(c Config) (*Builder, error) {
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{Intake: gather.NewIntake(gather.Config{}), f: f}, nil
+}
+
+// Build returns the filter, a *Filter. Its error wraps filter.ErrFull if there are more keys than a chain that does not grow
+// has room for.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	defer b.Keys.Close()
+	if _, err := b.Keys.Finish(ctx); err != nil {
+		return nil, err
+	}
+	err := b.Keys.Each(ctx, func(filter.Hash) uint64 { return 0 }, func(_ uint64, hs []filter.Hash) error {
+		for _, h := range hs {
+			if err := b.f.Add(h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.f, nil
+}

@@ -1,0 +1,178 @@
+package redisbloom
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Sizes of the header that BF.SCANDUMP gives first, in bytes: of the chain, and of each link.
+const (
+	ChainHeader = 20
+	LinkHeader  = 53
+)
+
+// MaxLinks is the most links of a chain: their headers fill some 53 MiB then.
+const MaxLinks = 1 << 20
+
+// Option bits of the header. Others belong to versions that hash with 32 bits or round to powers of two.
+const (
+	noRound   = 1
+	hash64    = 4
+	noScaling = 8
+)
+
+// Header returns the header of the chain, all numbers little endian: keys (8), links (4), options (4), growth (4); for each
+// link its bytes (8), bits (8), keys (8), rate (8, a float64), bits a key (8, a float64), probes (4), capacity (8), 0 (1).
+func (f *Filter) Header() []byte {
+	le := binary.LittleEndian
+	options := uint32(noRound | hash64)
+	if !f.scales {
+		options |= noScaling
+	}
+	b := le.AppendUint64(make([]byte, 0, ChainHeader+LinkHeader*len(f.links)+7), f.keys())
+	b = le.AppendUint32(b, uint32(len(f.links)))
+	b = le.AppendUint32(b, options)
+	b = le.AppendUint32(b, f.growth)
+	for _, l := range f.links {
+		b = le.AppendUint64(b, l.Bits/8)
+		b = le.AppendUint64(b, l.Bits)
+		b = le.AppendUint64(b, l.Keys)
+		b = le.AppendUint64(b, math.Float64bits(l.Rate))
+		b = le.AppendUint64(b, math.Float64bits(l.BitsPerKey))
+		b = le.AppendUint32(b, uint32(l.K))
+		b = le.AppendUint64(b, l.Capacity)
+		b = append(b, 0)
+	}
+	return b
+}
+
+// HeaderLinks returns how many links the header has that begins with these ChainHeader bytes, or an error where the filter is of
+// a kind that RedisBloom no longer makes.
+func HeaderLinks(b []byte) (uint64, error) {
+	le := binary.LittleEndian
+	links, options := le.Uint32(b[8:]), le.Uint32(b[12:])
+	switch {
+	case options&^(noRound|hash64|noScaling|2) != 0:
+		return 0, fmt.Errorf("options %#x", options)
+	case options&^noScaling != noRound|hash64:
+		return 0, fmt.Errorf("options %#x, not those of filters with hashes of 64 bits and sizes as they are", options)
+	case links == 0 || links > MaxLinks:
+		return 0, fmt.Errorf("%d links, want 1 to %d", links, MaxLinks)
+	}
+	return uint64(links), nil
+}
+
+// parseHeader reads what Header wrote and returns a filter without words, and how many it has.
+func parseHeader(b []byte) (f *Filter, words uint64, err error) {
+	le := binary.LittleEndian
+	n, err := HeaderLinks(b)
+	if err != nil {
+		return nil, 0, err
+	}
+	f = &Filter{growth: le.Uint32(b[16:]), scales: le.Uint32(b[12:])&noScaling == 0}
+	for i := range n {
+		h := b[ChainHeader+LinkHeader*i:][:LinkHeader]
+		l := Link{
+			Bits: le.Uint64(h[8:]), Keys: le.Uint64(h[16:]), Rate: math.Float64frombits(le.Uint64(h[24:])),
+			BitsPerKey: math.Float64frombits(le.Uint64(h[32:])), K: int(le.Uint32(h[40:])), Capacity: le.Uint64(h[44:]),
+		}
+		switch {
+		case h[52] != 0:
+			err = fmt.Errorf("a size of 2^%d bits, which is not supported", h[52])
+		case l.Bits == 0 || l.Bits%64 != 0 || l.Bits/8 != le.Uint64(h):
+			err = fmt.Errorf("%d bits in %d bytes", l.Bits, le.Uint64(h))
+		case l.Bits >= 1<<62:
+			err = filter.ErrTooLarge
+		case !(l.Rate > 0 && l.Rate < 1):
+			err = fmt.Errorf("rate %v", l.Rate)
+		case l.K < 1 || l.K > MaxK || float64(l.K) != math.Ceil(ln2*l.BitsPerKey):
+			err = fmt.Errorf("%d probes for %v bits a key", l.K, l.BitsPerKey)
+		case l.Keys > 1<<62 || l.Capacity == 0:
+			err = fmt.Errorf("%d keys, capacity %d", l.Keys, l.Capacity)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("link %d: %w", i, err)
+		}
+		words += l.Bits / 64 // at most 2^20 · 2^56
+		if words >= 1<<56 {
+			return nil, 0, fmt.Errorf("link %d: %w", i, filter.ErrTooLarge)
+		}
+		f.links = append(f.links, l)
+	}
+	if f.keys() != le.Uint64(b) {
+		return nil, 0, fmt.Errorf("%d keys, the links have %d", le.Uint64(b), f.keys())
+	}
+	return f, words, nil
+}
+
+// EncodedHeader returns the Spec and the first section of a stored filter with this header, once it has been checked.
+func EncodedHeader(b []byte) (s filter.Spec, section []uint64, words uint64, err error) {
+	f, words, err := parseHeader(b)
+	if err != nil {
+		return s, nil, 0, err
+	}
+	return filter.NewSpec(Family, "links", len(f.links), "words", words), f.headerWords(), words, nil
+}
+
+// headerWords returns the header as words, zeros behind it.
+func (f *Filter) headerWords() []uint64 {
+	b := f.Header()
+	b = append(b, make([]byte, -len(b)&7)...)
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
+}
+
+func (f *Filter) spec() filter.Spec {
+	return filter.NewSpec(Family, "links", len(f.links), "words", len(f.words))
+}
+
+// Encode returns two sections: the header, as Header has it with zeros up to a whole word, and the words of all links.
+func (f *Filter) Encode() filter.Encoded {
+	return filter.Encoded{Spec: f.spec(), Keys: f.keys(), Sections: [][]uint64{f.headerWords(), f.words}}
+}
+
+// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// filter.ErrConfig if the Spec does not fix a geometry.
+func SectionWords(s filter.Spec) ([]uint64, error) {
+	r := s.Reader()
+	links, words := r.Uint("links"), r.Uint("words")
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if links == 0 || links > MaxLinks || words == 0 || words >= 1<<56 {
+		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want redisbloom(links=,words=)"}
+	}
+	return []uint64{(ChainHeader + LinkHeader*links + 7) / 8, words}, nil
+}
+
+// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+func Decode(e filter.Encoded) (*Filter, error) {
+	b := make([]byte, 0, 8*len(e.Sections[0]))
+	for _, w := range e.Sections[0] {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	n, err := HeaderLinks(b)
+	if err != nil {
+		return nil, err
+	}
+	if end := ChainHeader + LinkHeader*n; (end+7)/8 != uint64(len(e.Sections[0])) {
+		return nil, fmt.Errorf("a header of %d links in %d words", n, len(e.Sections[0]))
+	} else if string(b[end:]) != string(make([]byte, len(b)-int(end))) {
+		return nil, fmt.Errorf("bytes behind the header are set")
+	}
+	f, words, err := parseHeader(b)
+	if err != nil {
+		return nil, err
+	}
+	if words != uint64(len(e.Sections[1])) || f.keys() != e.Keys {
+		return nil, fmt.Errorf("%d words and %d keys, the header has %d and %d", len(e.Sections[1]), e.Keys, words, f.keys())
+	}
+	f.words = e.Sections[1]
+	return f, nil
+}

@@ -1,0 +1,129 @@
+package redisbloom
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+var hasher, _ = filter.ForeignHasher(filter.Murmur64A)
+
+// chain adds the numbers from 0 to n-1, as text, and returns how many of them were new.
+func chain(t *testing.T, c Config, n int) (*Filter, uint64) {
+	t.Helper()
+	f, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		h := hasher.SumString(strconv.Itoa(i))
+		if err := f.Add(h); err != nil || !f.Has(h) {
+			t.Fatalf("key %d: %v", i, err)
+		}
+	}
+	return f, f.Info().Keys
+}
+
+// TestPublishedChains holds chains against what RedisBloom itself answers (BF.DEBUG). How many keys are new depends on every
+// bit of the hash.
+func TestPublishedChains(t *testing.T) {
+	link := func(bytes uint64, k int, capacity, keys uint64, rate float64) string {
+		return fmt.Sprintf("bytes:%d hashes:%d capacity:%d size:%d ratio:%g", bytes, k, capacity, keys, rate)
+	}
+	show := func(l Link) string { return link(l.Bits/8, l.K, l.Capacity, l.Keys, l.Rate) }
+
+	f, n := chain(t, Config{Capacity: 50000, Size: filter.Sizing{FPR: 0.001}}, 1)
+	if want := link(98880, 11, 50000, 1, 0.0005); n != 1 || show(f.links[0]) != want {
+		t.Errorf("%s, want %s", show(f.links[0]), want)
+	}
+	f, n = chain(t, Config{Capacity: 10}, 100)
+	want := []string{link(16, 8, 10, 10, 0.005), link(32, 9, 20, 20, 0.0025), link(72, 10, 40, 40, 0.00125), link(160, 11, 80, 29, 0.000625)}
+	if n != 99 || len(f.links) != len(want) {
+		t.Fatalf("%d keys in %d links, want 99 in %d", n, len(f.links), len(want))
+	}
+	for i, l := range f.links {
+		if show(l) != want[i] {
+			t.Errorf("link %d: %s, want %s", i, show(l), want[i])
+		}
+	}
+	f, n = chain(t, Config{Capacity: 100, Size: filter.Sizing{FPR: 0.001}}, 4000)
+	if l := f.links[len(f.links)-1]; n != 3997 || len(f.links) != 6 || show(l) != link(9216, 16, 3200, 897, 1.5625e-05) {
+		t.Errorf("%d keys in %d links, the last %s", n, len(f.links), show(l))
+	}
+	for growth, links := range map[uint32]int{1: 23, 2: 5, 4: 4} {
+		if f, _ = chain(t, Config{Capacity: 4, Growth: growth}, 100); len(f.links) != links {
+			t.Errorf("expansion %d: %d links, want %d", growth, len(f.links), links)
+		}
+	}
+	f, _ = chain(t, Config{Capacity: 3, Fixed: true}, 3)
+	if f.links[0].Bits != 64 || f.Add(hasher.SumString("another")) == nil {
+		t.Errorf("3 keys at 1%%, not scaling: %+v", f.links[0])
+	}
+	l, err := Config{Capacity: 300_000_000, Size: filter.Sizing{FPR: 1e-6}}.first()
+	if err != nil || 32+64+l.Bits/8 != 1132420232 {
+		t.Errorf("300 million keys: %d bytes, %v", l.Bits/8, err)
+	}
+}
+
+func TestFull(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 1000, Fixed: true}, 900)
+	var err error
+	for i := 900; err == nil; i++ {
+		err = f.Add(hasher.SumString(strconv.Itoa(i)))
+	}
+	if !errors.Is(err, filter.ErrFull) || f.Info().Keys != 1000 {
+		t.Errorf("%d keys: %v", f.Info().Keys, err)
+	}
+	if err := f.Add(hasher.SumString("0")); err != nil {
+		t.Errorf("a key that is there: %v", err)
+	}
+}
+
+// TestHeader breaks every field of a header in turn, and all of its bytes at random values: no panic, and only what is
+// whole is taken.
+func TestHeader(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 10}, 100)
+	good := f.Header()
+	if got, words, err := parseHeader(good); err != nil || words != uint64(len(f.words)) || string(got.Header()) != string(good) {
+		t.Fatalf("a header does not come back: %v", err)
+	}
+	le := binary.LittleEndian
+	for what, change := range map[string]func(b []byte){
+		"keys":          func(b []byte) { b[0]++ },
+		"no links":      func(b []byte) { le.PutUint32(b[8:], 0) },
+		"many links":    func(b []byte) { le.PutUint32(b[8:], 1<<31) },
+		"options":       func(b []byte) { b[12] = 1 },
+		"other options": func(b []byte) { b[13] = 1 },
+		"bytes":         func(b []byte) { b[20]++ },
+		"bits":          func(b []byte) { le.PutUint64(b[28:], 0) },
+		"huge":          func(b []byte) { le.PutUint64(b[20:], 1<<60); le.PutUint64(b[28:], 1<<63) },
+		"rate":          func(b []byte) { le.PutUint64(b[44:], 0x7ff8<<48) },
+		"bits a key":    func(b []byte) { le.PutUint64(b[52:], 0x7ff8<<48) },
+		"probes":        func(b []byte) { b[60]++ },
+		"all probes":    func(b []byte) { le.PutUint32(b[60:], 1<<31) },
+		"capacity":      func(b []byte) { le.PutUint64(b[64:], 0) },
+		"power of two":  func(b []byte) { b[72] = 7 },
+	} {
+		b := append([]byte(nil), good...)
+		change(b)
+		if _, _, err := parseHeader(b); err == nil {
+			t.Errorf("%s: taken", what)
+		}
+	}
+	for i := range good {
+		if i >= 8 && i < 12 {
+			continue // a number of links that the bytes do not have is for who reads them to find
+		}
+		for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+			b := append([]byte(nil), good...)
+			b[i] = v
+			if f, _, err := parseHeader(b); err == nil && string(f.Header()) != string(b) {
+				t.Errorf("byte %d as %#x: written as something else", i, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package interop_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// A filter for a Java program, read back as that would.
+func Example() {
+	set, err := bloomery.BuildStrings(slices.Values([]string{"ada", "alan"}), bloomery.Config{Spec: "guava(fpr=0.001)"})
+	if err != nil {
+		panic(err)
+	}
+	var file bytes.Buffer
+	if err := interop.Write(&file, set, interop.Guava); err != nil {
+		panic(err)
+	}
+	fmt.Printf("% x\n", file.Bytes())
+
+	again, err := interop.Read(&file, interop.Guava, 1<<20)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(again.ContainsString("ada"), again.ContainsString("grace"), again.Info().Spec)
+	// Output:
+	// 01 0a 00 00 00 01 44 44 00 15 11 14 00 44
+	// true false guava(k=10,strategy=64,words=1)
+}

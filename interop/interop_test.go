@@ -1,0 +1,411 @@
+package interop_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/family/redisbloom"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
+)
+
+var update = flag.Bool("update", false, "write redisbloom.bin anew")
+
+// golden are files of other systems; testdata/NOTICE says which wrote them.
+var golden = []struct {
+	name   string
+	format interop.Format
+	spec   string
+	keys   []string
+}{
+	{"parquet", interop.Parquet, "blocked(blocks=32,k=8,layout=split)", []string{"hello", "parquet", "bloom", "filter"}},
+	{"guava-64", interop.Guava, "guava(k=7,strategy=64,words=15)", hundred()},
+	{"guava-32", interop.Guava, "guava(k=7,strategy=32,words=15)", hundred()},
+	{"bitsandblooms", interop.BitsAndBlooms, "bitsandblooms(k=7,m=959)", hundred()},
+	{"bitsandblooms-words", interop.BitsAndBlooms, "bitsandblooms(k=7,length=1280,m=1000)", hundred()},
+	{"redisbloom", interop.RedisBloom, "redisbloom(links=4,words=35)", hundred()},
+}
+
+func hundred() (keys []string) {
+	for i := range 100 {
+		keys = append(keys, fmt.Sprintf("key-%d", i))
+	}
+	return keys
+}
+
+func file(t testing.TB, name string) []byte {
+	b, err := os.ReadFile(filepath.Join("testdata", name+".bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t testing.TB, s *bloomery.Set, f interop.Format) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := interop.Write(&b, s, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestGolden reads files of other systems, keeps them in one of ours and writes them back; and makes the same bytes of the keys.
+func TestGolden(t *testing.T) {
+	for _, g := range golden {
+		hash := map[interop.Format]filter.HashID{interop.Parquet: filter.XXH64}[g.format]
+		spec := g.spec
+		if g.format == interop.RedisBloom {
+			spec = "redisbloom(capacity=10)"
+		}
+		made, err := bloomery.New(uint64(len(g.keys)), bloomery.Config{Spec: spec, Hash: hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range g.keys {
+			if err := made.Add([]byte(k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if *update && g.name == "redisbloom" {
+			if err := os.WriteFile("testdata/redisbloom.bin", write(t, made, g.format), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := file(t, g.name)
+		if got := write(t, made, g.format); !bytes.Equal(got, want) {
+			t.Errorf("%s: the same keys give another file", g.name)
+		}
+		set, err := interop.Read(io.MultiReader(bytes.NewReader(want), strings.NewReader("what follows")), g.format, uint64(len(want)))
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		if got := set.Info().Spec.String(); got != g.spec {
+			t.Errorf("%s: %s, want %s", g.name, got, g.spec)
+		}
+		if n := set.Info().Keys; n < uint64(len(g.keys))*9/10 || n > uint64(len(g.keys))*11/10+1 {
+			t.Errorf("%s: %d keys, %d were added", g.name, n, len(g.keys))
+		}
+		var ours bytes.Buffer
+		if err := set.Write(&ours); err != nil {
+			t.Fatal(err)
+		}
+		again, err := bloomery.Read(&ours, 1<<20, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range g.keys {
+			if !again.ContainsString(k) {
+				t.Errorf("%s: %s is lost", g.name, k)
+			}
+		}
+		if format, ok := interop.FormatOf(again); !ok || format != g.format {
+			t.Errorf("%s: format %q", g.name, format)
+		}
+		if !bytes.Equal(write(t, again, g.format), want) {
+			t.Errorf("%s: not the same bytes after a file of ours", g.name)
+		}
+		if format, err := interop.Detect(bytes.NewReader(want), int64(len(want))); err != nil || format != g.format {
+			t.Errorf("%s: taken for %q, %v", g.name, format, err)
+		}
+		if format, err := interop.Detect(bytes.NewReader(append(want, 0)), int64(len(want)+1)); !errors.Is(err, interop.ErrFormat) {
+			t.Errorf("%s and a byte: taken for %q, %v", g.name, format, err)
+		}
+	}
+}
+
+// TestParquetAbsent has a known file say no.
+func TestParquetAbsent(t *testing.T) {
+	set, err := interop.Read(bytes.NewReader(file(t, "parquet")), interop.Parquet, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10_000 {
+		if set.ContainsString(fmt.Sprint(i)) {
+			t.Fatalf("%d is in a filter of 4 keys: the rate is below 1e-8", i)
+		}
+	}
+}
+
+var sentinels = []error{interop.ErrFormat, container.ErrCorrupt, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+
+func refused(err error) bool {
+	var at *container.FormatError
+	return errors.As(err, &at) && slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
+}
+
+func TestEveryTruncation(t *testing.T) {
+	for _, g := range golden {
+		b := file(t, g.name)
+		for n := range b {
+			if set, err := interop.Read(bytes.NewReader(b[:n]), g.format, 1<<30); set != nil || !errors.Is(err, io.ErrUnexpectedEOF) || !refused(err) {
+				t.Fatalf("%s cut at %d: %v, %v", g.name, n, set, err)
+			}
+		}
+		if _, err := interop.Read(bytes.NewReader(b), g.format, uint64(len(b)-1)); !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s over the limit: %v", g.name, err)
+		}
+	}
+}
+
+// TestEveryFlippedBit: such a file is refused, or read and written as it is. These formats have no checksums.
+func TestEveryFlippedBit(t *testing.T) {
+	for _, g := range golden {
+		b := file(t, g.name)
+		for i := range 8 * min(len(b), 300) {
+			b[i/8] ^= 1 << (i % 8)
+			same(t, b, g.format)
+			b[i/8] ^= 1 << (i % 8)
+		}
+	}
+}
+
+func same(t *testing.T, b []byte, f interop.Format) {
+	set, err := interop.Read(bytes.NewReader(b), f, 1<<24)
+	if err != nil {
+		if !refused(err) {
+			t.Fatalf("%s: %v", f, err)
+		}
+		return
+	}
+	if again := write(t, set, f); !bytes.HasPrefix(b, again) {
+		t.Fatalf("%s: what was read is not written the same: %x and %x", f, b, again)
+	}
+	set.ContainsString("any")
+	set.Info()
+}
+
+// TestAllocationBomb has headers promise more than follows.
+func TestAllocationBomb(t *testing.T) {
+	for f, head := range map[interop.Format]string{
+		interop.Parquet:       "\x15\xc0\xff\xff\xff\x0f\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00",
+		interop.Guava:         "\x01\x07\x7f\xff\xff\xff",
+		interop.BitsAndBlooms: "\x00\x00\x00\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\xff\x00\x00\x00\x00",
+		interop.RedisBloom:    "\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x0f\x00\x05\x00\x00\x00\x02\x00\x00\x00",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := interop.Read(strings.NewReader(head+strings.Repeat("\x00", 1000)), f, 1<<40)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", f, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 9<<20 {
+			t.Errorf("%s: %d bytes allocated", f, n)
+		}
+		if _, err := interop.Read(strings.NewReader(head+strings.Repeat("\x00", 1000)), f, 1<<20); !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s over the limit: %v", f, err)
+		}
+	}
+}
+
+// TestLarge reads filters of several allocations.
+func TestLarge(t *testing.T) {
+	size := 20_000_001
+	if testing.Short() {
+		size = 9_000_001
+	}
+	for _, spec := range []string{"guava(bytes=%d)", "bitsandblooms(bytes=%d)", "redisbloom(bytes=%d)", "blocked(bytes=%d,layout=split)"} {
+		spec = fmt.Sprintf(spec, size)
+		c := bloomery.Config{Spec: spec}
+		if strings.HasPrefix(spec, "blocked") {
+			c.Hash = filter.XXH64
+		}
+		set, err := bloomery.New(1_000_000, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(1000) {
+			if err := set.Add([]byte(fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, _ := interop.FormatOf(set)
+		b := write(t, set, f)
+		again, err := interop.Read(bytes.NewReader(b), f, 1<<30)
+		if err != nil || !bytes.Equal(write(t, again, f), b) {
+			t.Errorf("%s: %v", spec, err)
+		}
+		for i := range 1000 {
+			if !again.ContainsString(fmt.Sprint(i)) {
+				t.Fatalf("%s: key %d is lost", spec, i)
+			}
+		}
+	}
+}
+
+// TestWriteRefuses has filters written in formats that they are not of.
+func TestWriteRefuses(t *testing.T) {
+	for _, spec := range []string{"standard", "blocked", "blocked(layout=split)", "guava", "bitsandblooms", "redisbloom"} {
+		set, err := bloomery.New(100, bloomery.Config{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _ := interop.FormatOf(set)
+		for _, f := range interop.Formats() {
+			var b bytes.Buffer
+			if err := interop.Write(&b, set, f); (err == nil) != (f == own) || err != nil && (!errors.Is(err, interop.ErrFormat) || b.Len() > 0) {
+				t.Errorf("%s as %s: %v", spec, f, err)
+			}
+		}
+	}
+	if _, err := interop.Read(nil, "nonsense", 1); err == nil || !strings.Contains(err.Error(), "parquet, guava") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestChunks replays what BF.LOADCHUNK is given against its rules: data ends at the iterator less one, within one link.
+func TestChunks(t *testing.T) {
+	set, err := bloomery.New(100, bloomery.Config{Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3500 {
+		if err := set.Add([]byte(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, set := range []*bloomery.Set{set, readGolden(t, "redisbloom", interop.RedisBloom)} {
+		chunks, err := interop.Chunks(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		header, n := 0, 0
+		for at, data := range chunks {
+			n++
+			if header == 0 {
+				if header = len(data); at != 1 {
+					t.Errorf("the header has iterator %d", at)
+				}
+			} else if at != int64(1+len(all)-header+len(data)) || len(data) > 16<<20 {
+				t.Errorf("iterator %d for %d bytes after %d", at, len(data), len(all)-header)
+			}
+			all = append(all, data...)
+		}
+		if !bytes.Equal(all, write(t, set, interop.RedisBloom)) {
+			t.Error("the chunks are not the file")
+		}
+		if want := map[int]int{1: 1 + 3, 4: 1 + 4}[links(set)]; n != want { // 16 MiB and a rest; four small links
+			t.Errorf("%d chunks, want %d", n, want)
+		}
+	}
+	if _, err := interop.Chunks(readGolden(t, "guava-64", interop.Guava)); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("chunks of another system: %v", err)
+	}
+}
+
+// TestWriteCommands takes the commands apart again.
+func TestWriteCommands(t *testing.T) {
+	set := readGolden(t, "redisbloom", interop.RedisBloom)
+	var b bytes.Buffer
+	if err := interop.WriteCommands(&b, set, "a key"); err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for n := 0; b.Len() > 0; n++ {
+		var words [4]string
+		if line, _ := b.ReadString('\n'); line != "*4\r\n" {
+			t.Fatalf("command %d begins %q", n, line)
+		}
+		for i := range words {
+			var size int
+			line, _ := b.ReadString('\n')
+			if _, err := fmt.Sscanf(line, "$%d\r\n", &size); err != nil {
+				t.Fatalf("command %d: %q", n, line)
+			}
+			words[i] = string(b.Next(size))
+			if end := string(b.Next(2)); end != "\r\n" {
+				t.Fatalf("command %d, word %d ends with %q", n, i, end)
+			}
+		}
+		if words[0] != "BF.LOADCHUNK" || words[1] != "a key" || n == 0 && words[2] != "1" {
+			t.Errorf("command %d: %q", n, words[:3])
+		}
+		all = append(all, words[3]...)
+	}
+	if !bytes.Equal(all, file(t, "redisbloom")) {
+		t.Error("the data is not that of the file")
+	}
+	if err := interop.WriteCommands(&b, readGolden(t, "parquet", interop.Parquet), "k"); !errors.Is(err, interop.ErrFormat) || b.Len() > 0 {
+		t.Errorf("commands for another system: %v", err)
+	}
+}
+
+func links(s *bloomery.Set) int {
+	all, _ := s.Filter().(*redisbloom.Filter).Links()
+	return len(all)
+}
+
+// TestForgedHeaders has headers that are whole but wrong.
+func TestForgedHeaders(t *testing.T) {
+	const tail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"
+	for _, c := range []struct {
+		format interop.Format
+		head   string
+		want   error
+	}{
+		{interop.Parquet, "\x15\x40" + tail, nil},
+		{interop.Parquet, "\x15\xc0\x00" + tail, container.ErrCorrupt}, // 32, one byte longer than it must be
+		{interop.Parquet, "\x15\x42" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x3f" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x00" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x80\x80\x80\x80\x80\x01" + tail, container.ErrCorrupt},
+		{interop.Parquet, "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00", interop.ErrFormat}, // gzip
+		{interop.Guava, "\x01\x01\x00\x00\x00\x01", nil},
+		{interop.Guava, "\x02\x01\x00\x00\x00\x01", interop.ErrFormat},
+		{interop.Guava, "\x01\x00\x00\x00\x00\x01", container.ErrCorrupt},
+		{interop.Guava, "\x01\x01\x00\x00\x00\x00", container.ErrCorrupt},
+		{interop.Guava, "\x01\x01\xff\xff\xff\xff", container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(10), nil},
+		{interop.BitsAndBlooms, word(10) + word(0) + word(10), interop.ErrFormat},
+		{interop.BitsAndBlooms, word(10) + word(256) + word(10), interop.ErrFormat},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(9), container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(0) + word(7) + word(10), container.ErrCorrupt},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<63), filter.ErrTooLarge},
+	} {
+		_, err := interop.Read(strings.NewReader(c.head+strings.Repeat("\x00", 64)), c.format, 1<<30)
+		if !errors.Is(err, c.want) || err != nil && !refused(err) {
+			t.Errorf("%s, %x: %v, want %v", c.format, c.head, err, c.want)
+		}
+		var at *container.FormatError
+		if errors.As(err, &at) && at.Offset > uint64(len(c.head)) {
+			t.Errorf("%s, %x: found at byte %d only", c.format, c.head, at.Offset)
+		}
+	}
+}
+
+func word(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
+
+func readGolden(t *testing.T, name string, f interop.Format) *bloomery.Set {
+	set, err := interop.Read(bytes.NewReader(file(t, name)), f, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func FuzzRead(f *testing.F) {
+	for _, g := range golden {
+		f.Add(file(f, g.name), byte(slices.Index(interop.Formats(), g.format)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, which byte) {
+		all := interop.Formats()
+		same(t, b, all[int(which)%len(all)])
+		if _, err := interop.Detect(bytes.NewReader(b), int64(len(b))); err != nil && !errors.Is(err, interop.ErrFormat) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// parquet is the Bloom filter of a column chunk as it lies in a Parquet file at ColumnMetaData.bloom_filter_offset: a
+// BloomFilterHeader in Thrift's compact protocol, then the bitset.
+//
+//	15 and numBytes, zigzag and as a varint: field 1, a multiple of 32
+//	1c 1c 00 00   field 2, the algorithm: a union of one empty struct, BLOCK
+//	1c 1c 00 00   field 3, the hash: XXHASH
+//	1c 1c 00 00   field 4, the compression: UNCOMPRESSED
+//	00            the end
+//	numBytes      blocks of 8 words of 32 bits, little endian
+//
+// A key is the plain encoding of a value, without the length of a BYTE_ARRAY: the bytes of a string, 8 bytes little endian of an
+// INT64 (ContainsUint64), 4 of an INT32.
+var parquet = codec{
+	format: Parquet, family: blocked.Family, hash: filter.XXH64, want: "blocked(layout=split)",
+	head: func(r *reader) (*header, error) {
+		var b [1]byte
+		if err := r.full(b[:]); err != nil {
+			return nil, err
+		}
+		if b[0] != 0x15 {
+			return nil, r.fail(ErrFormat, "a header that begins with byte %#x", b[0])
+		}
+		var varint []byte
+		for len(varint) == 0 || b[0]&0x80 != 0 {
+			if len(varint) == 5 {
+				return nil, r.fail(container.ErrCorrupt, "numBytes")
+			}
+			if err := r.full(b[:]); err != nil {
+				return nil, err
+			}
+			varint = append(varint, b[0])
+		}
+		size, _ := binary.Varint(varint)
+		if len(varint) > 1 && b[0] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
+			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32", size)
+		}
+		var rest [len(parquetTail)]byte
+		if err := r.full(rest[:]); err != nil {
+			return nil, err
+		}
+		if string(rest[:]) != parquetTail {
+			return nil, r.fail(ErrFormat, "a header of another algorithm, hash or compression than split block, xxHash and none")
+		}
+		blocks := uint64(size) / 32
+		return &header{
+			spec:  filter.NewSpec(blocked.Family, "blocks", blocks, "k", 8, "layout", string(blocked.Split)),
+			words: 4 * blocks, keys: estimate(256*blocks, 8),
+		}, nil
+	},
+	marshal: func(f filter.Filter) ([]byte, error) {
+		size := 8 * uint64(len(f.(*blocked.Filter).Encode().Sections[0]))
+		if size > math.MaxInt32 {
+			return nil, fmt.Errorf("%d bytes, where the header has room for %d", size, math.MaxInt32)
+		}
+		return append(binary.AppendVarint([]byte{0x15}, int64(size)), parquetTail...), nil
+	},
+}
+
+const parquetTail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"
