@@ -30,7 +30,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		f.keys++
 		return true
 	}
-	if f.walk.Rank(base, f.span) == f.own || f.mustGrow() {
+	if f.walk.Used(base) == f.own || f.mustGrow() {
 		return false
 	}
 	cell := remainder << f.payload
@@ -44,8 +44,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		}
 		old = f.walk.Cell(base, c)
 	}
-	f.walk.Open(base, c, cell)
-	f.table[base+at/64] |= 1 << (at % 64)
+	f.walk.Open(base, at, c, cell)
 	f.keys++
 	f.used++
 	return true
@@ -70,8 +69,7 @@ func (f *Filter) removeNear(h filter.Hash) (near bool, err error) {
 		f.setCell(base, c, f.walk.Cell(base, behind))
 		at, c = next, behind
 	}
-	f.walk.Close(base, c)
-	f.table[base+at/64] &^= 1 << (at % 64)
+	f.walk.Close(base, at, c)
 	f.keys--
 	f.used--
 	return true, nil

@@ -28,8 +28,9 @@ type Chains struct {
 
 // The values of Chains.how beside byGo: the index lies in four or in eight words.
 const (
-	byFour  = 4
-	byEight = 8
+	byFour      = 4
+	byEight     = 8
+	byFourFirst = 9 // byEight, and all chains begin in the first four
 )
 
 // ChainLayout says where the parts of a bucket lie, in bits.
@@ -53,6 +54,9 @@ func NewChains(words []uint64, l ChainLayout) Chains {
 		c.how = byFour
 	case c.span < 512 && l.Stride >= 8:
 		c.how = byEight
+		if l.Chains <= 256 {
+			c.how = byFourFirst
+		}
 	}
 	if shiftsLines && l.Stride == 8 {
 		c.line = 1
@@ -126,38 +130,43 @@ func (c *Chains) Rank(base, at uint64) uint64 {
 	switch c.how {
 	case byFour:
 		return rank4(c.words, base, at)
-	case byEight:
+	case byEight, byFourFirst:
 		return rank8(c.words, base, at)
 	}
 	return Ones(c.words, 64*base, at)
 }
+
+// usedGo is what Used does.
+func (c *Chains) usedGo(base uint64) uint64 { return Ones(c.words, 64*base, c.span) }
 
 // Cell returns cell n of the bucket whose first word is base, one of its own.
 func (c *Chains) Cell(base, n uint64) uint64 {
 	return Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
 }
 
-// Open makes v cell n of the bucket whose first word is base. Its cells from there on, and the bits of the index that belong
-// to them, move up; what was the last cell is lost. The new cell's bit is not set.
-func (c *Chains) Open(base, n, v uint64) {
+// Open makes v, of no more bits than a cell has, cell n of the bucket whose first word is base, and sets bit at of the index,
+// which comes before those of cells n and on and is not set. The cells from n on and their bits of the index move up; what
+// was the last cell is lost. The new cell's bit is not set.
+func (c *Chains) Open(base, at, n, v uint64) {
 	bit, cell := c.chains+n, c.first+n*c.width
 	if c.line != 0 {
-		c.openLine(base, bit, cell)
-		SetField(c.words, 64*base+cell, uint(c.width), v)
+		c.openLine(base, bit, cell, at, v)
 		return
 	}
+	c.words[base+at/64] |= 1 << (at % 64)
 	Insert(c.words, 64*base+bit, 64*base+c.span, 1, 0)
 	Insert(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width), v)
 }
 
-// Close takes cell n of the bucket whose first word is base out, and its bit of the index: what comes behind moves down, and
-// zeros take the last place.
-func (c *Chains) Close(base, n uint64) {
+// Close is the opposite of Open: it takes out cell n, and its bit of the index, and clears bit at, which is set. Zeros take the
+// last place.
+func (c *Chains) Close(base, at, n uint64) {
 	bit, cell := c.chains+n, c.first+n*c.width
 	if c.line != 0 {
-		c.closeLine(base, bit, cell)
+		c.closeLine(base, bit, cell, at)
 		return
 	}
+	c.words[base+at/64] &^= 1 << (at % 64)
 	Delete(c.words, 64*base+bit, 64*base+c.span, 1)
 	Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
 }

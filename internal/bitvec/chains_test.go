@@ -44,12 +44,15 @@ func TestChains(t *testing.T) {
 				f.cell = 0
 			}
 			ends[fmt.Sprint(c.how, got, f.end)]++
+			if got, want := c.Used(f.base), c.usedGo(f.base); got != want {
+				t.Fatalf("%+v: Used %d, in Go %d", l, got, want)
+			}
 			if got != want || f != g {
 				t.Fatalf("%+v: Has %d, in Go %d; Follow %+v, in Go %+v", l, got, want, f, g)
 			}
 		}
 	}
-	for _, how := range []int{byGo, byFour, byEight} {
+	for _, how := range []int{byGo, byFour, byEight, byFourFirst} {
 		for _, end := range []string{"0 0", "0 1", "1 1", "2 2"} {
 			if n := ends[fmt.Sprint(how, " ", end)]; n < 100 {
 				t.Errorf("code %d ended with %s %d times only", how, end, n)
@@ -65,7 +68,7 @@ func TestChainsHow(t *testing.T) {
 		t.Skip("this machine does not count bits so")
 	}
 	for _, x := range []struct{ chains, cells, stride, how uint64 }{
-		{200, 55, 8, byFour}, {200, 56, 8, byEight}, {200, 55, 3, byGo}, {200, 55, 4, byFour}, {300, 211, 8, byEight}, {300, 212, 9, byGo}, {300, 100, 7, byGo},
+		{200, 55, 8, byFour}, {200, 56, 8, byFourFirst}, {256, 56, 8, byFourFirst}, {257, 56, 8, byEight}, {200, 55, 3, byGo}, {200, 55, 4, byFour}, {300, 211, 8, byEight}, {300, 212, 9, byGo}, {300, 100, 7, byGo},
 	} {
 		if c := NewChains(nil, ChainLayout{Chains: x.chains, Cells: x.cells, Stride: x.stride, Lo: 1, First: x.chains + x.cells}); c.how != x.how {
 			t.Errorf("%+v: code %d", x, c.how)
@@ -97,19 +100,25 @@ func TestChainsShift(t *testing.T) {
 			lines++
 		}
 		bit, cell := 64*base+l.Chains+n, 64*base+l.First+n*uint64(width)
+		at := r.Uint64N(l.Chains + n)
+		words[base+at/64] &^= 1 << (at % 64)
 		opened, closed := slices.Clone(words), slices.Clone(words)
+		opened[base+at/64] |= 1 << (at % 64)
 		Insert(opened, bit, 64*base+l.Chains+l.Cells, 1, 0)
 		Insert(opened, cell, 64*base+end, width, v)
+		words[base+at/64] |= 1 << (at % 64)
 		Delete(closed, bit, 64*base+l.Chains+l.Cells, 1)
 		Delete(closed, cell, 64*base+end, width)
+		words[base+at/64] &^= 1 << (at % 64)
 		got := slices.Clone(words)
 		c := NewChains(got, l)
-		if c.Open(base, n, v); !slices.Equal(got, opened) {
-			t.Fatalf("Open(%d, %d, %x) in %+v: %x, want %x, was %x", base, n, v, l, got, opened, words)
+		if c.Open(base, at, n, v); !slices.Equal(got, opened) {
+			t.Fatalf("Open(%d, %d, %d, %x) in %+v: %x, want %x, was %x", base, at, n, v, l, got, opened, words)
 		}
+		words[base+at/64] |= 1 << (at % 64)
 		copy(got, words)
-		if c.Close(base, n); !slices.Equal(got, closed) {
-			t.Fatalf("Close(%d, %d) in %+v: %x, want %x, was %x", base, n, l, got, closed, words)
+		if c.Close(base, at, n); !slices.Equal(got, closed) {
+			t.Fatalf("Close(%d, %d, %d) in %+v: %x, want %x, was %x", base, at, n, l, got, closed, words)
 		}
 	}
 	if lines < 2000 {

@@ -84,12 +84,22 @@ func chainsFollowGo(c *[32]uint64, hi, lo uint64) (base, remainder, at, n, cell,
 	return (*Chains)(unsafe.Pointer(c)).followGo(hi, lo)
 }
 
-func (c *Chains) openLine(base, bit, cell uint64) {
-	chainsOpen((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell)
+// Used returns the number of set bits of the index of the bucket whose first word is base.
+func (c *Chains) Used(base uint64) uint64 { return chainsUsed((*[32]uint64)(unsafe.Pointer(c)), base) }
+
+// chainsUsedGo is where chainsUsed goes if there is no code for these buckets.
+//
+//lint:ignore U1000 the assembly jumps here
+func chainsUsedGo(c *[32]uint64, base uint64) uint64 {
+	return (*Chains)(unsafe.Pointer(c)).usedGo(base)
 }
 
-func (c *Chains) closeLine(base, bit, cell uint64) {
-	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell)
+func (c *Chains) openLine(base, bit, cell, at, v uint64) {
+	chainsOpen((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell, at, v)
+}
+
+func (c *Chains) closeLine(base, bit, cell, at uint64) {
+	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell, at)
 }
 
 // lineLanesAt is how many bits come before each word of a line.

@@ -367,8 +367,10 @@ TEXT ·chainsHas(SB), NOSPLIT, $0-32
 	SHRXQ DI, SI, SI
 	ORQ   BX, SI
 	LEAQ  ·windows+0(SB), BX
-	CMPQ  112(AX), $0x04
-	JNE   eight
+	CMPQ  112(AX), $0x09
+	JEQ   first
+	CMPQ  112(AX), $0x08
+	JEQ   eight
 
 four:
 	MOVQ    DX, R9
@@ -419,6 +421,59 @@ four:
 	ADDQ    R8, DX
 	CMPQ    R9, SI
 	JCS     four
+	JNE     no
+	MOVQ    $0x00000001, ret+24(FP)
+	RET
+
+first:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	BTQ     DX, R8
+	JCC     no
+	LEAQ    64(BX), DI
+	SHLQ    $0x03, R9
+	SUBQ    R9, DI
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R8
+	MOVQ    (CX), DX
+	ANDQ    (DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    8(CX), DX
+	ANDQ    8(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	MOVQ    16(CX), DX
+	ANDQ    16(DI), DX
+	POPCNTQ DX, DX
+	ADDQ    DX, R8
+	CMPQ    R8, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), DI
+	MOVQ    DI, DX
+	IMULQ   R8, DX
+	ADDQ    80(AX), DX
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R9
+	LEAQ    -1(DX)(DI*1), R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	SHRXQ   DX, R9, R9
+	NOTQ    DX
+	ADDQ    R10, R10
+	SHLXQ   DX, R10, R10
+	ORQ     R10, R9
+	BZHIQ   DI, R9, R9
+	MOVQ    96(AX), DI
+	SHRXQ   DI, R9, R9
+	MOVQ    32(AX), DX
+	ADDQ    R8, DX
+	CMPQ    R9, SI
+	JCS     eight
 	JNE     no
 	MOVQ    $0x00000001, ret+24(FP)
 	RET
@@ -529,8 +584,10 @@ TEXT ·chainsFollow(SB), NOSPLIT, $0-72
 	SUBQ  (AX), R8
 	SHRQ  $0x03, R8
 	MOVQ  R8, base+24(FP)
-	CMPQ  112(AX), $0x04
-	JNE   eight
+	CMPQ  112(AX), $0x09
+	JEQ   first
+	CMPQ  112(AX), $0x08
+	JEQ   eight
 
 four:
 	MOVQ    DX, R9
@@ -583,6 +640,57 @@ four:
 	MOVQ    32(AX), DX
 	ADDQ    R9, DX
 	JMP     four
+
+first:
+	MOVQ    DX, R9
+	SHRQ    $0x06, R9
+	MOVQ    (CX)(R9*8), R8
+	LEAQ    64(BX), R10
+	SHLQ    $0x03, R9
+	SUBQ    R9, R10
+	MOVQ    DX, R9
+	ANDQ    $0x3f, R9
+	BZHIQ   R9, R8, R9
+	POPCNTQ R9, R9
+	MOVQ    (CX), R11
+	ANDQ    (R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    8(CX), R11
+	ANDQ    8(R10), R11
+	POPCNTQ R11, R11
+	ADDQ    R11, R9
+	MOVQ    16(CX), R11
+	ANDQ    16(R10), R11
+	POPCNTQ R11, R10
+	ADDQ    R10, R9
+	BTQ     DX, R8
+	JCC     end
+	CMPQ    R9, 72(AX)
+	JCC     beyond
+	MOVQ    88(AX), R8
+	MOVQ    R8, SI
+	IMULQ   R9, SI
+	ADDQ    80(AX), SI
+	MOVQ    SI, R10
+	SHRQ    $0x06, R10
+	MOVQ    (CX)(R10*8), R10
+	LEAQ    -1(SI)(R8*1), R11
+	SHRQ    $0x06, R11
+	MOVQ    (CX)(R11*8), R11
+	SHRXQ   SI, R10, R10
+	NOTQ    SI
+	ADDQ    R11, R11
+	SHLXQ   SI, R11, R11
+	ORQ     R11, R10
+	BZHIQ   R8, R10, R10
+	MOVQ    R10, SI
+	MOVQ    96(AX), R8
+	SHRXQ   R8, SI, R8
+	CMPQ    R8, DI
+	JCC     cell
+	MOVQ    32(AX), DX
+	ADDQ    R9, DX
 
 eight:
 	MOVQ    DX, R9
@@ -679,9 +787,61 @@ beyond:
 go:
 	JMP ·chainsFollowGo+0(SB)
 
-// func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64)
+// func chainsUsed(c *[32]uint64, base uint64) uint64
+// Requires: BMI2, POPCNT
+TEXT ·chainsUsed(SB), NOSPLIT, $0-24
+	MOVQ    c+0(FP), AX
+	CMPQ    112(AX), $0x04
+	JCS     go
+	MOVQ    base+8(FP), CX
+	SHLQ    $0x03, CX
+	ADDQ    (AX), CX
+	MOVQ    104(AX), AX
+	MOVQ    AX, DX
+	SHRQ    $0x06, DX
+	MOVQ    (CX)(DX*8), BX
+	ANDQ    $0x3f, AX
+	BZHIQ   AX, BX, BX
+	POPCNTQ BX, AX
+	CMPQ    DX, $0x00
+	JEQ     counted
+	POPCNTQ (CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x01
+	JEQ     counted
+	POPCNTQ 8(CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x02
+	JEQ     counted
+	POPCNTQ 16(CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x03
+	JEQ     counted
+	POPCNTQ 24(CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x04
+	JEQ     counted
+	POPCNTQ 32(CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x05
+	JEQ     counted
+	POPCNTQ 40(CX), BX
+	ADDQ    BX, AX
+	CMPQ    DX, $0x06
+	JEQ     counted
+	POPCNTQ 48(CX), CX
+	ADDQ    CX, AX
+
+counted:
+	MOVQ AX, ret+16(FP)
+	RET
+
+go:
+	JMP ·chainsUsedGo+0(SB)
+
+// func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64)
 // Requires: AVX, AVX2
-TEXT ·chainsClose(SB), NOSPLIT, $0-32
+TEXT ·chainsClose(SB), NOSPLIT, $0-40
 	MOVQ         c+0(FP), AX
 	MOVQ         base+8(FP), CX
 	SHLQ         $0x03, CX
@@ -744,14 +904,24 @@ TEXT ·chainsClose(SB), NOSPLIT, $0-32
 	VPOR         Y10, Y0, Y0
 	VPOR         Y11, Y3, Y3
 	VPOR         Y12, Y0, Y0
+	MOVQ         $0x00000001, AX
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ at+32(FP), Y2
+	VPSUBQ       ·lineLanesAt+0(SB), Y2, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPXOR        Y4, Y3, Y3
+	VPSUBQ       ·lineLanesAt+32(SB), Y2, Y2
+	VPSLLVQ      Y2, Y1, Y1
+	VPXOR        Y1, Y0, Y0
 	VMOVDQU      Y3, (CX)
 	VMOVDQU      Y0, 32(CX)
 	VZEROUPPER
 	RET
 
-// func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64)
+// func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64, v uint64)
 // Requires: AVX, AVX2
-TEXT ·chainsOpen(SB), NOSPLIT, $0-32
+TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 	MOVQ         c+0(FP), AX
 	MOVQ         base+8(FP), CX
 	SHLQ         $0x03, CX
@@ -814,6 +984,36 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-32
 	VPOR         Y10, Y0, Y0
 	VPOR         Y11, Y3, Y3
 	VPOR         Y12, Y0, Y0
+	MOVQ         $0x00000001, AX
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ at+32(FP), Y2
+	VPSUBQ       ·lineLanesAt+0(SB), Y2, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPXOR        Y4, Y3, Y3
+	VPSUBQ       ·lineLanesAt+32(SB), Y2, Y2
+	VPSLLVQ      Y2, Y1, Y1
+	VPXOR        Y1, Y0, Y0
+	VPBROADCASTQ v+40(FP), Y1
+	VPBROADCASTQ cell+24(FP), Y2
+	VPSUBQ       ·lineLanesAt+0(SB), Y2, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPXOR        Y4, Y3, Y3
+	VMOVDQU      ·lineLanesAt+0(SB), Y4
+	VPSUBQ       Y2, Y4, Y4
+	VPSRLVQ      Y4, Y1, Y4
+	VPCMPEQQ     ·lineLanesAt+0(SB), Y2, Y5
+	VPANDN       Y4, Y5, Y4
+	VPXOR        Y4, Y3, Y3
+	VPSUBQ       ·lineLanesAt+32(SB), Y2, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPXOR        Y4, Y0, Y0
+	VMOVDQU      ·lineLanesAt+32(SB), Y4
+	VPSUBQ       Y2, Y4, Y4
+	VPSRLVQ      Y4, Y1, Y4
+	VPCMPEQQ     ·lineLanesAt+32(SB), Y2, Y1
+	VPANDN       Y4, Y1, Y4
+	VPXOR        Y4, Y0, Y0
 	VMOVDQU      Y3, (CX)
 	VMOVDQU      Y0, 32(CX)
 	VZEROUPPER

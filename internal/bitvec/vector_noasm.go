@@ -27,11 +27,14 @@ func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64
 	return c.followGo(hi, lo)
 }
 
+// Used returns the number of set bits of the index of the bucket whose first word is base.
+func (c *Chains) Used(base uint64) uint64 { return c.usedGo(base) }
+
 // There is no code here that shifts lines, and openLine and closeLine are never called.
 const shiftsLines = false
 
-func (c *Chains) openLine(base, bit, cell uint64)  {}
-func (c *Chains) closeLine(base, bit, cell uint64) {}
+func (c *Chains) openLine(base, bit, cell, at, v uint64) {}
+func (c *Chains) closeLine(base, bit, cell, at uint64)   {}
 
 // countsBits lets Rank count four or eight words where that is enough.
 const countsBits = true

@@ -23,7 +23,10 @@ func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 func chainsFollow(c *[32]uint64, hi uint64, lo uint64) (base uint64, remainder uint64, at uint64, n uint64, cell uint64, end uint64)
 
 //go:noescape
-func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64)
+func chainsUsed(c *[32]uint64, base uint64) uint64
 
 //go:noescape
-func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64)
+func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64)
+
+//go:noescape
+func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64, v uint64)

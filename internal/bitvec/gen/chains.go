@@ -29,6 +29,8 @@ const (
 	chainsType = "c *[32]uint64" // see unsafe.Sizeof
 	byFour     = 4
 	byEight    = 8
+	// byFourFirst is byEight where all chains begin in the first four words.
+	byFourFirst = 9
 )
 
 // window returns the address of the words that mask the first k of an index: eight of ones, eight of zeros.
@@ -121,6 +123,14 @@ func jumpGo(name string) {
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·" + name}, 0)}, IsTerminal: true})
 }
 
+// dispatch jumps to where a walk begins.
+func dispatch(c chains) {
+	CMPQ(c.how(), Imm(byFourFirst))
+	JEQ(LabelRef("first"))
+	CMPQ(c.how(), Imm(byEight))
+	JEQ(LabelRef("eight"))
+}
+
 // chainsHas ends at the first cell whose remainder is not smaller.
 func chainsHas() {
 	TEXT("chainsHas", NOSPLIT, "func("+chainsType+", hi, lo uint64) uint64")
@@ -133,9 +143,8 @@ func chainsHas() {
 	CMPQ(c.how(), Imm(byFour))
 	JCS(LabelRef("go"))
 	w := chainLocate(c)
-	CMPQ(c.how(), Imm(byFour))
-	JNE(LabelRef("eight"))
-	walk := func(name string, words int) {
+	dispatch(c)
+	walk := func(name string, words int, next string) {
 		Label(name)
 		word, number := w.load()
 		BTQ(w.at, word)
@@ -149,13 +158,14 @@ func chainsHas() {
 		MOVQ(c.chains(), w.at)
 		ADDQ(n, w.at)
 		CMPQ(cell, w.remainder)
-		JCS(LabelRef(name))
+		JCS(LabelRef(next))
 		JNE(LabelRef("no"))
 		MOVQ(U32(1), found.Addr)
 		RET()
 	}
-	walk("four", byFour)
-	walk("eight", byEight)
+	walk("four", byFour, "four")
+	walk("first", byFour, "eight")
+	walk("eight", byEight, "eight")
 	Label("no")
 	MOVQ(U32(0), found.Addr)
 	RET()
@@ -180,9 +190,8 @@ func chainsFollow() {
 	SUBQ(c.words(), base)
 	SHRQ(Imm(3), base)
 	Store(base, Return("base"))
-	CMPQ(c.how(), Imm(byFour))
-	JNE(LabelRef("eight"))
-	walk := func(name string, words int) {
+	dispatch(c)
+	walk := func(name string, words int, next string) {
 		Label(name)
 		word, number := w.load()
 		MOVQ(w.rank(words, word, number), n)
@@ -198,10 +207,11 @@ func chainsFollow() {
 		JCC(LabelRef("cell"))
 		MOVQ(c.chains(), w.at)
 		ADDQ(n, w.at)
-		JMP(LabelRef(name))
+		JMP(LabelRef(next))
 	}
-	walk("four", byFour)
-	walk("eight", byEight)
+	walk("four", byFour, "four")
+	walk("first", byFour, "eight")
+	walk("eight", byEight, "eight")
 	leave := func(name string, end uint64) {
 		Label(name)
 		how := GP64()
@@ -217,6 +227,40 @@ func chainsFollow() {
 	leave("beyond", 2)
 	Label("go")
 	jumpGo("chainsFollowGo")
+}
+
+// chainsUsed counts the set bits of an index: whole words, and the one in which the span ends.
+func chainsUsed() {
+	TEXT("chainsUsed", NOSPLIT, "func("+chainsType+", base uint64) uint64")
+	Pragma("noescape")
+	c := chains{Load(Param("c"), GP64())}
+	CMPQ(c.how(), Imm(byFour))
+	JCS(LabelRef("go"))
+	line := Load(Param("base"), GP64())
+	SHLQ(Imm(3), line)
+	ADDQ(c.words(), line)
+	sum, span, end := GP64(), GP64(), GP64()
+	MOVQ(c.span(), span)
+	MOVQ(span, end)
+	SHRQ(Imm(6), end)
+	last := GP64()
+	MOVQ(Mem{Base: line, Index: end, Scale: 8}, last)
+	ANDQ(Imm(63), span)
+	BZHIQ(span, last, last)
+	POPCNTQ(last, sum)
+	// The number of whole words is the same for all buckets of a table: these branches are foreseen.
+	for i := range byEight - 1 {
+		CMPQ(end, Imm(uint64(i)))
+		JEQ(LabelRef("counted"))
+		n := GP64()
+		POPCNTQ(Mem{Base: line, Disp: 8 * i}, n)
+		ADDQ(n, sum)
+	}
+	Label("counted")
+	Store(sum, ReturnIndex(0))
+	RET()
+	Label("go")
+	jumpGo("chainsUsedGo")
 }
 
 // half is one half of a bucket of eight words, in a register each: its content and which bits are index and cells.
@@ -257,7 +301,11 @@ func chainsClose() { chainsShift("chainsClose", false) }
 func chainsOpen() { chainsShift("chainsOpen", true) }
 
 func chainsShift(name string, up bool) {
-	TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell uint64)")
+	if up {
+		TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell, at, v uint64)")
+	} else {
+		TEXT(name, NOSPLIT, "func("+chainsType+", base, bit, cell, at uint64)")
+	}
 	Pragma("noescape")
 	c := chains{Load(Param("c"), GP64())}
 	line := Load(Param("base"), GP64())
@@ -310,8 +358,44 @@ func chainsShift(name string, up bool) {
 	VPOR(b, high.x, high.x)
 	VPOR(d, low.x, low.x)
 	VPOR(e, high.x, high.x)
+	// The bit that stands for the cell, which lies before both, is turned over. Stores at places that follow from the line itself
+	// would keep the processor from loading the lines of later keys meanwhile.
+	one, turned := YMM(), GP64()
+	MOVQ(U32(1), turned)
+	VMOVQ(turned, one.AsX())
+	VPBROADCASTQ(one.AsX(), one)
+	place(c, one, addr("at"), &low, &high, false)
+	if up {
+		v := YMM()
+		VPBROADCASTQ(addr("v"), v)
+		place(c, v, addr("cell"), &low, &high, true)
+	}
 	VMOVDQU(low.x, Mem{Base: line})
 	VMOVDQU(high.x, Mem{Base: line, Disp: 32})
 	VZEROUPPER()
 	RET()
+}
+
+// place adds a field, which a register has four times, to a line at a bit: shifted left in the word that it begins in, and if it
+// is wider than a bit shifted right in the next one. Counts of 64 and more, as those below 0 are, give 0.
+func place(c chains, field VecVirtual, bit Op, low, high *half, wide bool) {
+	at := YMM()
+	VPBROADCASTQ(bit, at)
+	for i, h := range []*half{low, high} {
+		count, part := YMM(), YMM()
+		VPSUBQ(c.lanes(i), at, count)
+		VPSLLVQ(count, field, part)
+		VPXOR(part, h.x, h.x)
+		if wide {
+			back := YMM()
+			VMOVDQU(c.lanes(i), back)
+			VPSUBQ(at, back, back)
+			VPSRLVQ(back, field, part)
+			// Where the field begins with the word both shifts are by 0: it is there already.
+			same := YMM()
+			VPCMPEQQ(c.lanes(i), at, same)
+			VPANDN(part, same, part)
+			VPXOR(part, h.x, h.x)
+		}
+	}
 }

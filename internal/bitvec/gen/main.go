@@ -16,6 +16,7 @@ func main() {
 	blocksHasMany()
 	chainsHas()
 	chainsFollow()
+	chainsUsed()
 	chainsClose()
 	chainsOpen()
 	Generate()
