@@ -44,7 +44,11 @@ func TestTrace(t *testing.T) {
 
 // TestCores wants the same results on one core and on several.
 func TestCores(t *testing.T) {
-	for _, e := range []Experiment{plankFindinck, plankTester, sahaSpam, sahaUniversal, onehit, hashesTable} {
+	all := []Experiment{plankFindinck, sahaSpam, plankTester, sahaUniversal, onehit, hashesTable}
+	if testing.Short() {
+		all = all[:2]
+	}
+	for _, e := range all {
 		run := func(cores int) Result {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 2, Seed: 5})

@@ -56,6 +56,9 @@ func TestAt(t *testing.T) {
 
 // TestFor holds the choices to the needs.
 func TestFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, n := range []Needs{
 		{Keys: 10_000}, {Keys: 10_000, FPR: 0.001, For: Fastest}, {Keys: 5000, BitsPerKey: 12}, {Keys: 5000, Bytes: 9000, For: Fastest},
 		{Keys: 10_000, Later: 5000, Remove: true}, {Keys: 10_000, Count: true, OneLine: true}, {Keys: 1000, Merge: true, Remove: true},
@@ -93,6 +96,9 @@ func TestFor(t *testing.T) {
 
 // TestImpossible has an answer for needs that nothing meets: what is impossible, and the nearest thing that is not.
 func TestImpossible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, x := range []struct {
 		n    Needs
 		what string
