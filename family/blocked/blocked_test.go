@@ -14,6 +14,9 @@ import (
 
 // TestLineRate holds the chain of stat.Occupancy against inclusion and exclusion for one key and against simulation for many.
 func TestLineRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	rate := stat.Occupancy(lineBits, 1)
 	for j := range uint64(200) {
 		if got, want := rate(j), 1-math.Pow(1-1./lineBits, float64(j)); math.Abs(got-want) > 1e-12 {
