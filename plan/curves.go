@@ -35,9 +35,9 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			row := Forecast(k.sized(&n, filter.Sizing{FPR: rate}), n.all())
+			row := Forecast(k.sized(&n, filter.Sizing{FPR: rate}), k.counted(&n))
 			if row.Problem == "" {
-				c.Points = append(c.Points, [2]float64{row.FPRPrior, row.BitsPerKey})
+				c.Points = append(c.Points, [2]float64{row.FPRPrior, float64(row.Bits) / float64(n.all())})
 			}
 		}
 		if len(c.Points) > 0 {

@@ -96,6 +96,14 @@ func (k kind) lacks(n *Needs) string {
 	return ""
 }
 
+// counted returns the keys that a forecast of the kind is for: those with later= add the later ones themselves.
+func (k kind) counted(n *Needs) uint64 {
+	if k.later {
+		return n.Keys
+	}
+	return n.all()
+}
+
 // sized returns the spec with a size, and room for later keys.
 func (k kind) sized(n *Needs, size filter.Sizing) filter.Spec {
 	s := WithSize(k.spec, size)

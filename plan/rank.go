@@ -129,7 +129,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		size = filter.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
 	choice.Spec = k.sized(n, size)
-	row := Forecast(choice.Spec, n.all())
+	row := Forecast(choice.Spec, k.counted(n))
 	if row.Problem != "" {
 		return choice, row.Problem
 	}
