@@ -16,21 +16,25 @@ const inCache = 1 << 18
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)]
 	if len(f.table) >= inCache {
-		var at [batch]uint64
-		for start := 0; start < len(hs); start += batch {
-			group := hs[start:min(start+batch, len(hs))]
-			for i, h := range group {
-				b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
-				at[i] = b*f.words + chain/64
-			}
-			bitvec.Prefetch(f.table, at[:len(group)])
-			for i, h := range group {
-				dst[start+i] = f.Has(h)
-			}
-		}
+		f.hasMany(dst, hs)
 		return
 	}
 	for i, h := range hs {
 		dst[i] = f.Has(h)
+	}
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
+	var at [batch]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		for i, h := range group {
+			b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
+			at[i] = b*f.words + chain/64
+		}
+		bitvec.Prefetch(f.table, at[:len(group)])
+		for i, h := range group {
+			dst[start+i] = f.Has(h)
+		}
 	}
 }

@@ -203,6 +203,30 @@ func TestPools(t *testing.T) {
 	}
 }
 
+// TestHasMany takes the way of large filters, whose conformance tests are too small for it.
+func TestHasMany(t *testing.T) {
+	hs := filtertest.Hashes(3000, 5)
+	f, err := New(Config{Keys: 1500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs[:1500] {
+		if err := f.Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
+		dst := make([]bool, n)
+		part := hs[len(hs)-n:]
+		f.hasMany(dst, part)
+		for i, got := range dst {
+			if got != f.Has(part[i]) {
+				t.Fatalf("hasMany of %d differs from Has at %d", n, i)
+			}
+		}
+	}
+}
+
 // TestNoAllocation has no operation allocate, also beyond a bucket's own cells.
 func TestNoAllocation(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
