@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +43,21 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 		points = points[:1:1]
 		points[0].rates = points[0].rates[1:3]
 	}
-	out := plan.Costs{Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(), Kinds: map[string][]plan.Point{}}
+	out := plan.Costs{Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(), Memory: map[string]float64{}, Kinds: map[string][]plan.Point{}}
+	held := uint64(heldKeys)
+	if c.Quick {
+		held = 10_000
+	}
+	for _, kind := range plan.Kinds() {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		bytes, err := heldByBuild(ctx, kind, held)
+		if err != nil {
+			return out, fmt.Errorf("%s, memory of a build: %w", kind, err)
+		}
+		out.Memory[kind.String()] = bytes
+	}
 	var total, done float64
 	for _, p := range points {
 		total += float64(len(p.rates)) * float64(p.keys+100_000) * float64(len(plan.Kinds()))
@@ -126,6 +142,57 @@ func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repea
 		p.Absent = min(p.Absent, float64(time.Since(start).Nanoseconds())/float64(len(absent)))
 	}
 	return p, nil
+}
+
+// heldKeys is the number of keys for which the memory of builds is measured.
+const heldKeys = 1_000_000
+
+// heldByBuild returns how many bytes a key a build holds beside the filter at its peak, on one core: what the heap has more than
+// before, looked at every few hundred microseconds while little garbage may stay. Searches are short: their memory is not.
+func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // who looks has a core
+	family, err := container.FamilyByName(kind.Family())
+	if err != nil {
+		return 0, err
+	}
+	spec := kind.With("bits_per_key", 12)
+	if family.Searched {
+		spec = spec.With("passes", 1)
+	}
+	if kind.Family() == "counting" || kind.Has("value_bits") || kind.Has("counting") {
+		spec = kind.With("fpr", 0.01)
+	}
+	present := make([]uint64, keys)
+	r := rand.New(rand.NewPCG(1, keys))
+	for i := range present {
+		present[i] = r.Uint64()
+	}
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(2))
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	before, done, most := heap(), make(chan struct{}), make(chan uint64)
+	go func() {
+		var peak uint64
+		for {
+			select {
+			case <-done:
+				most <- peak
+				return
+			case <-time.After(300 * time.Microsecond):
+				peak = max(peak, heap())
+			}
+		}
+	}()
+	f, err := buildKeys(ctx, family, spec, present, filter.NewHasher(7))
+	close(done)
+	peak := max(<-most, heap())
+	if err != nil {
+		return 0, err
+	}
+	held := float64(peak) - float64(before) - float64(f.Info().Bits)/8
+	runtime.KeepAlive(present)
+	return max(0, held) / float64(keys), nil
 }
 
 // queriesTimed is the number of queries of a measurement: some milliseconds.

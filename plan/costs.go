@@ -22,6 +22,8 @@ type Costs struct {
 	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
 	// Keyed is how many nanoseconds more the keyed hash takes for a key of 16 bytes.
 	Keyed float64 `json:"keyed_ns"`
+	// Memory has, by the spec of a kind without its size, how many bytes a key a build holds beside the filter at its peak.
+	Memory map[string]float64 `json:"build_bytes"`
 	// Kinds has, by the spec of a kind without its size, the points that were measured.
 	Kinds map[string][]Point `json:"kinds"`
 }

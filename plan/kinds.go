@@ -7,6 +7,8 @@ type kind struct {
 	spec filter.Spec // without a size
 	// What it can do. Capacity: its spec takes capacity=, for keys that are added later; later: it takes later=.
 	remove, count, merge, values, line, writers, capacity, later bool
+	patented                                                     bool   // somewhere, nominally, today
+	spills                                                       bool   // a builder keeps keys in a file beyond a limit of memory
 	reason                                                       string // what speaks for it
 	warning                                                      string // and what against
 }
@@ -30,15 +32,15 @@ var kinds = []kind{
 		reason: "static and fast to ask, small above 100,000 keys", warning: "no key can be added; building takes some 30 bytes a key",
 	},
 	{
-		spec: filter.NewSpec("partitioned"), later: true,
+		spec: filter.NewSpec("partitioned"), later: true, patented: true, spills: true,
 		reason: "smallest: a search fits its hash functions to the keys", warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
 	},
 	{
-		spec: filter.NewSpec("blockpartitioned"), later: true, line: true,
+		spec: filter.NewSpec("blockpartitioned"), later: true, line: true, patented: true, spills: true,
 		reason: "one cache miss a query, and the same search", warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
 	},
 	{
-		spec:   filter.NewSpec("twochoice"),
+		spec: filter.NewSpec("twochoice"), spills: true,
 		reason: "small at low rates", warning: "a query reads many places",
 	},
 	{
@@ -54,27 +56,27 @@ var kinds = []kind{
 		reason: "counts, with four short buckets a query", warning: "full beyond its capacity; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed"), remove: true, writers: true, capacity: true,
+		spec: filter.NewSpec("rankindexed"), remove: true, writers: true, capacity: true, spills: true,
 		reason: "removal in the fewest bits", warning: "full beyond its capacity; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512), remove: true, writers: true, line: true, capacity: true,
+		spec: filter.NewSpec("rankindexed", "bucket", 512), remove: true, writers: true, line: true, capacity: true, spills: true,
 		reason: "removal, mostly with one cache miss a query", warning: "full beyond its capacity; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512, "fast", 1), remove: true, writers: true, line: true, capacity: true,
+		spec: filter.NewSpec("rankindexed", "bucket", 512, "fast", 1), remove: true, writers: true, line: true, capacity: true, spills: true,
 		reason: "removal, fast: short chains in one cache line", warning: "full beyond its capacity; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed", "counting", 1), remove: true, count: true, writers: true, capacity: true,
+		spec: filter.NewSpec("rankindexed", "counting", 1), remove: true, count: true, writers: true, capacity: true, spills: true,
 		reason: "counts in the fewest bits", warning: "full beyond its capacity; a key counts to some 800 at most; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512, "counting", 1), remove: true, count: true, writers: true, line: true, capacity: true,
+		spec: filter.NewSpec("rankindexed", "bucket", 512, "counting", 1), remove: true, count: true, writers: true, line: true, capacity: true, spills: true,
 		reason: "counts, mostly with one cache miss a query", warning: "full beyond its capacity; a key counts to some 200 at most; remove only what was added",
 	},
 	{
-		spec: filter.NewSpec("rankindexed", "value_bits", 1), remove: true, values: true, writers: true, capacity: true,
+		spec: filter.NewSpec("rankindexed", "value_bits", 1), remove: true, values: true, writers: true, capacity: true, spills: true,
 		reason: "a value with each key", warning: "keys that look alike share a value; full beyond its capacity",
 	},
 }
@@ -87,7 +89,7 @@ func (k kind) lacks(n *Needs) string {
 	}{
 		{n.Remove, k.remove, "takes no key out"}, {n.Count, k.count, "does not count"}, {n.Merge, k.merge, "does not merge"},
 		{n.ValueBits > 0, k.values, "keeps no values"}, {n.OneLine, k.line, "reads more than one cache line"},
-		{n.Writers, k.writers, "has no form for many writers"}, {n.Later > 0, k.capacity || k.later, "has no room for later keys"},
+		{n.Writers, k.writers, "has no form for many writers"}, {n.Unpatented, !k.patented, "is patented in the US, nominally until 2027-06-15"}, {n.Later > 0, k.capacity || k.later, "has no room for later keys"},
 	} {
 		if x.need && !x.can {
 			return x.what

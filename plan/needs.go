@@ -26,9 +26,11 @@ type Needs struct {
 	Writers   bool // many goroutines add keys at the same time
 	// Adversarial says that who asks may choose the keys, and gain from those that are falsely present.
 	Adversarial bool
+	Unpatented  bool // what is known to be patented somewhere is not wanted
 	// Absent is the share of queries for keys that are not there, in (0, 1]. Default: one half.
 	Absent float64
 	Build  time.Duration // the longest build, on one core; 0 for any
+	Memory uint64        // bytes that the build may hold beside the filter, keys that can go to a file not counted; 0 for any
 	For    Objective     // default: Smallest
 }
 

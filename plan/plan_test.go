@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -91,6 +92,42 @@ func TestFor(t *testing.T) {
 	}
 	if p, err := For(t.Context(), Needs{Keys: 1000, Merge: true, Remove: true}); err != nil || p.Choices[0].Spec.Family() != "counting" {
 		t.Errorf("removal and union: %v, %v", p.Choices, err)
+	}
+}
+
+// TestRefused keeps out what is patented, what holds too much, and what takes too long; and does not tell rates apart that nobody
+// can measure.
+func TestRefused(t *testing.T) {
+	held := Measured().Memory
+	if len(held) != len(kinds) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
+		t.Fatalf("bytes a key that builds hold: %v; run go generate ./plan", held)
+	}
+	why := func(n Needs, family string) string {
+		t.Helper()
+		p, err := For(t.Context(), n)
+		if err != nil {
+			t.Fatalf("%+v: %v", n, err)
+		}
+		for _, r := range p.Refused {
+			if r.Spec.Family() == family {
+				return r.Why
+			}
+		}
+		return ""
+	}
+	n := Needs{Keys: 1_000_000, Unpatented: true, Memory: 1 << 20, Build: 300 * time.Millisecond, BitsPerKey: 12}
+	for family, want := range map[string]string{
+		"partitioned": "patented", "blockpartitioned": "patented", "fuse": "bytes to build", "dleft": "bytes to build", "twochoice": "to build on one core", "standard": "", "rankindexed": "",
+	} {
+		if got := why(n, family); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s is refused for %q, want %q", family, got, want)
+		}
+	}
+	n.Keys, n.BitsPerKey, n.Memory, n.Build = 3, 0, 1<<30, time.Second
+	n.Bytes = 1 << 16
+	p, err := For(t.Context(), n)
+	if err != nil || p.Choices[0].FPRPrior == 0 || p.Choices[0].NsQuery > 10 {
+		t.Errorf("3 keys in 64 KiB: %+v, %v", p.Choices, err)
 	}
 }
 

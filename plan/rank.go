@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -26,6 +28,7 @@ type Choice struct {
 	NsAbsent     float64 `json:"ns_absent"`
 	NsOutOfCache float64 `json:"ns_out_of_cache"`
 	NsBuild      float64 `json:"ns_build"`
+	BytesBuild   float64 `json:"bytes_build"` // a key, that the build holds beside the filter
 	Reason       string  `json:"reason"`
 	Warning      string  `json:"warning,omitempty"`
 }
@@ -97,25 +100,42 @@ func NeverWrong(ctx context.Context, n Needs) error {
 // leastRate is what NeverWrong offers.
 const leastRate = 1e-9
 
-// choose tries all kinds.
+// choose tries all kinds, on all cores: some search samples.
 func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
-	var p Plan
-	for _, k := range kinds {
-		if err := ctx.Err(); err != nil {
-			return Plan{}, err
-		}
+	tried := make([]struct {
+		choice Choice
+		why    string
+	}, len(kinds))
+	var wait sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, k := range kinds {
 		if k.values && n.ValueBits == 0 {
 			continue
 		}
-		choice, why := c.try(k, &n)
-		if why != "" {
-			p.Refused = append(p.Refused, Refused{choice.Spec, why})
-			continue
+		wait.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			if ctx.Err() == nil {
+				tried[i].choice, tried[i].why = c.try(k, &n)
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return Plan{}, err
+	}
+	var p Plan
+	for _, t := range tried {
+		switch {
+		case t.choice.Keys == 0: // not wanted
+		case t.why != "":
+			p.Refused = append(p.Refused, Refused{t.choice.Spec, t.why})
+		default:
+			p.Choices = append(p.Choices, t.choice)
 		}
-		p.Choices = append(p.Choices, choice)
 	}
 	n.order(p.Choices)
-	return p, ctx.Err()
+	return p, nil
 }
 
 // try returns what a kind comes to, or why it does not do.
@@ -129,6 +149,11 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		size = filter.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
 	choice.Spec = k.sized(n, size)
+	if n.FPR > 0 { // before a sample is searched
+		if why := c.refuse(k, n, n.FPR); why != "" {
+			return choice, why
+		}
+	}
 	row := Forecast(choice.Spec, k.counted(n))
 	if row.Problem != "" {
 		return choice, row.Problem
@@ -155,13 +180,26 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	mix := func(p Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
 	choice.NsQuery, choice.NsOutOfCache = mix(cost), mix(far)
-	if took := time.Duration(cost.Build * float64(n.Keys)); n.Build > 0 && took > n.Build {
-		return choice, fmt.Sprintf("takes some %v to build on one core", took.Round(time.Millisecond))
+	if why := c.refuse(k, n, choice.FPRPrior); why != "" {
+		return choice, why
 	}
+	choice.BytesBuild = c.Memory[k.spec.String()]
 	if n.Writers && k.writers {
 		choice.Warning = join(choice.Warning, "for many writers take its Atomic or Concurrent type")
 	}
 	return choice, ""
+}
+
+// refuse says why a build at a rate is out of the question, or "".
+func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
+	cost, _ := c.At(k.spec, n.all(), fpr)
+	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64)); n.Build > 0 && took > n.Build {
+		return fmt.Sprintf("takes some %v to build on one core", took.Round(time.Millisecond))
+	}
+	if held := c.Memory[k.spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
+		return fmt.Sprintf("takes some %.3g bytes to build", held)
+	}
+	return ""
 }
 
 func join(a, b string) string {
@@ -171,6 +209,9 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
+// noRate is the rate below which nobody sees a false positive: all of those are alike.
+const noRate = 1e-12
+
 // order puts the best first.
 func (n *Needs) order(c []Choice) {
 	slices.SortStableFunc(c, func(a, b Choice) int {
@@ -178,14 +219,14 @@ func (n *Needs) order(c []Choice) {
 			return cmp.Compare(a.NsQuery, b.NsQuery)
 		}
 		if n.FPR == 0 {
-			return cmp.Or(cmp.Compare(a.FPRPrior, b.FPRPrior), cmp.Compare(a.NsQuery, b.NsQuery))
+			return cmp.Or(cmp.Compare(max(a.FPRPrior, noRate), max(b.FPRPrior, noRate)), cmp.Compare(a.NsQuery, b.NsQuery))
 		}
 		return cmp.Or(cmp.Compare(a.Bits, b.Bits), cmp.Compare(a.NsQuery, b.NsQuery))
 	})
 	if n.For == Fastest && n.FPR == 0 { // at a size, the fastest are those with the worst rates: stay near the best
-		best := math.Inf(1)
+		best := 1.
 		for _, x := range c {
-			best = min(best, x.FPRPrior)
+			best = min(best, max(x.FPRPrior, noRate))
 		}
 		slices.SortStableFunc(c, func(a, b Choice) int {
 			return cmp.Compare(outside(a.FPRPrior, best), outside(b.FPRPrior, best))
@@ -249,11 +290,12 @@ func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 	for _, relax := range []func(*Needs){
 		func(m *Needs) { m.BitsPerKey, m.Bytes = 0, 0 },
 		func(m *Needs) { m.FPR = 0 },
-		func(m *Needs) { m.Build, m.OneLine, m.Writers = 0, false, false },
+		func(m *Needs) { m.Build, m.Memory, m.OneLine, m.Writers = 0, 0, false, false },
 		func(m *Needs) { m.Merge = false },
 		func(m *Needs) { m.ValueBits = 0 },
 		func(m *Needs) {
-			m.Build, m.OneLine, m.Writers, m.Merge, m.BitsPerKey, m.Bytes = 0, false, false, false, 0, 0
+			m.Build, m.Memory, m.OneLine, m.Writers, m.Unpatented = 0, 0, false, false, false
+			m.Merge, m.BitsPerKey, m.Bytes = false, 0, 0
 		},
 	} {
 		m := n

@@ -14,21 +14,30 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
+// buildFlags are those of bloomery build.
+type buildFlags struct {
+	in     inputFlags
+	size   sizeFlags
+	output string
+	family string
+	effort effortFlags
+	form   formFlags
+	memory memoryFlags
+	hash   hashFlags
+	wishes wishFlags
+}
+
 func (a *app) buildCommand() *cobra.Command {
-	var (
-		in     inputFlags
-		size   sizeFlags
-		output string
-		family string
-		effort effortFlags
-		form   formFlags
-		memory memoryFlags
-		hash   hashFlags
-	)
+	var f buildFlags
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
+Without --family, bloomery plan chooses the smallest filter that does what --needs say, or with --for speed the fastest, and
+says which: of what takes no more than ten seconds and a GiB, or --budget and --memory, to build, and of what no patent is known
+to cover. Without a size its rate of false positives is 1%. Say --capacity if keys are added later, and --needs merge or remove
+if filters are united or keys removed.
+
 The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting or dleft, or a full spec
 such as "blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key,
 and partitioned, blockpartitioned and twochoice take 8. These search for what fits the keys, as long as --effort or --budget say.
@@ -54,6 +63,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   bitsandblooms     k=, m=
   redisbloom        capacity= (of the first filter of the chain), expansion= (0: it does not grow)`,
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
+  bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
@@ -66,84 +76,120 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := mayReplace(output); err != nil {
+			if err := mayReplace(f.output); err != nil {
 				return err
 			}
-			sizing, err := size.sizing(c)
+			r, err := a.recipe(c, &f)
 			if err != nil {
 				return err
 			}
-			spec, err := filter.ParseSpec(family)
-			if err != nil {
-				return err
-			}
-			if !sizing.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
-				return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
-			}
-			if spec, err = effort.spec(c, spec); err != nil {
-				return err
-			}
-			if spec, err = form.spec(c, spec); err != nil {
-				return err
-			}
-			if err := memory.parse(c); err != nil {
-				return err
-			}
-			secret, err := a.secret()
-			if err != nil {
-				return err
-			}
-			hasher, err := hash.hasher(c, spec, secret)
-			if err != nil {
-				return err
-			}
-			return a.build(c.Context(), in, args, plan.WithSize(spec, sizing), hasher, output, memory)
+			return a.build(c.Context(), &f, args, r)
 		},
 	}
-	in.register(c)
-	size.register(c)
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
-	c.Flags().StringVar(&family, "family", "standard", "family of the filter, or a spec")
-	effort.register(c)
-	form.register(c)
-	memory.register(c)
-	hash.register(c)
+	f.in.register(c)
+	f.size.register(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
+	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what bloomery plan chooses)")
+	f.effort.register(c)
+	f.form.register(c)
+	f.memory.register(c)
+	f.hash.register(c)
+	f.wishes.register(c)
+	c.MarkFlagsMutuallyExclusive("family", "needs")
+	c.MarkFlagsMutuallyExclusive("family", "for")
 	var names []string
-	for _, f := range container.Families() {
-		names = append(names, f.Name)
+	for _, family := range container.Families() {
+		names = append(names, family.Name)
 	}
 	_ = c.RegisterFlagCompletionFunc("family", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, hasher filter.Hasher, output string, memory memoryFlags) error {
-	start := time.Now()
-	family, err := container.FamilyByName(spec.Family())
+// recipe is what is built.
+type recipe struct {
+	// pick returns the spec, when the number of keys is known.
+	pick   func(ctx context.Context, keys uint64) (filter.Spec, error)
+	family container.Family // that of the spec; none if the plan will choose
+	hasher filter.Hasher
+}
+
+// recipe reads the flags, before any key is read.
+func (a *app) recipe(c *cobra.Command, f *buildFlags) (recipe, error) {
+	sizing, err := f.size.sizing(c)
 	if err != nil {
-		return err
+		return recipe{}, err
 	}
-	if err := family.Check(spec); err != nil { // before any key is read
-		return err
+	if err := f.memory.parse(c); err != nil {
+		return recipe{}, err
 	}
-	if memory.memory != "" {
-		if err := spills(family, spec); err != nil {
-			return fmt.Errorf("--memory %s: %w", memory.memory, err)
+	secret, err := a.secret()
+	if err != nil {
+		return recipe{}, err
+	}
+	if f.family == "" {
+		return a.chosen(c, f, sizing, secret)
+	}
+	spec, err := filter.ParseSpec(f.family)
+	if err != nil {
+		return recipe{}, err
+	}
+	if !sizing.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
+		return recipe{}, fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
+	}
+	if spec, err = f.effort.spec(c, spec); err != nil {
+		return recipe{}, err
+	}
+	if spec, err = f.form.spec(c, spec); err != nil {
+		return recipe{}, err
+	}
+	spec = plan.WithSize(spec, sizing)
+	r := recipe{pick: func(context.Context, uint64) (filter.Spec, error) { return spec, nil }}
+	if r.hasher, err = f.hash.hasher(c, spec, secret); err != nil {
+		return recipe{}, err
+	}
+	if r.family, err = container.FamilyByName(spec.Family()); err != nil {
+		return recipe{}, err
+	}
+	if err := r.family.Check(spec); err != nil {
+		return recipe{}, err
+	}
+	if f.memory.memory != "" {
+		if err := spills(r.family, spec); err != nil {
+			return recipe{}, fmt.Errorf("--memory %s: %w", f.memory.memory, err)
 		}
 	}
-	last := "searching"
-	if !family.Searched {
-		last = "making the filter"
-	}
+	return r, nil
+}
+
+func (a *app) build(ctx context.Context, flags *buildFlags, paths []string, r recipe) error {
+	start := time.Now()
+	var spec filter.Spec
 	var f filter.Filter
-	if family.Keyed {
-		f, err = a.collectKeys(ctx, in, paths, spec, family)
+	var err error
+	if r.family.Keyed {
+		if spec, err = r.pick(ctx, 0); err != nil {
+			return err
+		}
+		f, err = a.collectKeys(ctx, flags.in, paths, spec, r.family)
 	} else {
-		f, err = a.collect(ctx, in, paths, hasher, memory, last, func(keys uint64) (filter.Builder, error) {
-			b, err := family.NewBuilder(spec, keys)
-			if err == nil {
-				memory.limit(b)
+		f, err = a.collect(ctx, flags.in, paths, r.hasher, flags.memory, func(keys uint64) (filter.Builder, string, error) {
+			var err error
+			if spec, err = r.pick(ctx, keys); err != nil {
+				return nil, "", err
 			}
-			return b, err
+			family, err := container.FamilyByName(spec.Family())
+			if err != nil {
+				return nil, "", err
+			}
+			b, err := family.NewBuilder(spec, keys)
+			if err != nil {
+				return nil, "", err
+			}
+			flags.memory.limit(b)
+			if family.Searched {
+				return b, "searching", nil
+			}
+			return b, "making the filter", nil
 		})
 	}
 	if errors.Is(err, filter.ErrFull) {
@@ -152,7 +198,7 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if err != nil {
 		return err
 	}
-	if err := container.WriteFile(ctx, output, f, hasher); err != nil {
+	if err := container.WriteFile(ctx, flags.output, f, r.hasher); err != nil {
 		return err
 	}
 	if i := f.Info(); i.Keys == 0 && i.Capacity <= 1 { // one with room for some is meant to be empty
@@ -161,29 +207,32 @@ func (a *app) build(ctx context.Context, in inputFlags, paths []string, spec fil
 	if a.quiet {
 		return nil
 	}
-	r, err := a.report(output)
+	made, err := a.report(flags.output)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(r)
+		return a.printJSON(made)
 	}
 	fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+		flags.output, made.Keys, bytesText(made.FileBytes), made.BitsPerKey, made.FPRPosterior, time.Since(start).Seconds())
 	return nil
 }
 
-// collect counts the keys, starts a builder for that many, gives it all of them and has it finish, which progress calls last. What can be read only once is kept as
-// hashes in between.
-func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, last string, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+// starter returns a builder for a number of keys, and what its Build does.
+type starter func(keys uint64) (filter.Builder, string, error)
+
+// collect counts the keys, starts a builder for that many, gives it all of them and has it finish, for which progress has the
+// word that start returns. What can be read only once is kept as hashes in between.
+func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start starter) (filter.Filter, error) {
 	n, again, err := a.count(ctx, in, paths)
 	if err != nil {
 		return nil, err
 	}
 	if !again {
-		return a.collectOnce(ctx, in, paths, hasher, memory, last, start)
+		return a.collectOnce(ctx, in, paths, hasher, memory, start)
 	}
-	b, err := start(n)
+	b, last, err := start(n)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +263,7 @@ func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64,
 	return n, true, err
 }
 
-func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, last string, start func(uint64) (filter.Builder, error)) (filter.Filter, error) {
+func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start starter) (filter.Filter, error) {
 	input, p, err := a.follow(in, paths, "reading")
 	if err != nil {
 		return nil, err
@@ -230,7 +279,7 @@ func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, ha
 	if err != nil {
 		return nil, err
 	}
-	b, err := start(spool.Len())
+	b, last, err := start(spool.Len())
 	if err != nil {
 		return nil, err
 	}

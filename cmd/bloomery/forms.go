@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
 // form says which of the formFlags a family takes.
@@ -43,6 +45,32 @@ func (f *formFlags) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
 }
 
+// read fills in what the flags need, for the plan, and returns the number of keys to make room for.
+func (f *formFlags) read(c *cobra.Command, n *plan.Needs) (room uint64, err error) {
+	n.Count = n.Count || f.counting
+	if c.Flags().Changed("value-bits") {
+		if f.values == 0 {
+			return 0, errNoValues
+		}
+		n.ValueBits = int(min(f.values, 64))
+	}
+	if !c.Flags().Changed("capacity") {
+		return 0, nil
+	}
+	return f.room()
+}
+
+var errNoValues = errors.New("--value-bits 0: want a number above 0, or leave it out")
+
+// room returns the --capacity.
+func (f *formFlags) room() (uint64, error) {
+	n, err := parseCount("--capacity", f.capacity)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("--capacity %s: want a number above 0", f.capacity)
+	}
+	return n, err
+}
+
 // spec returns the spec with what the flags say as its parameters.
 func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 	takes := forms[s.Family()]
@@ -59,17 +87,11 @@ func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 		}},
 		{"value-bits", "value_bits", "keeps no values", func(t form) bool { return t.values }, func() (any, error) {
 			if f.values == 0 {
-				return nil, fmt.Errorf("--value-bits 0: want a number above 0, or leave it out")
+				return nil, errNoValues
 			}
 			return f.values, nil
 		}},
-		{"capacity", "capacity", "takes no later keys, or has later=", func(t form) bool { return t.capacity }, func() (any, error) {
-			n, err := parseCount("--capacity", f.capacity)
-			if err == nil && n == 0 {
-				err = fmt.Errorf("--capacity %s: want a number above 0", f.capacity)
-			}
-			return n, err
-		}},
+		{"capacity", "capacity", "takes no later keys, or has later=", func(t form) bool { return t.capacity }, func() (any, error) { return f.room() }},
 	} {
 		if !c.Flags().Changed(x.flag) {
 			continue

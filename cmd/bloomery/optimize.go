@@ -79,13 +79,13 @@ out more than half, are refused without --force. The rate falls with time: see -
 			}
 			result := optimized{Before: before}
 			var read, unknown atomic.Uint64
-			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, "searching", func(uint64) (filter.Builder, error) {
+			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, func(uint64) (filter.Builder, string, error) {
 				b, err := family.Reoptimize(set.Filter(), e)
 				if err != nil {
-					return nil, err
+					return nil, "", err
 				}
 				memory.limit(b)
-				return newcomers{b.(filter.Spiller), set.Filter(), &read, &unknown}, nil
+				return newcomers{b.(filter.Spiller), set.Filter(), &read, &unknown}, "searching", nil
 			})
 			if err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -21,25 +20,9 @@ type needsFlags struct {
 	keys, later, fpr, bytes string
 	bitsPerKey, absent      float64
 	values                  uint64
-	needs                   []string
 	build                   time.Duration
-	objective               string
-}
-
-// needWords are what --needs takes.
-var needWords = map[string]func(*plan.Needs){
-	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
-	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
-	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
-}
-
-func needNames() []string {
-	var names []string
-	for name := range needWords {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	memory                  string
+	wishes                  wishFlags
 }
 
 func (f *needsFlags) register(c *cobra.Command) {
@@ -48,14 +31,12 @@ func (f *needsFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.fpr, "fpr", "", "rate of false positives to keep, such as 0.01 or 1% (default 1% without a limit of size)")
 	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "limit of the size in bits a key")
 	c.Flags().StringVar(&f.bytes, "bytes", "", "limit of the size in all, such as 64KiB or 10MB")
-	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what it has to do: "+strings.Join(needNames(), ", "))
 	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of a value that each key has")
 	c.Flags().Float64Var(&f.absent, "absent", 0.5, "share of the queries that ask for absent keys")
 	c.Flags().DurationVar(&f.build, "build", 0, "longest build on one core, such as 10s")
-	c.Flags().StringVar(&f.objective, "for", "size", "what comes first: size or speed")
+	c.Flags().StringVar(&f.memory, "memory", "", "what a build may hold at most beside the filter, such as 1GiB, keys that can go to a file not counted")
+	f.wishes.register(c)
 	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
-	_ = c.RegisterFlagCompletionFunc("needs", cobra.FixedCompletions(needNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"size", "speed"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.MarkFlagRequired("keys")
 }
 
@@ -94,16 +75,14 @@ func (f *needsFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 	if !(f.absent > 0 && f.absent <= 1) {
 		return n, fmt.Errorf("--absent %v: want a share above 0 and up to 1", f.absent)
 	}
-	n.BitsPerKey, n.Absent, n.Build, n.For = f.bitsPerKey, f.absent, f.build, plan.Objective(f.objective)
-	n.ValueBits = int(min(f.values, 64))
-	for _, word := range f.needs {
-		set, ok := needWords[strings.TrimSpace(word)]
-		if !ok {
-			return n, fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
+	if c.Flags().Changed("memory") {
+		if n.Memory, err = parseBytes("--memory", f.memory); err != nil {
+			return n, err
 		}
-		set(&n)
 	}
-	return n, nil
+	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
+	n.ValueBits = int(min(f.values, 64))
+	return n, f.wishes.read(&n)
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -118,7 +97,8 @@ measured on one machine (bloomery lab costs): ns is a query of a filter that is 
 no cache holds, build a key of the build on one core.
 
 --needs takes any of: remove (keys are taken out), count (how often a key came), merge (filters are united), line (a query
-reads one cache line), writers (many goroutines add), adversarial (who asks chooses the keys).
+reads one cache line), writers (many goroutines add), adversarial (who asks chooses the keys), unpatented (nothing that a patent
+is known to cover).
 
 If no filter does it, the answer says what is impossible and what comes nearest: exit code 1.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
