@@ -269,7 +269,7 @@ func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, ha
 		return nil, err
 	}
 	limit := int64(keyio.DefaultSpoolMemory)
-	if memory.bytes != 0 {
+	if memory.memory != "" {
 		limit = memory.bytes
 	}
 	spool := keyio.NewSpool(limit, memory.dir)
