@@ -15,7 +15,7 @@ func TestCosts(t *testing.T) {
 	c := Measured()
 	for _, k := range Kinds() {
 		points := c.Kinds[k.String()]
-		if len(points) != len(c.Kinds["standard"]) || len(points) < 8 {
+		if len(points) < len(c.Kinds["standard"])/2 || len(points) < 8 {
 			t.Errorf("%s has %d points: run go generate ./plan", k, len(points))
 		}
 		for _, p := range points {

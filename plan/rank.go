@@ -22,7 +22,7 @@ type Choice struct {
 	BitsPerKey float64     `json:"bits_per_key"`
 	FPRPrior   float64     `json:"fpr_prior"` // with all keys
 	// Nanoseconds, from the table of costs: a query at the asked mix, and its two parts, in a filter of that size that is
-	// asked again and again; one in a filter of ten million keys, which no cache holds; a key of the build on one core.
+	// asked again and again; one in a filter of 50 million keys, which few caches hold; a key of the build on one core.
 	NsQuery      float64 `json:"ns_query"`
 	NsPresent    float64 `json:"ns_present"`
 	NsAbsent     float64 `json:"ns_absent"`
