@@ -22,15 +22,17 @@ type Choice struct {
 	BitsPerKey float64     `json:"bits_per_key"`
 	FPRPrior   float64     `json:"fpr_prior"` // with all keys
 	// Nanoseconds, from the table of costs: a query at the asked mix, and its two parts, in a filter of that size that is
-	// asked again and again; one in a filter of 50 million keys, which few caches hold; a key of the build on one core.
-	NsQuery      float64 `json:"ns_query"`
-	NsPresent    float64 `json:"ns_present"`
-	NsAbsent     float64 `json:"ns_absent"`
-	NsOutOfCache float64 `json:"ns_out_of_cache"`
-	NsBuild      float64 `json:"ns_build"`
-	BytesBuild   float64 `json:"bytes_build"` // a key, that the build holds beside the filter
-	Reason       string  `json:"reason"`
-	Warning      string  `json:"warning,omitempty"`
+	// asked again and again; the same in a filter of 50 million keys, which few caches hold; a key of the build on one core.
+	NsQuery    float64 `json:"ns_query"`
+	NsPresent  float64 `json:"ns_present"`
+	NsAbsent   float64 `json:"ns_absent"`
+	FarQuery   float64 `json:"ns_query_out_of_cache"`
+	FarPresent float64 `json:"ns_present_out_of_cache"`
+	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
+	NsBuild    float64 `json:"ns_build"`
+	BytesBuild float64 `json:"bytes_build"` // a key, that the build holds beside the filter
+	Reason     string  `json:"reason"`
+	Warning    string  `json:"warning,omitempty"`
 }
 
 // Refused is a filter that does not do what is needed, and why.
@@ -179,7 +181,8 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	}
 	mix := func(p Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
-	choice.NsQuery, choice.NsOutOfCache = mix(cost), mix(far)
+	choice.FarPresent, choice.FarAbsent = far.Present, far.Absent
+	choice.NsQuery, choice.FarQuery = mix(cost), mix(far)
 	if why := c.refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}

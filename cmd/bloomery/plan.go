@@ -148,7 +148,7 @@ func (a *app) printChoices(choices []plan.Choice) error {
 	}
 	fmt.Fprintf(w, "%-*s\tsize\tbits a key\trate\tns\tfar\tbuild\t\n", width, "spec")
 	for _, c := range choices {
-		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t\n", width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsQuery, c.NsOutOfCache, c.NsBuild)
+		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t\n", width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsQuery, c.FarQuery, c.NsBuild)
 	}
 	return w.Flush()
 }
