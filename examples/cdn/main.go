@@ -1,11 +1,13 @@
 // Command cdn is a cache on disk in front of a web server that stores an object at its second request, for package admission to
 // be seen at work:
 //
-//	go run ./examples/cdn -origin https://go.dev -dir /tmp/cdn
-//	curl -sI localhost:8080/doc/          three times: the third answer has X-Cache: hit
-//	curl -s localhost:8080/-/doorkeeper   what the doorkeeper counted
+//	python3 -m http.server -d docs 8000                                          or any other server
+//	go run ./examples/cdn -origin http://localhost:8000 -dir /tmp/cdn
+//	curl -si localhost:8080/format.md | grep X-Cache                             prints X-Cache: hit the third time
+//	curl -s localhost:8080/-/doorkeeper                                          what the doorkeeper counted
 //
-// It is an example, small enough to be read: there is no revalidation, and what varies by header is not stored.
+// It is an example, small enough to be read: it never asks whether an object has changed, what varies by header is not stored,
+// and what is stored is not compressed.
 package main
 
 import (
@@ -28,7 +30,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "cdn:", err)
 		os.Exit(1)
 	}
@@ -39,17 +41,17 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	flags := flag.NewFlagSet("cdn", flag.ContinueOnError)
 	flags.SetOutput(log)
 	origin := flags.String("origin", "", "`URL` of the server to ask for what is not in the cache")
-	dir := flags.String("dir", "", "`folder` of the cache, with nothing else in it")
+	dir := flags.String("dir", "", "`folder` of the cache")
 	listen := flags.String("listen", "localhost:8080", "`address` to serve at")
 	limit := flags.Int64("limit", 1<<30, "`bytes` of the cache")
-	fresh := flags.Duration("fresh", time.Hour, "how long an object is served from the cache")
+	fresh := flags.Duration("fresh", time.Hour, "how long an object is served from the cache, unless it says less")
 	keys := flags.Uint64("keys", 1_000_000, "`objects` that a generation of the doorkeeper remembers")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	from, err := url.Parse(*origin)
-	if err != nil || from.Host == "" || *dir == "" {
-		return errors.New("give -origin, such as https://go.dev, and -dir")
+	if err != nil || from.Scheme != "http" && from.Scheme != "https" || from.Host == "" || *dir == "" || flags.NArg() > 0 {
+		return errors.New("give -origin, such as https://go.dev, and -dir, and nothing else")
 	}
 	door, err := admission.New(admission.Config{Keys: *keys})
 	if err != nil {
@@ -59,17 +61,19 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", c)
-	mux.HandleFunc("/-/doorkeeper", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(door.Stats())
-	})
+	handler := func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect what has // in it
+		if r.URL.Path == "/-/doorkeeper" {
+			_ = json.NewEncoder(w).Encode(door.Stats())
+			return
+		}
+		c.ServeHTTP(w, r)
+	}
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(log, "serving at http://%s, the doorkeeper takes %.1f MB\n", l.Addr(), float64(door.Bytes())/1e6)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
