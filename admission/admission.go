@@ -18,8 +18,8 @@
 // at once; two forget by age.
 //
 // The keys are divided among shards of some 16 thousand, each with its lock, its count and its own time to rotate. A rotation
-// empties one generation of one shard, some 25 kB at a rate of 1%, which takes about a microsecond and has only requests for
-// that shard wait: there is no moment at which all stand still, and no spare to swap in. Shards get their keys at random, so
+// empties one generation of one shard, some 23 kB at a rate of 1%, which takes one or two microseconds and has only requests
+// for that shard wait: there is no moment at which all stand still, and no spare to swap in. Shards get their keys at random, so
 // that the memory of one is a generation of Keys other keys give or take a hundredth.
 //
 //	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋ and with it the shard, which holds as many blocks as any other

@@ -219,6 +219,54 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestGenerations runs for many generations with several seeds: new keys are admitted at the rate that is predicted for the mean of
+// a generation, within 4.5 standard deviations, and a generation takes Keys of them on average.
+func TestGenerations(t *testing.T) {
+	generations := uint64(60)
+	if testing.Short() {
+		generations = 12
+	}
+	for _, c := range []Config{
+		{Keys: 3000}, {Keys: 3000, FPR: 0.1, Shards: 3}, {Keys: 2000, FPR: maxFPR, Shards: 1}, {Keys: 4000, FPR: 0.3, Shards: 50}, {Keys: 500, FPR: 0.02},
+		{Keys: 5000, Bytes: 8000},
+	} {
+		d := newTest(t, c)
+		const steps = 20 // through a generation, the one before being full
+		var rate, own float64
+		for i := range uint64(steps) {
+			at := d.shape.keys * (2*i + 1) / (2 * steps)
+			rate += d.FPRAt(d.shape.keys, at) / steps
+			own += d.FPRAt(0, at) / steps
+		}
+		var asked, wrong, rotations float64
+		for seed := range uint64(3) {
+			c.Hasher = filter.NewHasher(seed)
+			d = newTest(t, c)
+			var before Stats
+			for i := range (generations + 3) * c.Keys {
+				if d.AdmitHash(d.Hasher().SumUint64(i)); i == 3*c.Keys { // both generations were full by then
+					before = d.Stats()
+				}
+			}
+			s := d.Stats()
+			asked, wrong = asked+float64(s.Requests-before.Requests), wrong+float64(s.Admitted-before.Admitted)
+			rotations += float64(s.Rotations - before.Rotations)
+		}
+		// Mistakes of a generation come together, those of a block above all: its fill makes their number vary by as much again.
+		if off := 4.5 * math.Sqrt(2*asked*rate); math.Abs(wrong-asked*rate) > off+0.01*asked*rate || wrong > asked*d.FPR()+off {
+			t.Errorf("%+v: %.0f of %.0f admitted, %.0f ± %.0f predicted", c, wrong, asked, asked*rate, off)
+		}
+		// Of the keys a share of own leaves no trace, and at both ends there is part of a generation. Those of few keys, in one
+		// block or two, last about one key longer: how many leave no trace varies, and many of them have more come that do not.
+		keys := asked / float64(d.shape.keys)
+		off := 4.5*math.Sqrt(2*own*asked)/float64(d.shape.keys) + 3*math.Sqrt(float64(d.shape.shards)) + (0.005+1/float64(d.shape.keys))*keys
+		if math.Abs(rotations-keys) > off {
+			t.Errorf("%+v: %.0f generations, %.0f ± %.0f predicted", c, rotations, keys, off)
+		}
+		t.Logf("%+v: %.4f of %.0f admitted, %.4f predicted, %.4f promised; %.0f generations of %.1f", c, wrong/asked, asked, rate, d.FPR(), rotations, keys)
+	}
+}
+
 // TestFirstIsOne has many goroutines ask for the same new keys at the same time, across rotations: one of them is the first.
 func TestFirstIsOne(t *testing.T) {
 	const keys, askers = 20_000, 8
@@ -292,8 +340,13 @@ func TestSecret(t *testing.T) {
 
 // TestConfig refuses what makes no sense.
 func TestConfig(t *testing.T) {
+	short, err := filter.ForeignHasher(filter.XXH64)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []Config{
 		{}, {Keys: 1, FPR: -0.1}, {Keys: 1, FPR: 0.51}, {Keys: 1, FPR: math.NaN()}, {Keys: 1, FPR: 0.1, Bytes: 1000},
+		{Keys: 100, FPR: math.SmallestNonzeroFloat64}, {Keys: 100, FPR: 0.9 * minFPR}, {Keys: 1, Hasher: short},
 		{Keys: 1, Shards: -1}, {Keys: 1, Shards: 2}, {Keys: 1, Bytes: 191}, {Keys: 300, Bytes: 192}, {Keys: 1 << 20, Bytes: 64 * 192, Shards: 65},
 	} {
 		var e *filter.ConfigError
@@ -301,13 +354,32 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for _, c := range []Config{{Keys: math.MaxUint64}, {Keys: 1 << 62, FPR: 1e-6}, {Keys: 1, Bytes: math.MaxUint64}} {
+	for _, c := range []Config{{Keys: math.MaxUint64}, {Keys: 1 << 62, FPR: 1e-6}, {Keys: 1, Bytes: math.MaxUint64}, {Keys: math.MaxUint64, Shards: 1}, {Keys: 1 << 60, Shards: 1 << 59}} {
 		if _, err := New(c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	if d := newTest(t, Config{Keys: 1, Bytes: 192}); d.Bytes() != 192 {
 		t.Errorf("%d bytes", d.Bytes())
+	}
+	for _, x := range []struct {
+		c            Config
+		shards, keys uint64
+	}{
+		{Config{Keys: 1}, 1, 1}, {Config{Keys: 16384}, 1, 16384}, {Config{Keys: 16385}, 2, 8193}, {Config{Keys: 1e6}, 62, 16130},
+		{Config{Keys: 10, Shards: 3}, 3, 4}, {Config{Keys: 9, Shards: 3}, 3, 3}, {Config{Keys: 100, Shards: 100}, 100, 1},
+		{Config{Keys: 1000, FPR: minFPR}, 1, 1000},
+	} {
+		if d := newTest(t, x.c); d.shape.shards != x.shards || d.shape.keys != x.keys || d.FPR() > max(x.c.FPR, DefaultFPR) || x.c.FPR != 0 && d.FPR() > x.c.FPR {
+			t.Errorf("%+v: %+v, rate %g", x.c, d.shape, d.FPR())
+		}
+	}
+	// A generation of one key forgets it at the next.
+	d := newTest(t, Config{Keys: 1})
+	for i, want := range []bool{false, true, false, true, false} {
+		if got := d.AdmitString([]string{"a", "a", "b", "b", "a"}[i]); got != want {
+			t.Errorf("request %d: %v", i, got)
+		}
 	}
 }
 

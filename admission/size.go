@@ -16,17 +16,18 @@ const DefaultFPR = 0.01
 // Config says what to remember and how well. Fields that are 0 have the default that stands with them.
 type Config struct {
 	// Keys is how many distinct keys a generation holds: a key is forgotten after as many others came, at the earliest, and
-	// after twice as many at the latest. Needed. Some times the number of objects that the cache holds is a good start.
+	// after twice as many at the latest, on average over generations; of those that look like others as many are reckoned as
+	// are expected. Needed. Some times the number of objects that the cache holds is a good start.
 	Keys uint64
 	// FPR is the rate of false admissions that is kept: the share of keys asked for the first time that are admitted all the
 	// same, when both generations are full, which is when it is highest. Each generation has about half of it. Default:
 	// DefaultFPR, unless Bytes is set.
-	FPR float64 // at most 0.5
+	FPR float64 // 1e-18 to 0.5
 	// Bytes is the memory of all, instead of FPR.
 	Bytes uint64
 	// Hasher hashes keys. Default: SipHash under a secret that is drawn anew for every Doorkeeper, so that nobody can compute
 	// which keys look like others: a client who could would have objects stored that nobody else asks for, or fill one shard to
-	// have it forget. filter.NewHasher is faster, for keys that no stranger chooses.
+	// have it forget. filter.NewHasher is faster, for keys that no stranger chooses. One of 64 bits (filter.XXH64) is an error.
 	Hasher filter.Hasher
 	// Shards is the number of parts that have locks, and rotate, on their own. Default: one for every 16384 keys. More of
 	// them make requests wait less for each other, and the memory of each vary more: by the inverse of the root of its keys.
@@ -52,15 +53,19 @@ func (c Config) shape() (s shape, err error) {
 		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "want how many keys a generation holds"}
 	case c.Shards < 0 || uint64(c.Shards) > c.Keys:
 		return s, &filter.ConfigError{Field: "Shards", Value: c.Shards, Reason: "want 1 to Keys"}
-	case !(c.FPR >= 0 && c.FPR <= maxFPR):
-		return s, &filter.ConfigError{Field: "FPR", Value: c.FPR, Reason: fmt.Sprintf("want a rate above 0 and at most %g, such as 0.01", maxFPR)}
+	case !(c.FPR == 0 || c.FPR >= minFPR && c.FPR <= maxFPR):
+		return s, &filter.ConfigError{Field: "FPR", Value: c.FPR, Reason: fmt.Sprintf("want a rate of %g to %g, such as 0.01", minFPR, maxFPR)}
+	case c.Hasher.ID() == filter.XXH64:
+		return s, &filter.ConfigError{Field: "Hasher", Value: c.Hasher.ID(), Reason: "want a hash of 128 bits: with fewer the rate would not be kept"}
 	case c.FPR != 0 && c.Bytes != 0:
 		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: "give one of FPR and Bytes"}
 	}
 	if s.shards = uint64(c.Shards); s.shards == 0 {
 		s.shards = (c.Keys-1)/shardKeys + 1
 	}
-	s.keys = (c.Keys-1)/s.shards + 1
+	if s.keys = (c.Keys-1)/s.shards + 1; s.keys > 1<<53 {
+		return s, fmt.Errorf("%d keys: %w", c.Keys, filter.ErrTooLarge)
+	}
 	if c.Bytes != 0 {
 		err = s.fit(c.Bytes)
 	} else {
@@ -81,6 +86,9 @@ func (c Config) shape() (s shape, err error) {
 
 // maxFPR is the highest rate that makes sense. Beside, a block with all bits set would never rotate.
 const maxFPR = 0.5
+
+// minFPR is the lowest that a filter of blocks keeps at a size that makes sense.
+const minFPR = 1e-18
 
 // keep chooses as few blocks as keep a rate.
 func (s *shape) keep(rate float64) (err error) {
