@@ -18,6 +18,34 @@ func TestZipf(t *testing.T) {
 	}
 }
 
+// TestPopular has the first object of the law come up as often as the law says.
+func TestPopular(t *testing.T) {
+	const n = 200_000
+	s := Zipf(rand.New(rand.NewPCG(1, 2)), n)
+	most := make([]float64, s.Objects)
+	for _, object := range s.Requests {
+		most[object]++
+	}
+	sum := 3 * math.Pow(1e6-0.5, -1./3) // of the rest
+	for i := 10.; i < 1e6; i++ {
+		sum += math.Pow(i, -4./3)
+	}
+	if got, want := slices.Max(most)/n, math.Pow(10, -4./3)/sum; math.Abs(got/want-1) > 0.06 {
+		t.Errorf("%.4f of the requests are for the most popular object, %.4f by the law", got, want)
+	}
+}
+
+// TestPlank has 3/4 of the requests ask for objects that come once, and the others for as many as the law says.
+func TestPlank(t *testing.T) {
+	const n = 200_000
+	s := Plank(rand.New(rand.NewPCG(1, 2)), n)
+	// The set has n/20 objects, each asked for 5 times on average.
+	once, objects := 0.75*n+n/20*5*math.Exp(-5), 0.75*n+n/20*(1-math.Exp(-5))
+	if math.Abs(float64(s.Once)/once-1) > 0.01 || math.Abs(float64(s.Objects)/objects-1) > 0.01 || len(s.Requests) != n {
+		t.Errorf("%d requests, %d of %d objects once; want %.0f of %.0f", len(s.Requests), s.Once, s.Objects, once, objects)
+	}
+}
+
 // TestSizes holds sizes against the law: their range, their mean, and its heavy tail.
 func TestSizes(t *testing.T) {
 	const n, large = 300_000, 1e5
@@ -53,6 +81,11 @@ func TestLRU(t *testing.T) {
 	c.Put(3) // evicts 0
 	if c.Use(0) || !c.Use(2) || !c.Use(3) {
 		t.Fatal("2 and 3 are in, 0 is not")
+	}
+	c.Put(0) // evicts 2
+	c.Put(1) // evicts 3, not what has just come
+	if c.Use(2) || c.Use(3) || !c.Use(0) || !c.Use(1) {
+		t.Fatal("0 and 1 are in, 2 and 3 are not")
 	}
 }
 
