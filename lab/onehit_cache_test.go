@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -45,6 +46,24 @@ func TestAger(t *testing.T) {
 	}
 	if a.absent < 5*capacity-20 || a.expected > a.absent*2*agerFPR {
 		t.Errorf("%g absent, %g mistakes expected", a.absent, a.expected)
+	}
+}
+
+// TestAgerRate holds mistakes against those predicted, over many generations.
+func TestAgerRate(t *testing.T) {
+	const capacity, generations = 5000, 40
+	a, err := newAger(capacity, generations*capacity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := filter.NewHasher(3)
+	for i := range uint32(generations * capacity) {
+		if _, _, err := a.see(i, h.SumUint64(uint64(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.absent != generations*capacity || math.Abs(a.mistaken-a.expected) > 4.5*math.Sqrt(2*a.expected) || a.number < generations-2 || a.number > generations+2 {
+		t.Errorf("%g mistakes, %.0f expected of %g, generation %d", a.mistaken, a.expected, a.absent, a.number)
 	}
 }
 
