@@ -16,7 +16,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +33,7 @@ import (
 type cache struct {
 	dir   string
 	limit int64         // bytes of all files
-	fresh time.Duration // how long an object is served from its file
+	fresh time.Duration // how long an object is served from its file at most
 	door  *admission.Doorkeeper
 	proxy *httputil.ReverseProxy
 
@@ -39,27 +41,37 @@ type cache struct {
 	size int64      // bytes of all files
 }
 
-// unfinished is the end of the name of a file that is being written.
-const unfinished = ".tmp"
+// unfinished is the beginning of the name of a file that is being written.
+const unfinished = "unfinished-"
+
+// complete are the names of all others. What has another name is not the cache's, and stays.
+var complete = regexp.MustCompile("^[0-9a-f]{64}$")
 
 // newCache returns a cache over a folder, which it makes if there is none. What another run left unfinished is removed.
 func newCache(dir string, limit int64, fresh time.Duration, origin *url.URL, door *admission.Doorkeeper) (*cache, error) {
 	c := &cache{dir: dir, limit: limit, fresh: fresh, door: door}
 	c.proxy = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(origin) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(origin)
+			if _, ok := r.In.Context().Value(storing{}).(string); ok {
+				r.Out.Header.Set("Accept-Encoding", "identity") // which all clients can read
+			}
+		},
 		ModifyResponse: c.tee,
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	files, err := c.files()
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), unfinished) {
-			err = cmp.Or(err, os.Remove(filepath.Join(dir, f.Name())))
-		} else {
-			c.size += f.Size()
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), unfinished) && e.Type().IsRegular() {
+			err = cmp.Or(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	_, c.size, err = c.files()
 	return c, err
 }
 
@@ -69,8 +81,7 @@ type storing struct{}
 // ServeHTTP answers from a file if there is one, or else passes the request on. The doorkeeper hears of misses only: what is
 // on disk need not be remembered, too.
 func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// What says who asks, or is more than a question, is none of the cache's business.
-	if (r.Method != http.MethodGet && r.Method != http.MethodHead) || r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != "" {
+	if personal(r) {
 		c.proxy.ServeHTTP(w, r)
 		return
 	}
@@ -93,7 +104,7 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || time.Since(info.ModTime()) > c.fresh {
+	if err != nil {
 		return false
 	}
 	var read bytes.Buffer // the header, and some of the body
@@ -101,11 +112,17 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	if err != nil {
 		return false
 	}
+	came := info.ModTime()
+	age := max(0, time.Since(came))
+	if age > min(lifetime(http.Header(header), came), c.fresh) {
+		return false
+	}
 	start := int64(bytes.Index(read.Bytes(), []byte("\r\n\r\n")) + 4)
 	for field, values := range header {
 		w.Header()[field] = values
 	}
 	w.Header().Set("X-Cache", "hit")
+	w.Header().Set("Age", strconv.FormatInt(int64((age+earlier(http.Header(header))).Seconds()), 10))
 	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(f, start, info.Size()-start))
 	return true
 }
@@ -113,25 +130,24 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 // tee has an answer written to a file while it goes to the client, if it was asked for before and may be stored.
 func (c *cache) tee(r *http.Response) error {
 	name, ok := r.Request.Context().Value(storing{}).(string)
-	control := strings.ToLower(r.Header.Get("Cache-Control"))
-	if !ok || r.StatusCode != http.StatusOK || r.Header.Get("Set-Cookie") != "" || r.Header.Get("Vary") != "" ||
-		strings.Contains(control, "no-store") || strings.Contains(control, "private") || strings.Contains(control, "no-cache") {
+	if !ok || !storable(r) || r.ContentLength > c.limit {
 		return nil
 	}
-	f, err := os.CreateTemp(c.dir, "*"+unfinished)
+	f, err := os.CreateTemp(c.dir, unfinished+"*")
 	if err != nil {
 		return nil // the client need not care
 	}
 	header := r.Header.Clone()
 	header.Del("Content-Length") // follows from the file
 	header.Set("X-Cache", "")    // so that there is a line in any case
+	var head bytes.Buffer
+	_ = header.Write(&head) // cannot fail
+	head.WriteString("\r\n")
 	body := &teeBody{from: r.Body, to: f, cache: c, name: name}
-	body.err = cmp.Or(header.Write(f), second(f.WriteString("\r\n")))
+	body.write(head.Bytes())
 	r.Body = body
 	return nil
 }
-
-func second(_ int, err error) error { return err }
 
 // teeBody writes what is read from it to a file, which joins the cache once all of it was read, and goes away otherwise.
 type teeBody struct {
@@ -141,38 +157,56 @@ type teeBody struct {
 	name  string
 	size  int64
 	whole bool  // the body was read to its end
-	err   error // of the file
+	err   error // of the file, which is gone then
 }
 
 func (b *teeBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
-	if b.size += int64(n); b.size > b.cache.limit {
-		b.err = errors.New("larger than the cache")
-	}
-	if b.err == nil {
-		b.err = second(b.to.Write(p[:n]))
-	}
+	b.write(p[:n])
 	b.whole = err == io.EOF // a body that is shorter than announced ends in another error
 	return n, err
 }
 
+// write adds to the file. What does not fit gives back its place at once: the client may still read for hours.
+func (b *teeBody) write(p []byte) {
+	if b.err != nil {
+		return
+	}
+	if b.size += int64(len(p)); b.size > b.cache.limit {
+		b.err = errors.New("larger than the cache")
+	} else {
+		_, b.err = b.to.Write(p)
+	}
+	if b.err != nil {
+		b.drop()
+	}
+}
+
+func (b *teeBody) drop() {
+	_ = b.to.Close()
+	_ = os.Remove(b.to.Name())
+}
+
 func (b *teeBody) Close() error {
-	temporary := b.to.Name()
-	if b.err == nil && b.whole {
-		b.err = b.to.Sync() // or else a machine that loses power might keep the name without the content
-	}
-	b.err = cmp.Or(b.err, b.to.Close())
-	if b.err == nil && b.whole {
-		b.err = b.cache.take(temporary, b.name)
-	}
-	if b.err != nil || !b.whole {
-		_ = b.to.Close()
-		_ = os.Remove(temporary)
+	if b.err == nil {
+		if b.err = errors.New("closed"); !b.whole || b.keep() != nil {
+			b.drop()
+		}
 	}
 	return b.from.Close()
 }
 
-// take gives a complete file its name, and makes room for it: the oldest files go first.
+// keep has a complete file join the cache.
+func (b *teeBody) keep() error {
+	err := b.to.Sync() // or else a machine that loses power might keep the name without the content
+	if err = cmp.Or(err, b.to.Close()); err == nil {
+		err = b.cache.take(b.to.Name(), b.name)
+	}
+	return err
+}
+
+// take gives a complete file its name, and makes room for it: the oldest files go first, a tenth of the cache at a time, so
+// that the folder is not listed for each.
 func (c *cache) take(temporary, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,23 +224,31 @@ func (c *cache) take(temporary, name string) error {
 	if c.size <= c.limit {
 		return nil
 	}
-	files, err := c.files()
+	files, size, err := c.files()
+	if err != nil {
+		return err
+	}
+	c.size = size // someone else may have removed files
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	for _, f := range files {
-		if c.size > c.limit && !strings.HasSuffix(f.Name(), unfinished) && os.Remove(filepath.Join(c.dir, f.Name())) == nil {
+	for _, f := range files[:max(0, len(files)-1)] { // the last one fits, as teeBody saw
+		if c.size > c.limit-c.limit/10 && os.Remove(filepath.Join(c.dir, f.Name())) == nil {
 			c.size -= f.Size()
 		}
 	}
-	return err
+	return nil
 }
 
-// files returns what is in the folder.
-func (c *cache) files() (files []fs.FileInfo, err error) {
+// files returns the complete files and their bytes in all.
+func (c *cache) files() (files []fs.FileInfo, size int64, err error) {
 	entries, err := os.ReadDir(c.dir)
 	for _, e := range entries {
+		if !complete.MatchString(e.Name()) {
+			continue
+		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // or else it has just gone away
 			files = append(files, info)
+			size += info.Size()
 		}
 	}
-	return files, err
+	return files, size, err
 }

@@ -108,6 +108,17 @@ func TestThird(t *testing.T) {
 	if w := s.get("/a?b=c", "If-None-Match", `"1"`); w.Code != http.StatusNotModified {
 		t.Errorf("what has not changed: %d", w.Code)
 	}
+	w := httptest.NewRecorder()
+	s.cache.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/a?b=c", nil))
+	if w.Header().Get("X-Cache") != "hit" || w.Header().Get("Content-Length") != "600" || w.Body.Len() != 0 {
+		t.Errorf("a header: %v, %d bytes", w.Header(), w.Body.Len())
+	}
+	for _, other := range []string{"/a?b=d", "/a", "/a?", "/%61?b=c", "/a/../a?b=c"} { // are answered from no file but their own
+		if w := s.get(other); w.Header().Get("X-Cache") != "" || w.Body.String() != strings.Repeat(other, 100) {
+			t.Errorf("%s: %v %.20q", other, w.Header(), w.Body)
+		}
+	}
+	s.asked.Store(2)
 	s.start(1 << 20) // files outlive the program
 	if w := s.get("/a?b=c"); w.Header().Get("X-Cache") != "hit" || s.cache.size == 0 {
 		t.Errorf("after a restart: %v, %d bytes", w.Header(), s.cache.size)
@@ -160,11 +171,11 @@ func TestUnfinished(t *testing.T) {
 	if w := s.get("/half"); w.Header().Get("X-Cache") != "" || len(s.files()) != 1 {
 		t.Errorf("%v, %v", w.Header(), s.files())
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, "1234"+unfinished), []byte("A: b\r\n\r\nhal"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, unfinished+"1234"), []byte("A: b\r\n\r\nhal"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.start(1 << 20)
-	if f := s.files(); len(f) != 1 || strings.HasSuffix(f[0], unfinished) {
+	if f := s.files(); len(f) != 1 || strings.HasPrefix(f[0], unfinished) {
 		t.Errorf("%v after a start", f)
 	}
 }
@@ -178,29 +189,46 @@ func TestNotStored(t *testing.T) {
 		if r.URL.Path == "/missing" {
 			http.NotFound(w, r)
 		}
-		if r.URL.Path == "/large" {
+		if r.URL.Path == "/large" { // and tells nobody before
+			_ = http.NewResponseController(w).Flush()
+		}
+		if strings.HasPrefix(r.URL.Path, "/large") {
 			_, _ = w.Write(make([]byte, 3001))
 		}
 	})
-	for _, path := range []string{"/?Set-Cookie=a", "/?Cache-Control=No-Store", "/?Cache-Control=private", "/?Vary=Accept", "/missing", "/large"} {
+	for _, path := range []string{
+		"/?Set-Cookie=a", "/?Set-Cookie=", "/?Cache-Control=No-Store", "/?Cache-Control=private", "/?Cache-Control=max-age=5,no-cache", "/?Vary=Accept", "/?Vary=*",
+		"/?Vary=Accept-Encoding,+Origin", "/?Content-Encoding=gzip", "/?Cache-Control=max-age=0", "/?Expires=-1", "/missing", "/large", "/larger",
+	} {
 		for range 3 {
 			if w := s.get(path); w.Header().Get("X-Cache") != "" {
 				t.Errorf("%s: stored", path)
 			}
 		}
 	}
-	for _, header := range []string{"Cookie", "Authorization", "Range"} {
+	for header, value := range map[string]string{"Cookie": "a=b", "Authorization": "x", "Range": "bytes=0-", "Cache-Control": "no-store", "Upgrade": "x"} {
 		for range 3 {
-			if w := s.get("/plain"+header, header, "bytes=0-"); w.Header().Get("X-Cache") != "" {
+			if w := s.get("/plain"+header, header, value); w.Header().Get("X-Cache") != "" {
 				t.Errorf("%s: stored", header)
 			}
 		}
 	}
-	for range 3 {
-		w := httptest.NewRecorder()
-		s.cache.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	for _, r := range []func() *http.Request{
+		func() *http.Request { return httptest.NewRequest(http.MethodPost, "/", nil) },
+		func() *http.Request { return httptest.NewRequest(http.MethodHead, "/", nil) },
+		func() *http.Request { return httptest.NewRequest(http.MethodGet, "/", strings.NewReader("asks more")) },
+	} {
+		for range 3 {
+			s.cache.ServeHTTP(httptest.NewRecorder(), r())
+		}
 	}
 	if f := s.files(); len(f) != 0 {
+		t.Errorf("%v", f)
+	}
+	for range 3 { // the one that would be stored, so that the others are not kept out by something else
+		s.get("/?Vary=Accept-Encoding&Cache-Control=max-age=60,+public")
+	}
+	if f := s.files(); len(f) != 1 {
 		t.Errorf("%v", f)
 	}
 }
@@ -266,7 +294,10 @@ func TestRun(t *testing.T) {
 	if got := get("/x"); got != strings.Repeat("/x", 100) {
 		t.Errorf("%q", got)
 	}
-	if got := get("/-/doorkeeper"); !strings.Contains(got, `"Requests":2,"Admitted":1,`) {
+	if got := get("//x//y"); got != strings.Repeat("//x//y", 100) {
+		t.Errorf("%q", got)
+	}
+	if got := get("/-/doorkeeper"); !strings.Contains(got, `"Requests":3,"Admitted":1,`) {
 		t.Errorf("%q", got)
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -274,7 +305,7 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for _, args := range [][]string{{}, {"-origin", "x", "-dir", "y"}, {"-origin", origin.URL}, {"-nonsense"}} {
+	for _, args := range [][]string{{}, {"-origin", "x", "-dir", "y"}, {"-origin", origin.URL}, {"-nonsense"}, {"-origin", "ftp://x", "-dir", "y"}, {"-origin", origin.URL, "-dir", "y", "z"}} {
 		if err := run(t.Context(), args, io.Discard); err == nil {
 			t.Errorf("%v: no error", args)
 		}
