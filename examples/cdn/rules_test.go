@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"math"
@@ -39,11 +40,103 @@ func TestLifetime(t *testing.T) {
 		{http.Header{"Expires": {"0"}}, 0},
 		{http.Header{"Expires": {at(time.Hour)}}, time.Hour},
 		{http.Header{"Expires": {at(time.Hour)}, "Date": {at(time.Minute)}}, 59 * time.Minute},
+		{http.Header{"Expires": {at(time.Hour)}, "Age": {"60"}}, 59 * time.Minute},
 		{http.Header{"X": {"no-store"}, "Cache-Control": {"no-storage, x=no-store"}}, math.MaxInt64},
 	} {
 		if got := max(0, lifetime(x.header, came)); got != x.want {
 			t.Errorf("%v: %v, want %v", x.header, got, x.want)
 		}
+	}
+}
+
+// TestStorable has rules that stand in several lines, and no length.
+func TestStorable(t *testing.T) {
+	for _, x := range []struct {
+		header http.Header
+		length int64
+		want   bool
+	}{
+		{http.Header{"Vary": {"Accept-Encoding", ""}}, 1, true}, {http.Header{"Vary": {"Accept-Encoding", "Origin"}}, 1, false},
+		{http.Header{"Vary": {"accept-encoding , *"}}, 1, false}, {http.Header{}, 0, true}, {http.Header{}, -1, false},
+	} {
+		r := &http.Response{StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Header: x.header, ContentLength: x.length}
+		if storable(r) != x.want {
+			t.Errorf("%v, %d bytes: storable %v", x.header, x.length, !x.want)
+		}
+	}
+	if r := (&http.Response{StatusCode: http.StatusOK, ProtoMajor: 2, Header: http.Header{}, ContentLength: -1}); !storable(r) {
+		t.Error("HTTP/2 says where a body ends")
+	}
+}
+
+// TestHead stores nothing when only the header was asked for, least of all a body without bytes.
+func TestHead(t *testing.T) {
+	s := newSite(t, 1<<20, page)
+	for range 3 {
+		w := httptest.NewRecorder()
+		s.cache.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/head", nil))
+		if w.Header().Get("Content-Length") != "500" || len(s.files()) != 0 {
+			t.Errorf("%v, %v", w.Header(), s.files())
+		}
+	}
+	if w := s.get("/head"); w.Body.Len() != 500 {
+		t.Errorf("%d bytes", w.Body.Len())
+	}
+}
+
+// TestOldest makes room for what comes by removing what came first, some at a time, and sees that somebody else removed files.
+func TestOldest(t *testing.T) {
+	const limit = 20_000
+	s := newSite(t, limit, page)
+	began := time.Now().Add(-10 * time.Minute)
+	twice := func(i int) {
+		path := fmt.Sprintf("/%02d", i) // some 500 bytes with its header
+		s.get(path)
+		s.get(path)
+		name := filepath.Join(s.dir, fmt.Sprintf("%x", sha256.Sum256([]byte(path))))
+		if err := os.Chtimes(name, time.Time{}, began.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := 0
+	for held := int64(0); s.cache.size >= held; stored++ { // until files were removed
+		held = s.cache.size
+		twice(stored)
+	}
+	if s.cache.size > limit*9/10 || s.cache.size < limit*8/10 {
+		t.Errorf("%d bytes after the removal", s.cache.size)
+	}
+	here := func(i int) bool {
+		return s.get(fmt.Sprintf("/%02d", i), "Range", "bytes=0-1").Header().Get("X-Cache") == "hit"
+	}
+	gone := 0
+	for gone < stored && !here(gone) {
+		gone++
+	}
+	for i := gone; i < stored; i++ {
+		if !here(i) {
+			t.Errorf("object %d of %d is gone, %d is not", i, stored, gone)
+		}
+	}
+	if gone == 0 || gone > stored/4 {
+		t.Errorf("%d of %d objects are gone", gone, stored)
+	}
+	for _, name := range s.files() {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 { // the first few look like too many
+		twice(60 + i)
+	}
+	if n := len(s.files()); n != 10 || s.cache.size > limit/2 {
+		t.Errorf("%d of 10 files, %d bytes counted", n, s.cache.size)
+	}
+	s.origin = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, limit*95/100)) }
+	s.get("/large")
+	s.get("/large")
+	if w := s.get("/large"); w.Header().Get("X-Cache") != "hit" || len(s.files()) != 1 {
+		t.Errorf("what takes nearly all: %v, %d files", w.Header(), len(s.files()))
 	}
 }
 
