@@ -17,7 +17,13 @@ func (g geometry) prior(n uint64) float64 {
 // with the share of set bits among those that the shift of the slot can reach, and p_a is the mean over the groups of
 // the product of these shares. With f the fill that is f^k, but for the 31 bits at either end of a shard that not every
 // shift reaches.
-func (f *Filter) posterior() float64 {
+func (f *Filter) posterior() float64 { return f.after(0) }
+
+// after returns the posterior rate to expect once so many more keys have been added with the present shifts: of the empty bits
+// that a slot can reach, some are set by then.
+func (f *Filter) after(keys float64) float64 {
+	// In a small filter only the middle is in reach of every shift, and most later bits fall there.
+	empty := math.Exp(keys * float64(f.k) * math.Log1p(-1/float64(f.geometry.shards*f.base()+1)))
 	var sum float64
 	reach := make([]float64, 1<<f.width)
 	for s := range f.geometry.shards {
@@ -25,24 +31,12 @@ func (f *Filter) posterior() float64 {
 		for j := range f.groups {
 			rate := 1.0
 			for l := range f.k {
-				rate *= reach[f.shift(s*f.groups+j, l)]
+				rate *= 1 - (1-reach[f.shift(s*f.groups+j, l)])*empty
 			}
 			sum += rate
 		}
 	}
 	return sum / float64(f.geometry.shards*f.groups)
-}
-
-// after returns the posterior rate to expect once so many more keys have been added with the present shifts: each of their
-// bits is set before with a probability of f.
-func (f *Filter) after(keys float64) float64 {
-	p := f.posterior()
-	if keys == 0 {
-		return p
-	}
-	bits := float64(f.geometry.shards * f.bits)
-	empty := (1 - float64(f.ones())/bits) * math.Exp(keys*float64(f.k)*math.Log1p(-1/bits))
-	return math.Pow(1-empty, float64(f.k))
 }
 
 // shares sets reach[c] to the share of set bits among those that a base position and the shift c lead to.

@@ -455,3 +455,25 @@ func TestLater(t *testing.T) {
 		t.Errorf("a rate of 0.01 after all keys is %.4f", p)
 	}
 }
+
+// TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly none.
+func TestLaterSmall(t *testing.T) {
+	const filters = 24
+	for _, n := range []int{1, 3, 10, 20, 37, 50, 100} {
+		late := (n + 9) / 10
+		for _, fpr := range []float64{0.5, 0.1, 0.01} {
+			var sum float64
+			for seed := range uint64(filters) {
+				hs := filtertest.Hashes(n+late, seed)
+				f := build(t, Config{Size: filter.Sizing{FPR: fpr}, Later: uint64(late)}, hs[:n])
+				for _, h := range hs[n:] {
+					_ = f.Add(h)
+				}
+				sum += f.Info().FPRPosterior
+			}
+			if mean := sum / filters; mean > 1.15*fpr { // the few late keys make it vary by as much again from filter to filter
+				t.Errorf("%d keys and %d later: a rate of %g is %.3g", n, late, fpr, mean)
+			}
+		}
+	}
+}
