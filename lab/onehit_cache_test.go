@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -58,8 +59,10 @@ func TestAgerRate(t *testing.T) {
 	}
 	h := filter.NewHasher(3)
 	for i := range uint32(generations * capacity) {
-		if _, _, err := a.see(i, h.SumUint64(uint64(i))); err != nil {
-			t.Fatal(err)
+		for range 2 { // the second time it takes no room
+			if _, _, err := a.see(i, h.SumUint64(uint64(i))); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if a.absent != generations*capacity || math.Abs(a.mistaken-a.expected) > 4.5*math.Sqrt(2*a.expected) || a.number < generations-2 || a.number > generations+2 {
@@ -81,6 +84,12 @@ func TestOnehitReplay(t *testing.T) {
 		bytes: (3*6 + 600 + 60_000) / 6., filteredBytes: 1,
 	}); n != want {
 		t.Errorf("%+v, want %+v", n, want)
+	}
+	// On a stream that is too long for hands, the filter is as it was predicted.
+	z := traffic.Zipf(rand.New(rand.NewPCG(1, 2)), 100_000)
+	n, err = onehitReplay(t.Context(), z, make([]float64, z.Objects), onehitSetting{size: 0.01, memory: 4}, filter.NewHasher(1))
+	if err != nil || math.Abs(n.fpr/n.predicted-1) > 0.25 || n.predicted > 2*agerFPR || n.predicted < agerFPR/2 || n.mistaken > n.fpr {
+		t.Errorf("%+v, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
