@@ -87,6 +87,9 @@ func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 		rows[i] = at(n)
 	}
 	p := between(rows, x, func(p Point) float64 { return math.Log(float64(p.Keys)) }, 1)
+	if keys < sizes[0] { // what a build takes for any number of keys
+		p.Build *= float64(sizes[0]) / float64(max(keys, 1))
+	}
 	p.Keys, p.FPR = keys, fpr
 	return p, true
 }
@@ -125,5 +128,6 @@ func between(row []Point, at float64, coordinate func(Point) float64, sign float
 	a, b := row[i-1], row[i]
 	w := (at - coordinate(a)) / (coordinate(b) - coordinate(a))
 	mix := func(x, y float64) float64 { return x + w*(y-x) }
-	return Point{Keys: a.Keys, FPR: a.FPR, Present: mix(a.Present, b.Present), Absent: mix(a.Absent, b.Absent), Build: mix(a.Build, b.Build)}
+	build := math.Exp(mix(math.Log(a.Build), math.Log(b.Build))) // that of few keys falls as 1/keys
+	return Point{Keys: a.Keys, FPR: a.FPR, Present: mix(a.Present, b.Present), Absent: mix(a.Absent, b.Absent), Build: build}
 }

@@ -7,25 +7,26 @@ type kind struct {
 	spec filter.Spec // without a size
 	// What it can do. Capacity: its spec takes capacity=, for keys that are added later; later: it takes later=.
 	remove, count, merge, values, line, writers, capacity, later bool
-	patented                                                     bool   // somewhere, nominally, today
-	spills                                                       bool   // a builder keeps keys in a file beyond a limit of memory
-	reason                                                       string // what speaks for it
-	warning                                                      string // and what against
+	lineFrom                                                     float64 // the least rate at which nearly all queries read one cache line
+	patented                                                     bool    // somewhere, nominally, today
+	spills                                                       bool    // a builder keeps keys in a file beyond a limit of memory
+	reason                                                       string  // what speaks for it
+	warning                                                      string  // and what against
 }
 
 // kinds are what a plan chooses among. A new family joins here.
 var kinds = []kind{
 	{
 		spec: filter.NewSpec("standard"), merge: true, writers: true, capacity: true,
-		reason: "the plain Bloom filter: any size, keys at any time, union",
+		reason: "the plain Bloom filter: any size, keys at any time, union", warning: "a present key reads as many places as it has bits",
 	},
 	{
 		spec: filter.NewSpec("blocked"), merge: true, writers: true, line: true, capacity: true,
-		reason: "one cache miss a query",
+		reason: "one cache miss a query, keys at any time, union", warning: "grows fast as the rate falls: below 0.01% others are smaller",
 	},
 	{
 		spec: filter.NewSpec("blocked", "layout", "split"), merge: true, writers: true, line: true, capacity: true,
-		reason: "one cache miss and eight bits a query, as in Parquet",
+		reason: "one cache miss and eight bits a query, as in Parquet", warning: "grows fast as the rate falls: below 0.1% others are smaller",
 	},
 	{
 		spec:   filter.NewSpec("fuse"),
@@ -41,7 +42,7 @@ var kinds = []kind{
 	},
 	{
 		spec: filter.NewSpec("twochoice"), spills: true,
-		reason: "small at low rates", warning: "a query reads many places",
+		reason: "small at low rates", warning: "a query reads many places, and a build searches",
 	},
 	{
 		spec: filter.NewSpec("counting"), remove: true, count: true, merge: true, capacity: true,
@@ -55,30 +56,23 @@ var kinds = []kind{
 		spec: filter.NewSpec("dleft", "counting", 1), remove: true, count: true, capacity: true,
 		reason: "counts, with four short buckets a query", warning: "full beyond its capacity; remove only what was added",
 	},
-	{
-		spec: filter.NewSpec("rankindexed"), remove: true, writers: true, capacity: true, spills: true,
-		reason: "removal in the fewest bits", warning: "full beyond its capacity; remove only what was added",
-	},
-	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512), remove: true, writers: true, line: true, capacity: true, spills: true,
-		reason: "removal, mostly with one cache miss a query", warning: "full beyond its capacity; remove only what was added",
-	},
-	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512, "fast", 1), remove: true, writers: true, line: true, capacity: true, spills: true,
-		reason: "removal, fast: short chains in one cache line", warning: "full beyond its capacity; remove only what was added",
-	},
-	{
-		spec: filter.NewSpec("rankindexed", "counting", 1), remove: true, count: true, writers: true, capacity: true, spills: true,
-		reason: "counts in the fewest bits", warning: "full beyond its capacity; a key counts to some 800 at most; remove only what was added",
-	},
-	{
-		spec: filter.NewSpec("rankindexed", "bucket", 512, "counting", 1), remove: true, count: true, writers: true, line: true, capacity: true, spills: true,
-		reason: "counts, mostly with one cache miss a query", warning: "full beyond its capacity; a key counts to some 200 at most; remove only what was added",
-	},
-	{
-		spec: filter.NewSpec("rankindexed", "value_bits", 1), remove: true, values: true, writers: true, capacity: true, spills: true,
-		reason: "a value with each key", warning: "keys that look alike share a value; full beyond its capacity",
-	},
+	ranked(kind{reason: "keys come and go, in the fewest bits"}),
+	ranked(kind{lineFrom: 1e-4, reason: "keys come and go, mostly with one cache miss a query"}, "bucket", 512),
+	ranked(kind{line: true, reason: "keys come and go, fast: short chains in one cache line"}, "bucket", 512, "fast", 1),
+	ranked(kind{count: true, reason: "counts in the fewest bits", warning: "a key counts to some 800 at most"}, "counting", 1),
+	ranked(kind{count: true, lineFrom: 1e-4, reason: "counts, mostly with one cache miss a query", warning: "a key counts to some 200 at most"}, "bucket", 512, "counting", 1),
+	ranked(kind{count: true, line: true, reason: "counts, fast: short chains in one cache line", warning: "a key counts to some 200 at most"}, "bucket", 512, "counting", 1, "fast", 1),
+	ranked(kind{values: true, reason: "a value with each key, in the fewest bits", warning: "keys that look alike share a value"}, "value_bits", 1),
+	ranked(kind{values: true, line: true, reason: "a value with each key, fast: short chains in one cache line", warning: "keys that look alike share a value"}, "bucket", 512, "fast", 1, "value_bits", 1),
+}
+
+// ranked returns a kind of rankindexed with these parameters.
+func ranked(k kind, parameters ...any) kind {
+	k.spec = filter.NewSpec("rankindexed", parameters...)
+	k.remove, k.writers, k.capacity, k.spills = true, true, true, true
+	k.line = k.line || k.lineFrom > 0
+	k.warning = join(k.warning, "full beyond its capacity; remove only what was added")
+	return k
 }
 
 // lacks returns what of the needs the kind cannot do, or "".

@@ -93,3 +93,19 @@ func (n *Needs) budget() float64 {
 	}
 	return n.BitsPerKey * float64(n.all())
 }
+
+// fits returns a size of at most so many bits, in the unit of the needs.
+func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
+	if n.Bytes > 0 {
+		return uint64(max(1, bits/8)), 0
+	}
+	return 0, max(bits/float64(n.all()), 1/float64(n.all()))
+}
+
+// slack returns how many bits more than the budget a filter may have: the rest of a word where bits a key are given.
+func (n *Needs) slack() float64 {
+	if n.Bytes > 0 {
+		return 0
+	}
+	return 63
+}

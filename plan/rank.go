@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +32,7 @@ type Choice struct {
 	BytesBuild float64 `json:"bytes_build"` // a key, that the build holds beside the filter
 	Reason     string  `json:"reason"`
 	Warning    string  `json:"warning,omitempty"`
+	Instead    string  `json:"instead,omitempty"` // what of the needs it does not meet, if it is the nearest to impossible ones
 }
 
 // Refused is a filter that does not do what is needed, and why.
@@ -45,21 +45,6 @@ type Refused struct {
 type Plan struct {
 	Choices []Choice  `json:"choices"`
 	Refused []Refused `json:"refused"`
-}
-
-// Impossible is the error for needs that no filter meets.
-type Impossible struct {
-	What    string   // what is impossible, and why
-	Nearest []Choice // what comes nearest, best first
-}
-
-// Error says what is impossible and the nearest thing that is not.
-func (e *Impossible) Error() string {
-	if len(e.Nearest) == 0 {
-		return e.What
-	}
-	c := e.Nearest[0]
-	return fmt.Sprintf("%s; nearest: %s, %.4g bits a key at a rate of %.3g", e.What, c.Spec, c.BitsPerKey, c.FPRPrior)
 }
 
 // For returns the filters that meet the needs, best first, with what they cost by the package's own table. It searches samples
@@ -84,23 +69,6 @@ func (c Costs) For(ctx context.Context, n Needs) (Plan, error) {
 	}
 	return p, nil
 }
-
-// NeverWrong is the answer to who wants a rate of 0: an *Impossible, with the filters of a rate of one in a thousand million as
-// the nearest, or the error of For.
-func NeverWrong(ctx context.Context, n Needs) error {
-	n.FPR, n.BitsPerKey, n.Bytes = leastRate, 0, 0
-	p, err := For(ctx, n)
-	if err != nil {
-		return err
-	}
-	return &Impossible{
-		What:    "a rate of 0: whatever never gives a wrong yes holds the keys themselves, for log2(1/ε) bits a key grow without end; take a set of keys",
-		Nearest: p.Choices[:min(3, len(p.Choices))],
-	}
-}
-
-// leastRate is what NeverWrong offers.
-const leastRate = 1e-9
 
 // choose tries all kinds, on all cores: some search samples.
 func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
@@ -140,6 +108,12 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 	return p, nil
 }
 
+const (
+	likely  = 0.5  // the highest rate that is asked of a kind that does not have higher ones
+	useless = 0.95 // a rate that nobody wants who did not ask for it
+	scatter = 1.02 // how much above the rate a forecast may be: samples that are searched scatter, while builders keep the rate
+)
+
 // try returns what a kind comes to, or why it does not do.
 func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	choice = Choice{Spec: k.spec, Keys: n.all(), Reason: k.reason, Warning: k.warning}
@@ -157,15 +131,30 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		}
 	}
 	row := Forecast(choice.Spec, k.counted(n))
+	if row.Problem != "" && n.FPR > likely { // some have no filters that are as often wrong as right, but better ones
+		choice.Spec = k.sized(n, filter.Sizing{FPR: likely})
+		row = Forecast(choice.Spec, k.counted(n))
+	}
+	if b := n.budget(); row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
+		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
+		choice.Spec = k.sized(n, size)
+		row = Forecast(choice.Spec, k.counted(n))
+	}
 	if row.Problem != "" {
 		return choice, row.Problem
 	}
 	choice.Bits, choice.FPRPrior = row.Bits, row.FPRPrior
 	choice.BitsPerKey = float64(row.Bits) / float64(n.all())
-	if b := n.budget(); b > 0 && float64(row.Bits) > b*1.001+512 {
+	if b := n.budget(); b > 0 && float64(row.Bits) > b+n.slack() {
 		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
 	}
-	if n.FPR > 0 && row.FPRPrior > n.FPR*1.02 {
+	if k.lineFrom > row.FPRPrior && n.OneLine {
+		return choice, "reads a second cache line too often at so low a rate"
+	}
+	if n.FPR == 0 && row.FPRPrior > useless {
+		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
+	}
+	if n.FPR > 0 && row.FPRPrior > n.FPR*scatter {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
 	cost, ok := c.At(k.spec, n.all(), choice.FPRPrior)
@@ -196,13 +185,22 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 // refuse says why a build at a rate is out of the question, or "".
 func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
 	cost, _ := c.At(k.spec, n.all(), fpr)
-	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64)); n.Build > 0 && took > n.Build {
-		return fmt.Sprintf("takes some %v to build on one core", took.Round(time.Millisecond))
+	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
+		return fmt.Sprintf("takes some %v to build on one core", short(took))
 	}
 	if held := c.Memory[k.spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
 		return fmt.Sprintf("takes some %.3g bytes to build", held)
 	}
 	return ""
+}
+
+// short leaves three digits or so.
+func short(d time.Duration) time.Duration {
+	for unit := time.Microsecond; ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
 }
 
 func join(a, b string) string {
@@ -237,88 +235,10 @@ func (n *Needs) order(c []Choice) {
 	}
 }
 
-// outside returns 1 for rates of more than twice the best, else 0.
+// outside returns 1 for rates of more than twice the best, or where that says little of more than its root, else 0.
 func outside(rate, best float64) int {
-	if rate > 2*best {
+	if rate > min(2*best, math.Sqrt(best)) {
 		return 1
 	}
 	return 0
-}
-
-// possible returns an *Impossible for what no filter of any kind can do.
-func (n *Needs) possible() error {
-	budget := n.budget()
-	if budget == 0 {
-		return nil
-	}
-	perKey := budget / float64(n.all())
-	if n.FPR > 0 {
-		bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits a key"
-		if n.Remove || n.Count || n.ValueBits > 0 {
-			bound, name = bound+1.44+float64(n.ValueBits), "no filter from which keys can be removed is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 = %.2f bits a key"
-			if n.ValueBits > 0 {
-				name = "no filter with values that change is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 and the value, %.2f bits a key"
-			}
-		}
-		if perKey < bound {
-			return &Impossible{What: fmt.Sprintf(name+", and %.4g are allowed", n.FPR, bound, perKey)}
-		}
-		return nil
-	}
-	if perKey < leastPerKey {
-		return &Impossible{What: fmt.Sprintf("%d keys in %.0f bits are %.3g bits a key: whatever is asked for, nearly every answer would be yes", n.all(), budget, perKey)}
-	}
-	return nil
-}
-
-// leastPerKey is where the least rate that any filter could have, 2^-bits, is above 0.7.
-const leastPerKey = 0.5
-
-// none says why all kinds were refused.
-func (n *Needs) none(refused []Refused) string {
-	var lines []string
-	for _, r := range refused {
-		lines = append(lines, fmt.Sprintf("%s %s", r.Spec, r.Why))
-	}
-	return "no filter does all of this:\n" + strings.Join(lines, "\n")
-}
-
-// nearest fills in what comes near to needs that are impossible: what they cost without the limit of size, then what that
-// size gives without the rate, then without the wishes about speed and memory access.
-func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
-	impossible, ok := err.(*Impossible)
-	if !ok {
-		return err
-	}
-	for _, relax := range []func(*Needs){
-		func(m *Needs) { m.BitsPerKey, m.Bytes = 0, 0 },
-		func(m *Needs) { m.FPR = 0 },
-		func(m *Needs) { m.Build, m.Memory, m.OneLine, m.Writers = 0, 0, false, false },
-		func(m *Needs) { m.Merge = false },
-		func(m *Needs) { m.ValueBits = 0 },
-		func(m *Needs) {
-			m.Build, m.Memory, m.OneLine, m.Writers, m.Unpatented = 0, 0, false, false, false
-			m.Merge, m.BitsPerKey, m.Bytes = false, 0, 0
-		},
-	} {
-		m := n
-		relax(&m)
-		if m == n {
-			continue
-		}
-		if m.FPR == 0 && m.possible() != nil {
-			continue
-		}
-		if m.check() != nil {
-			continue
-		}
-		p, err := c.choose(ctx, m)
-		if err != nil {
-			return err
-		}
-		if len(p.Choices) > 0 && !slices.ContainsFunc(impossible.Nearest, func(c Choice) bool { return c.Spec.Equal(p.Choices[0].Spec) }) {
-			impossible.Nearest = append(impossible.Nearest, p.Choices[0])
-		}
-	}
-	return impossible
 }

@@ -93,8 +93,8 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Say which filter to take, and what it costs",
 		Long: `Rank the filters that do what is needed, the smallest first, or the fastest with --for speed. Sizes and rates are
 forecasts by formulas, and for families that search by searches of a sample of made-up keys. Times come from a table that was
-measured on one machine (bloomery lab costs): ns is a query of a filter that is asked again and again, far one of a filter that
-no cache holds, build a key of the build on one core.
+measured on one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is asked again and
+again, far is one of a filter that no cache holds, at the asked mix, and build is a key of the build on one core.
 
 --needs takes any of: remove (keys are taken out), count (how often a key came), merge (filters are united), line (a query
 reads one cache line), writers (many goroutines add), adversarial (who asks chooses the keys), unpatented (nothing that a patent
@@ -111,23 +111,18 @@ If no filter does it, the answer says what is impossible and what comes nearest:
 			if err != nil {
 				return err
 			}
-			var p plan.Plan
-			if needs.never() {
-				err = plan.NeverWrong(c.Context(), n)
-			} else {
-				p, err = plan.For(c.Context(), n)
-			}
+			p, err := a.rank(c, n, needs.never())
 			var impossible *plan.Impossible
-			if errors.As(err, &impossible) {
-				return a.printImpossible(impossible)
-			}
-			if err != nil {
+			if err != nil && !errors.As(err, &impossible) {
 				return err
 			}
 			if plot != "" {
 				if err := a.plotPlan(c, n, plot); err != nil {
 					return err
 				}
+			}
+			if impossible != nil {
+				return a.printImpossible(impossible)
 			}
 			if a.json {
 				return a.printJSON(p)
@@ -140,15 +135,42 @@ If no filter does it, the answer says what is impossible and what comes nearest:
 	return c
 }
 
+// rank asks the plan, which searches samples.
+func (a *app) rank(c *cobra.Command, n plan.Needs, never bool) (plan.Plan, error) {
+	p := newProgress()
+	a.show(p, "searching samples", 0)
+	defer p.end()
+	if never {
+		return plan.Plan{}, plan.NeverWrong(c.Context(), n)
+	}
+	return plan.For(c.Context(), n)
+}
+
+// printChoices prints a line of figures of each, then a line of words.
 func (a *app) printChoices(choices []plan.Choice) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := 0
 	for _, c := range choices {
 		width = max(width, len(c.Spec.String()))
 	}
-	fmt.Fprintf(w, "%-*s\tsize\tbits a key\trate\tns\tfar\tbuild\t\n", width, "spec")
+	fmt.Fprintf(w, "%-*s\tsize\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t\n", width, "spec")
 	for _, c := range choices {
-		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t\n", width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsQuery, c.FarQuery, c.NsBuild)
+		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n", width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	w = tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, c := range choices {
+		words := c.Reason
+		if c.Instead != "" {
+			words = c.Instead + ": " + words
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", c.Spec, words)
+		if c.Warning != "" {
+			fmt.Fprintf(w, "  \t  but: %s\n", c.Warning)
+		}
 	}
 	return w.Flush()
 }
@@ -157,21 +179,19 @@ func (a *app) printPlan(p plan.Plan) error {
 	if err := a.printChoices(p.Choices); err != nil {
 		return err
 	}
-	best := p.Choices[0]
-	fmt.Fprintf(a.stdout, "\ntake %s: %s", best.Spec, best.Reason)
-	if best.Warning != "" {
-		fmt.Fprintf(a.stdout, "\n  but: %s", best.Warning)
-	}
-	fmt.Fprintln(a.stdout)
 	if len(p.Refused) > 0 {
 		fmt.Fprintln(a.stdout, "\nnot:")
 		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		for _, r := range p.Refused {
 			fmt.Fprintf(w, "  %s\t%s\n", r.Spec, r.Why)
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
-	return nil
+	best := p.Choices[0]
+	_, err := fmt.Fprintf(a.stdout, "\ntake %s: %s\n", best.Spec, best.Reason)
+	return err
 }
 
 func (a *app) printImpossible(e *plan.Impossible) error {

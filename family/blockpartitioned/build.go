@@ -98,7 +98,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		return nil, err
 	}
 	for most := 4*g.blocks + 16; ; {
-		f, err := b.search(ctx, g, n, start)
+		f, err := b.search(ctx, g, n, c.Effort, start)
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +106,10 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		p := f.after(float64(c.Later))
 		if c.From != nil || c.Size.FPR == 0 || n == 0 || ctx.Err() != nil || p <= c.Size.FPR {
 			return f, nil
+		}
+		if longer, ok := anneal.Longer(b.c.Effort, c.Effort, n); ok {
+			c.Effort = longer
+			continue
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
 		more := anneal.MoreBits(p/c.Size.FPR, float64(n)+float64(c.Later)) / float64(c.Block)
@@ -119,14 +123,14 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 const stretch = 512
 
 // search makes the filter.
-func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.Time) (*Filter, error) {
+func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filter.Effort, start time.Time) (*Filter, error) {
 	words, err := bitvec.Alloc(g.words())
 	if err != nil {
 		return nil, err
 	}
 	f := newFilter(g, words, n)
 	workers := anneal.Workers(b.c.Workers, (g.blocks+stretch-1)/stretch)
-	pace := anneal.NewPace(ctx, anneal.Passes(b.c.Effort), start, b.c.Effort.Budget, n, workers)
+	pace := anneal.NewPace(ctx, anneal.Passes(effort), start, effort.Budget, n, workers)
 	defer pace.Report(b.Progress)()
 	stretchOf := func(h filter.Hash) uint64 {
 		block, _ := g.place(h)

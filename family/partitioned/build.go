@@ -111,6 +111,10 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		case n == 0 || ctx.Err() != nil:
 			return f, nil
 		case c.From == nil && c.Size.FPR != 0 && p > c.Size.FPR:
+			if longer, ok := anneal.Longer(b.c.Effort, c.Effort, n); ok {
+				c.Effort = longer
+				continue
+			}
 			before := g.total()
 			if g, err = c.geometryOf(needed, n, before+8+uint64(anneal.MoreBits(p/c.Size.FPR, float64(n)+float64(c.Later)))); err != nil {
 				return nil, err

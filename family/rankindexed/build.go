@@ -194,11 +194,14 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 		}
 	}
 	if best.Buckets == 0 {
-		o.fpr = mostFPR
-		if g, ok := o.search(); ok {
-			best = g
+		reason := fmt.Sprintf("too few for %d keys in this form", o.form.Capacity)
+		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has filters that are nearly always wrong
+			if g, ok := o.search(); ok {
+				reason = fmt.Sprintf("%s: even at a rate of %g they take %d", reason, o.fpr, g.Bits()/8)
+				break
+			}
 		}
-		return best, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: fmt.Sprintf("too few for %d keys in this form: even at a rate of %g they take %d", o.form.Capacity, mostFPR, best.Bits()/8)}
+		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
 	}
 	return best, nil
 }

@@ -148,8 +148,9 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	effort := b.c.Effort
 	for {
-		f, err := b.search(ctx, g, n, start)
+		f, err := b.search(ctx, g, n, effort, start)
 		if err != nil {
 			return nil, err
 		}
@@ -157,6 +158,10 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 		f.searched, p = f.census()
 		if want := b.c.Size.FPR; b.c.From != nil || want == 0 || n == 0 || ctx.Err() != nil || p <= want {
 			return f, nil
+		}
+		if longer, ok := anneal.Longer(b.c.Effort, effort, n); ok {
+			effort = longer
+			continue
 		}
 		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
 		more := 1 + uint64(anneal.MoreBits(p/b.c.Size.FPR, float64(n)))/g.shards
@@ -170,14 +175,14 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 }
 
 // search makes the filter: every shard for itself, several at once.
-func (b *Builder) search(ctx context.Context, g geometry, n uint64, start time.Time) (*Filter, error) {
+func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filter.Effort, start time.Time) (*Filter, error) {
 	words, err := bitvec.Alloc(g.words())
 	if err != nil {
 		return nil, err
 	}
 	f := &Filter{geometry: g, words: words, keys: n}
 	workers := anneal.Workers(b.c.Workers, g.shards)
-	pace := anneal.NewPace(ctx, anneal.Passes(b.c.Effort), start, b.c.Effort.Budget, n, workers)
+	pace := anneal.NewPace(ctx, anneal.Passes(effort), start, effort.Budget, n, workers)
 	defer pace.Report(b.Progress)()
 	var mu sync.Mutex // shards share words at their ends
 	err = pace.Each(b.Keys, g.shard, func() func(uint64, []filter.Hash) error {

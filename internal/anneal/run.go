@@ -26,6 +26,17 @@ func Passes(e filter.Effort) int {
 	return 64
 }
 
+// Longer returns the Effort for another search at the same size, twice as long, where that is done in milliseconds: with few keys,
+// of whose rate a forecast knows least. It returns false where the search is to be what it was: with many keys, with an
+// Effort by time or of so many passes, or after a second time.
+func Longer(asked, was filter.Effort, keys uint64) (filter.Effort, bool) {
+	first, now := Passes(asked), Passes(was)
+	if asked.Passes != 0 || first == 0 || keys > 1<<13 || now >= 4*first {
+		return was, false
+	}
+	return filter.Effort{Passes: 2 * now}, true
+}
+
 // Pace divides a search among its parts, which workers take one after the other, and knows how much is done.
 type Pace struct {
 	ctx      context.Context

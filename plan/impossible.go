@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Impossible is the error for needs that no filter meets.
+type Impossible struct {
+	What string // what is impossible, and why
+	// Nearest are filters that meet most of the needs. Instead says what each does without.
+	Nearest []Choice
+}
+
+// Error says what is impossible and the nearest thing that is not.
+func (e *Impossible) Error() string {
+	if len(e.Nearest) == 0 {
+		return e.What
+	}
+	c := e.Nearest[0]
+	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits a key at a rate of %.3g", e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
+}
+
+// NeverWrong is the answer to who wants a rate of 0: an *Impossible, with the filters that come nearest in the bits that may be
+// had, or without a limit those of a rate of one in a thousand million; or the error of For.
+func NeverWrong(ctx context.Context, n Needs) error {
+	n.FPR = 0
+	instead := "with the lowest rate in this size"
+	if n.BitsPerKey == 0 && n.Bytes == 0 {
+		n.FPR, instead = leastRate, fmt.Sprintf("with a rate of %g", leastRate)
+	}
+	p, err := For(ctx, n)
+	if err != nil {
+		return err
+	}
+	e := &Impossible{
+		What:    "a rate of 0: whatever never gives a wrong yes holds the keys themselves, for log2(1/ε) bits a key grow without end; take a set of keys",
+		Nearest: p.Choices[:min(3, len(p.Choices))],
+	}
+	for i := range e.Nearest {
+		e.Nearest[i].Instead = instead
+	}
+	return e
+}
+
+// leastRate is what NeverWrong offers.
+const leastRate = 1e-9
+
+// possible returns an *Impossible for what no filter of any kind can do.
+func (n *Needs) possible() error {
+	if n.FPR > 0 && n.FPR < n.alike() {
+		return &Impossible{What: fmt.Sprintf("a rate of %.3g: a key that is not there has the hash of one of the %d, %d bits, with a probability of %.2g", n.FPR, n.all(), hashBits, n.alike())}
+	}
+	budget := n.budget()
+	if budget == 0 {
+		return nil
+	}
+	perKey := budget / float64(n.all())
+	if n.FPR == 0 {
+		if perKey < leastPerKey {
+			return &Impossible{What: fmt.Sprintf("%d keys in %.0f bits are %.3g bits a key: whatever is asked for, nearly every answer would be yes", n.all(), budget, perKey)}
+		}
+		return nil
+	}
+	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits a key"
+	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // what is nearly always wrong can be had for less
+		bound, name = bound+1.44+float64(n.ValueBits), "no filter from which keys can be removed is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 = %.2f bits a key"
+		if n.ValueBits > 0 {
+			name = "no filter with values that change is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 and the value, %.2f bits a key"
+		}
+	}
+	if perKey < bound {
+		return &Impossible{What: fmt.Sprintf(name+", and %.4g are allowed", n.FPR, bound, perKey)}
+	}
+	return nil
+}
+
+const (
+	leastPerKey = 0.5 // where the least rate that any filter could have, 2^-bits, is above 0.7
+	hashBits    = 128 // of a filter.Hash
+)
+
+// alike is the probability that some key has the hash of another one.
+func (n *Needs) alike() float64 { return math.Ldexp(float64(n.all()), -hashBits) }
+
+// none says why all kinds were refused.
+func (n *Needs) none(refused []Refused) string {
+	var lines []string
+	for _, r := range refused {
+		lines = append(lines, fmt.Sprintf("%s %s", r.Spec, r.Why))
+	}
+	return "no filter does all of this:\n" + strings.Join(lines, "\n")
+}
+
+// sacrifices are what needs that are impossible together may do without, and what that leaves, the least first.
+var sacrifices = []struct {
+	instead string
+	relax   func(*Needs)
+}{
+	{"without the limit of size", func(m *Needs) { m.BitsPerKey, m.Bytes = 0, 0 }},
+	{"at the lowest rate of its hashes", func(m *Needs) {
+		if m.FPR > 0 {
+			m.FPR = max(m.FPR, 2*m.alike())
+		}
+	}},
+	{"without the rate", func(m *Needs) { m.FPR = 0 }},
+	{"without a limit of time or memory for the build", func(m *Needs) { m.Build, m.Memory = 0, 0 }},
+	{"in more than one cache line", func(m *Needs) { m.OneLine = false }},
+	{"for one writer", func(m *Needs) { m.Writers = false }},
+	{"without union", func(m *Needs) { m.Merge = false }},
+	{"without values", func(m *Needs) { m.ValueBits = 0 }},
+	{"without union and in more than one cache line", func(m *Needs) { m.Merge, m.OneLine = false, false }},
+	{"whatever it takes to build and to ask, for one writer, without union and without the limit of size", func(m *Needs) {
+		m.Build, m.Memory, m.OneLine, m.Writers, m.Merge, m.BitsPerKey, m.Bytes = 0, 0, false, false, false, 0, 0
+	}},
+}
+
+// nearest fills in what comes near to needs that are impossible: for each sacrifice that helps the filter that is then the best.
+func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
+	impossible, ok := err.(*Impossible)
+	if !ok {
+		return err
+	}
+	offer := func(m Needs, instead string) (Choice, error) {
+		if m == n || m.check() != nil || m.possible() != nil {
+			return Choice{}, nil
+		}
+		p, err := c.choose(ctx, m)
+		if err != nil || len(p.Choices) == 0 {
+			return Choice{}, err
+		}
+		best := p.Choices[0]
+		best.Instead = instead
+		if !slices.ContainsFunc(impossible.Nearest, func(c Choice) bool { return c.Spec.Equal(best.Spec) && c.Keys == best.Keys }) {
+			impossible.Nearest = append(impossible.Nearest, best)
+		}
+		return best, nil
+	}
+	for i, s := range sacrifices {
+		if i == len(sacrifices)-1 && len(impossible.Nearest) > 0 {
+			break
+		}
+		m := n
+		s.relax(&m)
+		best, err := offer(m, s.instead)
+		if err != nil {
+			return err
+		}
+		if i > 0 || best.Keys == 0 || n.Bytes == 0 {
+			continue
+		}
+		// As many keys as the bytes hold, in the filter that is best without their limit, with a little room to be sure.
+		m = n
+		m.Later = 0
+		if m.Keys = uint64(0.98 * n.budget() / best.BitsPerKey); m.FPR == 0 {
+			m.FPR = best.FPRPrior
+		}
+		if m.Keys > 0 && m.Keys < n.all() {
+			if _, err := offer(m, fmt.Sprintf("for %d keys", m.Keys)); err != nil {
+				return err
+			}
+		}
+	}
+	return impossible
+}
