@@ -34,7 +34,7 @@ var guavaFile = codec{
 		case b[0] == 1:
 			strategy = guava.Mitz64
 		}
-		return &header{spec: guava.Spec(words, k, strategy), words: words, keys: estimate(64*words, k)}, nil
+		return &header{spec: guava.Spec(words, k, strategy), words: words, keys: estimate(guava.Reach(words, strategy), k)}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		g := f.(*guava.Filter)

@@ -41,6 +41,14 @@ const (
 // ErrFormat says that a file is not of a format, or that a filter cannot be written in it.
 var ErrFormat = errors.New("not of this format")
 
+// ErrForm says that a file is of a format, in a form that cannot be read. It is an ErrFormat.
+var ErrForm error = formError{}
+
+type formError struct{}
+
+func (formError) Error() string        { return "a form of the format that cannot be read" }
+func (formError) Is(target error) bool { return target == ErrFormat }
+
 // codec is what a format needs.
 type codec struct {
 	format Format
@@ -60,7 +68,7 @@ type header struct {
 	spec   filter.Spec
 	before [][]uint64 // sections before that of the words
 	words  uint64
-	keys   func(ones uint64) uint64
+	keys   func(words []uint64) uint64
 }
 
 func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom} }
@@ -123,7 +131,7 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := filter.Encoded{Spec: h.spec, Keys: h.keys(bitvec.OnesCount(words)), Sections: append(h.before, words)}
+	e := filter.Encoded{Spec: h.spec, Keys: h.keys(words), Sections: append(h.before, words)}
 	decoded, err := family.Decode(e)
 	if err != nil {
 		return nil, &container.FormatError{Offset: in.at, What: err.Error(), Err: container.ErrCorrupt}
@@ -158,22 +166,25 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 }
 
 // Detect returns the format of a file of that size: the one whose header, as far as r gives it, says that the file ends where
-// it does. It wraps ErrFormat if there is none.
+// it does. Its error wraps ErrFormat if there is none, and ErrForm if the file is of a format and cannot be read.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
 		if h, err := c.head(in); err == nil && in.at+8*h.words == uint64(size) {
 			return c.format, nil
+		} else if errors.Is(err, ErrForm) {
+			return "", fmt.Errorf("%s: %w", c.format, err)
 		}
 	}
 	return "", fmt.Errorf("%w, nor of another that is known", ErrFormat)
 }
 
-// estimate returns how many keys set that many of m bits with k probes each: ln(1-f) / (k·ln(1-1/m)) (Swamidass and Baldi,
+// estimate returns how many keys set the first m bits as they are, with k probes each: -m/k · ln(1-f) (Swamidass and Baldi,
 // 2007), for a full filter as if half a bit were free. In the split blocks of Parquet, where 8 probes of a key never meet,
 // it holds as well: a key sets one bit in 32 of each word.
-func estimate(m uint64, k int) func(ones uint64) uint64 {
-	return func(ones uint64) uint64 {
+func estimate(m uint64, k int) func(words []uint64) uint64 {
+	return func(words []uint64) uint64 {
+		ones := bitvec.OnesBelow(words, m)
 		if ones == 0 {
 			return 0
 		}

@@ -50,8 +50,11 @@ var parquet = codec{
 		if err := r.full(rest[:]); err != nil {
 			return nil, err
 		}
+		if rest[0] != parquetTail[0] {
+			return nil, r.fail(ErrFormat, "field %#x behind numBytes", rest[0])
+		}
 		if string(rest[:]) != parquetTail {
-			return nil, r.fail(ErrFormat, "a header of another algorithm, hash or compression than split block, xxHash and none")
+			return nil, r.fail(ErrForm, "a header other than that of split blocks, xxHash and no compression, in this order and no more")
 		}
 		blocks := uint64(size) / 32
 		return &header{

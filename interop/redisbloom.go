@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -25,7 +26,9 @@ var redisBloom = codec{
 			return nil, err
 		}
 		links, err := redisbloom.HeaderLinks(start)
-		if err != nil {
+		if errors.Is(err, redisbloom.ErrOldForm) {
+			return nil, r.fail(ErrForm, "%v", err)
+		} else if err != nil {
 			return nil, r.fail(ErrFormat, "%v", err)
 		}
 		rest, err := r.bytes(links * redisbloom.LinkHeader)
@@ -33,11 +36,16 @@ var redisBloom = codec{
 			return nil, err
 		}
 		spec, section, words, err := redisbloom.EncodedHeader(append(start, rest...))
-		if err != nil {
+		switch {
+		case errors.Is(err, redisbloom.ErrOldForm):
+			return nil, r.fail(ErrForm, "%v", err)
+		case errors.Is(err, filter.ErrTooLarge):
+			return nil, r.fail(filter.ErrTooLarge, "%v", err)
+		case err != nil:
 			return nil, r.fail(container.ErrCorrupt, "%v", err)
 		}
 		keys := section[0]
-		return &header{spec: spec, before: [][]uint64{section}, words: words, keys: func(uint64) uint64 { return keys }}, nil
+		return &header{spec: spec, before: [][]uint64{section}, words: words, keys: func([]uint64) uint64 { return keys }}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
 }

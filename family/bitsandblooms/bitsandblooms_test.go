@@ -76,6 +76,36 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// TestManyProbes has more probes than the best, and the rate is kept.
+func TestManyProbes(t *testing.T) {
+	for _, k := range []int{64, 65, MaxK} {
+		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
+		if _, fpr, err := c.Forecast(); err != nil || fpr > 0.01 {
+			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
+		}
+		if f, err := New(c); err != nil || f.k != k {
+			t.Errorf("%d probes: %v, %v", k, f, err)
+		}
+	}
+	for _, k := range []int{-1, MaxK + 1} {
+		if _, err := New(Config{Keys: 10, K: k}); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%d probes: %v", k, err)
+		}
+	}
+}
+
+// TestInfoOfLongSet has bits set that no probe reads, as a filter made of words can.
+func TestInfoOfLongSet(t *testing.T) {
+	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
+	f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := f.Info(); i.Fill != 0.5 || i.FPRPosterior != 0.5 {
+		t.Errorf("fill %g, rate %g; half of the bits that are read are set", i.Fill, i.FPRPosterior)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for text, words := range map[string][]uint64{
 		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},

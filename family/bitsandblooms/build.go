@@ -41,15 +41,9 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Geometry returns the bits, the length of the bit set and the probes that New takes for this Config, without allocating.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m, length uint64, k int, err error) {
-	if c.K < 0 || c.K > MaxK {
-		return 0, 0, 0, &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
-	}
-	m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, M: c.M, K: min(c.K, probe.MaxK), Width: 1}.Resolve()
+	m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
 	if err != nil {
 		return 0, 0, 0, err
-	}
-	if c.K != 0 {
-		k = c.K
 	}
 	switch {
 	case c.Length == 0:

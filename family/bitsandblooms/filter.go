@@ -85,9 +85,9 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// Info counts the set bits, which reads the whole filter. Its rates are those of independent probes.
+// Info counts the set bits of the first m, which reads the whole filter. Its rates are those of independent probes.
 func (f *Filter) Info() filter.Info {
-	fill := min(1, float64(bitvec.OnesCount(f.words))/float64(f.m))
+	fill := float64(bitvec.OnesBelow(f.words, f.m)) / float64(f.m)
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: fill,
 		FPRPrior: probe.FPR(f.keys, f.m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),

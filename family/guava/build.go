@@ -46,14 +46,16 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 	switch {
 	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
 		return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: "want 32 or 64"}
-	case c.K < 0 || c.K > MaxK:
-		return 0, 0, &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case c.Words != 0 && !c.Size.IsZero():
 		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: "give words or one of bits_per_key, fpr and bytes"}
 	}
 	words, k = c.Words, c.K
+	if k < 0 || k > MaxK {
+		return 0, 0, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	}
 	if words == 0 {
-		m, best, err := probe.Shape{Keys: c.Keys, Size: c.Size, K: min(k, probe.MaxK), Width: 1}.Resolve()
+		var m uint64
+		m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, K: k, MaxK: MaxK, Width: 1}.Resolve()
 		if err != nil {
 			return 0, 0, err
 		}
@@ -61,8 +63,8 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 		if c.Size.Bytes != 0 {
 			words = max(m/64, 1)
 		}
-		if k == 0 {
-			k = best
+		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && m > Reach(words, c.Strategy) {
+			return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: fmt.Sprintf("it uses 2^31 bits, which do not keep the rate of %d keys; take strategy=64", c.Keys)}
 		}
 	}
 	if words > MaxWords {
@@ -97,7 +99,7 @@ func (c Config) Forecast() (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return 64 * words, probe.FPR(c.Keys, reach(words, c.Strategy), k), nil
+	return 64 * words, probe.FPR(c.Keys, Reach(words, c.Strategy), k), nil
 }
 
 // Builder fills a filter from many goroutines at once, with atomic writes.

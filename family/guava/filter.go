@@ -123,8 +123,8 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// reach returns how many bits probes can fall on.
-func reach(words uint64, s Strategy) uint64 {
+// Reach returns how many bits probes can fall on: the first 2^31 at most with Mitz32.
+func Reach(words uint64, s Strategy) uint64 {
 	if s == Mitz32 {
 		return min(64*words, 1<<31)
 	}
@@ -134,8 +134,8 @@ func reach(words uint64, s Strategy) uint64 {
 // Info counts the set bits, which reads the whole filter. Its rates are those of independent probes. With the strategy of
 // 32 bits they are too low for filters of more than some 2^26 bits, whose positions then are not equally likely.
 func (f *Filter) Info() filter.Info {
-	m := reach(uint64(len(f.words)), f.strategy)
-	fill := min(1, float64(bitvec.OnesCount(f.words))/float64(m))
+	m := Reach(uint64(len(f.words)), f.strategy)
+	fill := float64(bitvec.OnesCount(f.words[:m/64])) / float64(m)
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.bits(), Fill: fill,
 		FPRPrior: probe.FPR(f.keys, m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),

@@ -54,6 +54,7 @@ func TestGeometry(t *testing.T) {
 		"guava(k=255,words=9)": "guava(k=255,strategy=64,words=9)",
 		"guava(strategy=32)":   "guava(k=7,strategy=32,words=150)",
 		"guava(capacity=2000)": "guava(k=7,strategy=64,words=300)",
+		"guava(bytes=800,k=3)": "guava(k=3,strategy=64,words=100)",
 	} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
@@ -76,6 +77,21 @@ func TestGeometry(t *testing.T) {
 		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+	for _, k := range []int{64, 65, 255} { // more probes than the best, and the rate is kept
+		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
+		if words, got, err := c.Geometry(); err != nil || got != k || words < 300 {
+			t.Errorf("%d probes: %d words, %d probes, %v", k, words, got, err)
+		}
+		if _, fpr, err := c.Forecast(); err != nil || fpr > 0.01 {
+			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
+		}
+	}
+	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz32}).Geometry(); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("a rate that 31 bits cannot keep: %v", err)
+	}
+	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz64}).Geometry(); err != nil {
+		t.Error(err)
 	}
 	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)

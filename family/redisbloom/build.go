@@ -18,7 +18,7 @@ const DefaultGrowth = 2
 type Config struct {
 	Keys     uint64        // how many distinct keys will be added
 	Capacity uint64        // how many keys the first link is for; default: Keys
-	Size     filter.Sizing // default: FPR = probe.DefaultFPR of the whole chain; bits and bytes are those of the first link
+	Size     filter.Sizing // default: FPR = probe.DefaultFPR of the whole chain; bits and bytes are those of the first link, of one word at least
 	Growth   uint32        // default: DefaultGrowth
 	Fixed    bool          // the chain does not grow: NONSCALING
 }
@@ -73,7 +73,7 @@ func (c Config) first() (Link, error) {
 		if err != nil {
 			return Link{}, err
 		}
-		return newLink(capacity, 0, min(float64(bits/64*64)/float64(capacity), maxBitsPerKey))
+		return newLink(capacity, 0, min(float64(max(bits/64, 1)*64)/float64(capacity), maxBitsPerKey))
 	}
 	rate := c.Size.FPR
 	if rate == 0 {

@@ -2,6 +2,7 @@ package redisbloom
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -49,18 +50,23 @@ func (f *Filter) Header() []byte {
 	return b
 }
 
-// HeaderLinks returns how many links the header has that begins with these ChainHeader bytes, or an error where the filter is of
-// a kind that RedisBloom no longer makes.
+// ErrOldForm says that a chain is of a form that RedisBloom no longer makes, and that is not supported here.
+var ErrOldForm = errors.New("an older form")
+
+// HeaderLinks returns how many links the header has that begins with these ChainHeader bytes, or an error, which wraps ErrOldForm
+// where the options are those of RedisBloom and not of filters with hashes of 64 bits and sizes as they are.
 func HeaderLinks(b []byte) (uint64, error) {
 	le := binary.LittleEndian
 	links, options := le.Uint32(b[8:]), le.Uint32(b[12:])
 	switch {
 	case options&^(noRound|hash64|noScaling|2) != 0:
 		return 0, fmt.Errorf("options %#x", options)
-	case options&^noScaling != noRound|hash64:
-		return 0, fmt.Errorf("options %#x, not those of filters with hashes of 64 bits and sizes as they are", options)
 	case links == 0 || links > MaxLinks:
 		return 0, fmt.Errorf("%d links, want 1 to %d", links, MaxLinks)
+	case options&hash64 == 0:
+		return 0, fmt.Errorf("options %#x, hashes of 32 bits, %w", options, ErrOldForm)
+	case options&^noScaling != noRound|hash64:
+		return 0, fmt.Errorf("options %#x, sizes rounded to powers of two, %w", options, ErrOldForm)
 	}
 	return uint64(links), nil
 }
@@ -73,6 +79,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		return nil, 0, err
 	}
 	f = &Filter{growth: le.Uint32(b[16:]), scales: le.Uint32(b[12:])&noScaling == 0}
+	var keys uint64 // at most 2^62
 	for i := range n {
 		h := b[ChainHeader+LinkHeader*i:][:LinkHeader]
 		l := Link{
@@ -81,7 +88,7 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 		}
 		switch {
 		case h[52] != 0:
-			err = fmt.Errorf("a size of 2^%d bits, which is not supported", h[52])
+			err = fmt.Errorf("a size of 2^%d bits, %w", h[52], ErrOldForm)
 		case l.Bits == 0 || l.Bits%64 != 0 || l.Bits/8 != le.Uint64(h):
 			err = fmt.Errorf("%d bits in %d bytes", l.Bits, le.Uint64(h))
 		case l.Bits >= 1<<62:
@@ -90,20 +97,21 @@ func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 			err = fmt.Errorf("rate %v", l.Rate)
 		case l.K < 1 || l.K > MaxK || float64(l.K) != math.Ceil(ln2*l.BitsPerKey):
 			err = fmt.Errorf("%d probes for %v bits a key", l.K, l.BitsPerKey)
-		case l.Keys > 1<<62 || l.Capacity == 0:
+		case l.Keys > 1<<62-keys || l.Capacity == 0:
 			err = fmt.Errorf("%d keys, capacity %d", l.Keys, l.Capacity)
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("link %d: %w", i, err)
 		}
+		keys += l.Keys
 		words += l.Bits / 64 // at most 2^20 · 2^56
 		if words >= 1<<56 {
 			return nil, 0, fmt.Errorf("link %d: %w", i, filter.ErrTooLarge)
 		}
 		f.links = append(f.links, l)
 	}
-	if f.keys() != le.Uint64(b) {
-		return nil, 0, fmt.Errorf("%d keys, the links have %d", le.Uint64(b), f.keys())
+	if keys != le.Uint64(b) {
+		return nil, 0, fmt.Errorf("%d keys, the links have %d", le.Uint64(b), keys)
 	}
 	return f, words, nil
 }

@@ -165,17 +165,19 @@ func (f *Filter) keys() (n uint64) {
 func (f *Filter) Info() filter.Info {
 	info := filter.Info{Spec: f.spec(), Keys: f.keys(), Bits: 64 * uint64(len(f.words))}
 	var set uint64
-	prior, posterior := 1., 1.
+	var prior, posterior float64 // logarithms of the share of absent keys that all links say no to
 	words := f.words
 	for _, l := range f.links {
 		ones := bitvec.OnesCount(words[:l.Bits/64])
 		words = words[l.Bits/64:]
 		set += ones
-		info.Capacity += l.Capacity
-		prior *= 1 - probe.FPR(l.Keys, l.Bits, l.K)
-		posterior *= 1 - math.Pow(float64(ones)/float64(l.Bits), float64(l.K))
+		if info.Capacity += l.Capacity; info.Capacity < l.Capacity {
+			info.Capacity = math.MaxUint64 // it came from a file
+		}
+		prior += math.Log1p(-probe.FPR(l.Keys, l.Bits, l.K))
+		posterior += math.Log1p(-math.Pow(float64(ones)/float64(l.Bits), float64(l.K)))
 	}
 	info.Fill = float64(set) / float64(info.Bits)
-	info.FPRPrior, info.FPRPosterior = 1-prior, 1-posterior
+	info.FPRPrior, info.FPRPosterior = max(0, -math.Expm1(prior)), max(0, -math.Expm1(posterior)) // not -0
 	return info
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 
@@ -69,6 +70,59 @@ func TestPublishedChains(t *testing.T) {
 	}
 }
 
+// TestOldForms has chains of RedisBloom that are told from what is none.
+func TestOldForms(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 10}, 30)
+	for what, change := range map[string]func(b []byte){
+		"hashes of 32 bits": func(b []byte) { b[12] = noRound }, "powers of two": func(b []byte) { b[12] = hash64 }, "both": func(b []byte) { b[12] = 0 },
+		"capacity in bits": func(b []byte) { b[12] = noRound | hash64 | 2 }, "not scaling": func(b []byte) { b[12] = noRound | noScaling },
+		"power of two of a link": func(b []byte) { b[72] = 7 },
+	} {
+		b := f.Header()
+		change(b)
+		if _, _, err := parseHeader(b); !errors.Is(err, ErrOldForm) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, change := range map[string]func(b []byte){"unknown options": func(b []byte) { b[12] = 16 }, "no links": func(b []byte) { b[8], b[12] = 0, 0 }} {
+		b := f.Header()
+		change(b)
+		if _, _, err := parseHeader(b); err == nil || errors.Is(err, ErrOldForm) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestInfo holds what Info says at the ends: rates far below the spacing of numbers near 1, and capacities that sum up to more
+// than there are.
+func TestInfo(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 1000, Size: filter.Sizing{FPR: 1e-18}}, 1000)
+	if i := f.Info(); !(i.FPRPosterior > 1e-20 && i.FPRPosterior < 1e-18 && i.FPRPrior > 1e-20 && i.FPRPrior < 1e-18) {
+		t.Errorf("rates %g and %g of a chain for 1e-18", i.FPRPosterior, i.FPRPrior)
+	}
+	f, _ = chain(t, Config{Capacity: 10}, 100)
+	for n := range f.links {
+		f.links[n].Capacity = 1<<63 + 5
+	}
+	if i := f.Info(); i.Capacity != math.MaxUint64 {
+		t.Errorf("capacity %d", i.Capacity)
+	}
+	f, _ = chain(t, Config{Capacity: 10}, 0)
+	if i := f.Info(); math.Signbit(i.FPRPosterior) || math.Signbit(i.FPRPrior) || i.FPRPosterior != 0 || i.Capacity != 10 {
+		t.Errorf("empty: %+v", i)
+	}
+}
+
+// TestFewBytes has less than a word to begin with.
+func TestFewBytes(t *testing.T) {
+	for _, bytes := range []uint64{1, 7, 8, 15} {
+		f, n := chain(t, Config{Keys: 10, Size: filter.Sizing{Bytes: bytes}}, 10)
+		if f.links[0].Bits != 64 || n == 0 {
+			t.Errorf("%d bytes: %+v", bytes, f.links[0])
+		}
+	}
+}
+
 func TestFull(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 1000, Fixed: true}, 900)
 	var err error
@@ -98,15 +152,21 @@ func TestHeader(t *testing.T) {
 		"many links":    func(b []byte) { le.PutUint32(b[8:], 1<<31) },
 		"options":       func(b []byte) { b[12] = 1 },
 		"other options": func(b []byte) { b[13] = 1 },
-		"bytes":         func(b []byte) { b[20]++ },
-		"bits":          func(b []byte) { le.PutUint64(b[28:], 0) },
-		"huge":          func(b []byte) { le.PutUint64(b[20:], 1<<60); le.PutUint64(b[28:], 1<<63) },
-		"rate":          func(b []byte) { le.PutUint64(b[44:], 0x7ff8<<48) },
-		"bits a key":    func(b []byte) { le.PutUint64(b[52:], 0x7ff8<<48) },
-		"probes":        func(b []byte) { b[60]++ },
-		"all probes":    func(b []byte) { le.PutUint32(b[60:], 1<<31) },
-		"capacity":      func(b []byte) { le.PutUint64(b[64:], 0) },
-		"power of two":  func(b []byte) { b[72] = 7 },
+		"sum of keys": func(b []byte) { // of the first two links overflows
+			le.PutUint64(b[36:], 1<<62)
+			le.PutUint64(b[36+LinkHeader:], 1<<62)
+			f := Filter{links: []Link{{Keys: 1 << 62}, {Keys: 1 << 62}, {Keys: le.Uint64(b[36+2*LinkHeader:])}, {Keys: le.Uint64(b[36+3*LinkHeader:])}}}
+			le.PutUint64(b, f.keys())
+		},
+		"bytes":        func(b []byte) { b[20]++ },
+		"bits":         func(b []byte) { le.PutUint64(b[28:], 0) },
+		"huge":         func(b []byte) { le.PutUint64(b[20:], 1<<60); le.PutUint64(b[28:], 1<<63) },
+		"rate":         func(b []byte) { le.PutUint64(b[44:], 0x7ff8<<48) },
+		"bits a key":   func(b []byte) { le.PutUint64(b[52:], 0x7ff8<<48) },
+		"probes":       func(b []byte) { b[60]++ },
+		"all probes":   func(b []byte) { le.PutUint32(b[60:], 1<<31) },
+		"capacity":     func(b []byte) { le.PutUint64(b[64:], 0) },
+		"power of two": func(b []byte) { b[72] = 7 },
 	} {
 		b := append([]byte(nil), good...)
 		change(b)

@@ -93,6 +93,16 @@ func OnesCount(words []uint64) uint64 {
 	return uint64(n)
 }
 
+// OnesBelow returns the number of set bits among the first n, bit i being bit i%64 of word i/64. n must not be more than
+// the words have.
+func OnesBelow(words []uint64, n uint64) uint64 {
+	ones := OnesCount(words[:n/64])
+	if n%64 != 0 {
+		ones += uint64(bits.OnesCount64(words[n/64] << (64 - n%64)))
+	}
+	return ones
+}
+
 // Packed reads integer i of an array of integers of width bits each, 1 to 32, packed without gaps from the lowest
 // bit of the first word on. words must have one word more than the integers fill.
 func Packed(words []uint64, i uint64, width uint) uint32 {

@@ -53,6 +53,15 @@ func TestPrefetch(t *testing.T) {
 	Prefetch(w, nil)
 }
 
+func TestOnesBelow(t *testing.T) {
+	words := []uint64{^uint64(0), 0, 5}
+	for n, want := range map[uint64]uint64{0: 0, 1: 1, 63: 63, 64: 64, 65: 64, 128: 64, 129: 65, 130: 65, 131: 66, 192: 66} {
+		if got := OnesBelow(words, n); got != want {
+			t.Errorf("%d ones below %d, want %d", got, n, want)
+		}
+	}
+}
+
 func TestOnesCount(t *testing.T) {
 	for n := range 20 {
 		w := make([]uint64, n)

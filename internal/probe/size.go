@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -58,7 +59,8 @@ type Shape struct {
 	Keys  uint64        // how many distinct keys will be added
 	Size  filter.Sizing // in bits, Width to a place; default: FPR = DefaultFPR
 	M     uint64        // instead of Size
-	K     int           // default: the best for Keys and M
+	K     int           // at most MaxK; default: the best for Keys and M
+	MaxK  int           // default: the constant MaxK
 	Width uint64        // bits of a place, 1 or more
 }
 
@@ -68,8 +70,8 @@ func (s Shape) Resolve() (m uint64, k int, err error) {
 	if err := s.Size.Check(); err != nil {
 		return 0, 0, err
 	}
-	if s.K < 0 || s.K > MaxK {
-		return 0, 0, &filter.ConfigError{Field: "k", Value: s.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
+	if most := cmp.Or(s.MaxK, MaxK); s.K < 0 || s.K > most {
+		return 0, 0, &filter.ConfigError{Field: "k", Value: s.K, Reason: fmt.Sprintf("want 1 to %d", most)}
 	}
 	if s.M != 0 && !s.Size.IsZero() {
 		return 0, 0, &filter.ConfigError{Field: "m", Value: s.M, Reason: "give m or one of bits_per_key, fpr and bytes"}
