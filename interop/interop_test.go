@@ -248,12 +248,22 @@ func TestLarge(t *testing.T) {
 
 // TestWriteRefuses has filters written in formats that they are not of.
 func TestWriteRefuses(t *testing.T) {
-	for _, spec := range []string{"standard", "blocked", "blocked(layout=split)", "guava", "bitsandblooms", "redisbloom"} {
-		set, err := bloomery.New(100, bloomery.Config{Spec: spec})
+	for _, c := range []struct {
+		spec string
+		hash filter.HashID
+		own  interop.Format
+	}{
+		{"standard", 0, ""}, {"blocked", 0, ""}, {"blocked(layout=split)", 0, ""}, {"blocked(layout=split)", filter.XXH64, interop.Parquet},
+		{"guava", 0, interop.Guava}, {"bitsandblooms", 0, interop.BitsAndBlooms}, {"redisbloom", 0, interop.RedisBloom},
+	} {
+		spec, own := c.spec, c.own
+		set, err := bloomery.New(100, bloomery.Config{Spec: spec, Hash: c.hash})
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, _ := interop.FormatOf(set)
+		if got, ok := interop.FormatOf(set); got != own || ok != (own != "") {
+			t.Errorf("%s is of format %q, want %q", spec, got, own)
+		}
 		for _, f := range interop.Formats() {
 			var b bytes.Buffer
 			if err := interop.Write(&b, set, f); (err == nil) != (f == own) || err != nil && (!errors.Is(err, interop.ErrFormat) || b.Len() > 0) {
@@ -263,6 +273,64 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	if _, err := interop.Read(nil, "nonsense", 1); err == nil || !strings.Contains(err.Error(), "parquet, guava") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLimit reads no further than the limit allows, but for what begins a header.
+func TestLimit(t *testing.T) {
+	for _, g := range golden {
+		b := file(t, g.name)
+		for limit := range uint64(len(b)) {
+			r := bytes.NewReader(b)
+			set, err := interop.Read(r, g.format, limit)
+			if set != nil || !errors.Is(err, filter.ErrTooLarge) || !refused(err) {
+				t.Fatalf("%s with a limit of %d: %v", g.name, limit, err)
+			}
+			if got := uint64(len(b) - r.Len()); got > max(limit, 24) {
+				t.Fatalf("%s: %d bytes read with a limit of %d", g.name, got, limit)
+			}
+		}
+	}
+}
+
+// TestForms has files that are of a format, in a form that is not read.
+func TestForms(t *testing.T) {
+	old := func(at int, v byte) string {
+		b := file(t, "redisbloom")
+		b[at] = v
+		return string(b)
+	}
+	for what, f := range map[string]string{
+		"hashes of 32 bits": old(12, 1), "powers of two": old(12, 4), "a link of a power of two": old(72, 7),
+		"compressed": "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00", "another field": "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x15\x00\x00",
+	} {
+		_, err := interop.Detect(strings.NewReader(f), int64(len(f)))
+		if !errors.Is(err, interop.ErrForm) || !errors.Is(err, interop.ErrFormat) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, f := range []string{"", "\x15", "\x15\x40\x15\x40 some other Thrift", strings.Repeat("\x00", 100), old(12, 16), "*4\r\n$12\r\nBF.LOADCHUNK\r\n"} {
+		if _, err := interop.Detect(strings.NewReader(f), int64(len(f))); errors.Is(err, interop.ErrForm) || !errors.Is(err, interop.ErrFormat) {
+			t.Errorf("%q: %v", f, err)
+		}
+	}
+}
+
+// TestEstimate has bits set that no probe reads: they are no keys.
+func TestEstimate(t *testing.T) {
+	b := word(70) + word(1) + word(192) + word(1<<35-1) + word(^uint64(63)) + word(^uint64(0))
+	set, err := interop.Read(strings.NewReader(b), interop.BitsAndBlooms, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := set.Info(); i.Keys != 49 || i.FPRPosterior != 0.5 { // -70·ln ½
+		t.Errorf("%d keys, rate %g", i.Keys, i.FPRPosterior)
+	}
+	for ones, want := range map[uint64]uint64{0: 0, 1: 1, 1<<63 - 1: 67, 1<<64 - 1: 78} { // 4 probes: 63 and 64 of 64 bits
+		set, err := interop.Read(strings.NewReader("\x01\x04\x00\x00\x00\x01"+word(ones)), interop.Guava, 1000)
+		if err != nil || set.Info().Keys != want {
+			t.Errorf("%x: %d keys, want %d, %v", ones, set.Info().Keys, want, err)
+		}
 	}
 }
 
@@ -336,6 +404,11 @@ func TestWriteCommands(t *testing.T) {
 		}
 		all = append(all, words[3]...)
 	}
+	b.Reset()
+	if err := interop.WriteCommands(&b, set, "k"); err != nil || !interop.HasCommands(bytes.NewReader(b.Bytes())) || interop.HasCommands(bytes.NewReader(all)) {
+		t.Errorf("commands are not known again: %v", err)
+	}
+	b.Reset()
 	if !bytes.Equal(all, file(t, "redisbloom")) {
 		t.Error("the data is not that of the file")
 	}

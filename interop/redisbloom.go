@@ -87,6 +87,16 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	}, nil
 }
 
+// commands is how what WriteCommands writes begins.
+const commands = "*4\r\n$12\r\nBF.LOADCHUNK\r\n"
+
+// HasCommands reports whether a file begins as WriteCommands does.
+func HasCommands(r io.ReaderAt) bool {
+	var b [len(commands)]byte
+	_, _ = r.ReadAt(b[:], 0)
+	return string(b[:]) == commands
+}
+
 // WriteCommands writes a RedisBloom filter as the commands that make it in a Redis under a key that it does not have yet, in Redis's
 // own protocol: what redis-cli --pipe takes.
 func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
@@ -95,7 +105,7 @@ func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 		return err
 	}
 	for at, data := range chunks {
-		_, err := fmt.Fprintf(w, "*4\r\n$12\r\nBF.LOADCHUNK\r\n$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n", len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
+		_, err := fmt.Fprintf(w, commands+"$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n", len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (f *taken) replace(ctx context.Context) error {
 // full says what to do if the error is that of a full filter.
 func (f *taken) full(err error) error {
 	if errors.Is(err, filter.ErrFull) {
-		return fullAdd(f.path, err)
+		return fullAdd(f.path, filter.SpecOf(f.set.Filter()), err)
 	}
 	return err
 }

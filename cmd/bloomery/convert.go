@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,10 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
   bloomery convert seen.bloom --redis-key seen -o seen.resp && redis-cli --pipe < seen.resp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			set, source, err := a.readAny(args[0], interop.Format(from))
+			if c.Flags().Changed("redis-key") && redisKey == "" { // an unset variable must not write another form
+				return errors.New("--redis-key: name a key")
+			}
+			set, source, err := a.readAny(c.Context(), args[0], interop.Format(from))
 			if err != nil {
 				return err
 			}
@@ -77,7 +81,7 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
 				if err := mayReplaceForeign(output); err != nil {
 					return err
 				}
-				err = a.writeForeign(output, set, target, redisKey)
+				err = a.writeForeign(c.Context(), output, set, target, redisKey)
 			}
 			if err != nil {
 				return err
@@ -103,7 +107,7 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
 var errNoOther = errors.New("no other system has filters like it")
 
 // readAny reads a filter of that format, or of the one that it looks like if none is named.
-func (a *app) readAny(path string, from interop.Format) (*bloomery.Set, interop.Format, error) {
+func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*bloomery.Set, interop.Format, error) {
 	if from != "" && from != ownFormat && !slices.Contains(interop.Formats(), from) {
 		_, err := interop.Read(nil, from, 0) // says which there are
 		return nil, "", fmt.Errorf("--from: %w and %s", err, ownFormat)
@@ -113,31 +117,74 @@ func (a *app) readAny(path string, from interop.Format) (*bloomery.Set, interop.
 		return nil, "", err
 	}
 	defer f.Close()
-	limit := uint64(math.MaxInt64)
-	if st, err := f.Stat(); err != nil {
+	st, err := f.Stat()
+	if err != nil {
 		return nil, "", err
-	} else if st.Mode().IsRegular() {
+	}
+	limit := uint64(math.MaxInt64)
+	switch {
+	case st.IsDir():
+		return nil, "", fmt.Errorf("%s is a folder; name a file in it", path)
+	case st.Mode().IsRegular():
 		limit = uint64(st.Size())
-	} else if from == "" {
+	case from == "":
 		return nil, "", fmt.Errorf("%s is not a regular file, whose format could be recognised; name it with --from", path)
 	}
 	if from == "" {
 		if from, err = recognise(f, limit); err != nil {
-			return nil, "", fmt.Errorf("%s: %w", path, err)
+			return nil, "", refusal(path, f, "", err)
 		}
 	}
 	if from == ownFormat {
 		set, err := a.load(path)
 		return set, from, err
 	}
-	set, err := interop.Read(f, from, limit)
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a pipe may give nothing for ever
+	in := &counted{r: f}
+	set, err := interop.Read(in, from, limit)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", path, err)
+		if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
+			err = &container.FormatError{Offset: limit, What: "end of the file, whose header tells of more", Err: io.ErrUnexpectedEOF}
+		}
+		return nil, "", refusal(path, f, from, err)
 	}
 	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
-		return nil, "", fmt.Errorf("%s: there are bytes behind the %s filter: %w", path, from, container.ErrCorrupt)
+		return nil, "", &advised{fmt.Errorf("%s: there are bytes behind the %s filter: %w", path, from, container.ErrCorrupt),
+			fmt.Sprintf("If it is whole, give it alone, its first %d bytes: head -c %d", in.n, in.n)}
 	}
 	return set, from, nil
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	r io.Reader
+	n uint64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += uint64(n)
+	return n, err
+}
+
+// refusal says what to do about a file that is not read, of that format or of none that was recognised.
+func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
+	named := fmt.Errorf("%s: %w", path, err)
+	var start [4]byte
+	switch _, _ = f.ReadAt(start[:], 0); {
+	case string(start[:]) == "PAR1" && (from == "" || from == interop.Parquet):
+		return &advised{fmt.Errorf("%s is a whole Parquet file: %w", path, err),
+			"Cut the filter of a column chunk out of it, bloom_filter_length bytes from bloom_filter_offset on, as its metadata has them:\n" +
+				"  tail -c +$((OFFSET+1)) FILE | head -c LENGTH"}
+	case errors.Is(err, interop.ErrForm):
+		return &advised{named, "Filters of that form cannot be converted: let the other system make a new one of the keys, in today's form."}
+	case from == "":
+		return &advised{named, "If you know who wrote it, --from FORMAT tells what is wrong with it; bloomery convert --help says which there are."}
+	}
+	return named
 }
 
 // recognise returns the format of a file of that size.
@@ -148,13 +195,13 @@ func recognise(f *os.File, size uint64) (interop.Format, error) {
 	return interop.Detect(f, int64(size))
 }
 
-// mayReplaceForeign says why no filter of another system can be written to path: only files that are such filters, empty
-// ones and filters of ours are replaced.
+// mayReplaceForeign says why no filter of another system can be written to path: only files that are such filters or commands
+// that load one, empty ones and filters of ours are replaced.
 func mayReplaceForeign(path string) error {
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			if _, err := interop.Detect(f, st.Size()); err == nil {
+			if _, err := interop.Detect(f, st.Size()); err == nil || interop.HasCommands(f) {
 				return mayCreate(path)
 			}
 		}
@@ -163,16 +210,30 @@ func mayReplaceForeign(path string) error {
 }
 
 // writeForeign writes a file of another system; of RedisBloom commands instead, if a key is named.
-func (a *app) writeForeign(path string, set *bloomery.Set, to interop.Format, redisKey string) error {
+func (a *app) writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
 	return writeWhole(path, func(w io.Writer) error {
+		w = &untilDone{ctx, w}
 		if redisKey != "" {
 			return interop.WriteCommands(w, set, redisKey)
 		}
 		return interop.Write(w, set, to)
 	})
+}
+
+// untilDone fails to write once its context is done.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u *untilDone) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(b)
 }
 
 // converted says what was written.
@@ -181,13 +242,14 @@ func (a *app) converted(path string, set *bloomery.Set, from, to interop.Format)
 		return nil
 	}
 	i := set.Info()
+	estimated := from != ownFormat && from != interop.RedisBloom
 	if a.json {
 		return a.printJSON(map[string]any{"from": from, "to": to, "spec": i.Spec, "hash": set.Hasher().ID().String(), "keys": i.Keys,
-			"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior})
+			"keys_estimated": estimated, "bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior})
 	}
-	about := "about "
-	if from == ownFormat || from == interop.RedisBloom {
-		about = ""
+	about := ""
+	if estimated {
+		about = "about "
 	}
 	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n", path, i.Spec, set.Hasher().ID(), about, i.Keys, i.FPRPosterior)
 	return err

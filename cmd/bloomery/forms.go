@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -140,6 +141,9 @@ func (e *advised) Unwrap() error { return e.error }
 // fullBuild says what to do about a filter that was full before all keys were in it.
 func fullBuild(err error, spec filter.Spec) error {
 	const room = `if there are more keys than that, make room for them: --capacity N`
+	if spec.Family() == string(interop.RedisBloom) {
+		return &advised{err, "Leave out expansion=0, and the chain grows as it fills; or make room: --capacity N."}
+	}
 	if spec.Has("counting") {
 		return &advised{err, "A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting, and each\n  key is taken once; " + room + "."}
 	}
@@ -147,8 +151,13 @@ func fullBuild(err error, spec filter.Spec) error {
 }
 
 // fullAdd says the same of keys that come later.
-func fullAdd(path string, err error) error {
-	return &advised{fmt.Errorf("%s: %w", path, err),
+func fullAdd(path string, spec filter.Spec, err error) error {
+	err = fmt.Errorf("%s: %w", path, err)
+	if spec.Family() == string(interop.RedisBloom) {
+		return &advised{err, "Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it again without\n" +
+			"  that, or with --capacity N."}
+	}
+	return &advised{err,
 		"Nothing was written. Build it again with room for what will come: --capacity N, or growth=G in the spec, such as\n" +
 			`  "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again and again takes room each time,` + "\n" +
 			"  with --counting every fourth time."}
