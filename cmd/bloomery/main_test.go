@@ -95,6 +95,88 @@ func TestInterruptedSteps(t *testing.T) {
 	}
 }
 
+// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe: nothing may be left behind.
+func TestInterruptedConvert(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "keys.guava")
+	if err := os.WriteFile(source, []byte("\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	convert := func(ctx context.Context, path, to string) {
+		t.Helper()
+		var stderr strings.Builder
+		code := run(ctx, []string{"convert", "--from", "guava", "--to", to, path, "-o", filepath.Join(dir, "out")}, nil, os.Stdout, &stderr)
+		if code != exitError || !strings.Contains(stderr.String(), "interrupted; nothing was left behind") {
+			t.Errorf("exit code %d, %q", code, stderr.String())
+		}
+		if names, _ := os.ReadDir(dir); len(names) != 1 {
+			t.Errorf("left behind: %v", names)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	convert(ctx, source, "guava")
+	convert(ctx, source, "bloomery")
+
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	if runtime.GOOS != "linux" {
+		t.Skip("no file that names a pipe and can be closed while it is read")
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	cause, stop := context.WithCancel(t.Context())
+	context.AfterFunc(ctx, stop)
+	convert(cause, path, "bloomery")
+}
+
+// TestConvertAdvice has files that convert does not take, and what it says to do.
+func TestConvertAdvice(t *testing.T) {
+	const guava = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
+	redis, err := os.ReadFile("../../interop/testdata/redisbloom.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	redis[12] = 1 // the options: hashes of 32 bits
+	path := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct{ from, file, says, hint string }{
+		{"guava", guava[:13], "end of the file, whose header tells of more at byte 13", "copy it again"},
+		{"guava", guava[:3], "end of the input at byte 3", "copy it again"},
+		{"guava", guava + "x", "there are bytes behind the guava filter", "its first 14 bytes: head -c 14"},
+		{"", guava + "x", "nor of another that is known", "--from FORMAT tells what is wrong"},
+		{"", string(redis), "redisbloom: options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
+		{"redisbloom", string(redis), "options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
+	} {
+		if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		code := run(t.Context(), []string{"convert", "--from", c.from, path, "-o", path + ".bloom"}, nil, os.Stdout, &stderr)
+		if says, hint, _ := strings.Cut(stderr.String(), "\n"); code != exitError || !strings.Contains(says, c.says) || !strings.Contains(hint, c.hint) {
+			t.Errorf("%q from %q: exit code %d, %s", c.file, c.from, code, stderr.String())
+		}
+	}
+}
+
+// TestInterruptedWrite stops a write in the middle.
+func TestInterruptedWrite(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var b strings.Builder
+	u := &untilDone{ctx, &b}
+	if n, err := io.WriteString(u, "one"); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	cancel()
+	if _, err := io.WriteString(u, "two"); !errors.Is(err, context.Canceled) || b.String() != "one" {
+		t.Errorf("%v, %q", err, b.String())
+	}
+}
+
 // TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
 func TestInterruptedReport(t *testing.T) {
 	dir := t.TempDir()
