@@ -211,6 +211,32 @@ func TestAllocationBomb(t *testing.T) {
 	}
 }
 
+// TestManyLinks has a header larger than the bits, which is copied several times: Read says how often at most.
+func TestManyLinks(t *testing.T) {
+	one := file(t, "redisbloom")[redisbloom.ChainHeader:][:redisbloom.LinkHeader]
+	binary.LittleEndian.PutUint64(one, 8)
+	binary.LittleEndian.PutUint64(one[8:], 64)
+	const links = 100_000
+	b := binary.LittleEndian.AppendUint64(nil, 10*links)
+	b = binary.LittleEndian.AppendUint32(b, links)
+	b = append(b, 5, 0, 0, 0, 1, 0, 0, 0)
+	b = append(b, bytes.Repeat(one, links)...)
+	b = append(b, make([]byte, 8*links)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	set, err := interop.Read(bytes.NewReader(b), interop.RedisBloom, uint64(len(b)))
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 9*uint64(len(b)) {
+		t.Errorf("%d bytes allocated for %d", n, len(b))
+	}
+	if !bytes.Equal(write(t, set, interop.RedisBloom), b) || set.Info().Keys != 10*links {
+		t.Error("not the same bytes")
+	}
+}
+
 // TestLarge reads filters of several allocations.
 func TestLarge(t *testing.T) {
 	size := 20_000_001

@@ -21,7 +21,7 @@ import (
 var redisBloom = codec{
 	format: RedisBloom, family: redisbloom.Family, hash: filter.Murmur64A, want: "redisbloom",
 	head: func(r *reader) (*header, error) {
-		start, err := r.bytes(redisbloom.ChainHeader)
+		start, err := r.more(nil, redisbloom.ChainHeader)
 		if err != nil {
 			return nil, err
 		}
@@ -31,11 +31,11 @@ var redisBloom = codec{
 		} else if err != nil {
 			return nil, r.fail(ErrFormat, "%v", err)
 		}
-		rest, err := r.bytes(links * redisbloom.LinkHeader)
+		whole, err := r.more(start, links*redisbloom.LinkHeader)
 		if err != nil {
 			return nil, err
 		}
-		spec, section, words, err := redisbloom.EncodedHeader(append(start, rest...))
+		spec, section, words, err := redisbloom.EncodedHeader(whole)
 		switch {
 		case errors.Is(err, redisbloom.ErrOldForm):
 			return nil, r.fail(ErrForm, "%v", err)

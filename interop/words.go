@@ -1,11 +1,11 @@
 package interop
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
@@ -33,18 +33,20 @@ func (r *reader) full(b []byte) error {
 	return err
 }
 
-// bytes returns the next n bytes, in memory that grows as they come.
-func (r *reader) bytes(n uint64) ([]byte, error) {
+// more returns b and the next n bytes, in memory that doubles as they come.
+func (r *reader) more(b []byte, n uint64) ([]byte, error) {
 	if n > r.max || r.at > r.max-n {
 		return nil, r.fail(filter.ErrTooLarge, "%d bytes of header, over the limit of %d in all", n, r.max)
 	}
-	var b bytes.Buffer
-	got, err := io.Copy(&b, io.LimitReader(r.r, int64(n)))
-	r.at += uint64(got)
-	if err == nil && uint64(got) < n {
-		err = r.fail(io.ErrUnexpectedEOF, "end of the input")
+	for n > 0 {
+		part := min(n, max(uint64(len(b)), 512))
+		b = slices.Grow(b, int(part))[:uint64(len(b))+part]
+		if err := r.full(b[uint64(len(b))-part:]); err != nil {
+			return nil, err
+		}
+		n -= part
 	}
-	return b.Bytes(), err
+	return b, nil
 }
 
 // firstWords is how much is allocated before anything has come, 8 MiB.

@@ -71,14 +71,14 @@ func HeaderLinks(b []byte) (uint64, error) {
 	return uint64(links), nil
 }
 
-// parseHeader reads what Header wrote and returns a filter without words, and how many it has.
+// parseHeader reads what Header wrote, all of it as HeaderLinks says, and returns a filter without words, and how many it has.
 func parseHeader(b []byte) (f *Filter, words uint64, err error) {
 	le := binary.LittleEndian
 	n, err := HeaderLinks(b)
 	if err != nil {
 		return nil, 0, err
 	}
-	f = &Filter{growth: le.Uint32(b[16:]), scales: le.Uint32(b[12:])&noScaling == 0}
+	f = &Filter{growth: le.Uint32(b[16:]), scales: le.Uint32(b[12:])&noScaling == 0, links: make([]Link, 0, n)}
 	var keys uint64 // at most 2^62
 	for i := range n {
 		h := b[ChainHeader+LinkHeader*i:][:LinkHeader]
