@@ -110,9 +110,9 @@ func (c *codec) is(s *bloomery.Set) bool {
 }
 
 // Read reads one filter of at most maxBytes with its header. It stops at the filter's end, whatever follows, and allocates
-// at most three times what has come, and 8 MiB; nine times the header of a RedisBloom filter. On error the set is nil and the error is that of r, or a
-// *container.FormatError with the byte where reading stopped that wraps ErrFormat, container.ErrCorrupt,
-// filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// at most three times what has come, and 8 MiB; nine times the header of a RedisBloom filter. On error the set is nil and the
+// error is that of r, or a *container.FormatError with the byte where reading stopped that wraps ErrFormat, ErrForm,
+// container.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	c, err := codecOf(f)
 	if err != nil {

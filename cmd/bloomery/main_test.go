@@ -215,6 +215,21 @@ func TestWriteWhole(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "old" {
 		t.Errorf("now %q", text)
 	}
+	if runtime.GOOS != "windows" { // which has neither
+		link := filepath.Join(t.TempDir(), "link")
+		if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), writeWhole(link, half("new", nil))); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Lstat(link); err != nil || st.Mode().IsRegular() {
+			t.Errorf("the link is a file now: %v", err)
+		}
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o640 || st.Size() != 3 {
+			t.Errorf("%v, %v", st.Mode(), err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "new" {
+			t.Errorf("now %q", text)
+		}
+	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
 		t.Errorf("left behind: %v", names)
 	}

@@ -51,11 +51,19 @@ func makeFolder(path string) error {
 	return mayCreate(filepath.Join(path, "result"))
 }
 
-// writeWhole writes a file, or replaces it, through a temporary one beside it: path never holds a part of what write gives.
-// An interrupt waits for it.
+// writeWhole writes a file, or replaces it, through a temporary one beside it: path never holds a part of what write gives. The
+// file keeps its permissions, and a link to it stays one. An interrupt waits for write.
 func writeWhole(path string, write func(io.Writer) error) (err error) {
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(path), rand.Uint64()))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	target, mode := path, fs.FileMode(0o666)
+	old, err := os.Stat(path)
+	if err == nil {
+		mode = 0o600
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	name := filepath.Join(filepath.Dir(target), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(target), rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -69,10 +77,17 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	if err := write(buffered); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err := errors.Join(buffered.Flush(), f.Close()); err != nil {
+	err = buffered.Flush()
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(name, path)
+	return os.Rename(name, target)
 }
 
 // mayCreate returns an error if no file can be made beside path, where container.WriteFile makes one.
