@@ -44,7 +44,7 @@ var parquet = codec{
 		}
 		size, _ := binary.Varint(varint)
 		if len(varint) > 1 && b[0] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
-			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32", size)
+			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in as few bytes as it takes", size)
 		}
 		var rest [len(parquetTail)]byte
 		if err := r.full(rest[:]); err != nil {

@@ -87,6 +87,11 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
 		}
 	}
+	for _, c := range []Config{{Words: 1, K: -1}, {Words: 1, K: MaxK + 1}, {Keys: 10, K: -1}, {Keys: 10, K: MaxK + 1}} {
+		if _, _, err := c.Geometry(); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
 	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz32}).Geometry(); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("a rate that 31 bits cannot keep: %v", err)
 	}
