@@ -109,6 +109,14 @@ func (c *codec) is(s *bloomery.Set) bool {
 	return s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.family
 }
 
+// check returns an error where a set is not of the format.
+func (c *codec) check(s *bloomery.Set) error {
+	if c.is(s) {
+		return nil
+	}
+	return fmt.Errorf("%s with hash %s: %w: %s is for %s with hash %s", filter.SpecOf(s.Filter()), s.Hasher().ID(), ErrFormat, c.format, c.want, c.hash)
+}
+
 // Read reads one filter of at most maxBytes with its header. It stops at the filter's end, whatever follows, and allocates
 // at most three times what has come, and 8 MiB; nine times the header of a RedisBloom filter. On error the set is nil and the
 // error is that of r, or a *container.FormatError with the byte where reading stopped that wraps ErrFormat, ErrForm,
@@ -150,13 +158,12 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err != nil {
 		return err
 	}
-	spec := filter.SpecOf(s.Filter())
-	if !c.is(s) {
-		return fmt.Errorf("%s with hash %s: %w: %s is for %s with hash %s", spec, s.Hasher().ID(), ErrFormat, f, c.want, c.hash)
+	if err := c.check(s); err != nil {
+		return err
 	}
 	head, err := c.marshal(s.Filter())
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", spec, ErrFormat, err)
+		return fmt.Errorf("%s: %w: %w", filter.SpecOf(s.Filter()), ErrFormat, err)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err

@@ -399,6 +399,9 @@ func TestChunks(t *testing.T) {
 	if _, err := interop.Chunks(readGolden(t, "guava-64", interop.Guava)); !errors.Is(err, interop.ErrFormat) {
 		t.Errorf("chunks of another system: %v", err)
 	}
+	if _, err := interop.Chunks(bloomery.NewSet(set.Filter(), filter.NewHasher(0))); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("chunks of keys that were hashed in another way: %v", err)
+	}
 }
 
 // TestWriteCommands takes the commands apart again.

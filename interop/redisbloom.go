@@ -61,10 +61,10 @@ const maxChunk = 16 << 20
 //		client.BFLoadChunk(ctx, key, at, data)
 //	}
 func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
-	f, ok := s.Filter().(*redisbloom.Filter)
-	if !ok {
-		return nil, fmt.Errorf("%s: %w", filter.SpecOf(s.Filter()), ErrFormat)
+	if err := redisBloom.check(s); err != nil {
+		return nil, err
 	}
+	f := s.Filter().(*redisbloom.Filter)
 	return func(yield func(int64, []byte) bool) {
 		if !yield(1, f.Header()) {
 			return

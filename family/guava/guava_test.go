@@ -3,6 +3,7 @@ package guava
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -55,6 +56,7 @@ func TestGeometry(t *testing.T) {
 		"guava(strategy=32)":   "guava(k=7,strategy=32,words=150)",
 		"guava(capacity=2000)": "guava(k=7,strategy=64,words=300)",
 		"guava(bytes=800,k=3)": "guava(k=3,strategy=64,words=100)",
+		"guava(words=150)":     "guava(k=7,strategy=64,words=150)",
 	} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
@@ -100,5 +102,46 @@ func TestGeometry(t *testing.T) {
 	}
 	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
+	}
+}
+
+// TestDecodeRefuses has specs that are not those of a built filter.
+func TestDecodeRefuses(t *testing.T) {
+	for _, text := range []string{"guava", "guava(k=7,strategy=64)", "guava(k=7,words=1)", "guava(strategy=64,words=1)", "guava(capacity=5,k=7,strategy=64,words=1)",
+		"guava(fpr=0.1,k=7,strategy=64)", "guava(k=7,strategy=64,words=2147483648)", "guava(k=256,strategy=64,words=1)"} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := SectionWords(s); !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{0}}}); err == nil {
+			t.Errorf("%s: %v", text, f)
+		}
+	}
+	s, _ := filter.ParseSpec("guava(k=7,strategy=64,words=1)")
+	if words, err := SectionWords(s); err != nil || len(words) != 1 || words[0] != 1 {
+		t.Errorf("%v, %v", words, err)
+	}
+}
+
+// TestMerge holds putAll to a filter of all keys, and refuses filters of other shapes.
+func TestMerge(t *testing.T) {
+	c := Config{Words: 20, K: 5}
+	a, _ := New(c)
+	b, _ := New(c)
+	all, _ := New(c)
+	for i, h := range filtertest.Hashes(200, 4) {
+		_, _ = all.Add(h), [2]*Filter{a, b}[i%2].Add(h)
+	}
+	if err := a.Merge(b); err != nil || !slices.Equal(a.words, all.words) || a.keys != 200 {
+		t.Errorf("%v, %d keys", err, a.keys)
+	}
+	for _, c := range []Config{{Words: 21, K: 5}, {Words: 20, K: 6}, {Words: 20, K: 5, Strategy: Mitz32}} {
+		o, err := New(c)
+		if err != nil || !errors.Is(a.Merge(o), filter.ErrMismatch) || a.keys != 200 {
+			t.Errorf("%s merged, %v", o.spec(), err)
+		}
 	}
 }
