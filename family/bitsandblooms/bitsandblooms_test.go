@@ -3,6 +3,7 @@ package bitsandblooms
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -28,8 +29,11 @@ func filled(t *testing.T, c Config, from, n int) *Filter {
 
 // TestLaws holds the filter to what the conformance suite asks of those that take hashes.
 func TestLaws(t *testing.T) {
-	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}} {
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
 		f := filled(t, c, 0, 2000)
+		if n := f.Info().Keys; n != 2000 {
+			t.Fatalf("%d keys", n)
+		}
 		e := f.Encode()
 		words, err := SectionWords(e.Spec)
 		if err != nil || words[0] != uint64(len(e.Sections[0])) {
@@ -73,6 +77,22 @@ func TestLaws(t *testing.T) {
 		if b, err := New(c); err != nil || !errors.Is(a.Merge(b), filter.ErrMismatch) {
 			t.Errorf("%v merged", b.spec())
 		}
+	}
+}
+
+// TestHas counts the probes that a Hash without the key is held against: with k=7 those are 0, 2 and 6, of a filter half full.
+func TestHas(t *testing.T) {
+	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
+	var seen uint64
+	const trials = 50_000
+	for i := range trials {
+		if f.Has(hasher.Sum(fmt.Appendf(nil, "absent %d", i))) {
+			seen++
+		}
+	}
+	rate := math.Pow(f.Info().Fill, 3)
+	if tail := stat.UpperTail(seen, trials, rate); tail < 1e-5 || tail > 1-1e-5 {
+		t.Errorf("%d of %d, want a rate of %g", seen, trials, rate)
 	}
 }
 
