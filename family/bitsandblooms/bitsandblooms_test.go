@@ -27,6 +27,12 @@ func filled(t *testing.T, c Config, from, n int) *Filter {
 	return f
 }
 
+// other is a filter of another family.
+type other struct{}
+
+func (other) Has(filter.Hash) bool { return false }
+func (other) Info() filter.Info    { return filter.Info{} }
+
 // TestLaws holds the filter to what the conformance suite asks of those that take hashes.
 func TestLaws(t *testing.T) {
 	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
@@ -73,6 +79,9 @@ func TestLaws(t *testing.T) {
 		}
 	}
 	a, _ := New(Config{M: 64, K: 2})
+	if err := a.Merge(other{}); !errors.Is(err, filter.ErrMismatch) {
+		t.Errorf("merged with another family: %v", err)
+	}
 	for _, c := range []Config{{M: 65, K: 2}, {M: 64, K: 3}, {M: 64, Length: 128, K: 2}} {
 		if b, err := New(c); err != nil || !errors.Is(a.Merge(b), filter.ErrMismatch) {
 			t.Errorf("%v merged", b.spec())

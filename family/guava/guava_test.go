@@ -145,3 +145,23 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestReach has a filter whose last word lies beyond what 31 bits reach: what is set in it is of no key.
+func TestReach(t *testing.T) {
+	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {
+		if got := Reach(words, Mitz32); got != want {
+			t.Errorf("%d words: %d, want %d", words, got, want)
+		}
+		if got := Reach(words, Mitz64); got != 64*words {
+			t.Errorf("%d words: %d with 64 bits", words, got)
+		}
+	}
+	if testing.Short() {
+		t.Skip("256 MiB")
+	}
+	f := &Filter{words: make([]uint64, 1<<25+1), k: 1, strategy: Mitz32}
+	f.words[1<<25] = math.MaxUint64
+	if i := f.Info(); i.Fill != 0 || i.FPRPosterior != 0 || i.Bits != 1<<31+64 {
+		t.Errorf("%+v", i)
+	}
+}

@@ -187,3 +187,51 @@ func TestHeader(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowthEnds has chains that cannot have another link.
+func TestGrowthEnds(t *testing.T) {
+	last := Link{Bits: 64, Keys: 1, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1}
+	large, low := last, last
+	large.Capacity = 1 << 52
+	low.Rate = math.SmallestNonzeroFloat64
+	for what, c := range map[string]struct {
+		links, scales int
+		growth        uint32
+		last          Link
+		want          error
+	}{
+		"as many links as there can be": {MaxLinks, 1, 2, last, filter.ErrFull},
+		"growth of 0":                   {1, 1, 0, last, filter.ErrFull},
+		"not scaling":                   {1, 0, 2, last, filter.ErrFull},
+		"too many keys":                 {1, 1, 2, large, filter.ErrTooLarge},
+		"too low a rate":                {1, 1, 2, low, filter.ErrConfig},
+	} {
+		f := &Filter{links: make([]Link, c.links), growth: c.growth, scales: c.scales == 1, words: make([]uint64, 1)}
+		if err := f.grow(c.last); !errors.Is(err, c.want) || len(f.links) != c.links || len(f.words) != 1 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestDecodeRefuses has sections that contradict the header.
+func TestDecodeRefuses(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 10}, 30)
+	for what, change := range map[string]func(e *filter.Encoded){
+		"keys":             func(e *filter.Encoded) { e.Keys++ },
+		"a word more":      func(e *filter.Encoded) { e.Sections[1] = append(e.Sections[1], 0) },
+		"a word less":      func(e *filter.Encoded) { e.Sections[1] = e.Sections[1][1:] },
+		"a header longer":  func(e *filter.Encoded) { e.Sections[0] = append(e.Sections[0], 0) },
+		"a header shorter": func(e *filter.Encoded) { e.Sections[0] = e.Sections[0][:len(e.Sections[0])-1] },
+		"bits behind it":   func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 },
+		"bits of a link":   func(e *filter.Encoded) { e.Sections[0][3]++ },
+	} {
+		e := f.Encode()
+		if _, err := Decode(e); err != nil {
+			t.Fatal(err)
+		}
+		change(&e)
+		if g, err := Decode(e); err == nil {
+			t.Errorf("%s: %v", what, g.Info())
+		}
+	}
+}
