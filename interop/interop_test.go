@@ -477,6 +477,9 @@ func TestForgedHeaders(t *testing.T) {
 		{interop.BitsAndBlooms, word(10) + word(7) + word(9), container.ErrCorrupt},
 		{interop.BitsAndBlooms, word(0) + word(7) + word(10), container.ErrCorrupt},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<63), filter.ErrTooLarge},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<62), filter.ErrTooLarge},
+		{interop.BitsAndBlooms, word(10) + word(255) + word(10), nil},
+		{interop.BitsAndBlooms, word(1) + word(1) + word(1), nil},
 	} {
 		_, err := interop.Read(strings.NewReader(c.head+strings.Repeat("\x00", 64)), c.format, 1<<30)
 		if !errors.Is(err, c.want) || err != nil && !refused(err) {

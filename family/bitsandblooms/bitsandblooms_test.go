@@ -109,8 +109,8 @@ func TestHas(t *testing.T) {
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
 		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
-		if _, fpr, err := c.Forecast(); err != nil || fpr > 0.01 {
-			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
+		if bits, fpr, err := c.Forecast(); err != nil || fpr > 0.01 || fpr < 0.0095 || bits < 19_000 {
+			t.Errorf("%d probes: %d bits, rate %g, %v", k, bits, fpr, err)
 		}
 		if f, err := New(c); err != nil || f.k != k {
 			t.Errorf("%d probes: %v, %v", k, f, err)
@@ -139,7 +139,8 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, words := range map[string][]uint64{
 		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},
 		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0}, "bitsandblooms(k=0,m=10)": {0},
-		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0},
+		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0}, "bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
+		"bitsandblooms(fpr=0.1,k=2)": {0}, "bitsandblooms(k=2,length=4611686018427387904,m=10)": {0},
 	} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {

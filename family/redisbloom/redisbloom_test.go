@@ -70,6 +70,22 @@ func TestPublishedChains(t *testing.T) {
 	}
 }
 
+// TestSumOfWords has links whose words sum up to 2^64 and one more.
+func TestSumOfWords(t *testing.T) {
+	f := &Filter{scales: true, growth: 2}
+	for range 512 {
+		f.links = append(f.links, Link{Bits: 1 << 61, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1})
+	}
+	f.links = append(f.links, Link{Bits: 64, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1})
+	if _, words, err := parseHeader(f.Header()); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d words, %v", words, err)
+	}
+	f.links = f.links[512:]
+	if _, words, err := parseHeader(f.Header()); err != nil || words != 1 {
+		t.Errorf("%d words, %v", words, err)
+	}
+}
+
 // TestOldForms has chains of RedisBloom that are told from what is none.
 func TestOldForms(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
