@@ -478,6 +478,7 @@ func TestForgedHeaders(t *testing.T) {
 		{interop.BitsAndBlooms, word(0) + word(7) + word(10), container.ErrCorrupt},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<63), filter.ErrTooLarge},
 		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<62), filter.ErrTooLarge},
+		{interop.BitsAndBlooms, word(10) + word(7) + word(1<<64-1), filter.ErrTooLarge},
 		{interop.BitsAndBlooms, word(10) + word(255) + word(10), nil},
 		{interop.BitsAndBlooms, word(1) + word(1) + word(1), nil},
 	} {
