@@ -251,3 +251,45 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigFromSpec reads the words of BF.RESERVE.
+func TestConfigFromSpec(t *testing.T) {
+	for text, want := range map[string]Config{
+		"redisbloom":                     {Keys: 7},
+		"redisbloom(expansion=0)":        {Keys: 7, Fixed: true},
+		"redisbloom(expansion=1)":        {Keys: 7, Growth: 1},
+		"redisbloom(expansion=32768)":    {Keys: 7, Growth: 32768},
+		"redisbloom(capacity=5,fpr=0.5)": {Keys: 7, Capacity: 5, Size: filter.Sizing{FPR: 0.5}},
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ConfigFromSpec(s, 7)
+		if err != nil || c != want {
+			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+		if _, err := New(c); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"redisbloom(expansion=32769)", "redisbloom(capacity=0)", "redisbloom(fpr=1)", "redisbloom(links=1,words=2)",
+		"redisbloom(bytes=9,fpr=0.1)", "redisbloom(fpr=5e-324)", "redisbloom(capacity=9007199254740992)"} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ConfigFromSpec(s, 7)
+		if err == nil {
+			_, _, err = c.Forecast()
+		}
+		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, c := range []Config{{Keys: 7, Growth: 32769}, {Keys: 7, Size: filter.Sizing{FPR: math.NaN()}}, {Keys: 7, Size: filter.Sizing{BitsPerKey: -1}}} {
+		if f, err := New(c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v, %v", c, f, err)
+		}
+	}
+}
