@@ -293,3 +293,34 @@ func TestConfigFromSpec(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstLink holds the first link to what was asked for.
+func TestFirstLink(t *testing.T) {
+	for _, c := range []struct {
+		config   Config
+		capacity uint64
+		bits     uint64
+		k        int
+	}{
+		{Config{}, 1, 64, 8},
+		{Config{Keys: 1000}, 1000, 11072, 8},
+		{Config{Keys: 1000, Capacity: 50}, 50, 576, 8},
+		{Config{Keys: 1000, Fixed: true}, 1000, 9600, 7},
+		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 12}}, 1000, 12032, 9},
+		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 4096}}, 1000, 92032, 64},
+		{Config{Keys: 1000, Size: filter.Sizing{Bytes: 1500}}, 1000, 11968, 9},
+		{Config{Keys: 10, Size: filter.Sizing{Bytes: 1 << 20}}, 10, 960, 64},
+	} {
+		f, err := New(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := f.links[0]
+		if l.Capacity != c.capacity || l.Bits != c.bits || l.K != c.k || uint64(len(f.words))*64 != l.Bits {
+			t.Errorf("%+v: %+v, want %d keys, %d bits, %d probes", c.config, l, c.capacity, c.bits, c.k)
+		}
+		if bits, fpr, err := c.config.Forecast(); err != nil || bits != l.Bits || !(fpr >= 0 && fpr < 0.4) {
+			t.Errorf("%+v: forecast of %d bits and %g, %v", c.config, bits, fpr, err)
+		}
+	}
+}
