@@ -274,7 +274,8 @@ func TestConfigFromSpec(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"redisbloom(expansion=32769)", "redisbloom(capacity=0)", "redisbloom(fpr=1)", "redisbloom(links=1,words=2)",
-		"redisbloom(bytes=9,fpr=0.1)", "redisbloom(fpr=5e-324)", "redisbloom(capacity=9007199254740992)"} {
+		"redisbloom(bytes=9,fpr=0.1)", "redisbloom(fpr=5e-324)", "redisbloom(capacity=9007199254740992)",
+		"redisbloom(capacity=9007199254740992,expansion=0,fpr=0.9999)"} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
 			t.Fatal(err)
