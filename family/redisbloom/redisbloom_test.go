@@ -325,3 +325,50 @@ func TestFirstLink(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkFields holds each number of a link to its range, the ends of it included.
+func TestLinkFields(t *testing.T) {
+	good := Link{Bits: 128, Keys: 3, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 9}
+	probes := func(k int) func(*Link) {
+		return func(l *Link) { l.K, l.BitsPerKey = k, (float64(k)-0.5)/ln2 }
+	}
+	for what, c := range map[string]struct {
+		change func(*Link)
+		ok     bool
+	}{
+		"as it is":         {func(*Link) {}, true},
+		"rate 0":           {func(l *Link) { l.Rate = 0 }, false},
+		"rate below 0":     {func(l *Link) { l.Rate = -0.01 }, false},
+		"rate 1":           {func(l *Link) { l.Rate = 1 }, false},
+		"endless rate":     {func(l *Link) { l.Rate = math.Inf(1) }, false},
+		"no rate":          {func(l *Link) { l.Rate = math.NaN() }, false},
+		"least rate":       {func(l *Link) { l.Rate = math.SmallestNonzeroFloat64 }, true},
+		"rate beside 1":    {func(l *Link) { l.Rate = math.Nextafter(1, 0) }, true},
+		"0 probes":         {func(l *Link) { l.K, l.BitsPerKey = 0, 0 }, false},
+		"1 probe":          {probes(1), true},
+		"1075 probes":      {probes(MaxK), true},
+		"1076 probes":      {probes(MaxK + 1), false},
+		"fewer than bits":  {func(l *Link) { l.K-- }, false},
+		"96 bits":          {func(l *Link) { l.Bits = 96 }, false},
+		"no bits":          {func(l *Link) { l.Bits = 0 }, false},
+		"64 bits":          {func(l *Link) { l.Bits = 64 }, true},
+		"no capacity":      {func(l *Link) { l.Capacity = 0 }, false},
+		"all the capacity": {func(l *Link) { l.Capacity = math.MaxUint64 }, true},
+		"2^62 keys":        {func(l *Link) { l.Keys = 1 << 62 }, true},
+		"more keys":        {func(l *Link) { l.Keys = 1<<62 + 1 }, false},
+	} {
+		l := good
+		c.change(&l)
+		for scales, options := range map[bool]byte{true: 5, false: 13} {
+			f := &Filter{links: []Link{l}, scales: scales, growth: 2}
+			b := f.Header()
+			got, words, err := parseHeader(b)
+			if (err == nil) != c.ok || b[12] != options {
+				t.Errorf("%s: %v, options %d", what, err, b[12])
+			}
+			if err == nil && (string(got.Header()) != string(b) || words != l.Bits/64 || got.scales != scales) {
+				t.Errorf("%s: comes back as %+v", what, got)
+			}
+		}
+	}
+}
