@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -369,6 +370,28 @@ func TestLinkFields(t *testing.T) {
 			if err == nil && (string(got.Header()) != string(b) || words != l.Bits/64 || got.scales != scales) {
 				t.Errorf("%s: comes back as %+v", what, got)
 			}
+		}
+	}
+}
+
+func TestSectionWords(t *testing.T) {
+	for text, want := range map[string][]uint64{
+		"redisbloom(links=1,words=1)":                       {10, 1},
+		"redisbloom(links=2,words=7)":                       {16, 7},
+		"redisbloom(links=1048576,words=72057594037927935)": {6946819, 1<<56 - 1},
+		"redisbloom(links=0,words=1)":                       nil,
+		"redisbloom(links=1048577,words=1)":                 nil,
+		"redisbloom(links=1,words=0)":                       nil,
+		"redisbloom(links=1,words=72057594037927936)":       nil,
+		"redisbloom(links=1)":                               nil,
+		"redisbloom(capacity=1,links=1,words=1)":            nil,
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := SectionWords(s); !slices.Equal(got, want) || (want == nil) != errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 }
