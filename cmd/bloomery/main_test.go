@@ -102,21 +102,27 @@ func TestInterruptedConvert(t *testing.T) {
 	if err := os.WriteFile(source, []byte("\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	convert := func(ctx context.Context, path, to string) {
+	own := filepath.Join(dir, "keys.bloom")
+	if code := run(t.Context(), []string{"convert", "-q", source, "-o", own}, nil, os.Stdout, os.Stderr); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	convert := func(ctx context.Context, from, path, to string) {
 		t.Helper()
 		var stderr strings.Builder
-		code := run(ctx, []string{"convert", "--from", "guava", "--to", to, path, "-o", filepath.Join(dir, "out")}, nil, os.Stdout, &stderr)
+		code := run(ctx, []string{"convert", "--from", from, "--to", to, path, "-o", filepath.Join(dir, "out")}, nil, os.Stdout, &stderr)
 		if code != exitError || !strings.Contains(stderr.String(), "interrupted; nothing was left behind") {
 			t.Errorf("exit code %d, %q", code, stderr.String())
 		}
-		if names, _ := os.ReadDir(dir); len(names) != 1 {
+		if names, _ := os.ReadDir(dir); len(names) != 2 {
 			t.Errorf("left behind: %v", names)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	convert(ctx, source, "guava")
-	convert(ctx, source, "bloomery")
+	convert(ctx, "guava", source, "guava")
+	convert(ctx, "guava", source, "bloomery")
+	convert(ctx, "bloomery", own, "guava")
+	convert(ctx, "bloomery", own, "bloomery")
 
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -132,7 +138,7 @@ func TestInterruptedConvert(t *testing.T) {
 	defer cancel()
 	cause, stop := context.WithCancel(t.Context())
 	context.AfterFunc(ctx, stop)
-	convert(cause, path, "bloomery")
+	convert(cause, "guava", path, "bloomery")
 }
 
 // TestConvertAdvice has files that convert does not take, and what it says to do.
@@ -148,6 +154,7 @@ func TestConvertAdvice(t *testing.T) {
 		{"guava", guava[:13], "end of the file, whose header tells of more at byte 13", "copy it again"},
 		{"guava", guava[:3], "end of the input at byte 3", "copy it again"},
 		{"guava", guava + "x", "there are bytes behind the guava filter", "its first 14 bytes: head -c 14"},
+		{"guava", "PAR1 and more", "strategy 80", "bloomery convert --help"},
 		{"", guava + "x", "nor of another that is known", "--from FORMAT tells what is wrong"},
 		{"", string(redis), "redisbloom: options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 		{"redisbloom", string(redis), "options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
