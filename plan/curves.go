@@ -11,20 +11,22 @@ import (
 type Curve struct {
 	Name   string
 	Points [][2]float64
+	Bound  bool // of all filters
 }
 
 // curveRates are the rates of a Curve: three a power of ten.
 var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
 
-// Curves returns the bits a key of every filter that does what is needed at these rates, whatever the limits of size and rate
-// of the needs, then the bound log2(1/ε) of all filters, and log2(1/ε)+1.44 of those that keys can be removed from. It tells
-// progress which share is done.
+// Curves returns the bits a key of every family that does what is needed, in the smallest of its forms that do, at these rates,
+// whatever the limits of size and rate of the needs. After them come the bound log2(1/ε) of all filters, and log2(1/ε)+1.44 of
+// those that keys can be removed from. It tells progress which share is done.
 func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
 	n.BitsPerKey, n.Bytes = 0, 0
 	var curves []Curve
+	forms := map[string]int{} // where the curve of a family is
 	for i, k := range kinds {
 		progress(float64(i) / float64(len(kinds)))
 		if k.values && n.ValueBits == 0 || k.lacks(&n) != "" {
@@ -40,19 +42,34 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 				c.Points = append(c.Points, [2]float64{row.FPRPrior, float64(row.Bits) / float64(n.all())})
 			}
 		}
-		if len(c.Points) > 0 {
+		at, drawn := forms[k.spec.Family()]
+		switch {
+		case len(c.Points) == 0:
+		case !drawn:
+			forms[k.spec.Family()] = len(curves)
 			curves = append(curves, c)
+		case c.mean() < curves[at].mean():
+			curves[at] = c
 		}
 	}
 	for _, bound := range []struct {
 		name string
 		more float64
 	}{{"log2(1/ε)", 0}, {"log2(1/ε) + 1.44", 1.44}} {
-		c := Curve{Name: bound.name}
+		c := Curve{Name: bound.name, Bound: true}
 		for _, rate := range curveRates {
 			c.Points = append(c.Points, [2]float64{rate, math.Log2(1/rate) + bound.more})
 		}
 		curves = append(curves, c)
 	}
 	return curves, nil
+}
+
+// mean returns the mean of the bits above the bound.
+func (c Curve) mean() float64 {
+	var sum float64
+	for _, p := range c.Points {
+		sum += p[1] - math.Log2(1/p[0])
+	}
+	return sum / float64(len(c.Points))
 }
