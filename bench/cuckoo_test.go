@@ -1,9 +1,8 @@
-package bench
+package main
 
 import (
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -57,8 +56,8 @@ func rankIndexed(t testing.TB, name string, c rankindexed.Config) mutable {
 	}
 }
 
-// seiflotfy returns a cuckoo filter with fingerprints of 8 bits, four a bucket and a power of two buckets.
-func seiflotfy(n int) mutable {
+// seiflotfyCuckoo returns a cuckoo filter with fingerprints of 8 bits, four a bucket and a power of two buckets.
+func seiflotfyCuckoo(n int) mutable {
 	f := cuckoo.NewFilter(uint(n))
 	var b [8]byte
 	each := func(do func([]byte) bool) func([]uint64) int {
@@ -73,15 +72,6 @@ func seiflotfy(n int) mutable {
 		}
 	}
 	return mutable{name: "seiflotfy", bits: seiflotfyBits(n), add: each(f.Insert), has: each(f.Lookup), remove: each(f.Delete)}
-}
-
-// seiflotfyBits is 8 for each of the next power of two.
-func seiflotfyBits(n int) uint64 {
-	size := 1
-	for size < n {
-		size *= 2
-	}
-	return 8 * uint64(size)
 }
 
 // boomCuckoo returns a cuckoo filter with fingerprints of any whole number of bytes, each a slice of its own: 24 bytes more.
@@ -113,7 +103,7 @@ func TestDynamic(t *testing.T) {
 	runtime.LockOSThread()
 	for _, n := range sizes() {
 		present, absent := randomKeys(n, 1), randomKeys(n, 2)
-		peer := seiflotfy(n)
+		peer := seiflotfyCuckoo(n)
 		peer.add(present)
 		rate := float64(peer.has(absent)) / float64(n)
 		all := []mutable{
@@ -171,14 +161,4 @@ func TestDynamic(t *testing.T) {
 			}
 		}
 	}
-}
-
-// some returns some of the keys, from all over.
-func some(keys []uint64, n int) []uint64 {
-	r := rand.New(rand.NewPCG(5, 6))
-	part := make([]uint64, n)
-	for i, at := range r.Perm(len(keys))[:n] {
-		part[i] = keys[at]
-	}
-	return part
 }

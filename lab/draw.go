@@ -115,6 +115,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		}
 	}
 	pic.Add(marks...)
+	pic.Add(p.labels(pic.X.Tick.Label))
 
 	rows := legend.rows()
 	below := legendRow*vg.Length(len(rows)) + legendSpace

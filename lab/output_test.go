@@ -31,7 +31,7 @@ func madeUp() Result {
 	r.Plots = []Plot{{
 		Name: "made-up", Title: hostile, X: hostile, Y: "rate", LogY: true,
 		Curves: []Curve{
-			{Name: hostile, Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}}, Bars: [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}}},
+			{Name: hostile, Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}}, Bars: [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}}, Labels: []string{"cut off", hostile, "cut off", "one beside a point"}},
 			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
 		},
 	}}

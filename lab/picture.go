@@ -32,8 +32,8 @@ func (p Plot) drawable() Plot {
 
 // only returns the curve with the points that keep chooses.
 func (c Curve) only(keep func(x, y float64) bool) Curve {
-	points, bars := c.Points, c.Bars
-	c.Points, c.Bars = [][2]float64{}, nil
+	points, bars, labels := c.Points, c.Bars, c.Labels
+	c.Points, c.Bars, c.Labels = [][2]float64{}, nil, nil
 	for i, q := range points {
 		if !keep(q[0], q[1]) {
 			continue
@@ -41,6 +41,9 @@ func (c Curve) only(keep func(x, y float64) bool) Curve {
 		c.Points = append(c.Points, q)
 		if bars != nil {
 			c.Bars = append(c.Bars, bars[i])
+		}
+		if labels != nil {
+			c.Labels = append(c.Labels, labels[i])
 		}
 	}
 	return c

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/lab"
+)
+
+// fileName is the name of the result's files without extension.
+func (r Result) fileName() string {
+	name := "bench-" + countText(r.Keys)
+	if r.FPR != 0.01 {
+		name += fmt.Sprintf("-fpr%g", r.FPR)
+	}
+	return name
+}
+
+// writeFiles writes JSON, page and pictures into a folder, each whole or not at all, and then the list of all results there.
+func (r Result) writeFiles(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	files := map[string]func(io.Writer) error{
+		".json": func(w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", " ")
+			return e.Encode(r)
+		},
+		".md": func(w io.Writer) error {
+			r.writePage(w, r.fileName())
+			return nil
+		},
+	}
+	for suffix, p := range map[string]lab.Plot{"": r.queryPlot(), "-build": r.buildPlot()} {
+		files[suffix+".svg"] = func(w io.Writer) error { return p.Draw(w, "svg") }
+	}
+	for suffix, write := range files {
+		if err := writeFile(filepath.Join(dir, r.fileName()+suffix), write); err != nil {
+			return err
+		}
+	}
+	return writeIndex(dir)
+}
+
+// writeFile writes a file under another name first, so that it is whole or not there.
+func writeFile(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing once it is renamed
+	_, err = f.Write(b.Bytes())
+	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// writeIndex writes README.md: the results whose JSON stands in the folder, fewest keys first.
+func writeIndex(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.json"))
+	if err != nil {
+		return err
+	}
+	var all []Result
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var r Result
+		if err := json.Unmarshal(b, &r); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if name := strings.TrimSuffix(filepath.Base(path), ".json"); name == r.fileName() {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b Result) int { return cmp.Or(cmp.Compare(a.Keys, b.Keys), cmp.Compare(b.FPR, a.FPR)) })
+	return writeFile(filepath.Join(dir, "README.md"), func(w io.Writer) error {
+		fmt.Fprint(w, `# Our families beside other libraries
+
+The same keys, one process, all filters asked in turns: what each takes in bits, time and memory, what it lets through, and the ratios of
+ours to the peers', losses as plainly as wins. `+"`go run . --keys 1M,20M --fpr 1% --out ../docs/results`"+` in `+"`bench/`"+` writes these
+pages and this list.
+
+`)
+		t := cells{{"keys", "rate asked for", "measured on", "machine", "page", "numbers"}}
+		for _, r := range all {
+			name := r.fileName()
+			t = append(t, []string{
+				countText(r.Keys), rateText(r.FPR), r.Date, fmt.Sprintf("%s, %d cores, %s", r.Machine, r.Cores, r.Go),
+				fmt.Sprintf("[%s.md](%s.md)", name, name), fmt.Sprintf("[%s.json](%s.json)", name, name),
+			})
+		}
+		t.writeMarkdown(w)
+		return nil
+	})
+}

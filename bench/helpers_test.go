@@ -1,0 +1,47 @@
+package main
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+var (
+	full  = flag.Bool("full", false, "measure at 1M and 20M keys instead of 100k")
+	count = flag.Int("keys", 0, "measure at so many keys")
+	turns = flag.Int("turns", 9, "turns of each pair")
+)
+
+func sizes() []int {
+	switch {
+	case *count != 0:
+		return []int{*count}
+	case *full:
+		return []int{1_000_000, 20_000_000}
+	}
+	return []int{100_000}
+}
+
+func randomKeys(n int, seed uint64) []uint64 {
+	r := rand.New(rand.NewPCG(seed, 77))
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = r.Uint64()
+	}
+	return keys
+}
+
+// builtOf builds a filter of ours.
+func builtOf(t testing.TB, spec string, keys []uint64) filter.Filter {
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := buildOurs(t.Context(), s, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"time"
+)
+
+// need is what a contender is expected to take, from a pilot with fewer keys.
+type need struct {
+	peak, heap float64 // bytes, of a build and of the filter
+	build      time.Duration
+}
+
+// pilotKeys is enough for the parts of a build that do not grow with the keys to be small.
+const pilotKeys = 50_000
+
+// pilot builds every filter with few keys, to know what more of them will need.
+func pilot(ctx context.Context, rows []*measured, n int, s settings, p *progress) (map[*measured]need, error) {
+	few := min(n, pilotKeys)
+	keys := keysFrom(0, few)
+	needs := map[*measured]need{}
+	scale := float64(n) / float64(few)
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p.say(row.name + ": a pilot")
+		start := processTime()
+		m, b, err := buildMeasured(ctx, row.contender, keys)
+		if err != nil {
+			row.leftOut = "its build failed: " + err.Error()
+			continue
+		}
+		took := processTime() - start
+		runtime.KeepAlive(b)
+		needs[row] = need{float64(m.peak) * scale, float64(m.heap) * scale, time.Duration(float64(took) * scale)}
+		if n != few {
+			took = time.Duration(float64(took) * scale * misses(n))
+		}
+		p.plan(row.name, "memory", took, 1)
+		p.plan(row.name, "build", took, max(1, min(s.builds, int(s.longest/max(1, took)))))
+		ask := time.Duration(40*misses(n)) * time.Nanosecond
+		p.plan(row.name, "rate", ask*time.Duration(2*n+s.absent), 1)
+		p.plan(row.name, "ask", ask*time.Duration(min(asked, n)), 4*s.turns)
+	}
+	return needs, nil
+}
+
+// misses is about how much longer a key takes in filters larger than the caches.
+func misses(n int) float64 {
+	if n >= 5_000_000 {
+		return 2
+	}
+	return 1
+}
+
+// leaveOut leaves out what does not fit into memory: contenders whose build does not, then the largest until the filters of the
+// others fit at once, for they all stand while they are asked in turns.
+func leaveOut(rows []*measured, needs map[*measured]need, memory, keys uint64) {
+	if memory == 0 {
+		return
+	}
+	room := 0.9*float64(memory) - float64(keys)
+	for {
+		kept := remaining(rows)
+		var sum, peak float64
+		var largest *measured
+		for _, row := range kept {
+			sum += needs[row].heap
+			peak = max(peak, needs[row].peak-needs[row].heap)
+			if largest == nil || needs[row].peak > needs[largest].peak {
+				largest = row
+			}
+		}
+		if largest == nil || sum+peak <= room {
+			return
+		}
+		largest.leftOut = fmt.Sprintf("no room: its build takes about %s, the filters of all %s, and of %s memory the keys take %s",
+			bytesText(needs[largest].peak), bytesText(sum), bytesText(float64(memory)), bytesText(float64(keys)))
+	}
+}
+
+// memories builds every filter once while nothing else is there and watches the heap.
+func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress) error {
+	for _, row := range remaining(rows) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p.begin(row.name, "memory", "watching the memory of a build")
+		m, b, err := buildMeasured(ctx, row.contender, keys)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			row.leftOut = "its build failed: " + err.Error()
+			continue
+		}
+		runtime.KeepAlive(b)
+		row.peak, row.heap, row.total = m.peak, m.heap, m.total
+		p.end()
+	}
+	return nil
+}
+
+// usage is what a build takes of the heap, beyond what stood there before, in bytes.
+type usage struct{ peak, heap, total uint64 }
+
+// buildMeasured builds a filter and watches the heap: objects that are in use or not yet collected. The collector runs whenever
+// the heap has grown by a tenth, so that little of the peak is garbage.
+func buildMeasured(ctx context.Context, c contender, keys []uint64) (u usage, b built, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	runtime.GC() // what finalizers and pools held
+	var before, after, kept runtime.MemStats
+	runtime.ReadMemStats(&before)
+	stop, most := make(chan struct{}), make(chan uint64)
+	go func() { most <- watchHeap(stop) }()
+	b, err = c.build(ctx, keys)
+	runtime.ReadMemStats(&after)
+	close(stop)
+	peak := max(after.HeapAlloc, <-most)
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&kept)
+	runtime.KeepAlive(b)
+	u = usage{heap: kept.HeapAlloc - min(before.HeapAlloc, kept.HeapAlloc), total: after.TotalAlloc - before.TotalAlloc}
+	u.peak = max(u.heap, peak-min(before.HeapAlloc, peak))
+	return u, b, err
+}
+
+// watchHeap looks at the heap every millisecond, without stopping anybody, and returns the most that it saw.
+func watchHeap(stop <-chan struct{}) (most uint64) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for {
+		metrics.Read(heap)
+		most = max(most, heap[0].Value.Uint64())
+		select {
+		case <-stop:
+			return most
+		case <-tick.C:
+		}
+	}
+}
+
+// availableMemory returns the bytes of memory that are free, or 0 if the system does not tell.
+func availableMemory() uint64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
+			var kib uint64
+			if _, err := fmt.Sscan(rest, &kib); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}

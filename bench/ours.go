@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/counting"
+	"github.com/bloomery/bloomery/family/dleft"
+	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/family/twochoice"
+	"github.com/bloomery/bloomery/filter"
+)
+
+var hasher = filter.NewHasher(1)
+
+// ourContenders are our families in the forms that a user would take for that rate.
+func ourContenders(rate float64, effort string) []contender {
+	asked := func(family string, more ...any) filter.Spec {
+		s := filter.NewSpec(family, more...)
+		return s.With("fpr", rate)
+	}
+	return []contender{
+		our("standard", asked("standard"), ""),
+		our("blocked", asked("blocked"), "one cache line a query"),
+		our("blocked-split", asked("blocked", "layout", "split"), "the blocks of Parquet"),
+		our("fuse", asked("fuse"), "static; whole bits a fingerprint"),
+		our("fuse-8", filter.NewSpec("fuse", "width", 8), "static; 1/256 whatever is asked for"),
+		our("fuse-16", filter.NewSpec("fuse", "width", 16), "static; 1/65536 whatever is asked for"),
+		our("partitioned", asked("partitioned", "effort", effort), "its build is a search"),
+		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line a query"),
+		our("twochoice", asked("twochoice", "effort", effort), "its build is a search"),
+		our("rankindexed", asked("rankindexed"), "keys can be removed"),
+		our("rankindexed-fast", asked("rankindexed", "bucket", 512, "fast", 1), "keys can be removed"),
+		our("counting", asked("counting"), "keys can be removed and counted"),
+		our("dleft", asked("dleft"), "keys can be removed"),
+	}
+}
+
+// our makes a contender of a spec.
+func our(name string, spec filter.Spec, note string) contender {
+	return contender{
+		name: name, module: ourModule, ours: true, told: spec.String(), note: note, fixed: spec.Has("width"),
+		build: func(ctx context.Context, keys []uint64) (built, error) {
+			f, err := buildOurs(ctx, spec, keys)
+			if err != nil {
+				return built{}, err
+			}
+			return built{ask: oneByOne(f), many: many(f), bits: f.Info().Bits}, nil
+		},
+	}
+}
+
+// buildOurs builds a filter as package bloomery does, through its family's builder, in batches of hashes.
+func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Filter, error) {
+	family, err := container.FamilyByName(spec.Family())
+	if err != nil {
+		return nil, err
+	}
+	b, err := family.NewBuilder(spec, uint64(len(keys)))
+	if err != nil {
+		return nil, err
+	}
+	hs := make([]filter.Hash, 4096)
+	for len(keys) > 0 {
+		n := min(len(hs), len(keys))
+		for i, k := range keys[:n] {
+			hs[i] = hasher.SumUint64(k)
+		}
+		if err := b.AddMany(hs[:n]); err != nil {
+			return nil, err
+		}
+		keys = keys[n:]
+	}
+	return b.Build(ctx)
+}
+
+// oneByOne asks a filter of ours key by key, through its own type and not through the interface, as a program that has chosen
+// a family does.
+func oneByOne(f filter.Filter) asker {
+	switch f := f.(type) {
+	case *standard.Filter:
+		return standardOne(f)
+	case *blocked.Filter:
+		return blockedOne(f)
+	case *fuse.Filter:
+		return fuseOne(f)
+	case *partitioned.Filter:
+		return partitionedOne(f)
+	case *blockpartitioned.Filter:
+		return blockpartitionedOne(f)
+	case *twochoice.Filter:
+		return twochoiceOne(f)
+	case *rankindexed.Filter:
+		return rankindexedOne(f)
+	case *counting.Filter:
+		return countingOne(f)
+	case *dleft.Filter:
+		return dleftOne(f)
+	}
+	panic(fmt.Sprintf("%T has no loop of its own in kernels.go", f))
+}
+
+// many asks in batches, hashing included. It returns nil if the filter has no batches.
+func many(f filter.Filter) asker {
+	b, ok := f.(filter.Batcher)
+	if !ok {
+		return nil
+	}
+	hs, out := make([]filter.Hash, 256), make([]bool, 256)
+	return func(keys []uint64) (n int) {
+		for len(keys) > 0 {
+			part := min(len(hs), len(keys))
+			for i, k := range keys[:part] {
+				hs[i] = hasher.SumUint64(k)
+			}
+			b.HasMany(out[:part], hs[:part])
+			for _, hit := range out[:part] {
+				if hit {
+					n++
+				}
+			}
+			keys = keys[part:]
+		}
+		return n
+	}
+}
