@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/bloomery/bloomery/lab"
 )
 
 // fileName is the name of the result's files without extension.
@@ -39,8 +37,8 @@ func (r Result) writeFiles(dir string) error {
 			return nil
 		},
 	}
-	for suffix, p := range map[string]lab.Plot{"": r.queryPlot(), "-build": r.buildPlot()} {
-		files[suffix+".svg"] = func(w io.Writer) error { return p.Draw(w, "svg") }
+	for _, p := range r.plots() {
+		files[strings.TrimPrefix(p.Name, r.fileName())+".svg"] = func(w io.Writer) error { return p.Draw(w, "svg") }
 	}
 	for suffix, write := range files {
 		if err := writeFile(filepath.Join(dir, r.fileName()+suffix), write); err != nil {
@@ -105,7 +103,7 @@ pages and this list.
 				fmt.Sprintf("[%s.md](%s.md)", name, name), fmt.Sprintf("[%s.json](%s.json)", name, name),
 			})
 		}
-		t.writeMarkdown(w)
+		t.writeMarkdown(w, "---")
 		return nil
 	})
 }

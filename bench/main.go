@@ -40,6 +40,8 @@ type options struct {
 	only   *regexp.Regexp
 	effort string
 	out    string
+	// command is what was typed, for the pages.
+	command string
 	settings
 }
 
@@ -94,7 +96,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	quick := flags.Bool("quick", false, "3 turns and one build, with fast searches: to see that it works")
 	flags.IntVar(&o.turns, "turns", 0, "turns of questions (default 15, from 10M keys on 9)")
 	flags.IntVar(&o.builds, "builds", 0, "builds of each filter (default 7, from 10M keys on 3)")
-	flags.DurationVar(&o.longest, "longest", time.Minute, "build a filter no further time when its builds have taken that long")
+	flags.DurationVar(&o.longest, "longest", 2*time.Minute, "build a filter no further time if all its builds would then take longer, and not at all if one takes five times that")
 	flags.StringVar(&o.effort, "effort", "", "effort of families that search: fast, default or max (default: default, above 20M keys fast)")
 	flags.StringVar(&o.out, "out", "results", `folder for JSON, page and pictures; "" writes none`)
 	memory := flags.String("memory", "", "memory to stay within, such as 16G (default: what the system says is available)")
@@ -138,6 +140,13 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 		}
 		o.memory = n
 	}
+	o.command = "go run ."
+	for _, a := range args {
+		if strings.ContainsAny(a, " |*?$()[]{}&;<>~'\"\\") || a == "" {
+			a = "'" + a + "'"
+		}
+		o.command += " " + a
+	}
 	o.seed = 1
 	// 3% of the rate, twice the standard error of (1.96/0.03)² false positives; a million at least, 20 million at most.
 	o.absent = int(min(20e6, max(1e6, math.Ceil(4300/o.rate))))
@@ -169,7 +178,10 @@ func (o options) measure(ctx context.Context, n int, wErr io.Writer) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
+	if len(remaining(rows)) == 0 {
+		return Result{}, fmt.Errorf("%s: %s", rows[0].name, rows[0].leftOut)
+	}
 	r := resultOf(rows, n, s)
-	r.Seconds, r.Pattern = time.Since(start).Seconds(), o.only.String()
+	r.Seconds, r.Command = time.Since(start).Seconds(), o.command
 	return r, nil
 }

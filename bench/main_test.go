@@ -129,10 +129,24 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestFew holds that a page without points, and with one filter that is left out, can be written.
+func TestFew(t *testing.T) {
+	for _, args := range [][]string{{"--only", "^map$"}, {"--only", "^(partitioned|map)$", "--effort", "max", "--longest", "50ms", "--keys", "20k"}} {
+		var out bytes.Buffer
+		dir := t.TempDir()
+		if err := run(t.Context(), append([]string{"--keys", "2k", "--quick", "--out", dir}, args...), &out, io.Discard); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		if len(args) > 2 && !strings.Contains(out.String(), "partitioned  left out: too long") {
+			t.Errorf("does not say what is left out:\n%s", out.String())
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--keys", "0"}, {"--keys", "1.5"}, {"--keys", "1M,"}, {"--keys", "2T"}, {"--fpr", "0"}, {"--fpr", "NaN"}, {"--fpr", "100%"},
-		{"--only", "("}, {"--only", "nobody"}, {"--effort", "much"}, {"--turns", "-1"}, {"--memory", "-1"}, {"more"},
+		{"--only", "("}, {"--only", "nobody"}, {"--only", "map", "--longest", "1ns"}, {"--only", "map", "--memory", "1k"}, {"--effort", "much"}, {"--turns", "-1"}, {"--memory", "-1"}, {"more"},
 	} {
 		if err := run(t.Context(), append(args, "--out", ""), io.Discard, io.Discard); err == nil || errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%q: %v", args, err)

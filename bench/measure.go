@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/stat"
@@ -15,7 +16,7 @@ type settings struct {
 	rate    float64
 	turns   int           // of questions
 	builds  int           // of each filter
-	longest time.Duration // a filter is built no further time once its builds have taken that long
+	longest time.Duration // a filter is built no further time if its builds would then take longer, and not at all if one takes five times that
 	absent  int           // keys for the rate
 	memory  uint64        // bytes that all may take together; 0 if not known
 	seed    uint64        // of the order in which filters take their turns
@@ -46,6 +47,9 @@ func measure(ctx context.Context, all []contender, n int, s settings, p *progres
 	rows := make([]*measured, len(all))
 	for i, c := range all {
 		rows[i] = &measured{contender: c, times: map[string][]float64{}}
+	}
+	if s.memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(0.9 * float64(s.memory))))
 	}
 	needs, err := pilot(ctx, rows, n, s, p)
 	if err != nil {
@@ -124,8 +128,9 @@ func truths(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 				return err
 			}
 			now := rest[:min(len(part), len(rest))]
-			row.lost += len(now) - row.ask(now)
-			if row.many != nil && row.many(now) != row.ask(now) {
+			hits := row.ask(now)
+			row.lost += len(now) - hits
+			if row.many != nil && row.many(now) != hits {
 				return fmt.Errorf("%s answers otherwise in batches", row.name)
 			}
 			rest = rest[len(now):]

@@ -44,6 +44,10 @@ func pilot(ctx context.Context, rows []*measured, n int, s settings, p *progress
 		if n != few {
 			took = time.Duration(float64(took) * scale * misses(n))
 		}
+		if took > tooLong*s.longest {
+			row.leftOut = fmt.Sprintf("too long: a build would take about %v; --longest 1h allows it, --effort fast may be enough", took.Round(time.Second))
+			continue
+		}
 		p.plan(row.name, "memory", took, 1)
 		p.plan(row.name, "build", took, max(1, min(s.builds, int(s.longest/max(1, took)))))
 		ask := time.Duration(40*misses(n)) * time.Nanosecond
@@ -52,6 +56,9 @@ func pilot(ctx context.Context, rows []*measured, n int, s settings, p *progress
 	}
 	return needs, nil
 }
+
+// tooLong is how many times longer than all its builds should take one of them may take.
+const tooLong = 5
 
 // misses is about how much longer a key takes in filters larger than the caches.
 func misses(n int) float64 {

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
+	"time"
 )
 
 // writePage writes the result as a page of Markdown that stands by itself beside its pictures.
@@ -15,32 +14,27 @@ func (r Result) writePage(w io.Writer, name string) {
 	if r.Commit != "" {
 		fmt.Fprintf(w, ", commit %s", r.Commit)
 	}
-	fmt.Fprintf(w, ". It took %d minutes. Again: `cd bench && go run . --keys %s --fpr %s", int(r.Seconds/60+0.5), countText(r.Keys), rateText(r.FPR))
-	if r.Pattern != "" {
-		fmt.Fprintf(w, " --only '%s'", r.Pattern)
-	}
-	fmt.Fprintf(w, "`. All numbers: [%s.json](%s.json).\n\n", name, name)
+	fmt.Fprintf(w, ", in %v. Again: `cd bench && %s`. All numbers: [%s.json](%s.json).\n\n",
+		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command, name, name)
 
 	r.writeSummary(w)
 
 	fmt.Fprintf(w, "## The filters\n\nNanoseconds a key, medians with the middle half (quartiles) of the turns; build memory in bytes a key. The\nbound is log2(1/rate) bits a key: no filter of any keys takes fewer for the rate that was observed.\n\n")
-	r.filters().writeMarkdown(w)
+	r.filters().writeMarkdown(w, "---:")
 	if remarks := r.remarks(); len(remarks) > 0 {
 		fmt.Fprintf(w, "\n- %s\n", strings.Join(remarks, "\n- "))
 	}
-	fmt.Fprintf(w, "\n![Bits a key against the time of a query](%s.svg)\n\n![Bits a key against the time of a build](%s-build.svg)\n\n", name, name)
-	fmt.Fprintf(w, "The map is not in the pictures: it takes several times the bits of all others.\n\n")
+	for _, p := range r.plots() {
+		fmt.Fprintf(w, "\n![%s](%s.svg)\n", p.Title, p.Name)
+	}
+	fmt.Fprintf(w, "\nThe map is not in the pictures: it takes several times the bits of all others.\n\n")
 
 	fmt.Fprintf(w, "## Ours against theirs\n\nRatios of times within the same turns, medians with their middle half; of bits, and of the memory of a build. Below 1 is for us.\n")
 	fmt.Fprintf(w, "A peer without batches is asked key by key beside ours in batches.\n\n")
-	r.against().writeMarkdown(w)
+	r.against().writeMarkdown(w, "---:")
 
 	fmt.Fprintf(w, "\n## What each was told\n\n")
-	told := cells{{"filter", "library", "version", "told", "mind"}}
-	for _, row := range r.Rows {
-		told = append(told, []string{row.Name, row.Library, r.Libraries[row.Library], "`" + row.Told + "`", row.Note})
-	}
-	told.writeMarkdown(w)
+	r.told().writeMarkdown(w, "---")
 	fmt.Fprintf(w, "\n%s", r.method())
 }
 
@@ -97,10 +91,6 @@ func writeList(w io.Writer, title string, lines []string) {
 
 // method says how it was measured.
 func (r Result) method() string {
-	var modules []string
-	for _, m := range slices.Sorted(maps.Keys(r.Libraries)) {
-		modules = append(modules, strings.TrimSpace(m+" "+r.Libraries[m]))
-	}
 	return fmt.Sprintf(`## How it was measured
 
 - One process, the same %d distinct 64-bit keys for all, random to look at; absent keys come from the same one-to-one mapping, so that
@@ -118,8 +108,7 @@ func (r Result) method() string {
 - Build memory is the peak of the heap (objects in use or not yet collected) above that before the build, in a build of its own with
   nothing else alive, looked at every millisecond, the collector running at each tenth that the heap grows.
 - Rates: false positives among %d absent keys or more, with the exact 95%% interval (Clopper and Pearson). Every filter was asked for all of its keys.
-- Libraries: %s.
-`, r.Keys, r.Asked, r.Turns, r.Builds, r.Clock, r.trials(), strings.Join(modules, ", "))
+`, r.Keys, r.Asked, r.Turns, r.Builds, r.Clock, r.trials())
 }
 
 // trials returns the least number of absent keys that a filter was asked for its rate.

@@ -6,19 +6,28 @@ import (
 	"github.com/bloomery/bloomery/lab"
 )
 
-// queryPlot shows bits a key against the time of an absent query, key by key.
-func (r Result) queryPlot() lab.Plot {
-	return r.plot("absent", fmt.Sprintf("%s keys, about %s: size and time of a query", countText(r.Keys), rateText(r.FPR)), "ns a query for an absent key")
+// plots returns the pictures of the page: bits a key against the time of an absent query, and against that of a build. There is
+// none if nothing was measured that it could show.
+func (r Result) plots() (all []lab.Plot) {
+	for _, p := range []struct{ operation, suffix, what, y string }{
+		{"absent", "", "size and time of a query", "ns a query for an absent key"},
+		{"build", "-build", "size and time of a build", "ns a key to build, one core"},
+	} {
+		curves := r.curves(p.operation)
+		if len(curves[0].Points)+len(curves[1].Points) == 0 {
+			continue
+		}
+		all = append(all, lab.Plot{
+			Name: r.fileName() + p.suffix, Title: fmt.Sprintf("%s keys, about %s: %s", countText(r.Keys), rateText(r.FPR), p.what),
+			X: "bits a key", Y: p.y, LogX: true, LogY: true, Curves: curves,
+		})
+	}
+	return all
 }
 
-// buildPlot shows bits a key against the time of a build.
-func (r Result) buildPlot() lab.Plot {
-	return r.plot("build", fmt.Sprintf("%s keys, about %s: size and time of a build", countText(r.Keys), rateText(r.FPR)), "ns a key to build, one core")
-}
-
-// plot has a point for each filter that was measured, ours and theirs with marks of their own. The map, whose bits are many
+// curves have a point for each filter that was measured, ours and theirs with marks of their own. The map, whose bits are many
 // times those of filters, is left out, which the page says.
-func (r Result) plot(operation, title, y string) lab.Plot {
+func (r Result) curves(operation string) []lab.Curve {
 	ours, theirs := lab.Curve{Name: "ours", Dots: true}, lab.Curve{Name: "other libraries", Dots: true}
 	for _, row := range r.Rows {
 		s := row.Times[operation]
@@ -33,8 +42,5 @@ func (r Result) plot(operation, title, y string) lab.Plot {
 		c.Bars = append(c.Bars, [2]float64{s.Low, s.High})
 		c.Labels = append(c.Labels, row.Name)
 	}
-	return lab.Plot{
-		Name: r.fileName() + "-" + operation, Title: title, X: "bits a key", Y: y, LogX: true, LogY: true,
-		Curves: []lab.Curve{ours, theirs},
-	}
+	return []lab.Curve{ours, theirs}
 }

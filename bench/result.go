@@ -24,7 +24,7 @@ type Result struct {
 	Turns     int               `json:"turns"`
 	Builds    int               `json:"builds"` // at most
 	Asked     int               `json:"asked"`  // keys of each measurement of questions
-	Pattern   string            `json:"only,omitempty"`
+	Command   string            `json:"command"` // that writes the same again
 	Seconds   float64           `json:"seconds"` // that all of it took
 	Rows      []Row             `json:"rows"`
 	Pairs     []Pair            `json:"pairs"`

@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 		{Name: "longer", LeftOut: "no room"},
 	}}
 	var b strings.Builder
-	r.filters().writeText(&b)
+	r.filters().writeText(&b, "")
 	want := `filter  bits a key  of the bound  rate (95% interval)             build  present  absent  present, batch  absent, batch  build memory
 a             9.60          1.44  1.00% (0.900–1.10%)  5.00 (4.00–6.00)        –       –               –              –           0.0
 longer  left out: no room
@@ -84,7 +84,7 @@ longer  left out: no room
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	r.filters().writeMarkdown(&b)
+	r.filters().writeMarkdown(&b, "---:")
 	for i, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
 		if n := strings.Count(line, "|"); n != 11 {
 			t.Errorf("line %d has %d bars: %s", i, n, line)

@@ -83,8 +83,18 @@ func (r Result) against() cells {
 	return t
 }
 
-// writeText writes the table in aligned columns, the first to the left. A row of two cells is a name and a sentence.
-func (t cells) writeText(w io.Writer) {
+// told is the table of what each library was asked for.
+func (r Result) told() cells {
+	t := cells{{"filter", "library", "version", "told", "mind"}}
+	for _, row := range r.Rows {
+		t = append(t, []string{row.Name, row.Library, r.Libraries[row.Library], "`" + row.Told + "`", row.Note})
+	}
+	return t
+}
+
+// writeText writes the table in aligned columns, the first to the left, the others to the right, or with side "-" to the left.
+// A row of two cells is a name and a sentence.
+func (t cells) writeText(w io.Writer, side string) {
 	wide := make([]int, len(t[0]))
 	for _, line := range t {
 		for i, c := range line {
@@ -100,18 +110,18 @@ func (t cells) writeText(w io.Writer) {
 				fmt.Fprintf(w, "  %s", c)
 				continue
 			}
-			fmt.Fprintf(w, "  %*s", wide[i+1], c)
+			fmt.Fprintf(w, "  %"+side+"*s", wide[i+1], c)
 		}
 		fmt.Fprintln(w)
 	}
 }
 
-// writeMarkdown writes the table for Markdown.
-func (t cells) writeMarkdown(w io.Writer) {
+// writeMarkdown writes the table for Markdown, the columns after the first with that rule.
+func (t cells) writeMarkdown(w io.Writer, rule string) {
 	for i, line := range t {
 		fmt.Fprintf(w, "| %s |%s\n", strings.Join(line, " | "), strings.Repeat(" |", len(t[0])-len(line)))
 		if i == 0 {
-			fmt.Fprintf(w, "|---|%s\n", strings.Repeat("---:|", len(line)-1))
+			fmt.Fprintf(w, "|---|%s\n", strings.Repeat(rule+"|", len(line)-1))
 		}
 	}
 }
@@ -121,9 +131,11 @@ func (r Result) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s keys, %s asked for, on %s, %d cores, %s, %s\n", countText(r.Keys), rateText(r.FPR), r.Machine, r.Cores, r.Go, r.Date)
 	fmt.Fprintf(w, "Nanoseconds a key (%s): medians of up to %d builds and of %d turns, with the middle half of them.\n", r.Clock, r.Builds, r.Turns)
 	fmt.Fprint(w, "Build memory is the peak of the heap beyond the keys, in bytes a key; of the bound is bits a key over log2(1/rate).\n\n")
-	r.filters().writeText(w)
+	r.filters().writeText(w, "")
 	fmt.Fprint(w, "\nRatios, ours over theirs, turn by turn: below 1 is for us.\n\n")
-	r.against().writeText(w)
+	r.against().writeText(w, "")
+	fmt.Fprintln(w)
+	r.told().writeText(w, "-")
 	fmt.Fprintln(w)
 	for _, line := range r.remarks() {
 		fmt.Fprintln(w, "* "+line)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -16,10 +17,11 @@ type labels struct {
 	bars   [][3]float64 // x and an interval of y: intervals are kept free, too
 }
 
-// labelled is a point in the units of the axes and its text.
+// labelled is a point in the units of the axes, its text, and the color of both.
 type labelled struct {
-	x, y float64
-	text string
+	x, y  float64
+	text  string
+	color color.Color
 }
 
 // labels collects those of all curves, in a style somewhat smaller than that of the axes. Marks without a label are kept free
@@ -28,9 +30,9 @@ func (p Plot) labels(style text.Style) labels {
 	style.Font.Size *= 0.9
 	l := labels{style: style}
 	any := false
-	for _, c := range p.Curves {
+	for curve, c := range p.Curves {
 		for i, q := range c.Points {
-			label := labelled{x: q[0], y: q[1]}
+			label := labelled{x: q[0], y: q[1], color: colors[curve%len(colors)]}
 			if c.Labels != nil {
 				label.text, any = c.Labels[i], true
 			}
@@ -53,7 +55,7 @@ func (p Plot) labels(style text.Style) labels {
 // Plot draws the labels.
 func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	toX, toY := pic.Transforms(&c)
-	var marks, placed []vg.Rectangle
+	var marks, bars, placed []vg.Rectangle
 	const half = vg.Length(5) // of a mark
 	at := make([]vg.Point, len(l.points))
 	for i, p := range l.points {
@@ -62,7 +64,7 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	}
 	for _, b := range l.bars {
 		x := toX(b[0])
-		marks = append(marks, vg.Rectangle{Min: vg.Point{X: x - half/2, Y: toY(b[1])}, Max: vg.Point{X: x + half/2, Y: toY(b[2])}})
+		bars = append(bars, vg.Rectangle{Min: vg.Point{X: x - half/2, Y: toY(b[1])}, Max: vg.Point{X: x + half/2, Y: toY(b[2])}})
 	}
 	style := l.style
 	style.XAlign, style.YAlign = text.XCenter, text.YCenter
@@ -79,6 +81,9 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 			for _, other := range marks {
 				cost += shared(box, other)
 			}
+			for _, other := range bars {
+				cost += shared(box, other) / 4
+			}
 			for _, other := range placed {
 				cost += 2 * shared(box, other)
 			}
@@ -90,22 +95,23 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 			}
 		}
 		placed = append(placed, best)
-		l.leader(c, at[i], best, half)
+		style.Color = p.color
+		leader(c, at[i], best, half, p.color)
 		middle := vg.Point{X: (best.Min.X + best.Max.X) / 2, Y: (best.Min.Y + best.Max.Y) / 2}
 		c.FillText(style, middle, p.text)
 	}
 }
 
 // leader joins a label that stands away from its mark with it.
-func (l labels) leader(c draw.Canvas, at vg.Point, box vg.Rectangle, half vg.Length) {
+func leader(c draw.Canvas, at vg.Point, box vg.Rectangle, half vg.Length, of color.Color) {
 	near := vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
 	d := near.Sub(at)
 	away := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-	if away < 2*half {
+	if away < 3*half {
 		return
 	}
 	from := at.Add(d.Scale(half / away))
-	c.StrokeLine2(draw.LineStyle{Color: l.style.Color, Width: vg.Points(0.4)}, from.X, from.Y, near.X, near.Y)
+	c.StrokeLine2(draw.LineStyle{Color: of, Width: vg.Points(0.5)}, from.X, from.Y, near.X, near.Y)
 }
 
 // around lists the places for the center of a label, the best ones first: to the right, to the left, above, below, and the same
