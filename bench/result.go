@@ -22,8 +22,8 @@ type Result struct {
 	Keys      int               `json:"keys"`
 	FPR       float64           `json:"fpr"` // asked for
 	Turns     int               `json:"turns"`
-	Builds    int               `json:"builds"` // at most
-	Asked     int               `json:"asked"`  // keys of each measurement of questions
+	Builds    int               `json:"builds"`  // at most
+	Asked     int               `json:"asked"`   // keys of each measurement of questions
 	Command   string            `json:"command"` // that writes the same again
 	Seconds   float64           `json:"seconds"` // that all of it took
 	Rows      []Row             `json:"rows"`

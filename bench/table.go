@@ -104,15 +104,15 @@ func (t cells) writeText(w io.Writer, side string) {
 		}
 	}
 	for _, line := range t {
-		fmt.Fprintf(w, "%-*s", wide[0], line[0])
+		text := fmt.Sprintf("%-*s", wide[0], line[0])
 		for i, c := range line[1:] {
 			if len(line) == 2 {
-				fmt.Fprintf(w, "  %s", c)
+				text += "  " + c
 				continue
 			}
-			fmt.Fprintf(w, "  %"+side+"*s", wide[i+1], c)
+			text += fmt.Sprintf("  %"+side+"*s", wide[i+1], c)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, strings.TrimRight(text, " "))
 	}
 }
 
@@ -129,7 +129,7 @@ func (t cells) writeMarkdown(w io.Writer, rule string) {
 // writeText writes all of the result for people.
 func (r Result) writeText(w io.Writer) {
 	fmt.Fprintf(w, "%s keys, %s asked for, on %s, %d cores, %s, %s\n", countText(r.Keys), rateText(r.FPR), r.Machine, r.Cores, r.Go, r.Date)
-	fmt.Fprintf(w, "Nanoseconds a key (%s): medians of up to %d builds and of %d turns, with the middle half of them.\n", r.Clock, r.Builds, r.Turns)
+	fmt.Fprintf(w, "Nanoseconds a key (%s): medians of %d builds at most and of %d turns, with the middle half of them.\n", r.Clock, r.Builds, r.Turns)
 	fmt.Fprint(w, "Build memory is the peak of the heap beyond the keys, in bytes a key; of the bound is bits a key over log2(1/rate).\n\n")
 	r.filters().writeText(w, "")
 	fmt.Fprint(w, "\nRatios, ours over theirs, turn by turn: below 1 is for us.\n\n")
