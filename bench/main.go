@@ -25,11 +25,14 @@ const usageText = `bench sets our filters beside other libraries': bits a key, t
 
 Usage: go run . [flags]                 (in the folder bench)
 
-  go run . --keys 1M --fpr 1%           a few minutes; the table, and files in ./results
+  go run . --keys 1M --fpr 1%           two minutes; the table, and files in ./results
   go run . --keys 1M,20M --fpr 1% --out ../docs/results
-                                        what docs/results shows
+                                        what docs/results shows; 20M take a quarter of an hour
   go run . --keys 100k --quick --out "" seconds: does it work?
   go run . --keys 10M --only 'fuse|Fuse|map'
+
+Files are written when a number of keys is done, each whole or not at all. Exit codes: 0, 1 (an error; a filter of ours
+lost a key), 130 (ctrl-C).
 
 Flags:
 `

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -114,6 +115,31 @@ func TestBits(t *testing.T) {
 		if u.peak < u.heap {
 			t.Errorf("%s: a peak of %d bytes, and %d kept", c.name, u.peak, u.heap)
 		}
+	}
+}
+
+// TestFailed holds that a peer that cannot be built is left out and says so, one of ours ends the run, and a filter that denies
+// a key does not go unseen.
+func TestFailed(t *testing.T) {
+	s := settings{rate: 0.01, turns: 1, builds: 1, longest: time.Minute, absent: 1000}
+	fails := contender{name: "fails", module: noModule, build: func(context.Context, []uint64) (built, error) { return built{}, errors.New("no luck") }}
+	denies := contender{name: "denies", module: noModule, build: simple(func(keys []uint64) built {
+		return built{bits: 1, ask: func(asked []uint64) int { return max(0, len(asked)-1) }}
+	})}
+	rows, err := measure(t.Context(), []contender{fails, denies}, 2000, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resultOf(rows, 2000, s)
+	if !strings.Contains(r.Rows[0].LeftOut, "no luck") || r.Rows[1].Lost != 1 || r.lost() != nil || len(r.remarks()) == 0 {
+		t.Errorf("%+v", r.Rows)
+	}
+	fails.ours, denies.ours = true, true
+	if _, err := measure(t.Context(), []contender{fails}, 2000, s, nil); err == nil {
+		t.Error("one of ours fails and nothing is said")
+	}
+	if rows, err = measure(t.Context(), []contender{denies}, 2000, s, nil); err != nil || resultOf(rows, 2000, s).lost() == nil {
+		t.Errorf("one of ours denies a key and nothing is said: %v", err)
 	}
 }
 

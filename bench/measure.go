@@ -71,6 +71,15 @@ func measure(ctx context.Context, all []contender, n int, s settings, p *progres
 	return rows, nil
 }
 
+// failed leaves out a peer that cannot be built, and returns an error if it is a filter of ours.
+func (m *measured) failed(err error) error {
+	if m.ours {
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	m.built, m.leftOut = built{}, "its build failed: "+err.Error()
+	return nil
+}
+
 // remaining returns the rows that have not been left out.
 func remaining(rows []*measured) (kept []*measured) {
 	for _, r := range rows {
@@ -106,7 +115,9 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 				return ctx.Err()
 			}
 			if err != nil {
-				row.leftOut = "its build failed: " + err.Error()
+				if err := row.failed(err); err != nil {
+					return err
+				}
 				continue
 			}
 			row.built = b

@@ -34,8 +34,13 @@ func pilot(ctx context.Context, rows []*measured, n int, s settings, p *progress
 		p.say(row.name + ": a pilot")
 		start := processTime()
 		m, b, err := buildMeasured(ctx, row.contender, keys)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
-			row.leftOut = "its build failed: " + err.Error()
+			if err := row.failed(err); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		took := processTime() - start
@@ -106,7 +111,9 @@ func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress)
 			return ctx.Err()
 		}
 		if err != nil {
-			row.leftOut = "its build failed: " + err.Error()
+			if err := row.failed(err); err != nil {
+				return err
+			}
 			continue
 		}
 		runtime.KeepAlive(b)

@@ -100,6 +100,8 @@ func (r Result) method() string {
   before each. In each of the %d turns all filters are asked, in an order drawn anew; a ratio is of two times of one turn.
 - Every filter is asked through its own type in a loop of its own, none through an interface, and none of those loops is inlined: the
   compiler would inline the query in some of them and not in others. Batches of ours are of 256 keys, through `+"`filter.Batcher`"+`.
+- Where a loop comes to lie in the program matters as well, and no number of turns shows it: in another build of this program a time may
+  be some per cent off, and one loop that lies badly was seen to take 2.7 times as long.
 - Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1), CPU time of the whole process, so that workers and the collector
   count. On several cores ours may take less time than this, fewer CPU seconds never. A filter whose builds take long is built less often.
 - Times: %s. Intervals are the middle half of the turns (first and third quartile).
