@@ -157,7 +157,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestFew holds that a page without points, and with one filter that is left out, can be written.
 func TestFew(t *testing.T) {
-	for _, args := range [][]string{{"--only", "^map$"}, {"--only", "^(partitioned|map)$", "--effort", "max", "--longest", "50ms", "--keys", "20k"}} {
+	for _, args := range [][]string{{"--only", "^map$"}, {"--only", "^(partitioned|standard)$", "--effort", "max", "--longest", "8ms"}} {
 		var out bytes.Buffer
 		dir := t.TempDir()
 		if err := run(t.Context(), append([]string{"--keys", "2k", "--quick", "--out", dir}, args...), &out, io.Discard); err != nil {
