@@ -3,6 +3,7 @@ package lab
 import (
 	"image/color"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -52,66 +53,141 @@ func (p Plot) labels(style text.Style) labels {
 	return l
 }
 
+// halfMark is half the width of a mark, with some air.
+const halfMark = vg.Length(5)
+
+// orders is in how many orders the labels are tried: what is placed first has the most room.
+const orders = 60
+
 // Plot draws the labels.
 func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	toX, toY := pic.Transforms(&c)
-	var marks, bars, placed []vg.Rectangle
-	const half = vg.Length(5) // of a mark
-	at := make([]vg.Point, len(l.points))
-	for i, p := range l.points {
-		at[i] = vg.Point{X: toX(p.x), Y: toY(p.y)}
-		marks = append(marks, vg.Rectangle{Min: at[i].Add(vg.Point{X: -half, Y: -half}), Max: at[i].Add(vg.Point{X: half, Y: half})})
+	s := scene{within: c.Rectangle}
+	for _, p := range l.points {
+		s.at = append(s.at, vg.Point{X: toX(p.x), Y: toY(p.y)})
 	}
 	for _, b := range l.bars {
 		x := toX(b[0])
-		bars = append(bars, vg.Rectangle{Min: vg.Point{X: x - half/2, Y: toY(b[1])}, Max: vg.Point{X: x + half/2, Y: toY(b[2])}})
+		s.bars = append(s.bars, vg.Rectangle{Min: vg.Point{X: x - halfMark/2, Y: toY(b[1])}, Max: vg.Point{X: x + halfMark/2, Y: toY(b[2])}})
 	}
 	style := l.style
 	style.XAlign, style.YAlign = text.XCenter, text.YCenter
+	var order []int
+	sizes := make([]vg.Point, len(l.points))
 	for i, p := range l.points {
-		if p.text == "" {
+		if p.text != "" {
+			order = append(order, i)
+			sizes[i] = style.Rectangle(p.text).Size()
+			sizes[i].X = sizes[i].X * 8 / 7 // for fonts that stand in for ours
+		}
+	}
+	best, least := map[int]vg.Rectangle{}, vg.Length(math.Inf(1))
+	r := rand.New(rand.NewPCG(1, 2))
+	for range orders {
+		if boxes, cost := s.place(order, sizes); cost < least {
+			best, least = boxes, cost
+		}
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	for i, p := range l.points {
+		box, ok := best[i]
+		if !ok {
 			continue
 		}
-		size := style.Rectangle(p.text).Size()
-		size.X = size.X * 8 / 7 // for fonts that stand in for ours
-		best, least := vg.Rectangle{}, vg.Length(math.Inf(1))
-		for _, center := range around(at[i], size, half) {
-			box := vg.Rectangle{Min: center.Add(vg.Point{X: -size.X / 2, Y: -size.Y / 2}), Max: center.Add(vg.Point{X: size.X / 2, Y: size.Y / 2})}
-			cost := 100 * outside(box, c.Rectangle)
-			for _, other := range marks {
-				cost += shared(box, other)
-			}
-			for _, other := range bars {
-				cost += shared(box, other) / 4
-			}
-			for _, other := range placed {
-				cost += 2 * shared(box, other)
-			}
-			if cost < least {
-				best, least = box, cost
-			}
-			if cost == 0 {
-				break
-			}
-		}
-		placed = append(placed, best)
 		style.Color = p.color
-		leader(c, at[i], best, half, p.color)
-		middle := vg.Point{X: (best.Min.X + best.Max.X) / 2, Y: (best.Min.Y + best.Max.Y) / 2}
-		c.FillText(style, middle, p.text)
+		if from, to := leader(s.at[i], box); from != to {
+			c.StrokeLine2(draw.LineStyle{Color: p.color, Width: vg.Points(0.5)}, from.X, from.Y, to.X, to.Y)
+		}
+		c.FillText(style, vg.Point{X: (box.Min.X + box.Max.X) / 2, Y: (box.Min.Y + box.Max.Y) / 2}, p.text)
 	}
 }
 
-// leader joins a label that stands away from its mark with it.
-func leader(c draw.Canvas, at vg.Point, box vg.Rectangle, half vg.Length, of color.Color) {
-	near := vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
-	d := near.Sub(at)
-	away := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-	if away < 3*half {
-		return
+// scene is what labels are placed in: the marks, the intervals and the edges.
+type scene struct {
+	at     []vg.Point
+	bars   []vg.Rectangle
+	within vg.Rectangle
+}
+
+// place finds a box for each label of the given order, the best while those before it stand, and what all of it costs: areas that
+// are covered, the way from mark to label, and lines that cross others or marks.
+func (s scene) place(order []int, sizes []vg.Point) (boxes map[int]vg.Rectangle, sum vg.Length) {
+	boxes = map[int]vg.Rectangle{}
+	for _, i := range order {
+		best, least := vg.Rectangle{}, vg.Length(math.Inf(1))
+		for _, center := range around(s.at[i], sizes[i], halfMark) {
+			box := vg.Rectangle{Min: center.Sub(sizes[i].Scale(0.5)), Max: center.Add(sizes[i].Scale(0.5))}
+			if cost := s.cost(i, box, boxes); cost < least {
+				best, least = box, cost
+			}
+		}
+		boxes[i] = best
+		sum += least
 	}
-	from := at.Add(d.Scale(half / away))
-	c.StrokeLine2(draw.LineStyle{Color: of, Width: vg.Points(0.5)}, from.X, from.Y, near.X, near.Y)
+	return boxes, sum
+}
+
+func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Length {
+	from, to := leader(s.at[i], box)
+	line := to.Sub(from)
+	cost := 100*outside(box, s.within) + vg.Length(math.Hypot(float64(line.X), float64(line.Y)))
+	for j, at := range s.at {
+		mark := vg.Rectangle{Min: at.Sub(vg.Point{X: halfMark, Y: halfMark}), Max: at.Add(vg.Point{X: halfMark, Y: halfMark})}
+		cost += shared(box, mark)
+		if j != i && touches(from, to, mark) {
+			cost += 50
+		}
+	}
+	for _, bar := range s.bars {
+		cost += shared(box, bar) / 4
+	}
+	for j := range s.at { // not over the map: sums that differ in the last digit would move labels
+		other, ok := placed[j]
+		if !ok {
+			continue
+		}
+		cost += 2 * shared(box, other)
+		otherFrom, otherTo := leader(s.at[j], other)
+		if touches(from, to, other) {
+			cost += 50
+		}
+		if touches(otherFrom, otherTo, box) {
+			cost += 50
+		}
+		if cross(from, to, otherFrom, otherTo) {
+			cost += 50
+		}
+	}
+	return cost
+}
+
+// leader returns the line that joins a label which stands away from its mark with it, or twice the same point.
+func leader(at vg.Point, box vg.Rectangle) (from, to vg.Point) {
+	to = vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
+	d := to.Sub(at)
+	away := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
+	if away < 2*halfMark {
+		return at, at
+	}
+	return at.Add(d.Scale(halfMark / away)), to
+}
+
+// touches reports whether a line, if it is one, comes into a box, looked at in steps.
+func touches(from, to vg.Point, box vg.Rectangle) bool {
+	const steps = 16
+	for i := range steps + 1 {
+		p := from.Add(to.Sub(from).Scale(vg.Length(i) / steps))
+		if from != to && p.X > box.Min.X && p.X < box.Max.X && p.Y > box.Min.Y && p.Y < box.Max.Y {
+			return true
+		}
+	}
+	return false
+}
+
+// cross reports whether two lines cross.
+func cross(a, b, c, d vg.Point) bool {
+	side := func(p, q, r vg.Point) bool { return (q.X-p.X)*(r.Y-p.Y) > (q.Y-p.Y)*(r.X-p.X) }
+	return a != b && c != d && side(a, b, c) != side(a, b, d) && side(c, d, a) != side(c, d, b)
 }
 
 // around lists the places for the center of a label, the best ones first: to the right, to the left, above, below, and the same
