@@ -31,6 +31,9 @@ var colors = []color.Color{
 // shapes are the marks of curve after curve, so that no color is needed to tell curves apart.
 var shapes = []shape{{}, {corners: 4, turn: math.Pi / 4}, {corners: 3, turn: math.Pi / 2}, {corners: 4}, {corners: 3, turn: -math.Pi / 2}}
 
+// dashes tell lines apart that have no marks: levels and bounds.
+var dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}
+
 // Draw writes the picture as svg or png, with the legend below it. Points that the axes cannot show, such as 0 on a
 // logarithmic one, are left out; it is an error if none is left.
 func (p Plot) Draw(w io.Writer, format string) error {
@@ -96,7 +99,13 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		switch {
 		case c.Level:
 			line.Color, line.Width = color.Gray{90}, vg.Points(1)
-			line.Dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}[levels%2]
+			line.Dashes = dashes[levels%len(dashes)]
+			levels++
+			pic.Add(line)
+			legend.add(c.Name, line)
+		case c.Bound:
+			line.Color, line.Width = color.Gray{90}, vg.Points(1.2)
+			line.Dashes = dashes[levels%len(dashes)]
 			levels++
 			pic.Add(line)
 			legend.add(c.Name, line)

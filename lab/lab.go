@@ -166,6 +166,7 @@ type Curve struct {
 	Points [][2]float64 `json:"points"`
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
+	Bound  bool         `json:"bound,omitempty"`  // of what there can be: a line without marks
 	Bars   [][2]float64 `json:"bars,omitempty"`   // the interval of the y of each point, if it is to be shown
 	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
 }

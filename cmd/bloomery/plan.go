@@ -226,7 +226,7 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	}
 	picture := lab.Plot{Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", LogX: true, LogY: true}
 	for _, curve := range curves {
-		picture.Curves = append(picture.Curves, lab.Curve{Name: curve.Name, Points: curve.Points})
+		picture.Curves = append(picture.Curves, lab.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
 	}
 	return writeWhole(path, func(w io.Writer) error { return picture.Draw(w, format) })
 }
