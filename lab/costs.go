@@ -19,12 +19,50 @@ import (
 )
 
 // costPoints are where costs are measured: numbers of keys, each with rates. The last is larger than the caches of most machines.
-var costPoints = []struct {
-	keys  uint64
-	rates []float64
-}{
+var costPoints = []costRow{
 	{1000, smallRates}, {10_000, smallRates}, {100_000, smallRates}, {1_000_000, smallRates},
 	{4_000_000, largeRates}, {12_000_000, largeRates}, {50_000_000, []float64{0.01, 0.0001}},
+}
+
+// costRow is a number of keys, with the rates of its points.
+type costRow struct {
+	keys  uint64
+	rates []float64
+}
+
+// rounds is how often the points are measured, minutes apart where that is soon done: whatever slows a machine lasts longer than
+// the measurements of one point.
+func (r costRow) rounds() int {
+	switch {
+	case r.keys <= 100_000:
+		return 3
+	case r.keys <= 1_000_000:
+		return 2
+	}
+	return 1
+}
+
+// withPoint returns the points of a kind with another, or with the lesser times where there is one of this size and rate. The
+// build of a search that was cut short takes as long as that of fewer keys.
+func withPoint(points []plan.Point, p plan.Point) []plan.Point {
+	build := math.Inf(1)
+	for i, e := range points {
+		if e.FPR != p.FPR {
+			continue
+		}
+		build = min(build, e.Build)
+		if e.Keys == p.Keys {
+			points[i].Present, points[i].Absent = min(e.Present, p.Present), min(e.Absent, p.Absent)
+			if p.Build > 0 {
+				points[i].Build = min(e.Build, p.Build)
+			}
+			return points
+		}
+	}
+	if p.Build == 0 {
+		p.Build = build
+	}
+	return append(points, p)
 }
 
 // Times change at every step of the number of probes, which small filters show most.
@@ -35,10 +73,10 @@ var (
 
 // searchedKeys is the most keys for which families that search do so at their default effort; their queries take as long
 // after a short search.
-const searchedKeys = 100_000
+const searchedKeys = 1_000_000
 
 // Costs measures the table of package plan: for every kind the least of several times, since what disturbs a measurement only
-// adds to it. It takes some ten minutes. Quick measures the smallest filters only.
+// adds to it. It takes some twenty minutes. Quick measures the smallest filters only.
 func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -66,39 +104,34 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	}
 	var total, done float64
 	for _, p := range points {
-		total += float64(len(p.rates)) * float64(p.keys+100_000) * float64(len(plan.Kinds()))
+		total += float64(p.rounds()*len(p.rates)) * float64(p.keys+100_000) * float64(len(plan.Kinds()))
 	}
 	for _, p := range points {
-		for _, fpr := range p.rates {
-			for _, kind := range plan.Kinds() {
-				if err := ctx.Err(); err != nil {
-					return out, err
-				}
-				done += float64(p.keys + 100_000)
-				if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" { // no filter of this kind has the rate
-					continue
-				}
-				point, err := cost(ctx, kind, p.keys, fpr, c.Trials)
-				if err != nil {
-					return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
-				}
-				if earlier := out.Kinds[kind.String()]; point.Build == 0 { // a search that was cut short: that of fewer keys
-					for _, e := range earlier {
-						if e.FPR == fpr {
-							point.Build = e.Build
-						}
+		for round := range p.rounds() {
+			for _, fpr := range p.rates {
+				for _, kind := range plan.Kinds() {
+					if err := ctx.Err(); err != nil {
+						return out, err
 					}
+					done += float64(p.keys + 100_000)
+					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" { // no filter of this kind has the rate
+						continue
+					}
+					point, err := cost(ctx, kind, p.keys, fpr, c.Trials, round == 0 && p.keys <= 100_000)
+					if err != nil {
+						return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
+					}
+					out.Kinds[kind.String()] = withPoint(out.Kinds[kind.String()], point)
+					c.Progress(done / total)
 				}
-				out.Kinds[kind.String()] = append(out.Kinds[kind.String()], point)
-				c.Progress(done / total)
 			}
 		}
 	}
 	return out, nil
 }
 
-// cost measures one point.
-func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int) (plan.Point, error) {
+// cost measures one point; with builds the time of a build is the least of three.
+func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool) (plan.Point, error) {
 	family, err := container.FamilyByName(kind.Family())
 	if err != nil {
 		return plan.Point{}, err
@@ -120,11 +153,11 @@ func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repea
 		present[i] = r.Uint64()
 	}
 	var f filter.Filter
-	builds := 1
-	if keys <= searchedKeys {
-		builds = 3
+	times := 1
+	if builds {
+		times = 3
 	}
-	for range builds {
+	for range times {
 		start := time.Now()
 		if f, err = buildKeys(ctx, family, spec, present, h); err != nil {
 			return p, err

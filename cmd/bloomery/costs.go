@@ -16,7 +16,7 @@ func (a *app) labCostsCommand() *cobra.Command {
 		Use:   "costs",
 		Short: "Measure what queries and builds take, for bloomery plan",
 		Long: `Measure, on one core, the time of a query and of a build of every kind of filter at 1000 to 50 million keys, and write
-the table that bloomery plan reads. It takes some ten minutes; nothing else should run meanwhile. A build of bloomery has the
+the table that bloomery plan reads. It takes some twenty minutes; nothing else should run meanwhile. A build of bloomery has the
 table of its sources: go generate ./plan writes it there.`,
 		Example: "  bloomery lab costs --out costs.json",
 		Args:    cobra.NoArgs,
