@@ -67,7 +67,7 @@ func withPoint(points []plan.Point, p plan.Point) []plan.Point {
 
 // Times change at every step of the number of probes, which small filters show most.
 var (
-	smallRates = []float64{0.05, 0.02, 0.01, 0.003, 0.001, 0.0003, 0.0001, 0.000001}
+	smallRates = []float64{0.05, 0.01, 0.003, 0.001, 0.0003, 0.0001, 0.00001, 0.000001}
 	largeRates = []float64{0.01, 0.0001, 0.000001}
 )
 
@@ -85,7 +85,7 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	points := slices.Clone(costPoints)
 	if c.Quick {
 		points = points[:1:1]
-		points[0].rates = points[0].rates[2:4]
+		points[0].rates = points[0].rates[1:3]
 	}
 	out := plan.Costs{Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(), Memory: map[string]float64{}, Kinds: map[string][]plan.Point{}}
 	held := uint64(heldKeys)

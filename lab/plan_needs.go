@@ -112,8 +112,12 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand) (needed, error) {
 	out.rateHolds = first.holds(n)
 	out.bits = first.bits / float64(out.first.Bits)
 	out.query = first.query / out.first.NsQuery
+	best := 1.
+	for _, b := range built {
+		best = min(best, b.rate)
+	}
 	for _, b := range built[1:] {
-		if n.For == plan.Fastest && n.FPR == 0 && b.rate > 2*first.rate || n.FPR > 0 && !b.holds(n) {
+		if n.For == plan.Fastest && n.FPR == 0 && b.rate > min(2*best, math.Sqrt(best)) || n.FPR > 0 && !b.holds(n) {
 			continue // it does not do what is needed
 		}
 		var ratio float64

@@ -87,18 +87,35 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return all != 0
 }
 
-// hasAny is Has for any width, slot by slot.
+// hasAny is Has for any width, which later= may make smaller.
 func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 	x, by := h.Lo, probe.Mixer(h)
-	for range f.k {
-		b := start + probe.Position(x, f.reach) + bitvec.Load57(f.shifts, side)&(1<<f.width-1)
-		if f.bitmap[b/64]>>(b%64)&1 == 0 {
+	base, bitmap, shifts := f.reach, f.bitmap, f.shifts
+	width := uint64(f.width)
+	mask := uint64(1)<<(width&63) - 1
+	k := f.k
+	for ; k >= together; k -= together {
+		s := bitvec.Load57(shifts, side)
+		side += together * width
+		all := bitvec.Load32(bitmap, start+probe.Position(x, base), s&mask)
+		x = probe.Mix(x, by)
+		s >>= width & 63
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&mask)
+		x = probe.Mix(x, by)
+		s >>= width & 63
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&mask)
+		x = probe.Mix(x, by)
+		if all&1 == 0 {
 			return false
 		}
-		side += uint64(f.width)
+	}
+	all := uint64(1)
+	for s := bitvec.Load57(shifts, side); k > 0; k-- {
+		all &= bitvec.Load32(bitmap, start+probe.Position(x, base), s&mask)
+		s >>= width & 63
 		x = probe.Mix(x, by)
 	}
-	return true
+	return all != 0
 }
 
 // shift returns the shift of slot l of a group that is counted through all shards.

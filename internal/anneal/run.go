@@ -26,12 +26,15 @@ func Passes(e filter.Effort) int {
 	return 64
 }
 
-// Longer returns the Effort for another search at the same size, twice as long, where that is done in milliseconds: with few keys,
-// of whose rate a forecast knows least. It returns false where the search is to be what it was: with many keys, with an
-// Effort by time or of so many passes, or after a second time.
+// soonSearched is how many keys times passes are searched in some tenths of a second: 32768 keys at the default.
+const soonSearched = 64 << 15
+
+// Longer returns the Effort for another search at the same size, twice as long, where that is soon done: with few keys, of whose
+// rate a forecast knows least. It returns false where the search is to be what it was: with many keys, with an Effort by
+// time or of so many passes, or after a second time.
 func Longer(asked, was filter.Effort, keys uint64) (filter.Effort, bool) {
 	first, now := Passes(asked), Passes(was)
-	if asked.Passes != 0 || first == 0 || keys > 1<<13 || now >= 4*first {
+	if asked.Passes != 0 || first == 0 || keys > soonSearched/uint64(first) || now >= 4*first {
 		return was, false
 	}
 	return filter.Effort{Passes: 2 * now}, true
