@@ -47,24 +47,31 @@ func (f *Filter) slots(key uint64) (h0, h1, h2 uint64, print uint32) {
 	return h0, (h0 + f.segment) ^ x>>18&mask, (h0 + 2*f.segment) ^ x&mask, uint32(x ^ x>>32)
 }
 
-// Has reports whether the key may be in the set.
+// Has reports whether the key may be in the set. Behind the last slot lie 64 bits, so that a load from any slot on stays within
+// the words; slots lie below slotCount whatever the hash.
 func (f *Filter) Has(h filter.Hash) bool {
 	h0, h1, h2, print := f.slots(h.Lo)
-	if f.width == 8 { // no slot lies across two words: one load each
-		v := uint64(print) ^ f.words[h0/8]>>(h0%8*8) ^ f.words[h1/8]>>(h1%8*8) ^ f.words[h2/8]>>(h2%8*8)
-		return uint8(v) == 0
-	}
-	v := print ^ bitvec.Packed(f.words, h0, f.width) ^ bitvec.Packed(f.words, h1, f.width) ^ bitvec.Packed(f.words, h2, f.width)
-	return v<<(32-f.width) == 0
+	width := uint64(f.width)
+	v := uint64(print) ^ bitvec.Load57(f.words, h0*width) ^ bitvec.Load57(f.words, h1*width) ^ bitvec.Load57(f.words, h2*width)
+	return v<<((64-width)&63) == 0
 }
 
 // batch is how many keys go together; see the standard family.
 const batch = 16
 
+// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+const inCache = 1 << 18
+
 // HasMany sets dst[i] to Has(hs[i]), having asked for the slots of a batch of keys before it looks at any of them. dst
 // must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	dst = dst[:len(hs)]
+	if len(f.words) < inCache {
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
 	var words [3 * batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
