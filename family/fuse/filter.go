@@ -26,7 +26,7 @@ const MaxWidth = 32
 
 // Filter is a binary fuse filter. It does not change, so all methods are safe from any number of goroutines.
 type Filter struct {
-	words    []uint64 // packed slots, see bitvec.Packed
+	words    []uint64 // slots, see bitvec.SetPacked
 	seed     uint64
 	count    uint64 // starting positions: segments·segment
 	segment  uint64 // slots a segment, a power of two

@@ -103,17 +103,9 @@ func OnesBelow(words []uint64, n uint64) uint64 {
 	return ones
 }
 
-// Packed reads integer i of an array of integers of width bits each, 1 to 32, packed without gaps from the lowest
-// bit of the first word on. words must have one word more than the integers fill.
-func Packed(words []uint64, i uint64, width uint) uint32 {
-	at := i * uint64(width)
-	pair := words[at/64:][:2]
-	shift := at % 64
-	v := pair[0]>>shift | pair[1]<<1<<(63-shift)
-	return uint32(v) & (1<<width - 1)
-}
-
-// SetPacked writes v into integer i, which must be 0 before, of an array as Packed reads it.
+// SetPacked writes v into integer i, which must be 0 before, of an array of integers of width bits each, 1 to 32, packed without gaps
+// from the lowest bit of the first word on: Load57(words, i·width) reads it. words must have one word more than the integers
+// fill.
 func SetPacked(words []uint64, i uint64, width uint, v uint32) {
 	at := i * uint64(width)
 	pair := words[at/64:][:2]
@@ -122,7 +114,7 @@ func SetPacked(words []uint64, i uint64, width uint, v uint32) {
 	pair[1] |= uint64(v) >> 1 >> (63 - shift)
 }
 
-// PackedWords returns the number of words that Packed needs for n integers.
+// PackedWords returns the number of words that n such integers take, with 64 bits or more behind the last.
 func PackedWords(n uint64, width uint) uint64 {
 	hi, lo := bits.Mul64(n, uint64(width))
 	return hi<<58 + lo/64 + 2

@@ -20,7 +20,7 @@ func TestPacked(t *testing.T) {
 			SetPacked(words, uint64(i), width, want[i])
 		}
 		for i, v := range want {
-			if got := Packed(words, uint64(i), width); got != v {
+			if got := uint32(Load57(words, uint64(i)*uint64(width))) << (32 - width) >> (32 - width); got != v {
 				t.Fatalf("width %d, integer %d: %#x, want %#x", width, i, got, v)
 			}
 		}
