@@ -170,13 +170,14 @@ func (o options) measure(ctx context.Context, n int, wErr io.Writer) (Result, er
 	if effort == "" && n > 20_000_000 {
 		effort = "fast"
 	}
-	all := only(contenders(n, s.rate, cmp.Or(effort, "default")), o.only)
+	of := func(keys int) []contender { return only(contenders(keys, s.rate, cmp.Or(effort, "default")), o.only) }
+	all := of(n)
 	if len(all) == 0 {
 		return Result{}, fmt.Errorf("--only %q: no contender has such a name", o.only)
 	}
 	p := newProgress(wErr, countText(n))
 	start := time.Now()
-	rows, err := measure(ctx, all, n, s, p)
+	rows, err := measure(ctx, all, of(min(n, pilotKeys)), n, s, p)
 	p.done()
 	if err != nil {
 		return Result{}, err

@@ -126,7 +126,7 @@ func TestFailed(t *testing.T) {
 	denies := contender{name: "denies", module: noModule, build: simple(func(keys []uint64) built {
 		return built{bits: 1, ask: func(asked []uint64) int { return max(0, len(asked)-1) }}
 	})}
-	rows, err := measure(t.Context(), []contender{fails, denies}, 2000, s, nil)
+	rows, err := measure(t.Context(), []contender{fails, denies}, []contender{fails, denies}, 2000, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +135,10 @@ func TestFailed(t *testing.T) {
 		t.Errorf("%+v", r.Rows)
 	}
 	fails.ours, denies.ours = true, true
-	if _, err := measure(t.Context(), []contender{fails}, 2000, s, nil); err == nil {
+	if _, err := measure(t.Context(), []contender{fails}, []contender{fails}, 2000, s, nil); err == nil {
 		t.Error("one of ours fails and nothing is said")
 	}
-	if rows, err = measure(t.Context(), []contender{denies}, 2000, s, nil); err != nil || resultOf(rows, 2000, s).lost() == nil {
+	if rows, err = measure(t.Context(), []contender{denies}, []contender{denies}, 2000, s, nil); err != nil || resultOf(rows, 2000, s).lost() == nil {
 		t.Errorf("one of ours denies a key and nothing is said: %v", err)
 	}
 }

@@ -43,7 +43,8 @@ type measured struct {
 }
 
 // measure builds all contenders of distinct keys and asks them, in turns. What fails or does not fit is left out and says why.
-func measure(ctx context.Context, all []contender, n int, s settings, p *progress) ([]*measured, error) {
+// small are the same contenders for the keys of a pilot.
+func measure(ctx context.Context, all, small []contender, n int, s settings, p *progress) ([]*measured, error) {
 	rows := make([]*measured, len(all))
 	for i, c := range all {
 		rows[i] = &measured{contender: c, times: map[string][]float64{}}
@@ -51,7 +52,7 @@ func measure(ctx context.Context, all []contender, n int, s settings, p *progres
 	if s.memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(0.9 * float64(s.memory))))
 	}
-	needs, err := pilot(ctx, rows, n, s, p)
+	needs, err := pilot(ctx, rows, small, n, s, p)
 	if err != nil {
 		return nil, err
 	}

@@ -22,18 +22,18 @@ type need struct {
 const pilotKeys = 50_000
 
 // pilot builds every filter with few keys, to know what more of them will need.
-func pilot(ctx context.Context, rows []*measured, n int, s settings, p *progress) (map[*measured]need, error) {
+func pilot(ctx context.Context, rows []*measured, small []contender, n int, s settings, p *progress) (map[*measured]need, error) {
 	few := min(n, pilotKeys)
 	keys := keysFrom(0, few)
 	needs := map[*measured]need{}
 	scale := float64(n) / float64(few)
-	for _, row := range rows {
+	for i, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		p.say(row.name + ": a pilot")
 		start := processTime()
-		m, b, err := buildMeasured(ctx, row.contender, keys)
+		m, b, err := buildMeasured(ctx, small[i], keys)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
