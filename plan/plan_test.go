@@ -247,6 +247,12 @@ func TestImpossible(t *testing.T) {
 	if err := NeverWrong(t.Context(), Needs{Keys: 1000, Remove: true}); !errors.As(err, &never) || len(never.Nearest) == 0 || never.Nearest[0].FPRPrior > 1.1*leastRate {
 		t.Errorf("a rate of 0: %v", err)
 	}
+	if err := NeverWrong(t.Context(), Needs{Keys: 1000, Bytes: 2000}); !errors.As(err, &never) || len(never.Nearest) == 0 || never.Nearest[0].Bits > 16_000 || never.Nearest[0].Instead == "" {
+		t.Errorf("a rate of 0 in 2000 bytes: %v", err)
+	}
+	if d := short(math.MaxInt64 / 2); d <= 0 || short(1234567) != 1230*time.Microsecond {
+		t.Errorf("short: %v, %v", d, short(1234567))
+	}
 	for _, n := range []Needs{{}, {Keys: 1, FPR: -1}, {Keys: 1, FPR: math.NaN()}, {Keys: 1, FPR: 1}, {Keys: 1, BitsPerKey: 5, Bytes: 7}, {Keys: 1 << 60}, {Keys: 5, Later: math.MaxUint64}, {Keys: 1, For: "x"}, {Keys: 1, Absent: 2}, {Keys: 1, ValueBits: 33}} {
 		if _, err := For(t.Context(), n); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", n, err)

@@ -197,7 +197,7 @@ func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
 // short leaves three digits or so.
 func short(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
-		if d < 1000*unit {
+		if d/1000 < unit {
 			return d.Round(unit)
 		}
 	}
