@@ -72,6 +72,10 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		}
 		return
 	}
+	f.hasMany(dst, hs)
+}
+
+func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var words [3 * batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

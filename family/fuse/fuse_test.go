@@ -120,3 +120,20 @@ func TestConfigErrors(t *testing.T) {
 		t.Errorf("1%%: width %d, %v", width, err)
 	}
 }
+
+// TestBatches asks in batches, as HasMany does of filters that the caches do not hold, for every width and a last batch that is
+// not full.
+func TestBatches(t *testing.T) {
+	hs := filtertest.Hashes(1000, 4)
+	all := filtertest.Hashes(2011, 4) // those and others
+	got := make([]bool, len(all))
+	for width := 1; width <= MaxWidth; width++ {
+		f := build(t, fmt.Sprintf("fuse(width=%d)", width), hs)
+		f.hasMany(got, all)
+		for i, h := range all {
+			if got[i] != f.Has(h) || i < len(hs) && !got[i] {
+				t.Fatalf("width %d, key %d: %v in a batch, %v alone", width, i, got[i], f.Has(h))
+			}
+		}
+	}
+}
