@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -132,12 +132,12 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 
 // cost measures one point; with builds the time of a build is the least of three.
 func cost(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool) (plan.Point, error) {
-	family, err := container.FamilyByName(kind.Family())
+	family, err := families.ByName(kind.Family())
 	if err != nil {
 		return plan.Point{}, err
 	}
 	spec := kind.With("fpr", fpr)
-	cut := family.Searched && keys > searchedKeys
+	cut := family.Can.Has(filter.CanSearch) && keys > searchedKeys
 	if cut { // the size that the default search would have needed, and a pass
 		bits, _, err := family.Forecast(spec, keys)
 		if err != nil {
@@ -195,12 +195,12 @@ const heldKeys = 1_000_000
 // before, looked at every few hundred microseconds while little garbage may stay. Searches are short: their memory is not.
 func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // who looks has a core
-	family, err := container.FamilyByName(kind.Family())
+	family, err := families.ByName(kind.Family())
 	if err != nil {
 		return 0, err
 	}
 	spec := kind.With("bits_per_key", 12)
-	if family.Searched {
+	if family.Can.Has(filter.CanSearch) {
 		spec = spec.With("passes", 1)
 	}
 	if kind.Family() == "counting" || kind.Has("value_bits") || kind.Has("counting") {
@@ -243,7 +243,7 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 const queriesTimed = 200_000
 
 // buildKeys builds a filter of integer keys, hashing them within.
-func buildKeys(ctx context.Context, family container.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
+func buildKeys(ctx context.Context, family families.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
 	b, err := family.NewBuilder(spec, uint64(len(keys)))
 	if err != nil {
 		return nil, err
