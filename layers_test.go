@@ -30,12 +30,13 @@ var rooms = map[string][]string{
 	"keyio":               {"filter"},
 	"plan":                {"filter", "container"},
 	"internal/traffic":    {"keyio"},
-	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "container", "plan"},
+	"internal/figure":     {"internal/stat"},
+	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "container", "plan"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
 	".":                   {"filter", "container", "plan", "internal/stat"},
 	"interop":             {".", "filter", "container", "family/*", "internal/bitvec"},
-	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "keyio", "lab", "examples/domains"},
+	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab"
 )
 
@@ -161,7 +162,7 @@ func completeExperiments(_ *cobra.Command, named []string, _ string) (names []co
 }
 
 // keep prints a result, after writing its files if there is a folder for them.
-func (a *app) keep(r lab.Result, out string) error {
+func (a *app) keep(r figure.Result, out string) error {
 	if out != "" {
 		if err := writeResult(out, r); err != nil {
 			return err
@@ -174,7 +175,7 @@ func (a *app) keep(r lab.Result, out string) error {
 }
 
 // writeResult writes the files of a result into a folder.
-func writeResult(out string, r lab.Result) error {
+func writeResult(out string, r figure.Result) error {
 	for _, p := range r.Plots {
 		for _, format := range []string{"svg", "png"} {
 			draw := func(w io.Writer) error { return p.Draw(w, format) }
