@@ -29,14 +29,15 @@ var rooms = map[string][]string{
 	"admission":           {"filter", "family/*"},
 	"keyio":               {"filter"},
 	"plan":                {"filter", "container"},
+	"plan/measure":        {"filter", "container", "plan"},
 	"internal/traffic":    {"keyio"},
 	"internal/figure":     {"internal/stat"},
-	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "container", "plan"},
+	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "container", "plan", "plan/measure"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
 	".":                   {"filter", "container", "plan", "internal/stat"},
 	"interop":             {".", "filter", "container", "family/*", "internal/bitvec"},
-	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "keyio", "lab", "internal/figure", "examples/domains"},
+	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {

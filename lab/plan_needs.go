@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/plan/measure"
 )
 
 // planNeeds builds what the planner puts first for random needs, and measures whether it is as it was forecast.
@@ -186,14 +187,14 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	for i := range s.absent {
 		s.absent[i] = r.Uint64()
 	}
-	s.f, err = buildKeys(ctx, family, spec.With("fpr", rate), present, s.h)
+	s.f, err = measure.Build(ctx, family, spec.With("fpr", rate), present, s.h)
 	return s, err
 }
 
 // slower returns how many times longer the machine takes now.
 func (s *speed) slower() float64 {
 	start := time.Now()
-	countKeys(s.f, s.absent, s.h)
+	measure.Count(s.f, s.absent, s.h)
 	return float64(time.Since(start).Nanoseconds()) / float64(len(s.absent)) / s.table
 }
 
@@ -209,7 +210,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 		keys[i] = r.Uint64()
 	}
 	b := &builtChoice{choice: choice, h: filter.NewHasher(seed)}
-	if b.f, err = buildKeys(ctx, family, choice.Spec, keys[:n.Keys], b.h); err != nil {
+	if b.f, err = measure.Build(ctx, family, choice.Spec, keys[:n.Keys], b.h); err != nil {
 		return nil, fmt.Errorf("%s: %w", choice.Spec, err)
 	}
 	for _, k := range keys[n.Keys:] {
@@ -219,7 +220,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 	}
 	info := b.f.Info()
 	b.bits, b.rate = float64(info.Bits), info.FPRPosterior
-	b.present, b.absent = make([]uint64, queriesTimed), make([]uint64, queriesTimed)
+	b.present, b.absent = make([]uint64, measure.Queries), make([]uint64, measure.Queries)
 	for i := range b.present {
 		b.present[i], b.absent[i] = keys[r.IntN(len(keys))], r.Uint64()
 	}
@@ -230,14 +231,14 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 func (b *builtChoice) ask(n plan.Needs, now *speed) error {
 	before := now.slower()
 	start := time.Now()
-	if found := countKeys(b.f, b.present, b.h); found != len(b.present) {
+	if found := measure.Count(b.f, b.present, b.h); found != len(b.present) {
 		return fmt.Errorf("%s lost %d of %d keys", b.choice.Spec, len(b.present)-found, len(b.present))
 	}
 	present := float64(time.Since(start).Nanoseconds())
 	start = time.Now()
-	b.seen = countKeys(b.f, b.absent, b.h)
+	b.seen = measure.Count(b.f, b.absent, b.h)
 	absent := float64(time.Since(start).Nanoseconds())
-	query := (n.Absent*absent + (1-n.Absent)*present) / queriesTimed
+	query := (n.Absent*absent + (1-n.Absent)*present) / measure.Queries
 	b.raw = append(b.raw, query)
 	b.scaled = append(b.scaled, query/((before+now.slower())/2))
 	return nil
@@ -249,7 +250,7 @@ func (b *builtChoice) holds(n plan.Needs) bool {
 	if promised == 0 {
 		promised = b.choice.FPRPrior
 	}
-	return stat.UpperTail(uint64(b.seen), queriesTimed, promised) >= 1e-4
+	return stat.UpperTail(uint64(b.seen), measure.Queries, promised) >= 1e-4
 }
 
 func needRows(all []needed) []figure.Row {

@@ -75,7 +75,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 		e := &r.Entries[i]
 		p := newProgress()
 		p.start = r.Started
-		config := p.follows(config, done, weight(experiment))
+		config.Progress = p.share(done, weight(experiment))
 		a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
 		err := reportOne(ctx, experiment, config, e, out)
 		p.end()
