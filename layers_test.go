@@ -31,13 +31,15 @@ var rooms = map[string][]string{
 	"admission":           {"filter", "family/*"},
 	"keyio":               {"filter"},
 	"plan":                {"filter", "families"},
+	"plan/measure":        {"filter", "families", "plan"},
 	"internal/traffic":    {"keyio"},
-	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "container", "families", "plan"},
+	"internal/figure":     {"internal/stat"},
+	"lab":                 {"filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "families", "plan", "plan/measure"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
 	".":                   {"filter", "families", "container", "plan", "internal/stat"},
 	"interop":             {".", "filter", "families", "container", "family/*", "internal/bitvec"},
-	"cmd/bloomery":        {".", "interop", "filter", "families", "container", "plan", "keyio", "lab", "examples/domains"},
+	"cmd/bloomery":        {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {
