@@ -50,6 +50,14 @@ func View(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
+// As returns v as a value of type T. The caller makes sure that T is the underlying type of V.
+func As[T, V any](v V) T { return *(*T)(unsafe.Pointer(&v)) }
+
+// Within reports whether an address lies in the memory of b.
+func Within(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
+
 // LittleEndian reports whether words lie in memory as they do in a file. It is a constant so that it costs nothing; a test
 // holds it against the machine.
 const LittleEndian = runtime.GOARCH != "ppc64" && runtime.GOARCH != "s390x" && runtime.GOARCH != "mips" && runtime.GOARCH != "mips64"

@@ -1,4 +1,5 @@
-package keyio
+// Package spool keeps the hashes of keys until they have been counted.
+package spool
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	// DefaultSpoolMemory is the memory limit of a Spool, in bytes, where NewSpool is given 0.
-	DefaultSpoolMemory = 64 << 20
+	// DefaultMemory is the memory limit of a Spool, in bytes, where New is given 0.
+	DefaultMemory = 64 << 20
 
 	hashSize  = 16      // bytes of a hash, in memory and on disk
 	chunkSize = 1 << 20 // bytes of hashes that are kept, written and read together
@@ -40,12 +41,12 @@ type Spool struct {
 	err     error           // once set, the answer to everything
 }
 
-// NewSpool returns an empty Spool that keeps about memoryLimit bytes of hashes in memory, DefaultSpoolMemory if it
+// New returns an empty Spool that keeps about memoryLimit bytes of hashes in memory, DefaultMemory if it
 // is not positive, and buffers of at most 2 MiB. Past that it makes a file in dir, os.TempDir() if empty, that
 // only this user can read and that is gone after Close, or on Unix after the process has ended in any way.
-func NewSpool(memoryLimit int64, dir string) *Spool {
+func New(memoryLimit int64, dir string) *Spool {
 	if memoryLimit <= 0 {
-		memoryLimit = DefaultSpoolMemory
+		memoryLimit = DefaultMemory
 	}
 	memoryLimit = min(memoryLimit, math.MaxInt)
 	chunkLen := max(min(memoryLimit, chunkSize)/hashSize, 1)
@@ -82,7 +83,7 @@ func (s *Spool) spill() error {
 	if s.file == nil {
 		f, err := os.CreateTemp(s.dir, "bloomery-spool-*")
 		if err != nil {
-			return fmt.Errorf("no room to spool the keys of a pipe: %w", err)
+			return fmt.Errorf("no room to spool keys until they are counted: %w", err)
 		}
 		s.file = f
 		s.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: Close removes it
@@ -93,7 +94,7 @@ func (s *Spool) spill() error {
 		binary.LittleEndian.PutUint64(s.buf[i*hashSize+8:], h.Lo)
 	}
 	if _, err := s.file.WriteAt(s.buf, s.spilled*hashSize); err != nil {
-		return fmt.Errorf("spooling the keys of a pipe; is the disk full? %w", err)
+		return fmt.Errorf("spooling keys until they are counted; is the disk full? %w", err)
 	}
 	s.spilled += int64(len(s.tail))
 	return nil
