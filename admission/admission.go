@@ -1,7 +1,8 @@
 // Package admission decides which objects a cache stores: those that are requested for a second time.
 //
-// Most objects that a content delivery network serves are requested once and never again. Storing one costs a disk write
-// and evicts an object that is worth more. A Doorkeeper is a filter of recent keys in fixed memory, in two generations:
+// Most objects that a content delivery network serves are requested once and never again. Storing one costs a disk
+// write and evicts an object that is worth more. A Doorkeeper is a filter of recent keys in fixed memory, in two
+// generations:
 //
 //		                  one shard                    two arrays of blocks; each shard owns the same range in both
 //		         ┌──────────────────────┐        ┌────────┬────────┬────────┬─────┐
@@ -19,8 +20,8 @@
 //
 // Keys are divided among shards of about 16,384 keys. Each shard has a lock and a key count and rotates on its own. A
 // rotation clears one generation of one shard, about 23 kB at a rate of 1%. It takes 1 to 2 µs and blocks requests for
-// that shard only. No spare generation is needed. Keys fall into shards at random, so the memory of one shard spans Keys
-// other keys give or take about 1%.
+// that shard only. No spare generation is needed. Keys fall into shards at random, so the memory of one shard spans
+// Keys other keys give or take about 1%.
 //
 // Bits of the hash:
 //
@@ -40,8 +41,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Doorkeeper admits a key that was requested before. It is safe for concurrent use. A request holds the lock of one shard.
-// Printing, logging or marshalling a Doorkeeper gives its sizes only, never its secret.
+// Doorkeeper admits a key that was requested before. It is safe for concurrent use. A request holds the lock of one
+// shard. Printing, logging or marshalling a Doorkeeper gives its sizes only, never its secret.
 type Doorkeeper struct {
 	hasher      filter.Hasher
 	geometry    geometry
@@ -84,8 +85,8 @@ func New(c Config) (*Doorkeeper, error) {
 
 // Admit reports whether the key was requested before and is still remembered, and remembers this request.
 //
-// Both happen in one atomic step: of any number of concurrent first requests for a key, exactly one returns false. If the
-// key is a false positive, none does. Admit does not allocate.
+// Both happen in one atomic step: of any number of concurrent first requests for a key, exactly one returns false. If
+// the key is a false positive, none does. Admit does not allocate.
 func (d *Doorkeeper) Admit(key []byte) bool { return d.AdmitHash(d.hasher.Sum(key)) }
 
 // longest is the length in bytes of the longest string that AdmitString copies to the stack for a keyed hash.
@@ -100,8 +101,8 @@ func (d *Doorkeeper) AdmitString(key string) bool {
 	return d.AdmitHash(d.hasher.SumString(key))
 }
 
-// AdmitHash is Admit for the hash of a key. The hash comes from Hasher or from another function with 128 uniform bits. If
-// clients can compute the hash, they can choose keys that are admitted at their first request; see Config.Hasher.
+// AdmitHash is Admit for the hash of a key. The hash comes from Hasher or from another function with 128 uniform bits.
+// If clients can compute the hash, they can choose keys that are admitted at their first request; see Config.Hasher.
 func (d *Doorkeeper) AdmitHash(h filter.Hash) bool {
 	at, _ := bits.Mul64(h.Hi, uint64(len(d.shards)))
 	s := &d.shards[at]

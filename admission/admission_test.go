@@ -260,8 +260,8 @@ func TestGenerations(t *testing.T) {
 		if math.Abs(wrong-asked*rate) > off+0.01*asked*rate || wrong > asked*d.FPR()+off {
 			t.Errorf("%+v: %.0f of %.0f admitted, %.0f ± %.0f predicted", c, wrong, asked, asked*rate, off)
 		}
-		// A share own of the keys is not counted, and both ends cut a generation. Generations of few keys, in one or two
-		// blocks, last about one key longer, because the number of uncounted keys varies.
+		// A share own of the keys is not counted, and both ends cut a generation. Generations of few keys, in one or
+		// two blocks, last about one key longer, because the number of uncounted keys varies.
 		each := float64(d.geometry.keys)
 		keys := asked / each
 		off = 4.5*math.Sqrt(2*own*asked)/each + 3*math.Sqrt(float64(d.geometry.shards)) + (0.005+1/each)*keys
@@ -312,8 +312,8 @@ func TestFirstIsOne(t *testing.T) {
 	}
 }
 
-// TestSecret checks that every Doorkeeper draws its own secret by default: the false positives of one are not more often
-// false positives of another.
+// TestSecret checks that every Doorkeeper draws its own secret by default: the false positives of one are not more
+// often false positives of another.
 func TestSecret(t *testing.T) {
 	const n = 2000
 	c := Config{Keys: 2 * n, FPR: 0.3, Shards: 1}

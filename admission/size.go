@@ -25,9 +25,9 @@ type Config struct {
 	FPR float64
 	// Bytes is the total memory, instead of FPR.
 	Bytes uint64
-	// Hasher hashes keys. Default: SipHash with a random secret for each Doorkeeper, so that clients cannot compute keys
-	// that are false positives, or that fall into one shard and push its keys out. filter.NewHasher is faster; use it if
-	// no outsider chooses the keys. A hash of 64 bits (filter.XXH64) is an error.
+	// Hasher hashes keys. Default: SipHash with a random secret for each Doorkeeper, so that clients cannot compute
+	// keys that are false positives, or that fall into one shard and push its keys out. filter.NewHasher is faster; use
+	// it if no outsider chooses the keys. A hash of 64 bits (filter.XXH64) is an error.
 	Hasher filter.Hasher
 	// Shards is the number of parts with a lock and a rotation of their own, 1 to Keys. Default: one for each 16,384
 	// keys. With more shards requests wait less for each other, but the memory of a shard varies more: relative to its
@@ -51,7 +51,7 @@ type geometry struct {
 func (c Config) geometry() (s geometry, err error) {
 	switch {
 	case c.Keys == 0:
-		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "must be the number of keys that a generation holds, at least 1"}
+		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "must be at least 1"}
 	case c.Shards < 0 || uint64(c.Shards) > c.Keys:
 		return s, &filter.ConfigError{Field: "Shards", Value: c.Shards, Reason: "must be 1 to Keys"}
 	case !(c.FPR == 0 || c.FPR >= minFPR && c.FPR <= maxFPR):
@@ -112,8 +112,8 @@ func (s *geometry) fit(bytes uint64) (err error) {
 	return err
 }
 
-// changing returns the expected number of keys of a generation that set a bit: keys times the mean of 1 - rate while the
-// generation fills. The other keys are false positives of the current generation and cannot be counted.
+// changing returns the expected number of keys of a generation that set a bit: keys times the mean of 1 - rate while
+// the generation fills. The other keys are false positives of the current generation and cannot be counted.
 func (s *geometry) changing() uint64 {
 	const steps = 12
 	var same float64
