@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	dir := flags.String("dir", "", "`directory` of the cache")
 	listen := flags.String("listen", "localhost:8080", "`address` to listen on")
 	limit := flags.Int64("limit", 1<<30, "size limit of the cache in `bytes`")
-	fresh := flags.Duration("fresh", time.Hour, "longest time that an object is served from the cache; its header may say less")
+	fresh := flags.Duration("fresh", time.Hour, "longest time to serve an object from the cache")
 	keys := flags.Uint64("keys", 1_000_000, "number of `objects` in a generation of the doorkeeper")
 	if err := flags.Parse(args); err != nil {
 		return err
