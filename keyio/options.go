@@ -58,7 +58,7 @@ type KeyTooLongError struct {
 }
 
 func (e *KeyTooLongError) Error() string {
-	return fmt.Sprintf("%s:%d: key is longer than %d bytes; raise the limit if that is intended",
+	return fmt.Sprintf("%s:%d: key is longer than %d bytes, the limit; is this a list of keys?",
 		e.Input, e.Line, e.MaxKey)
 }
 
