@@ -26,7 +26,7 @@
 // # Hostile input
 //
 //   - A key longer than Options.MaxKey stops the pass with a KeyTooLongError. A block holds at most
-//     256 KiB + MaxKey of input, however long a line is.
+//     about 256 KiB + 1.25·MaxKey of input, however long a line is.
 //   - A CSV record longer than MaxKey + 1 MiB is an error, so an unclosed quote does not read the whole file.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
 package keyio
