@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// hashes returns n hashes from a number on.
+// hashes returns n hashes, counted from a number.
 func hashes(from, n int) []filter.Hash {
 	hs := make([]filter.Hash, n)
 	for i := range hs {
@@ -97,7 +97,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestSpoolAddWithinEach wants Each to keep to what was there when it was called.
+// TestSpoolAddWithinEach checks that Each visits only hashes that were added before it was called.
 func TestSpoolAddWithinEach(t *testing.T) {
 	s := New(160, t.TempDir())
 	defer s.Close()
@@ -157,7 +157,7 @@ func TestSpoolConcurrent(t *testing.T) {
 func TestSpoolErrors(t *testing.T) {
 	s := New(16, filepath.Join(t.TempDir(), "missing"))
 	err := s.Add(hashes(0, 10))
-	wantError(t, err, "no room to spool")
+	wantError(t, err, "temporary file for keys")
 	if again := s.Add(hashes(0, 1)); again != err {
 		t.Errorf("second Add: %v", again)
 	}
@@ -175,11 +175,12 @@ func TestSpoolErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	if err := s.Each(ctx, func([]filter.Hash) error { calls++; cancel(); return nil }); err != context.Canceled || calls != 1 {
+	err = s.Each(ctx, func([]filter.Hash) error { calls++; cancel(); return nil })
+	if err != context.Canceled || calls != 1 {
 		t.Errorf("Each: %v after %d calls", err, calls)
 	}
 	s.file.Close()
-	wantError(t, s.Each(t.Context(), func([]filter.Hash) error { return nil }), "reading spooled keys")
+	wantError(t, s.Each(t.Context(), func([]filter.Hash) error { return nil }), "reading keys back")
 	wantError(t, s.Add(hashes(10, 1)), "disk full")
 }
 
