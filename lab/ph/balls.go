@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
@@ -25,8 +25,8 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	recurrence, linear, simulated := figure.Curve{Name: "recurrence"}, figure.Curve{Name: "linear approximation"}, figure.Curve{Name: "simulation", Dots: true}
 	for t := 1; t <= most; t++ {
-		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), partitioned.BinsFill(n, m, t)})
-		linear.Points = append(linear.Points, [2]float64{float64(t), partitioned.BinsFillLinear(n, m, t)})
+		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), paper.BinsFill(n, m, t)})
+		linear.Points = append(linear.Points, [2]float64{float64(t), paper.BinsFillLinear(n, m, t)})
 	}
 	// The work is counted by throws.
 	const part = 1000
@@ -62,7 +62,7 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	for _, y := range best {
 		least = min(least, y)
 	}
-	law := partitioned.NewBits(m, 0, n)
+	law := paper.NewBits(m, 0, n)
 	atRandom := figure.Exact(fmt.Sprintf("fill, t = 1, best of %d", sets), float64(least)/m)
 	if !c.Quick {
 		atRandom = atRandom.Against(0.301, 0.0015).Noted("one draw of chance, of about ±0.0005")
@@ -72,17 +72,17 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		rows[1], rows[2] = rows[1].Against(0.3127, 0.0005), rows[2].Against(0.26, 0.005).Noted(why)
 	}
 	result.Rows = []figure.Row{
-		figure.Exact("fill, t = 1, recurrence", partitioned.BinsFill(n, m, 1)).Against(0.3127, 0.00005),
+		figure.Exact("fill, t = 1, recurrence", paper.BinsFill(n, m, 1)).Against(0.3127, 0.00005),
 		rows[1],
 		atRandom,
-		figure.Exact("fill, t = 1, best of 10^6 expected by the exact law", partitioned.Fewest(law, 1e6)/m).Against(0.301, 0.0015),
-		figure.Exact("fill, t = 1, best of 10^9 expected by the exact law", partitioned.Fewest(law, 1e9)/m).Noted("the paper did not reach 0.26 so either"),
-		figure.Exact("fill, t = 2, linear approximation", partitioned.BinsFillLinear(n, m, 2)).Against(0.26, 0.005),
-		figure.Exact("fill, t = 2, recurrence", partitioned.BinsFill(n, m, 2)).Against(0.26, 0.005).Noted(why),
+		figure.Exact("fill, t = 1, best of 10^6 expected by the exact law", paper.Fewest(law, 1e6)/m).Against(0.301, 0.0015),
+		figure.Exact("fill, t = 1, best of 10^9 expected by the exact law", paper.Fewest(law, 1e9)/m).Noted("the paper did not reach 0.26 so either"),
+		figure.Exact("fill, t = 2, linear approximation", paper.BinsFillLinear(n, m, 2)).Against(0.26, 0.005),
+		figure.Exact("fill, t = 2, recurrence", paper.BinsFill(n, m, 2)).Against(0.26, 0.005).Noted(why),
 		rows[2],
 	}
 	for _, t := range simulate[2:] {
-		result.Rows = append(result.Rows, rows[t].Noted("recurrence %.4f, linear approximation %.4f", partitioned.BinsFill(n, m, t), partitioned.BinsFillLinear(n, m, t)))
+		result.Rows = append(result.Rows, rows[t].Noted("recurrence %.4f, linear approximation %.4f", paper.BinsFill(n, m, t), paper.BinsFillLinear(n, m, t)))
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
@@ -35,7 +35,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	law := partitioned.NewBits(bruteBits, 0, bruteKeys*bruteK)
+	law := paper.NewBits(bruteBits, 0, bruteKeys*bruteK)
 	mean, sd := moments(law)
 	values := make([]float64, len(ones))
 	below := make([]float64, len(law)) // of each number of ones, the share of trials with no more
@@ -56,7 +56,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("fill, mean by the exact law", mean/bruteBits).Against(0.528, 0.0005),
 		figure.Exact("p_b", standard.FPR(bruteKeys, bruteBits, bruteK)).Against(0.0216, 0.00005),
 		figure.Exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
-		figure.Exact("bound of Theorem 1 on it", partitioned.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
+		figure.Exact("bound of Theorem 1 on it", paper.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
 	}
 	simulated, chain, bound := figure.Curve{Name: "simulation", Dots: true}, figure.Curve{Name: "exact law"}, figure.Curve{Name: "bound of Theorem 1"}
 	p, q := 0.0, 0.0
@@ -69,7 +69,7 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			continue
 		}
 		chain.Points = append(chain.Points, [2]float64{float64(y), p})
-		bound.Points = append(bound.Points, [2]float64{float64(y), partitioned.OnesTail(bruteKeys, bruteK, mean-float64(y))})
+		bound.Points = append(bound.Points, [2]float64{float64(y), paper.OnesTail(bruteKeys, bruteK, mean-float64(y))})
 		if q > 0 && (y%3 == 0 || below[y] == q) {
 			simulated.Points = append(simulated.Points, [2]float64{float64(y), q})
 		}
@@ -99,7 +99,7 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if err != nil {
 		return result, err
 	}
-	law := partitioned.NewBits(bruteBits, 0, bruteKeys*bruteK)
+	law := paper.NewBits(bruteBits, 0, bruteKeys*bruteK)
 	mean, _ := moments(law)
 	best := figure.Curve{Name: "simulation"}
 	least := uint16(math.MaxUint16)
@@ -117,8 +117,8 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	floor := figure.Curve{Name: "floor by Theorem 1"}
 	for e := range 7*8 + 1 {
 		sets := math.Round(math.Pow(10, float64(e)/8))
-		expected.Points = append(expected.Points, [2]float64{sets, partitioned.Fewest(law, sets) / bruteBits})
-		floor.Points = append(floor.Points, [2]float64{sets, partitioned.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits})
+		expected.Points = append(expected.Points, [2]float64{sets, paper.Fewest(law, sets) / bruteBits})
+		floor.Points = append(floor.Points, [2]float64{sets, paper.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits})
 	}
 	fill := float64(least) / bruteBits
 	found := []figure.Row{
@@ -131,12 +131,12 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		found[0] = found[0].Against(bruteBest, 15).Noted("one draw of chance, of about ±6 ones")
 		found[1], found[2] = found[1].Against(0.511, 0.002), found[2].Against(0.0178, 0.0005)
 	}
-	theory := partitioned.Fewest(law, publishedSets)
+	theory := paper.Fewest(law, publishedSets)
 	result.Rows = append(found,
 		figure.Exact("ones, best of 10^7 expected by the exact law", theory).Against(bruteBest, 15),
-		figure.Exact("the same by the recurrence of section 4, one group", bruteBits*partitioned.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
+		figure.Exact("the same by the recurrence of section 4, one group", bruteBits*paper.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
 		figure.Exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).Against(0.0178, 0.0005),
-		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(partitioned.Fewest(law, 1e9)/bruteBits, bruteK)),
+		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(paper.Fewest(law, 1e9)/bruteBits, bruteK)),
 	)
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig2", Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),

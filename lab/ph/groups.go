@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
@@ -34,12 +34,12 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		ours, paper, sim := figure.Curve{Name: "theory, throws meet"}, figure.Curve{Name: "theory as published"}, figure.Curve{Name: "simulation", Dots: true}
+		ours, published, sim := figure.Curve{Name: "theory, throws meet"}, figure.Curve{Name: "theory as published"}, figure.Curve{Name: "simulation", Dots: true}
 		ends := make([]float64, len(runs))
 		for j := 1; j <= g; j++ {
 			n, x := j*bruteKeys/g, float64(j)
-			ours.Points = append(ours.Points, [2]float64{x, partitioned.GroupFill(n, bruteBits, bruteK, j, t)})
-			paper.Points = append(paper.Points, [2]float64{x, partitioned.GroupFillPaper(n, bruteBits, bruteK, j, t)})
+			ours.Points = append(ours.Points, [2]float64{x, paper.GroupFill(n, bruteBits, bruteK, j, t)})
+			published.Points = append(published.Points, [2]float64{x, paper.GroupFillPublished(n, bruteBits, bruteK, j, t)})
 			for i, fills := range runs {
 				ends[i] = fills[j-1]
 			}
@@ -51,10 +51,10 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		result.Rows = append(result.Rows,
 			figure.Mean(fmt.Sprintf("fill, g = %d, simulation", g), ends),
 			figure.Exact(fmt.Sprintf("fill, g = %d, theory, throws of a group meet", g), ours.Points[g-1][1]),
-			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), paper.Points[g-1][1]).Noted("from f_0 = 0"))
+			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), published.Points[g-1][1]).Noted("from f_0 = 0"))
 		result.Plots = append(result.Plots, figure.Plot{
 			Name: fmt.Sprintf("ph-fig5-g%d", g), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits, bruteK, g, t),
-			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, paper},
+			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, published},
 		})
 	}
 	result.Notes = []string{onlyCurves,
@@ -134,7 +134,7 @@ func (gr grid) run(ctx context.Context, c experiment.Config, plot figure.Plot) (
 		theory := figure.Curve{Name: gr.curve(v)}
 		for _, x := range gr.xs {
 			g, t := gr.at(v, x)
-			theory.Points = append(theory.Points, [2]float64{float64(x), partitioned.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)})
+			theory.Points = append(theory.Points, [2]float64{float64(x), paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)})
 		}
 		plot.Curves = append(plot.Curves, theory)
 		for _, x := range gr.dots {
@@ -146,7 +146,7 @@ func (gr grid) run(ctx context.Context, c experiment.Config, plot figure.Plot) (
 			if err != nil {
 				return result, err
 			}
-			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).Noted("theory %.5f", partitioned.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
+			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).Noted("theory %.5f", paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
 			result.Rows = append(result.Rows, r)
 			sim.Points = append(sim.Points, [2]float64{float64(x), r.Measured})
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
@@ -19,7 +18,7 @@ const partitionedHashing = "partitioned hashing (Hao, Kodialam and Lakshman, 200
 type published struct{ n, m, g, h, k int }
 
 // bits returns the size of the bitmap.
-func (p published) bits() uint64 { return partitioned.ReferenceBits(uint64(p.m), p.g, p.k, p.h) }
+func (p published) bits() uint64 { return paper.GreedyBits(uint64(p.m), p.g, p.k, p.h) }
 
 // functions is h0 and the h_j of a paper's filter, over given keys.
 type functions struct {
@@ -29,7 +28,7 @@ type functions struct {
 
 // random is perfect random hashing.
 func (p published) random(hs []filter.Hash) functions {
-	group, bit := partitioned.RandomFunctions(hs, p.g, p.bits())
+	group, bit := paper.RandomFunctions(hs, p.g, p.bits())
 	return functions{group, bit}
 }
 
@@ -42,7 +41,7 @@ func (p published) crc(keys [][]byte) functions {
 // found is such a filter after the greedy search.
 type found struct {
 	published
-	partitioned.Choice
+	paper.GreedyChoice
 }
 
 // mostPasses ends a search that would go on for ever. The searches here come to an end after some ten.
@@ -58,7 +57,7 @@ func (p published) search(ctx context.Context, with functions) (found, error) {
 
 // searchUntil is that algorithm until stop, or if that is nil until a pass changes nothing.
 func (p published) searchUntil(ctx context.Context, with functions, stop func(fills []float64) bool) (found, error) {
-	r := partitioned.Reference{
+	r := paper.Greedy{
 		Keys: p.n, Groups: p.g, Functions: p.h, K: p.k, Bits: p.bits(), Group: with.group, Bit: with.bit, Stop: stop,
 	}
 	c, err := r.SearchFast(ctx, mostPasses)

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
@@ -107,13 +107,13 @@ func TestFewest(t *testing.T) {
 			ends = append(ends, fills[c.g-1])
 		}
 		r := figure.Mean("", ends)
-		want := partitioned.GroupFill(c.n, c.m, c.k, c.g, c.t)
+		want := paper.GroupFill(c.n, c.m, c.k, c.g, c.t)
 		if spread := r.High - r.Low; math.Abs(r.Measured-want) > 1.2*spread || spread > 0.01 {
 			t.Errorf("%+v: %.5f, from %.5f to %.5f, theory %.5f", c, r.Measured, r.Low, r.High, want)
 		}
 	}
 	const m, throws, runs = 100, 71, 20_000
-	mean, sd := moments(partitioned.NewBits(m, 0, throws))
+	mean, sd := moments(paper.NewBits(m, 0, throws))
 	r, bitmap := rand.NewPCG(7, 8), make([]uint64, 2)
 	var seen []float64
 	for range runs {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
@@ -58,7 +59,7 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 	cross := [2]float64{} // the rate below which rank-indexed filters are smaller than the first curve throughout
 	for i, rate := range rates {
 		y := []float64{
-			standardBits(rate, counts), dleftBits(rate, counts), float64(sizes[i].word.PublishedBits()) / float64(n),
+			standardBits(rate, counts), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
 			float64(sizes[i].line.Bits()) / float64(n), fingerprintBits(rate), math.Log2(1 / rate),
 		}
 		for j, v := range y {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
@@ -114,16 +115,21 @@ func (c config) published(label string, cells int, percent float64) figure.Row {
 	return r
 }
 
-// order is what we want of our own searches.
-func order(keys int, fpr float64, counting bool) rankindexed.Config {
-	return rankindexed.Config{Keys: uint64(keys), Size: filter.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting}
+// wordSized is a search of the paper's form, with buckets that a word indexes. lineSized is ours, with larger buckets of whole words.
+func wordSized(keys int, fpr float64, counting bool) paper.RankIndexed {
+	return paper.RankIndexed{Keys: uint64(keys), FPR: fpr, Overflow: paperOverflow, Counting: counting}
 }
 
-// searches returns the geometries with the fewest bits: of the paper's form, and of ours with larger buckets in whole words.
+func lineSized(keys int, fpr float64, counting bool) rankindexed.Config {
+	return rankindexed.Config{
+		Keys: uint64(keys), Size: filter.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
+	}
+}
+
+// searches returns the geometries with the fewest bits of both forms.
 func searches(keys int, fpr float64, counting bool) (word, line rankindexed.Geometry, err error) {
-	o := order(keys, fpr, counting)
-	if word, err = o.PlanPublished(); err == nil {
-		line, err = o.Plan()
+	if word, err = wordSized(keys, fpr, counting).Plan(); err == nil {
+		line, err = lineSized(keys, fpr, counting).Plan()
 	}
 	return word, line, err
 }
@@ -133,7 +139,7 @@ func described(g rankindexed.Geometry) string {
 	b := float64(g.Buckets)
 	return fmt.Sprintf("λ = %.3f, r = %d, L = %d, Z = %d/%d/%d, J2/B = %.1f%%, J3/B = %.1f%%, B = %d; bound on an overflow %.2g, rate %.3g",
 		float64(g.Capacity)/b/float64(g.Chains), g.Remainder, g.Chains, g.Cells[0], g.Cells[1], g.Cells[2],
-		100*float64(g.Pools[1])/b, 100*float64(g.Pools[2])/b, g.Buckets, g.Overflow(), g.FPR(g.Capacity))
+		100*float64(g.Pools[1])/b, 100*float64(g.Pools[2])/b, g.Buckets, paper.RankIndexedOverflow(g), g.FPR(g.Capacity))
 }
 
 // filled is what a filter with all its keys takes and lets through.

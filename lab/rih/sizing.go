@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
@@ -135,7 +136,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 			plot.Curves = append(plot.Curves, overflows("our search, L ≤ 64", word), overflows("our search, larger buckets", line))
 		}
 		result.Rows = append(result.Rows, rate,
-			figure.Exact(label("L <= 64, our search, bits a key by section V"), float64(word.PublishedBits())/paperKeys).Noted("%s", described(word)),
+			figure.Exact(label("L <= 64, our search, bits a key by section V"), float64(paper.RankIndexedBits(word))/paperKeys).Noted("%s", described(word)),
 			figure.Exact(label("larger buckets, our search, bits a key of the structure"), float64(line.Bits())/paperKeys).Noted("%s", described(line)))
 	}
 	plot.Curves = append(plot.Curves, figure.Curve{Name: "P_o", Level: true, Points: [][2]float64{{paperKeys, paperOverflow}}})
@@ -152,7 +153,7 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 
 // bound is that on an overflow of the configuration as it is printed.
 func (p config) bound(label string) figure.Row {
-	of := func(p config) float64 { return p.geometry(paperKeys, false).Overflow() }
+	of := func(p config) float64 { return paper.RankIndexedOverflow(p.geometry(paperKeys, false)) }
 	low, high := p.rounded(of)
 	verdict := "keeps"
 	if of(p) > paperOverflow {
@@ -166,7 +167,7 @@ func overflows(name string, g rankindexed.Geometry) figure.Curve {
 	curve := figure.Curve{Name: name}
 	for permille := uint64(970); permille <= 1030; permille++ {
 		g.Capacity = permille * paperKeys / 1000
-		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), g.Overflow()})
+		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), paper.RankIndexedOverflow(g)})
 	}
 	return curve
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
@@ -69,13 +70,13 @@ func makers(counts bool) []maker {
 	return []maker{bloom, {"d-left, our structure", func(fpr float64, n int) (stored, error) {
 		return dleft.New(dleft.Config{Keys: uint64(n), Size: filter.Sizing{FPR: fpr}, Counting: counts})
 	}}, {"rank-indexed, L <= 64, our structure", func(fpr float64, n int) (stored, error) {
-		g, err := order(n, fpr, counts).PlanPublished()
+		g, err := wordSized(n, fpr, counts).Plan()
 		if err != nil {
 			return nil, err
 		}
 		return rankindexed.New(rankindexed.Config{Geometry: &g})
 	}}, {"rank-indexed, larger buckets, our structure", func(fpr float64, n int) (stored, error) {
-		g, err := order(n, fpr, counts).Plan()
+		g, err := lineSized(n, fpr, counts).Plan()
 		if err != nil {
 			return nil, err
 		}
@@ -108,15 +109,15 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 			p.digits(label("d-left by formula, at the rate of the rank-indexed configuration"), printed.dleft, 0.1, func(p config) float64 { return dleftBits(p.rate(), counts) }),
 			figure.Exact(label("d-left by formula, at ε itself, whole bits"), 8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).Noted("the example of section II.B rounds bits up, the table does not"),
 			p.digits(label("rank-indexed by section V, published configuration"), printed.rank, 0.1, func(p config) float64 {
-				return float64(p.geometry(paperKeys, counts).PublishedBits()) / paperKeys
+				return float64(paper.RankIndexedBits(p.geometry(paperKeys, counts))) / paperKeys
 			}))
 		word, line, err := searches(paperKeys, p.fpr, counts)
 		if err != nil {
 			return result, err
 		}
 		result.Rows = append(result.Rows,
-			figure.Exact(label("rank-indexed by section V, L <= 64, our search"), float64(word.PublishedBits())/paperKeys).Noted("%s", described(word)),
-			figure.Exact(label("rank-indexed by section V, larger buckets, our search"), float64(line.PublishedBits())/paperKeys).Noted("%s", described(line)))
+			figure.Exact(label("rank-indexed by section V, L <= 64, our search"), float64(paper.RankIndexedBits(word))/paperKeys).Noted("%s", described(word)),
+			figure.Exact(label("rank-indexed by section V, larger buckets, our search"), float64(paper.RankIndexedBits(line))/paperKeys).Noted("%s", described(line)))
 		asPublished := maker{"rank-indexed, published configuration, our structure", func(_ float64, n int) (stored, error) {
 			g := p.geometry(n, counts)
 			if n != paperKeys { // pools of a small filter do not suffice in the same shares

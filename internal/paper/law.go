@@ -1,12 +1,12 @@
-package partitioned
+package paper
 
 import "math"
 
-// The exact laws of the paper's model, of which theory.go has the cheap approximations. They take time with the square of
-// the throws: 50 ms for 6000.
+// The exact laws of the model of theory.go, which has cheap approximations. Their time grows with the square of the throws: 50 ms
+// for 6000.
 
-// NewBits returns the law of how many new bits so many random throws set, when ones of m bits are set before: p[w] is the
-// probability of w new ones, for w = 0 ... throws.
+// NewBits returns the law of the number of new bits that random throws set if ones of m bits are set before: p[w] is the
+// probability of w new bits, w = 0 ... throws.
 //
 //go:norace
 func NewBits(m, ones, throws int) (p []float64) {
@@ -23,7 +23,7 @@ func NewBits(m, ones, throws int) (p []float64) {
 	return p
 }
 
-// Fewest returns the mean of the smallest of t >= 1 independent numbers with the law p of 0, 1, 2 ...
+// Fewest returns the mean of the smallest of t >= 1 independent numbers with the law p over 0, 1, 2, ...
 func Fewest(p []float64, t float64) (mean float64) {
 	below := 0.0 // the probability of less than w
 	for w := 1; w < len(p); w++ {

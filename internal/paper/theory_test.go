@@ -1,4 +1,4 @@
-package partitioned
+package paper
 
 import (
 	"fmt"
@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheoryBins holds the balls of section 3 against the figures of the paper, against the exact chain and against
-// simulation.
+// TestTheoryBins compares the balls of section 3 with the figures of the paper, the exact law and simulation.
 func TestTheoryBins(t *testing.T) {
 	const n, m = 3000, 8000
 	for _, c := range []struct {
@@ -34,8 +33,8 @@ func TestTheoryBins(t *testing.T) {
 	}
 }
 
-// TestTheoryGroup holds f_j against simulation (Fig. 5), and shows what is wrong with f_1 = b/m, with f_1 = b·k/m and with
-// independent throws: each is refused by the same simulation.
+// TestTheoryGroup compares f_j with simulation (Fig. 5), and requires that the same simulation rejects f_1 = b/m, f_1 = b·k/m and
+// independent throws.
 func TestTheoryGroup(t *testing.T) {
 	const n, m, k = 1000, 8000, 6
 	for _, c := range []struct{ g, t, runs int }{
@@ -49,7 +48,7 @@ func TestTheoryGroup(t *testing.T) {
 			}
 		}
 		mean, sigma := sim[c.g-1].mean()
-		if paper := GroupFillPaper(n, m, k, c.g, c.t); c.g <= 20 && paper-mean < 10*sigma {
+		if paper := GroupFillPublished(n, m, k, c.g, c.t); c.g <= 20 && paper-mean < 10*sigma {
 			t.Errorf("g=%d t=%d: independent throws have %.5f, simulation %.5f ± %.5f", c.g, c.t, paper, mean, sigma)
 		}
 		first, sigma := sim[0].mean()
@@ -60,7 +59,7 @@ func TestTheoryGroup(t *testing.T) {
 	}
 }
 
-// TestTheoryNewBits holds the binomial that stands in for the law of new bits against that law, by what t tries gain on one.
+// TestTheoryNewBits compares the binomial approximation of the law of new bits with that law, by the gain of t tries over one.
 func TestTheoryNewBits(t *testing.T) {
 	tries := []struct{ t, within float64 }{{1, 0}, {2, 0.01}, {10, 0.015}, {100, 0.03}, {1e4, 0.04}, {1e7, 0.08}}
 	for _, m := range []int{1000, 3000} {
@@ -80,7 +79,7 @@ func TestTheoryNewBits(t *testing.T) {
 	}
 }
 
-// TestTheoryPaper holds GroupFillPaper against the sums of section 4 as printed, but for f_0 = 0.
+// TestTheoryPaper compares GroupFillPublished with the sums of section 4 as printed, but with f_0 = 0.
 func TestTheoryPaper(t *testing.T) {
 	const n, m, k, g = 120, 960, 6, 10
 	for _, tries := range []int{1, 2, 30, 1000} {
@@ -95,14 +94,14 @@ func TestTheoryPaper(t *testing.T) {
 			}
 			f += sum / m
 		}
-		if got := GroupFillPaper(n, m, k, g, tries); math.Abs(got-f) > 1e-10 {
+		if got := GroupFillPublished(n, m, k, g, tries); math.Abs(got-f) > 1e-10 {
 			t.Errorf("t=%d: %.12f, want %.12f", tries, got, f)
 		}
 	}
 }
 
-// TestTheoryStrides holds the long steps of climb against single ones, the stand-in of largest against the normal law, and a
-// large filter against a small one.
+// TestTheoryStrides compares the long steps of climb with single ones, the scaling of largest with the normal law, and a large
+// filter with a small one.
 func TestTheoryStrides(t *testing.T) {
 	for _, c := range [][3]int{{10_000, 8000, 2}, {300_000, 240_000, 5}, {300_000, 100, 10}, {100_000, 1000, 1000}} {
 		f := 0.0
@@ -126,7 +125,7 @@ func TestTheoryStrides(t *testing.T) {
 	}
 }
 
-// TestTheoryRate draws Figs. 6 and 7: p_a falls with g and with t, and is flat at t = 1.
+// TestTheoryRate requires the shape of Figs. 6 and 7: p_a falls with g and with t, and is constant at t = 1.
 func TestTheoryRate(t *testing.T) {
 	const n, m, k = 1000, 8000, 6
 	flat := math.Pow(-math.Expm1(n*k*math.Log1p(-1.0/m)), k)
@@ -149,8 +148,8 @@ func TestTheoryRate(t *testing.T) {
 	}
 }
 
-// TestTheoryOnes holds the bound of Theorem 1 against the exact law and that against brute force, at small scale; then the
-// figures of Figs. 1 and 2.
+// TestTheoryOnes compares the bound of Theorem 1 with the exact law, and that with brute force, at a small scale; then it compares
+// with the values of Figs. 1 and 2.
 func TestTheoryOnes(t *testing.T) {
 	const n, m, k, runs = 50, 400, 6, 20_000
 	law := NewBits(m, 0, n*k)
@@ -209,7 +208,7 @@ func TestTheoryOnes(t *testing.T) {
 	}
 }
 
-// TestTheoryDomain gives parameters outside the domain, for which the answer is NaN, and the largest, which end quickly.
+// TestTheoryDomain requires NaN outside the domain, and that the largest parameters end quickly.
 func TestTheoryDomain(t *testing.T) {
 	const most = math.MaxInt
 	values := []int{-most - 1, -1, 0, 1, 2, 17, most}
@@ -219,7 +218,7 @@ func TestTheoryDomain(t *testing.T) {
 				bad := n < 0 || m < 1 || x < 1
 				shares := map[string]float64{
 					"balls": BinsFill(n, m, x), "t": GroupFill(n, m, 2, 3, x), "k": GroupFill(n, m, x, 3, 2), "g": GroupFill(n, m, 2, x, 2),
-					"paper t": GroupFillPaper(n, m, 2, 3, x), "paper g": GroupFillPaper(n, m, 2, x, 2), "rate": GroupFPR(n, m, x, 3, 2),
+					"paper t": GroupFillPublished(n, m, 2, 3, x), "paper g": GroupFillPublished(n, m, 2, x, 2), "rate": GroupFPR(n, m, x, 3, 2),
 					"floor": OnesFloor(n, m, x, 2, 0.5) / float64(m), "sets": OnesFloor(n, m, 2, x, 0.5) / float64(m),
 				}
 				if x <= m {

@@ -1,4 +1,4 @@
-package partitioned
+package paper
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sample gathers numbers; mean returns theirs and its standard error.
+// sample collects numbers. Its method mean returns their mean and the standard error of that.
 type sample struct{ n, sum, squares float64 }
 
 func (s *sample) add(x float64) { s.n, s.sum, s.squares = s.n+1, s.sum+x, s.squares+x*x }
@@ -16,7 +16,7 @@ func (s *sample) mean() (mean, sigma float64) {
 	return mean, math.Sqrt(max(0, s.squares/s.n-mean*mean) / (s.n - 1))
 }
 
-// hold fails unless got is within 4.5 standard errors and slack, what the theory leaves out, of the sample's mean.
+// hold fails unless got is within 4.5 standard errors plus slack, the error of the theory, of the mean of the sample.
 func (s *sample) hold(t *testing.T, what string, got, slack float64) {
 	t.Helper()
 	if mean, sigma := s.mean(); math.Abs(got-mean) > 4.5*sigma+slack {
@@ -24,8 +24,8 @@ func (s *sample) hold(t *testing.T, what string, got, slack float64) {
 	}
 }
 
-// greedy is section 4 as it stands: groups in turn try t times k random functions. It adds the fill after each group to
-// its sample. With k = 1 and one key a group it is the balls of section 3.
+// greedy simulates section 4: groups in turn try t times k random functions. It adds the fill after each group to the sample of
+// the group. With k = 1 and one key a group it simulates the balls of section 3.
 //
 //go:norace
 func greedy(n, m, k, g, t int, r *rand.PCG, fills []sample) {
@@ -68,7 +68,7 @@ func trials(n, m, k, g, t, runs int) []sample {
 	return fills
 }
 
-// exactBins returns E[Y_n]/m by the law of Y.
+// exactBins returns E[Y_n]/m from the exact law of Y.
 //
 //go:norace
 func exactBins(n, m, t int) (mean float64) {

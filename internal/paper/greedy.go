@@ -1,4 +1,4 @@
-package partitioned
+package paper
 
 import (
 	"context"
@@ -8,39 +8,40 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Reference is the paper's own algorithm (Fig. 9), plain and exact: every group chooses K different ones of Functions hash
-// functions, one by one, each the one that sets the fewest new bits; then passes take each group away and choose anew,
-// until a pass changes nothing. It is here to be compared with; the search of this package takes its place.
-// Search is the specification, SearchFast gives the same in less time.
-type Reference struct {
+// Greedy is the search of Hao, Kodialam and Lakshman (2007, Fig. 9). Every group chooses K different functions of H, one by one,
+// each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose again, until a pass
+// changes nothing. The search by shifts of family/partitioned replaces it.
+//
+// Search is the specification. SearchFast gives the same result in less time; a test compares the two.
+type Greedy struct {
 	Keys      int
 	Groups    int // g
 	Functions int // H
 	K         int
-	Bits      uint64 // m without the g·k·log2(H) bits that name the choices: see ReferenceBits
-	// Group returns the group of a key, h0, and Bit the position that function j in [0, Functions) gives it.
+	Bits      uint64 // m without the g·k·log2(H) bits that store the choices: see GreedyBits
+	// Group returns the group of a key, h0. Bit returns the position of a key under function j, in [0, Functions).
 	Group func(key int) int
 	Bit   func(key, j int) uint64
-	// Stop, if not nil, may end a search that is not at its end. It is asked after each pass, and sees the fill after the
-	// first choice and after each pass so far.
+	// Stop, if not nil, is called after each pass with the fills so far, see GreedyChoice. If it returns true the search ends.
 	Stop func(fills []float64) bool
 }
 
-// ReferenceBits returns what g·k choices of H functions leave of m bits, or 0 if they leave nothing.
-func ReferenceBits(m uint64, g, k, h int) uint64 {
+// GreedyBits returns the bits that g·k choices of h functions leave of m bits, or 0 if they leave none.
+func GreedyBits(m uint64, g, k, h int) uint64 {
 	side := uint64(math.Ceil(float64(g*k) * math.Log2(float64(h))))
 	return m - min(m, side)
 }
 
-// Choice is what a Reference found.
-type Choice struct {
+// GreedyChoice is the result of a search.
+type GreedyChoice struct {
 	Functions [][]int   // of each group
 	Fills     []float64 // after the first choice and after each pass
 	Set       []bool    // the bits
 }
 
-// Search runs the algorithm for at most that many passes after the first choice. It takes Keys·Functions·K steps a pass.
-func (r Reference) Search(ctx context.Context, passes int) (Choice, error) {
+// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions·K steps a pass. It returns the
+// error of ctx if that ends.
+func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, _ := r.members()
 	counts := make([]int, r.Bits)
 	choose := func(keys []int) []int { return r.choose(counts, keys) }
@@ -48,8 +49,8 @@ func (r Reference) Search(ctx context.Context, passes int) (Choice, error) {
 	return r.search(ctx, passes, members, counts, choose, remove)
 }
 
-// members returns the keys of each group, and the number of them in the largest.
-func (r Reference) members() (members [][]int, largest int) {
+// members returns the keys of each group and the size of the largest group.
+func (r Greedy) members() (members [][]int, largest int) {
 	members = make([][]int, r.Groups)
 	for key := range r.Keys {
 		g := r.Group(key)
@@ -59,14 +60,14 @@ func (r Reference) members() (members [][]int, largest int) {
 	return members, largest
 }
 
-// search runs the passes with two steps: choose the functions of a group's keys and count their bits, and take the bits of
-// a function away.
-func (r Reference) search(ctx context.Context, passes int, members [][]int, counts []int, choose func(keys []int) []int, remove func(keys []int, j int)) (Choice, error) {
-	c := Choice{Functions: make([][]int, r.Groups)}
+// search runs the passes. choose chooses the functions for the keys of a group and counts their bits; remove removes the bits of
+// a function.
+func (r Greedy) search(ctx context.Context, passes int, members [][]int, counts []int, choose func(keys []int) []int, remove func(keys []int, j int)) (GreedyChoice, error) {
+	c := GreedyChoice{Functions: make([][]int, r.Groups)}
 	for pass := 0; pass <= passes; pass++ {
 		for g, keys := range members {
 			if ctx.Err() != nil {
-				return Choice{}, ctx.Err()
+				return GreedyChoice{}, ctx.Err()
 			}
 			for _, j := range c.Functions[g] {
 				remove(keys, j)
@@ -85,8 +86,8 @@ func (r Reference) search(ctx context.Context, passes int, members [][]int, coun
 	return c, nil
 }
 
-// choose counts the bits of K functions for the keys of a group, one function after the other, and returns them.
-func (r Reference) choose(counts []int, keys []int) (chosen []int) {
+// choose chooses K functions for the keys of a group, one after the other, counts their bits and returns them.
+func (r Greedy) choose(counts []int, keys []int) (chosen []int) {
 	taken := make([]bool, r.Functions)
 	for range r.K {
 		best, fewest := -1, 0
@@ -114,7 +115,7 @@ func (r Reference) choose(counts []int, keys []int) (chosen []int) {
 	return chosen
 }
 
-func (r Reference) count(counts []int, keys []int, j, by int) {
+func (r Greedy) count(counts []int, keys []int, j, by int) {
 	for _, key := range keys {
 		counts[r.Bit(key, j)] += by
 	}
@@ -130,7 +131,7 @@ func fillOf(counts []int) float64 {
 	return float64(set) / float64(len(counts))
 }
 
-// RandomFunctions returns h0 and the h_j that stand for perfect random hashing, over given hashes of the keys.
+// RandomFunctions returns h0 and the h_j of random hashing, for keys with the given hashes.
 func RandomFunctions(hs []filter.Hash, groups int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
 	group = func(key int) int { return int(probe.Position(hs[key].Hi, uint64(groups))) }
 	bit = func(key, j int) uint64 {
