@@ -18,29 +18,31 @@ const module = "github.com/bloomery/bloomery"
 // Test files may also import filtertest, paper, keyio and the examples. ARCHITECTURE.md draws the same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
-	"internal/bitvec":     {"filter", "internal/probe"},
+	"internal/bitvec":     {"filter"},
+	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/gather":     {"filter"},
-	"internal/anneal":     {"filter", "internal/bitvec", "internal/gather"},
-	"family/*":            {"filter", "internal/anneal", "internal/gather", "internal/bitvec", "internal/probe", "internal/stat"},
-	"container":           {"filter", "family/*", "internal/bitvec"},
+	"internal/anneal":     {"filter", "internal/bitvec", "internal/kernel", "internal/gather"},
+	"family/*":            {"filter", "internal/anneal", "internal/gather", "internal/bitvec", "internal/kernel", "internal/probe", "internal/stat"},
+	"families":            {"filter", "family/*"},
+	"container":           {"filter", "families", "internal/bitvec"},
 	"admission":           {"filter", "family/*"},
 	"keyio":               {"filter"},
-	"plan":                {"filter", "container"},
-	"plan/measure":        {"filter", "container", "plan"},
+	"plan":                {"filter", "families"},
+	"plan/measure":        {"filter", "families", "plan"},
 	"internal/traffic":    {"keyio"},
 	"internal/figure":     {"internal/stat"},
 	"internal/paper":      {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
 	"lab/experiment":      {"filter", "internal/stat", "internal/figure"},
-	"lab/*":               {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "internal/paper", "container", "plan", "plan/measure"},
+	"lab/*":               {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "internal/paper", "families", "plan", "plan/measure"},
 	"lab":                 {"lab/*", "internal/figure"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
-	".":                   {"filter", "container", "plan", "internal/stat"},
-	"interop":             {".", "filter", "container", "family/*", "internal/bitvec"},
-	"cmd/bloomery":        {".", "interop", "filter", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
+	".":                   {"filter", "families", "container", "plan", "internal/stat"},
+	"interop":             {".", "filter", "families", "container", "family/*", "internal/bitvec"},
+	"cmd/bloomery":        {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {
@@ -49,7 +51,7 @@ func TestLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (p == "bench" || p == "browser" || p == filepath.FromSlash("internal/bitvec/gen") || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
+		if d.IsDir() && (p == "bench" || p == "browser" || p == filepath.FromSlash("internal/kernel/gen") || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(p, ".go") {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
@@ -181,7 +181,7 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	const keys, rate = 10_000, 0.01
 	spec := filter.NewSpec("standard")
 	point, ok := plan.Measured().At(spec, keys, rate)
-	family, err := container.FamilyByName(spec.Family())
+	family, err := families.ByName(spec.Family())
 	if err != nil || !ok {
 		return nil, fmt.Errorf("no reference for speed: %w", err)
 	}
@@ -207,7 +207,7 @@ func (s *speed) slower() float64 {
 
 // buildChoice builds the filter of a choice, with all keys, from a seed that makes the same keys for all.
 func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uint64) (*builtChoice, error) {
-	family, err := container.FamilyByName(choice.Spec.Family())
+	family, err := families.ByName(choice.Spec.Family())
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func trimmed(g rankindexed.Geometry, hs []filter.Hash) (float64, error) {
 	if err := experiment.AddAll(f, hs); err != nil {
 		return 0, err
 	}
-	return encodedBits(f.Trim()) / float64(len(hs)), nil
+	return encodedBits(f.Trimmed().(filter.Encoder)) / float64(len(hs)), nil
 }
 
 // compressed compares the Bloom filter of a rate that compresses to a packed size, which the paper prints with one digit behind the

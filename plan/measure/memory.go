@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -22,12 +22,12 @@ const heldKeys = 1_000_000
 // 300 µs while the collector runs often (GOGC=2). Searches run for one pass: their memory does not depend on the passes.
 func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // a core for the sampling goroutine
-	family, err := container.FamilyByName(kind.Family())
+	family, err := families.ByName(kind.Family())
 	if err != nil {
 		return 0, err
 	}
 	spec := kind.With("bits_per_key", 12)
-	if family.Searched {
+	if family.Can.Has(filter.CanSearch) {
 		spec = spec.With("passes", 1)
 	}
 	if kind.Family() == "counting" || kind.Has("value_bits") || kind.Has("counting") {

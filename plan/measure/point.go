@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -22,12 +22,12 @@ const searchedKeys = 1_000_000
 // measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is the
 // shortest of three, otherwise that of one; it is 0 if the search was cut short.
 func measure(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool) (plan.Point, error) {
-	family, err := container.FamilyByName(kind.Family())
+	family, err := families.ByName(kind.Family())
 	if err != nil {
 		return plan.Point{}, err
 	}
 	spec := kind.With("fpr", fpr)
-	cut := family.Searched && keys > searchedKeys
+	cut := family.Can.Has(filter.CanSearch) && keys > searchedKeys
 	if cut { // one pass, in the size that the default search would need
 		bits, _, err := family.Forecast(spec, keys)
 		if err != nil {
@@ -79,7 +79,7 @@ func measure(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, re
 }
 
 // Build builds a filter of integer keys. Hashing is part of the work, as it is for users.
-func Build(ctx context.Context, family container.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
+func Build(ctx context.Context, family families.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
 	b, err := family.NewBuilder(spec, uint64(len(keys)))
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package bitvec
+package kernel
 
 import (
 	"math/rand/v2"

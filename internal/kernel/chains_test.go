@@ -1,4 +1,4 @@
-package bitvec
+package kernel
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // TestChains holds what the machine runs against the functions in Go, over tables whose bits are random: an index that fits
@@ -104,11 +106,11 @@ func TestChainsShift(t *testing.T) {
 		words[base+at/64] &^= 1 << (at % 64)
 		opened, closed := slices.Clone(words), slices.Clone(words)
 		opened[base+at/64] |= 1 << (at % 64)
-		Insert(opened, bit, 64*base+l.Chains+l.Cells, 1, 0)
-		Insert(opened, cell, 64*base+end, width, v)
+		bitvec.Insert(opened, bit, 64*base+l.Chains+l.Cells, 1, 0)
+		bitvec.Insert(opened, cell, 64*base+end, width, v)
 		words[base+at/64] |= 1 << (at % 64)
-		Delete(closed, bit, 64*base+l.Chains+l.Cells, 1)
-		Delete(closed, cell, 64*base+end, width)
+		bitvec.Delete(closed, bit, 64*base+l.Chains+l.Cells, 1)
+		bitvec.Delete(closed, cell, 64*base+end, width)
 		words[base+at/64] &^= 1 << (at % 64)
 		got := slices.Clone(words)
 		c := NewChains(got, l)

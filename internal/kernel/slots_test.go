@@ -1,4 +1,4 @@
-package bitvec
+package kernel
 
 import (
 	"fmt"

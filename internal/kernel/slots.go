@@ -1,8 +1,9 @@
-package bitvec
+package kernel
 
 import (
 	"math/bits"
 
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -97,7 +98,7 @@ func (s *Slots) hasPlain(hi, lo uint64, l int) bool {
 	block, rest := bits.Mul64(hi, s.blocks)
 	group, _ := bits.Mul64(rest, s.groups)
 	for ; l < s.k; l++ {
-		shift := Load57(s.words, block*s.block+group*s.side+uint64(l)*s.width) & (1<<s.width - 1)
+		shift := bitvec.Load57(s.words, block*s.block+group*s.side+uint64(l)*s.width) & (1<<s.width - 1)
 		u := uint64(s.Position(lo, l))
 		b := block*s.block + s.start + u&^31 + (u+shift)&31
 		if s.words[b/64]>>(b%64)&1 == 0 {
@@ -116,7 +117,7 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 	group, _ := bits.Mul64(rest, s.groups)
 	start := block * s.block
 	words, size, width, mask, k := s.words, s.bits, s.width&63, uint64(s.mask[0]), s.k
-	shifts, x := Load57(words, start+group*s.side), uint32(lo)
+	shifts, x := bitvec.Load57(words, start+group*s.side), uint32(lo)
 	start += s.start
 	all := slotBit(words, start, size, x*salt0, shifts&mask)
 	shifts >>= width
@@ -151,5 +152,5 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 // slotBit returns a word whose lowest bit is that of a slot: x is its product with a salt.
 func slotBit(words []uint64, start, size uint64, x uint32, shift uint64) uint32 {
 	u := slotAt(x, size)
-	return Word32(words, (start+u)>>5) >> ((u + shift) & 31)
+	return bitvec.Word32(words, (start+u)>>5) >> ((u + shift) & 31)
 }

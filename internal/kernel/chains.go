@@ -1,6 +1,10 @@
-package bitvec
+package kernel
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
 
 // Chains follows the chains of a table of buckets, each an index of bits and cells behind it. What the layout is is said in
 // family/rankindexed; hasGo and followGo are the specification. As with Blocks, a query is one call of a function in assembly
@@ -90,7 +94,7 @@ const (
 func (c *Chains) hasGo(hi, lo uint64) uint64 {
 	b, at, remainder := c.Locate(hi, lo)
 	base := b * (c.stride / 8)
-	for Bit(c.words, 64*base+at)&1 != 0 {
+	for bitvec.Bit(c.words, 64*base+at)&1 != 0 {
 		n := c.Rank(base, at)
 		if n >= c.own {
 			return ChainBeyond
@@ -112,7 +116,7 @@ func (c *Chains) followGo(hi, lo uint64) (base, remainder, at, n, cell, end uint
 	base = b * (c.stride / 8)
 	for {
 		n = c.Rank(base, at)
-		if Bit(c.words, 64*base+at)&1 == 0 {
+		if bitvec.Bit(c.words, 64*base+at)&1 == 0 {
 			return base, remainder, at, n, 0, ChainEnd
 		}
 		if n >= c.own {
@@ -133,15 +137,15 @@ func (c *Chains) Rank(base, at uint64) uint64 {
 	case byEight, byFourFirst:
 		return rank8(c.words, base, at)
 	}
-	return Ones(c.words, 64*base, at)
+	return bitvec.Ones(c.words, 64*base, at)
 }
 
 // usedGo is what Used does.
-func (c *Chains) usedGo(base uint64) uint64 { return Ones(c.words, 64*base, c.span) }
+func (c *Chains) usedGo(base uint64) uint64 { return bitvec.Ones(c.words, 64*base, c.span) }
 
 // Cell returns cell n of the bucket whose first word is base, one of its own.
 func (c *Chains) Cell(base, n uint64) uint64 {
-	return Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
+	return bitvec.Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
 }
 
 // Open makes v, of no more bits than a cell has, cell n of the bucket whose first word is base, and sets bit at of the index,
@@ -154,8 +158,8 @@ func (c *Chains) Open(base, at, n, v uint64) {
 		return
 	}
 	c.words[base+at/64] |= 1 << (at % 64)
-	Insert(c.words, 64*base+bit, 64*base+c.span, 1, 0)
-	Insert(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width), v)
+	bitvec.Insert(c.words, 64*base+bit, 64*base+c.span, 1, 0)
+	bitvec.Insert(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width), v)
 }
 
 // Close is the opposite of Open: it takes out cell n, and its bit of the index, and clears bit at, which is set. Zeros take the
@@ -167,6 +171,6 @@ func (c *Chains) Close(base, at, n uint64) {
 		return
 	}
 	c.words[base+at/64] &^= 1 << (at % 64)
-	Delete(c.words, 64*base+bit, 64*base+c.span, 1)
-	Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
+	bitvec.Delete(c.words, 64*base+bit, 64*base+c.span, 1)
+	bitvec.Delete(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width))
 }

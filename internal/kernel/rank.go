@@ -1,4 +1,4 @@
-package bitvec
+package kernel
 
 import (
 	"math/bits"
@@ -29,16 +29,4 @@ func rank8(words []uint64, i, at uint64) uint64 {
 	return uint64(bits.OnesCount64(w[0]&m[0]) + bits.OnesCount64(w[1]&m[1]) + bits.OnesCount64(w[2]&m[2]) +
 		bits.OnesCount64(w[3]&m[3]) + bits.OnesCount64(w[4]&m[4]) + bits.OnesCount64(w[5]&m[5]) +
 		bits.OnesCount64(w[6]&m[6]) + bits.OnesCount64(w[k]&(1<<(at%64)-1)))
-}
-
-// Ones returns the number of set bits among bits [from, from+n). Like Field it reads no other word.
-func Ones(words []uint64, from, n uint64) (sum uint64) {
-	for ; n >= 32; n -= 32 {
-		sum += uint64(bits.OnesCount64(Field(words, from, 32)))
-		from += 32
-	}
-	if n > 0 {
-		sum += uint64(bits.OnesCount64(Field(words, from, uint(n))))
-	}
-	return sum
 }

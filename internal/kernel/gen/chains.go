@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// chains is a *bitvec.Chains. Its functions return the places of the fields.
+// chains is a *kernel.Chains. Its functions return the places of the fields.
 type chains struct{ at Register }
 
 func (c chains) field(i int) Mem { return Mem{Base: c.at, Disp: 24 + 8*i} }

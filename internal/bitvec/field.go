@@ -1,6 +1,9 @@
 package bitvec
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Field returns bits [at, at+width) of the words, width 1 to 63, without a bounds check: the caller has at+width <=
 // 64·len(words). It reads no word that has none of them.
@@ -54,4 +57,16 @@ func Delete(words []uint64, at, end uint64, width uint) {
 	}
 	w[last] = w[last]>>(width%64) | keep
 	w[0] = w[0]&^below | low
+}
+
+// Ones returns the number of set bits among bits [from, from+n). Like Field it reads no other word.
+func Ones(words []uint64, from, n uint64) (sum uint64) {
+	for ; n >= 32; n -= 32 {
+		sum += uint64(bits.OnesCount64(Field(words, from, 32)))
+		from += 32
+	}
+	if n > 0 {
+		sum += uint64(bits.OnesCount64(Field(words, from, uint(n))))
+	}
+	return sum
 }

@@ -1,6 +1,6 @@
 //go:build amd64 && !purego
 
-package bitvec
+package kernel
 
 import (
 	"unsafe"
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go -C gen run . -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go -pkg bitvec
+//go:generate go -C gen run . -out ../vector_amd64.s -stubs ../vector_stubs_amd64.go -pkg kernel
 
 func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	if cpu.X86.HasAVX2 {

@@ -1,4 +1,4 @@
-// Gen writes the vector code of internal/bitvec for amd64. Run it by `go generate ./internal/bitvec`.
+// Gen writes the vector code of internal/kernel for amd64. Run it by `go generate ./internal/kernel`.
 package main
 
 import (
@@ -186,7 +186,7 @@ func addr(param string) Mem {
 	return from.Addr
 }
 
-// blocks is a *bitvec.Blocks. Its functions return the places of the fields.
+// blocks is a *kernel.Blocks. Its functions return the places of the fields.
 type blocks struct{ at Register }
 
 func (b blocks) field(disp int) Mem { return Mem{Base: b.at, Disp: disp} }

@@ -1,4 +1,4 @@
-module github.com/bloomery/bloomery/internal/bitvec/gen
+module github.com/bloomery/bloomery/internal/kernel/gen
 
 go 1.26.0
 

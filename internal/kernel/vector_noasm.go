@@ -1,6 +1,6 @@
 //go:build !amd64 || purego
 
-package bitvec
+package kernel
 
 import "github.com/bloomery/bloomery/filter"
 

@@ -1,4 +1,4 @@
-package bitvec
+package kernel
 
 import (
 	"math/bits"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -57,7 +58,7 @@ func TestBlocksBits(t *testing.T) {
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, bitsOf func(uint64) []uint64) {
 		for i := range 300 {
 			n := 1 + i%5
-			array, err := Alloc(uint64(n*blockWords + 8))
+			array, err := bitvec.Alloc(uint64(n*blockWords + 8))
 			if err != nil {
 				t.Fatal(err)
 			}

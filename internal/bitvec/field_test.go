@@ -60,3 +60,22 @@ func TestInsert(t *testing.T) {
 		check("Delete", slices.Concat(was[:at], was[at+uint64(width):end], digits(0, width), was[end:]), deleted)
 	}
 }
+
+// TestOnes compares Ones with a sum of bits.
+func TestOnes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := make([]uint64, 30)
+	for range 5_000 {
+		for i := range words {
+			words[i] = r.Uint64() & r.Uint64()
+		}
+		from, n := r.Uint64N(1000), r.Uint64N(900)
+		var want uint64
+		for _, x := range bitsOf(words)[from : from+n] {
+			want += uint64(x)
+		}
+		if got := Ones(words, from, n); got != want {
+			t.Fatalf("Ones(%d, %d) = %d, want %d", from, n, got, want)
+		}
+	}
+}

@@ -1,8 +1,9 @@
-package bitvec
+package kernel
 
 import (
 	"math/bits"
 
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -107,7 +108,7 @@ func lineLanes(k int) (v [2][8]uint32) {
 func (b *Blocks) hasGo(hi, lo uint64) bool {
 	block, _ := bits.Mul64(hi, b.blocks)
 	if b.k == 0 {
-		w := HalfLine(b.words, block)
+		w := bitvec.HalfLine(b.words, block)
 		x := uint32(lo)
 		c := ^(uint64(1)<<(x*salt0>>27))&^(1<<(x*salt1>>27|32)) | w[0]
 		d := ^(uint64(1)<<(x*salt2>>27))&^(1<<(x*salt3>>27|32)) | w[1]
@@ -115,7 +116,7 @@ func (b *Blocks) hasGo(hi, lo uint64) bool {
 		f := ^(uint64(1)<<(x*salt6>>27))&^(1<<(x*salt7>>27|32)) | w[3]
 		return c&d&e&f == 1<<64-1
 	}
-	w := Line(b.words, block)
+	w := bitvec.Line(b.words, block)
 	x, k, all := lo, b.k, uint64(1)
 	for round := uint64(1); k > LineProbes; round++ {
 		all &= lineBit(w, x) & lineBit(w, bits.RotateLeft64(x, 9)) & lineBit(w, bits.RotateLeft64(x, 18)) &
