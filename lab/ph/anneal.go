@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab/experiment"
 )
@@ -32,14 +33,14 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	w := c.Work(float64(all))
 	for _, passes := range lengths {
 		trials, err := experiment.Each(ctx, w, float64(passes), c.Trials, func(ctx context.Context, i int) ([]float64, error) {
-			return partitioned.Trace(ctx, partitioned.Config{Effort: filter.Effort{Passes: passes}}, c.Hashes(n, i))
+			return rates(ctx, passes, c.Hashes(n, i))
 		})
 		if err != nil {
 			return result, err
 		}
 		var ends []float64
-		for _, rates := range trials {
-			ends = append(ends, rates[len(rates)-1])
+		for _, t := range trials {
+			ends = append(ends, t[len(t)-1])
 		}
 		curve := figure.Curve{Name: fmt.Sprintf("%d passes", passes)}
 		for p, r := range trials[0] {
@@ -52,4 +53,12 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
 	result.Plots = []figure.Plot{plot}
 	return result, nil
+}
+
+// rates builds a filter of one shard and returns its rate f^k after each pass, f being the fill.
+func rates(ctx context.Context, passes int, hs []filter.Hash) (all []float64, err error) {
+	watched := anneal.Watch(ctx, func(s *anneal.State) { all = append(all, s.Rate()) })
+	b, err := partitioned.NewBuilder(partitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
+	_, err = experiment.Build(watched, b, err, hs)
+	return all, err
 }
