@@ -1,8 +1,8 @@
 package interop_test
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
