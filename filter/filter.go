@@ -130,6 +130,12 @@ type Trimmer interface {
 	Trimmed() Filter
 }
 
+// Emptier is a Filter whose Spec does not suffice to make an empty one like it.
+type Emptier interface {
+	// Empty returns a filter of the same geometry without keys.
+	Empty() (Filter, error)
+}
+
 // Reoptimizer is a Filter that was fitted to its keys by a search.
 type Reoptimizer interface {
 	// Reoptimize starts a filter of the same geometry whose search goes on from this one. All keys are needed again; they
