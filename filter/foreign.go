@@ -31,7 +31,7 @@ func ForeignHasher(id HashID) (Hasher, error) {
 	if !id.Foreign() {
 		return Hasher{}, &ConfigError{"hash", id, fmt.Sprintf("want %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A)}
 	}
-	return Hasher{id: id}, nil
+	return Hasher{kind: uint64(id)}, nil
 }
 
 // sumForeign returns the hash of a key by a hash function of another system.
