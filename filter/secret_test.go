@@ -14,7 +14,9 @@ import (
 )
 
 // testSecret has words that print with all their digits, so that a search for them is not met by chance.
-var testSecret = [SecretSize]byte{0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF}
+var testSecret = [SecretSize]byte{
+	0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF,
+}
 
 // holder is a struct of a user. fmt prints its fields by reflection, without the methods of Hasher.
 type holder struct {
@@ -31,7 +33,9 @@ func TestSecretIsNotPrinted(t *testing.T) {
 	h := NewKeyedHasher(testSecret)
 	in := holder{hidden: h, ref: &h, list: []Hasher{h}, Shown: h, Any: h}
 	var texts []string
-	for _, v := range []any{h, &h, []Hasher{h}, [1]Hasher{h}, map[string]Hasher{"h": h}, map[Hasher]int{h: 1}, in, &in, []holder{in}} {
+	for _, v := range []any{
+		h, &h, []Hasher{h}, [1]Hasher{h}, map[string]Hasher{"h": h}, map[Hasher]int{h: 1}, in, &in, []holder{in},
+	} {
 		for _, verb := range strings.Split("v +v #v T s q +q #q x X #x d +d o b c U t e p 40v -40s .3v", " ") {
 			texts = append(texts, fmt.Sprintf("%"+verb, v))
 		}
@@ -52,13 +56,14 @@ func TestSecretIsNotPrinted(t *testing.T) {
 	all := testSecret[:]
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, w := range []uint64{order.Uint64(all[:8]), order.Uint64(all[8:])} {
-			needles = append(needles, strconv.FormatUint(w, 16), strconv.FormatUint(w, 10), strconv.FormatInt(int64(w), 10),
-				strconv.FormatUint(w, 8), strconv.FormatUint(w, 2))
+			for _, base := range []int{2, 8, 10, 16} {
+				needles = append(needles, strconv.FormatUint(w, base), strconv.FormatInt(int64(w), base))
+			}
 		}
 	}
 	list := strings.Trim(fmt.Sprint(all), "[]")
-	needles = append(needles, hex.EncodeToString(all), list, strings.ReplaceAll(list, " ", ","), base64.StdEncoding.EncodeToString(all),
-		string(all[:8]), string(all[8:]))
+	needles = append(needles, hex.EncodeToString(all), list, strings.ReplaceAll(list, " ", ","),
+		base64.StdEncoding.EncodeToString(all), string(all[:8]), string(all[8:]))
 	for _, text := range texts {
 		low := strings.ToLower(text)
 		for _, n := range needles {
@@ -73,7 +78,9 @@ func TestSecretIsNotPrinted(t *testing.T) {
 func TestHasherPrints(t *testing.T) {
 	keyed, foreign := NewKeyedHasher(testSecret), Hasher{kind: uint64(Murmur3)}
 	check := fmt.Sprintf("siphash-128(check=%016x)", keyed.KeyCheck())
-	for want, h := range map[string]Hasher{"xxh3-128(seed=7)": NewHasher(7), check: keyed, "murmur3-x64-128": foreign, "hash(0)": {}} {
+	for want, h := range map[string]Hasher{
+		"xxh3-128(seed=7)": NewHasher(7), check: keyed, "murmur3-x64-128": foreign, "hash(0)": {},
+	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 			if got := fmt.Sprintf(verb, h); got != want {
 				t.Errorf("%s prints %q, want %q", verb, got, want)
