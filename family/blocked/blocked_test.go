@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -83,7 +83,7 @@ func TestParquetBlock(t *testing.T) {
 	for _, x := range filtertest.Hashes(5000, 1) {
 		h := x.Hi
 		_ = f.Add(filter.Hash{Hi: h &^ 0xffffffff, Lo: h})
-		for i, s := range bitvec.SplitSalts {
+		for i, s := range kernel.SplitSalts {
 			want[(h>>32)*z>>32][i] |= 1 << (uint32(h) * s >> 27)
 		}
 	}

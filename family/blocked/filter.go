@@ -18,7 +18,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -58,16 +58,16 @@ type Filter struct {
 	keys   uint64
 	k      int
 	split  bool
-	query  bitvec.Blocks // of the same words
+	query  kernel.Blocks // of the same words
 }
 
 // hold makes the filter one over these words.
 func (f *Filter) hold(words []uint64) {
 	f.words = words
 	if f.split {
-		f.query = bitvec.NewSplit(words)
+		f.query = kernel.NewSplit(words)
 	} else {
-		f.query = bitvec.NewLine(words, f.k)
+		f.query = kernel.NewLine(words, f.k)
 	}
 }
 
@@ -89,16 +89,16 @@ func (f *Filter) mask(lo uint64) (m [8]uint64) {
 // set sets the bits of a key in the words of its block.
 func (f *Filter) set(w []uint64, lo uint64) {
 	if f.split {
-		for i, salt := range bitvec.SplitSalts {
+		for i, salt := range kernel.SplitSalts {
 			w[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
 		}
 		return
 	}
-	x, left := lo, bitvec.LineProbes
+	x, left := lo, kernel.LineProbes
 	line := (*[8]uint64)(w)
 	for i := range f.k {
 		if left == 0 {
-			x, left = probe.Remix(lo, uint64(i/bitvec.LineProbes)), bitvec.LineProbes
+			x, left = probe.Remix(lo, uint64(i/kernel.LineProbes)), kernel.LineProbes
 		}
 		line[x>>61] |= 1 << (x & 63)
 		x = bits.RotateLeft64(x, 9)

@@ -21,6 +21,7 @@ package blockpartitioned
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Family is the name in a Spec: blockpartitioned(block=512,blocks=15625,groups=4,k=8,width=5).
@@ -37,13 +38,13 @@ type Filter struct {
 
 	bits  uint64        // of a block's payload
 	first uint64        // where it begins in the block
-	query *bitvec.Slots // of the same words
+	query *kernel.Slots // of the same words
 }
 
 func newFilter(g geometry, words []uint64, keys uint64) *Filter {
 	return &Filter{
 		geometry: g, words: words, keys: keys, bits: g.payload(), first: g.block - g.payload(),
-		query: bitvec.NewSlots(words, g.block, g.groups, g.payload(), g.k, g.width),
+		query: kernel.NewSlots(words, g.block, g.groups, g.payload(), g.k, g.width),
 	}
 }
 

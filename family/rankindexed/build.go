@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -233,7 +234,7 @@ func newFilter(g Geometry) (*Filter, error) {
 // over returns a filter that lies in sections.
 func over(g Geometry, sections [levels][]uint64) *Filter {
 	f := &Filter{shape: newShape(g), table: sections[0]}
-	f.walk = bitvec.NewChains(f.table, f.layout())
+	f.walk = kernel.NewChains(f.table, f.layout())
 	for level := 1; level < levels; level++ {
 		f.pools[level] = newPool(g, level, sections[level])
 	}

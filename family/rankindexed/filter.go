@@ -34,6 +34,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Family is the name in a Spec.
@@ -43,7 +44,7 @@ const Family = "rankindexed"
 // Concurrent for many writers.
 type Filter struct {
 	shape
-	walk  bitvec.Chains  // buckets' own cells, in table
+	walk  kernel.Chains  // buckets' own cells, in table
 	keys  uint64         // additions less removals
 	used  uint64         // cells in use
 	all   *atomic.Uint64 // in a part of a Concurrent that can grow, the cells in use of the whole
@@ -84,8 +85,8 @@ func newShape(g Geometry) shape {
 }
 
 // layout says where the parts of a bucket lie.
-func (s *shape) layout() bitvec.ChainLayout {
-	return bitvec.ChainLayout{
+func (s *shape) layout() kernel.ChainLayout {
+	return kernel.ChainLayout{
 		Buckets: s.buckets, Chains: s.chains, Cells: s.own, Stride: s.words, First: s.cells,
 		Hi: uint64(s.g.Growth), Lo: uint64(s.g.Remainder), Payload: uint64(s.payload),
 	}
@@ -94,7 +95,7 @@ func (s *shape) layout() bitvec.ChainLayout {
 // Has reports whether the key may be in the set.
 func (f *Filter) Has(h filter.Hash) bool {
 	end := f.walk.Has(h.Hi, h.Lo)
-	return end == bitvec.ChainCell || end == bitvec.ChainBeyond && f.hasFar(h)
+	return end == kernel.ChainCell || end == kernel.ChainBeyond && f.hasFar(h)
 }
 
 // hasFar is Has in a bucket with extensions.
@@ -108,7 +109,7 @@ func (f *Filter) hasFar(h filter.Hash) bool {
 // Get returns the value of the key, and whether the key may be in the set. Without values it is 0.
 func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 	_, remainder, _, _, cell, end := f.walk.Follow(h.Hi, h.Lo)
-	if end == bitvec.ChainBeyond {
+	if end == kernel.ChainBeyond {
 		b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
 		u := f.bucket(b)
 		var c uint64
@@ -116,7 +117,7 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 			cell = u.cell(c)
 		}
 	} else {
-		ok = end == bitvec.ChainCell && cell>>f.payload == remainder
+		ok = end == kernel.ChainCell && cell>>f.payload == remainder
 	}
 	if !ok || f.g.Counting {
 		return 0, ok
@@ -127,7 +128,7 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 // Count returns how often the key was added, and keys that look like it, less how often they were removed.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	base, remainder, _, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
-	for end == bitvec.ChainCell && cell>>f.payload == remainder {
+	for end == kernel.ChainCell && cell>>f.payload == remainder {
 		n += f.counts(cell)
 		at := f.chains + c
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
@@ -138,7 +139,7 @@ func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 		}
 		cell = f.walk.Cell(base, c)
 	}
-	if end == bitvec.ChainBeyond {
+	if end == kernel.ChainBeyond {
 		return f.countFar(h), false
 	}
 	return n, false

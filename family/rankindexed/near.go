@@ -3,6 +3,7 @@ package rankindexed
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // What stands here does for a bucket without extensions what mutate.go does for any: most buckets have none. Base is the
@@ -25,7 +26,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		return false
 	}
 	const top = 1<<counterBits - 1
-	if f.g.Counting && end == bitvec.ChainCell && old>>f.payload == remainder && old&top < top {
+	if f.g.Counting && end == kernel.ChainCell && old>>f.payload == remainder && old&top < top {
 		f.setCell(base, c, old+1)
 		f.keys++
 		return true
@@ -34,7 +35,7 @@ func (f *Filter) addNear(h filter.Hash) bool {
 		return false
 	}
 	cell := remainder << f.payload
-	for end == bitvec.ChainCell { // the new cell takes the place of this one, which takes that of the next
+	for end == kernel.ChainCell { // the new cell takes the place of this one, which takes that of the next
 		f.setCell(base, c, cell)
 		cell = old
 		at = f.chains + c
@@ -56,7 +57,7 @@ func (f *Filter) removeNear(h filter.Hash) (near bool, err error) {
 	if !f.near(base) {
 		return false, nil
 	}
-	if end != bitvec.ChainCell || cell>>f.payload != remainder {
+	if end != kernel.ChainCell || cell>>f.payload != remainder {
 		return true, filter.ErrNotFound
 	}
 	if f.g.Counting && cell&(1<<counterBits-1) > 0 {

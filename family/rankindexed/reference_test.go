@@ -7,21 +7,21 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // reference is the table as the paper draws it: chains of cells, and buckets that count how many of them they have. It is
 // what Filter is held against.
 type reference struct {
 	s       shape
-	walk    bitvec.Chains         // only Locate
+	walk    kernel.Chains         // only Locate
 	buckets []map[uint64][]uint64 // of each bucket, its chains: cells in order
 	load    []uint64
 }
 
 func newReference(g Geometry) *reference {
 	r := &reference{s: newShape(g), buckets: make([]map[uint64][]uint64, g.Buckets), load: make([]uint64, g.Buckets)}
-	r.walk = bitvec.NewChains(nil, r.s.layout())
+	r.walk = kernel.NewChains(nil, r.s.layout())
 	for i := range r.buckets {
 		r.buckets[i] = map[uint64][]uint64{}
 	}

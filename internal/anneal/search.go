@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // maxNoise bounds the noise, and maxSize the keys of a group whose points and noise fit a byte.
@@ -81,7 +81,7 @@ func (s *State) best(pos []uint32, start *[4]uint64) uint32 {
 	if len(pos) > maxSize {
 		return s.bestPlain(pos, start)
 	}
-	return bitvec.BestLanes(s.cells, pos, start, &s.keep) & (1<<(1<<s.Width) - 1)
+	return kernel.BestLanes(s.cells, pos, start, &s.keep) & (1<<(1<<s.Width) - 1)
 }
 
 // bestPlain is the specification of best, for groups of any size: one shift after the other.

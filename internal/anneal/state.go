@@ -3,7 +3,7 @@
 //
 // A group has k slots. Slot l of key x has a base position u_l(x) that nobody chooses, and the bit that the key sets is
 // u_l(x) + shift, one shift for all keys of the group. A shift earns points for every key whose bit is set by others
-// already; the best of all shifts are found at once, since their bits lie side by side (bitvec.BestLanes). Passes take
+// already; the best of all shifts are found at once, since their bits lie side by side (kernel.BestLanes). Passes take
 // every slot away and select it anew, with noise added to the points that falls from pass to pass: simulated annealing.
 //
 //	state.go    which keys set which bits, and what moves them
@@ -13,10 +13,10 @@ package anneal
 import (
 	"math"
 
-	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// MaxWidth is the largest number of bits of a shift: bitvec.BestLanes looks at 2^MaxWidth bits.
+// MaxWidth is the largest number of bits of a shift: kernel.BestLanes looks at 2^MaxWidth bits.
 const MaxWidth = 5
 
 // Shape is what a State is made for.
@@ -97,7 +97,7 @@ func (s *State) Reset(shape Shape, sizes []uint32) {
 	}
 	s.pos = resize(s.pos, int(s.starts[len(sizes)])*shape.K)
 	s.Shifts = resize(s.Shifts, len(sizes)*shape.K)
-	cells := shape.Bits + bitvec.Lanes
+	cells := shape.Bits + kernel.Lanes
 	if shape.Words {
 		cells = 2 * shape.Bits
 	}
@@ -154,9 +154,9 @@ func Twice(u uint32) uint32 { return u + u&^31 }
 //go:norace
 func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
 	if s.Words {
-		bitvec.MapBytesTwice(s.cells, pos, uint32(shift), to)
+		kernel.MapBytesTwice(s.cells, pos, uint32(shift), to)
 	} else {
-		bitvec.MapBytes(s.cells, pos, uint32(shift), to)
+		kernel.MapBytes(s.cells, pos, uint32(shift), to)
 	}
 }
 

@@ -1,0 +1,46 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// guarded returns size bytes behind which lies a page that cannot be read.
+func guarded(t *testing.T, size int) unsafe.Pointer {
+	page := syscall.Getpagesize()
+	room := (size + page - 1) / page * page
+	b, err := syscall.Mmap(-1, 0, room+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(b) })
+	if err := syscall.Mprotect(b[room:], syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	return unsafe.Pointer(&b[room-size])
+}
+
+// TestBlocksBounds queries where a read behind the words, the keys or the answers is a fault.
+func TestBlocksBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for _, n := range []int{1, 31, 32, 33, 1056, 1057, 3000} {
+		words := unsafe.Slice((*uint64)(guarded(t, 64*10)), 80)
+		hs := unsafe.Slice((*filter.Hash)(guarded(t, 16*n)), n)
+		dst := unsafe.Slice((*bool)(guarded(t, n)), n)
+		for i := range hs {
+			hs[i] = edgeHash(r)
+		}
+		for _, b := range []Blocks{NewLine(words, 7), NewLine(words, 20), NewSplit(words)} {
+			b.HasMany(dst, hs)
+			for _, h := range hs {
+				if b.Has(h.Hi, h.Lo) {
+					t.Fatal("a key in an empty filter")
+				}
+			}
+		}
+	}
+}

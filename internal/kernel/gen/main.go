@@ -1,0 +1,363 @@
+// Gen writes the vector code of internal/kernel for amd64. Run it by `go generate ./internal/kernel`.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("amd64,!purego")
+	bestLanes()
+	slotsHas()
+	blocksHas()
+	blocksHasMany()
+	chainsHas()
+	chainsFollow()
+	chainsUsed()
+	chainsClose()
+	chainsOpen()
+	Generate()
+}
+
+// bestLanes has one register for all 32 lanes: a load with an and, and an addition, for every position.
+func bestLanes() {
+	TEXT("bestLanesAVX2", NOSPLIT, "func(cells []byte, at []uint32, start, keep *[4]uint64) uint32")
+	Pragma("noescape")
+	cells := Load(Param("cells").Base(), GP64())
+	at := Load(Param("at").Base(), GP64())
+	n := Load(Param("at").Len(), GP64())
+	start := Load(Param("start"), GP64())
+	keepAt := Load(Param("keep"), GP64())
+	sum, sum2, keep := YMM(), YMM(), YMM()
+	VMOVDQU(Mem{Base: start}, sum)
+	VPXOR(sum2, sum2, sum2)
+	VMOVDQU(Mem{Base: keepAt}, keep)
+
+	const together = 4
+	step := func(i int, to VecVirtual) {
+		u, window := GP64(), YMM()
+		MOVL(Mem{Base: at, Disp: 4 * i}, u.As32())
+		VPAND(Mem{Base: cells, Index: u, Scale: 1}, keep, window)
+		VPADDB(window, to, to)
+	}
+	Label("four")
+	CMPQ(n, Imm(together))
+	JLT(LabelRef("one"))
+	for i := range together {
+		step(i, []VecVirtual{sum, sum2}[i%2])
+	}
+	ADDQ(Imm(4*together), at)
+	SUBQ(Imm(together), n)
+	JMP(LabelRef("four"))
+	Label("one")
+	TESTQ(n, n)
+	JZ(LabelRef("summed"))
+	step(0, sum)
+	ADDQ(Imm(4), at)
+	DECQ(n)
+	JMP(LabelRef("one"))
+
+	Label("summed")
+	VPADDB(sum2, sum, sum)
+	// The highest byte is the lowest one of the complement, and there is an instruction for the lowest of eight words.
+	all, low, half := YMM(), XMM(), XMM()
+	VPCMPEQB(all, all, all)
+	VPXOR(all, sum, sum)
+	VEXTRACTI128(Imm(1), sum, low)
+	VPMINUB(sum.AsX(), low, low)
+	VPSRLW(Imm(8), low, half)
+	VPMINUB(half, low, low)
+	VPHMINPOSUW(low, low)
+	top := YMM()
+	VPBROADCASTB(low, top)
+	VPCMPEQB(top, sum, sum)
+	best := GP32()
+	VPMOVMSKB(sum, best)
+	VZEROUPPER()
+	Store(best, ReturnIndex(0))
+	RET()
+}
+
+// slotsType stands for a *Slots; see unsafe.Sizeof.
+const slotsType = "s *[43]uint64"
+
+const (
+	byRound  = 1
+	byRounds = 2
+)
+
+// slotsHas has a lane of 32 bits for each of eight slots.
+func slotsHas() {
+	TEXT("slotsHas", NOSPLIT, "func("+slotsType+", hi, lo uint64) bool")
+	Pragma("noescape")
+	s := blocks{Load(Param("s"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	lo := addr("lo")
+	line, bit, unset := GP64(), GP64(), GP64()
+
+	MOVQ(s.field(24), RAX) // blocks
+	MULQ(addr("hi"))       // RDX is the number of the block, RAX what is left over
+	CMPQ(s.field(48), Imm(byRound))
+	JCS(LabelRef("go"))
+	MOVQ(RDX, line)
+	SHLQ(Imm(6), line)
+	ADDQ(s.field(0), line) // words
+	MULQ(s.field(32))      // groups: RDX is the number of the group
+	MOVQ(RDX, bit)
+	IMULQ(s.field(40), bit) // side
+	x := YMM()
+	VPBROADCASTD(lo, x)
+	MOVL(slotsSet(s, x, line, bit).As32(), unset.As32())
+	NOTL(unset.As32())
+	ANDQ(s.field(64), unset) // need
+	JNE(LabelRef("no"))
+	CMPQ(s.field(48), Imm(byRound))
+	JEQ(LabelRef("yes"))
+	ADDQ(s.field(56), bit) // next
+	VPBROADCASTQ(lo, x)
+	VPSHUFD(Imm(0xf5), x, x) // the high halves
+	MOVL(slotsSet(s, x, line, bit).As32(), unset.As32())
+	NOTL(unset.As32())
+	ANDQ(s.field(72), unset)
+	JNE(LabelRef("no"))
+	Label("yes")
+	MOVB(Imm(1), found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("no")
+	MOVB(Imm(0), found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("go")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
+}
+
+// slotsSet returns which of eight slots are set, as bits. The two registers of shifts hold those of slots 0, 1, 4, 5 and 2, 3, 6, 7,
+// which VSHUFPS brings into order.
+func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
+	field := func(i int) Mem { return s.field(80 + 32*i) }
+	shifts := GP64()
+	MOVQ(bit, shifts)
+	SHRQ(Imm(3), shifts)
+	MOVQ(Mem{Base: line, Index: shifts, Scale: 1}, shifts)
+	MOVQ(bit, RCX)
+	ANDQ(Imm(7), RCX)
+	SHRQ(CL, shifts)
+
+	at, low, high := YMM(), YMM(), YMM()
+	VPMULLD(field(0), u, u)
+	VPSRLD(Imm(16), u, u)
+	VPMULLD(field(1), u, u)
+	VPSRLD(Imm(16), u, u)
+	VPSRLD(Imm(5), u, at)
+	VPADDD(field(2), at, at)
+	VPERMD(Mem{Base: line}, at, low)
+	VPERMD(Mem{Base: line, Disp: 32}, at, high)
+	VPSLLD(Imm(28), at, at) // bit 3, which VPERMD does not see, becomes the sign
+	VBLENDVPS(at, high, low, low)
+	s0, s1 := YMM(), YMM()
+	VMOVQ(shifts, s0.AsX())
+	VPBROADCASTQ(s0.AsX(), s0)
+	VPSRLVQ(field(4), s0, s1)
+	VPSRLVQ(field(3), s0, s0)
+	VSHUFPS(Imm(0x88), s1, s0, s0)
+	VPAND(field(5), s0, s0)
+	VPADDD(u, s0, s0)
+	VPAND(field(6), s0, s0)
+	VPSRLVD(s0, low, low)
+	VPSLLD(Imm(31), low, low)
+	set := GP64()
+	VMOVMSKPS(low, set.As32())
+	return set
+}
+
+// addr returns where a parameter lies.
+func addr(param string) Mem {
+	from, err := Param(param).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return from.Addr
+}
+
+// blocks is a *kernel.Blocks. Its functions return the places of the fields.
+type blocks struct{ at Register }
+
+func (b blocks) field(disp int) Mem { return Mem{Base: b.at, Disp: disp} }
+func (b blocks) words() Mem         { return b.field(0) }
+func (b blocks) count() Mem         { return b.field(24) }
+func (b blocks) how() Mem           { return b.field(32) }
+func (b blocks) k() Mem             { return b.field(40) }
+func (b blocks) last(i int) Mem     { return b.field(48 + 32*i) }
+func (b blocks) ones() Mem          { return b.field(112) }
+func (b blocks) full(i int) Mem     { return b.field(144 + 32*i) }
+
+const (
+	byLong     = 1
+	byLine     = 2
+	lineProbes = 7
+)
+
+const blocksType = "b *[26]uint64" // see unsafe.Sizeof
+
+// blocksHas uses as few instructions as can be outside the vector unit, hence no constants but those of Blocks.
+func blocksHas() {
+	TEXT("blocksHas", NOSPLIT, "func("+blocksType+", hi, lo uint64) bool")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	x := YMM()
+	MOVQ(b.count(), RAX)
+	MULQ(addr("hi")) // RDX is the number of the block
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("other"))
+	SHLQ(Imm(6), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTQ(addr("lo"), x)
+	set := lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX})
+	VPTEST(b.ones(), set)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("other")
+	JCS(LabelRef("neither"))
+	SHLQ(Imm(5), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTD(addr("lo"), x)
+	splitMask(x, b.last(0), b.last(1))
+	block := YMM()
+	VMOVDQU(Mem{Base: RDX}, block)
+	VPTEST(x, block)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("neither")
+	CMPQ(b.how(), Imm(byLong))
+	JNE(LabelRef("go"))
+	line, left, seed, golden := GP64(), GP64(), GP64(), GP64()
+	SHLQ(Imm(6), RDX)
+	ADDQ(b.words(), RDX)
+	MOVQ(RDX, line)
+	MOVQ(b.k(), left)
+	MOVQ(addr("lo"), seed)
+	MOVQ(U64(0x9E3779B97F4A7C15), golden)
+	all := YMM()
+	VPBROADCASTQ(addr("lo"), x)
+	VMOVDQU(lineProbe(x, b.full(0), b.full(1), Mem{Base: line}), all)
+	Label("round")
+	// probe.Remix
+	ADDQ(golden, seed)
+	MOVQ(U64(0x6A09E667F3BCC909), RAX)
+	MULQ(seed)
+	XORQ(RDX, RAX)
+	MULQ(golden)
+	XORQ(RDX, RAX)
+	VMOVQ(RAX, x.AsX())
+	VPBROADCASTQ(x.AsX(), x)
+	SUBQ(Imm(lineProbes), left)
+	CMPQ(left, Imm(lineProbes))
+	JLE(LabelRef("last"))
+	VPAND(lineProbe(x, b.full(0), b.full(1), Mem{Base: line}), all, all)
+	JMP(LabelRef("round"))
+	Label("last")
+	VPAND(lineProbe(x, b.last(0), b.last(1), Mem{Base: line}), all, all)
+	VPTEST(b.ones(), all)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("go")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)}, IsTerminal: true})
+}
+
+// lineProbe returns a register with eight lanes whose lowest bits are those of eight probes, from a register with four
+// times the hash. A lane has nine bits of it first, w2 w1 w0 of the word below b5 to b0 of the bit. VPERMD finds the half
+// words w1 w0 b5 of either half of the line, and w2, as the sign, chooses between these.
+func lineProbe(x VecVirtual, bytes, shifts Op, line Mem) VecVirtual {
+	p, half, top, word, high := YMM(), YMM(), YMM(), YMM(), YMM()
+	VPSHUFB(bytes, x, p)
+	VPSRLVD(shifts, p, p)
+	VPSLLD(Imm(23), p, top)
+	VPADDD(p, p, half)
+	VPSRLD(Imm(31), top, top) // b5
+	VPADDD(top, half, half)
+	VPERMD(line, half, word)
+	VPERMD(line.Offset(32), half, high)
+	VPSLLD(Imm(28), half, half)
+	VBLENDVPS(half, high, word, word)
+	VPSLLD(Imm(24), p, p)
+	VPSRLD(Imm(27), p, p) // b4 to b0
+	VPSRLVD(p, word, word)
+	return word
+}
+
+// splitMask turns eight times the low half of a hash into the bits of the eight words.
+func splitMask(x VecVirtual, salts, ones Op) {
+	one := YMM()
+	VMOVDQU(ones, one)
+	VPMULLD(salts, x, x)
+	VPSRLD(Imm(27), x, x)
+	VPSLLVD(x, one, x)
+}
+
+// blocksHasMany does for n keys what blocksHas does, in the line layout of at most seven probes or the split one. ahead is
+// how many bytes after a key the one stands whose block it asks for.
+func blocksHasMany() {
+	TEXT("blocksHasMany", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	dst := Load(Param("dst"), GP64())
+	h := Load(Param("hs"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	words, count := GP64(), GP64()
+	MOVQ(b.words(), words)
+	MOVQ(b.count(), count)
+	v0, v1, ones := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), v0)
+	VMOVDQU(b.last(1), v1)
+	VMOVDQU(b.ones(), ones)
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+
+	loop := func(name string, shift uint64, has func(block Mem)) {
+		Label(name)
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h, Index: ahead, Scale: 1})
+		SHLQ(Imm(shift), RDX)
+		PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h})
+		SHLQ(Imm(shift), RDX)
+		has(Mem{Base: words, Index: RDX, Scale: 1})
+		SETCS(Mem{Base: dst})
+		ADDQ(Imm(16), h)
+		INCQ(dst)
+		DECQ(n)
+		JNE(LabelRef(name))
+		VZEROUPPER()
+		RET()
+	}
+	x, block := YMM(), YMM()
+	loop("line", 6, func(line Mem) {
+		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
+		VPTEST(ones, lineProbe(x, v0, v1, line))
+	})
+	loop("split", 5, func(half Mem) {
+		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
+		splitMask(x, v0, v1)
+		VMOVDQU(half, block)
+		VPTEST(x, block)
+	})
+}

@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// Lanes is the number of bytes that BestLanes sums side by side.
+const Lanes = 32
+
+// BestLanes sums windows of Lanes bytes, lane by lane, and returns the lanes with the highest sum as bits.
+//
+//	sum[i] = byte i of start + sum over a in at of (cells[a+i] & byte i of keep)
+//
+// No sum may exceed 255. It has no bounds checks: the caller has a+Lanes <= len(cells) for every a. bestLanesPlain says
+// the same lane by lane.
+func BestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
+	return bestLanes(cells, at, start, keep)
+}
+
+// bestLanesPlain is the specification of BestLanes.
+func bestLanesPlain(cells []byte, at []uint32, start, keep *[4]uint64) (best uint32) {
+	var sums [Lanes]uint64
+	var top uint64
+	for i := range sums {
+		sums[i] = start[i/8] >> (i % 8 * 8) & 255
+		for _, a := range at {
+			sums[i] += uint64(cells[int(a)+i]) & (keep[i/8] >> (i % 8 * 8))
+		}
+		top = max(top, sums[i])
+	}
+	for i, s := range sums {
+		if s == top {
+			best |= 1 << i
+		}
+	}
+	return best
+}
+
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x80 * eachByte
+)
+
+// bestLanesGo is BestLanes with eight lanes to a word.
+//
+//go:norace
+//go:nocheckptr
+func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
+	a, b, c, d := start[0], start[1], start[2], start[3]
+	k0, k1, k2, k3 := keep[0], keep[1], keep[2], keep[3]
+	first := unsafe.Pointer(unsafe.SliceData(cells))
+	for _, u := range at {
+		w := (*[Lanes]byte)(unsafe.Add(first, u))
+		a += binary.LittleEndian.Uint64(w[0:]) & k0
+		b += binary.LittleEndian.Uint64(w[8:]) & k1
+		c += binary.LittleEndian.Uint64(w[16:]) & k2
+		d += binary.LittleEndian.Uint64(w[24:]) & k3
+	}
+	if (a|b|c|d)&highBits != 0 {
+		// Halved sums compare as the sums do, but for the last bit, which is compared among the best.
+		const halves = ^uint64(0) / 255 * 127
+		best := topLanes(a>>1&halves, b>>1&halves, c>>1&halves, d>>1&halves)
+		if odd := best & (lowBits(a) | lowBits(b)<<8 | lowBits(c)<<16 | lowBits(d)<<24); odd != 0 {
+			return odd
+		}
+		return best
+	}
+	return topLanes(a, b, c, d)
+}
+
+// topLanes returns the highest of 32 bytes below 128, as bits.
+func topLanes(a, b, c, d uint64) uint32 {
+	top := larger(larger(a, b), larger(c, d))
+	top = larger(top, top>>32)
+	top = larger(top, top>>16)
+	top = larger(top, top>>8) & 255 * eachByte
+	return equal(a, top) | equal(b, top)<<8 | equal(c, top)<<16 | equal(d, top)<<24
+}
+
+// larger returns the larger one of every two bytes below 128.
+func larger(a, b uint64) uint64 {
+	m := (a | highBits) - b&^highBits
+	m &= highBits // set where a is not smaller
+	m |= m - m>>7
+	return b ^ (a^b)&m
+}
+
+// equal returns which of eight bytes below 128 are equal, as bits.
+func equal(a, b uint64) uint32 { return lowBits((highBits - (a ^ b)) >> 7) }
+
+// lowBits gathers the lowest bits of eight bytes.
+func lowBits(x uint64) uint32 { return uint32(x & eachByte * 0x0102040810204080 >> 56) }
+
+// MapBytes replaces the byte c at a+by by to[c], for one a in at after the other. It has no bounds checks: the caller has
+// a+by < len(cells) for every a.
+//
+//go:norace
+//go:nocheckptr
+func MapBytes(cells []byte, at []uint32, by uint32, to *[256]uint8) {
+	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(cells)), by)
+	for _, a := range at {
+		c := (*uint8)(unsafe.Add(first, a))
+		*c = to[*c]
+	}
+}
+
+// MapBytesTwice is MapBytes for bytes that stand there twice, 32 apart in aligned pairs of 32: the byte at i = a+by is also
+// that at i with bit 5 turned over, and both are replaced.
+//
+//go:norace
+//go:nocheckptr
+func MapBytesTwice(cells []byte, at []uint32, by uint32, to *[256]uint8) {
+	first := unsafe.Pointer(unsafe.SliceData(cells))
+	for _, a := range at {
+		i := a + by
+		c := to[*(*uint8)(unsafe.Add(first, i))]
+		*(*uint8)(unsafe.Add(first, i)) = c
+		*(*uint8)(unsafe.Add(first, i^Lanes)) = c
+	}
+}

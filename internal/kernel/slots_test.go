@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestSlots holds the form that is chosen here and the one in Go against the plain one, for blocks of all shapes with
+// bits so dense that many keys are present.
+func TestSlots(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	present, asked := 0, 0
+	for _, block := range []uint64{512, 1024} {
+		for k := 1; k <= 40; k++ {
+			for width := 1; width <= 5; width++ {
+				for _, groups := range []uint64{1, 2, 3, 5, 8} {
+					head := groups * uint64(k*width)
+					if head+64 > block {
+						continue
+					}
+					words := make([]uint64, 7*block/64)
+					for i := range words {
+						words[i] = r.Uint64()
+						for range k / 3 {
+							words[i] |= r.Uint64()
+						}
+					}
+					s := NewSlots(words, block, groups, (block-head)/32*32, k, width)
+					for range 100 {
+						hi, lo := r.Uint64(), r.Uint64()
+						switch r.IntN(16) {
+						case 0:
+							hi = 0
+						case 1:
+							hi = 1<<64 - 1
+						case 2:
+							lo = 0
+						case 3:
+							lo = 1<<64 - 1
+						}
+						want := s.hasPlain(hi, lo, 0)
+						if got := s.hasGo(hi, lo); got != want {
+							t.Fatalf("block %d, k %d, width %d, groups %d: Go says %v, want %v", block, k, width, groups, got, want)
+						}
+						if got := s.Has(hi, lo); got != want {
+							t.Fatalf("block %d, k %d, width %d, groups %d: %v, want %v", block, k, width, groups, got, want)
+						}
+						asked++
+						if want {
+							present++
+						}
+					}
+				}
+			}
+		}
+	}
+	if present < asked/10 || present > asked*9/10 {
+		t.Errorf("%d of %d were present", present, asked)
+	}
+}
+
+func BenchmarkSlots(b *testing.B) {
+	words := make([]uint64, 1<<12)
+	s := NewSlots(words, 512, 4, 352, 8, 5)
+	for i := range words {
+		words[i] = 1<<64 - 1
+	}
+	for name, has := range map[string]func(hi, lo uint64) bool{"chosen": s.Has, "go": s.hasGo} {
+		b.Run(fmt.Sprintf("form=%s", name), func(b *testing.B) {
+			for i := uint64(0); b.Loop(); i += 0x9E3779B97F4A7C15 {
+				has(i, i)
+			}
+		})
+	}
+}
