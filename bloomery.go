@@ -28,6 +28,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -57,7 +58,7 @@ func NewSecret() *[filter.SecretSize]byte {
 }
 
 // hasher returns the hasher of a filter of that Spec.
-func (c Config) hasher(f container.Family, s filter.Spec) (h filter.Hasher, err error) {
+func (c Config) hasher(f families.Family, s filter.Spec) (h filter.Hasher, err error) {
 	id := c.Hash
 	if id == 0 {
 		id = f.Hash
@@ -76,16 +77,16 @@ func (c Config) hasher(f container.Family, s filter.Spec) (h filter.Hasher, err 
 	return h, err
 }
 
-func (c Config) family() (container.Family, filter.Spec, error) {
+func (c Config) family() (families.Family, filter.Spec, error) {
 	text := c.Spec
 	if text == "" {
 		text = DefaultSpec
 	}
 	s, err := filter.ParseSpec(text)
 	if err != nil {
-		return container.Family{}, s, err
+		return families.Family{}, s, err
 	}
-	f, err := container.FamilyByName(s.Family())
+	f, err := families.ByName(s.Family())
 	return f, s, err
 }
 
@@ -133,7 +134,7 @@ func build[K any](c Config, keys iter.Seq[K], sum func(filter.Hasher, K) filter.
 	if err != nil {
 		return nil, err
 	}
-	if family.Keyed {
+	if family.Can.Has(filter.CanRawKeys) {
 		return buildKeyed(c, keys, clone)
 	}
 	var hs []filter.Hash

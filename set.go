@@ -18,13 +18,13 @@ import (
 type Set struct {
 	filter filter.Filter
 	hasher filter.Hasher
-	keyed  filter.KeyFilter // filter, if it asks for keys, else nil
+	keyed  filter.RawKeyFilter // filter, if it asks for keys, else nil
 	close  func() error
 }
 
 // NewSet joins a filter with the hasher that its keys were hashed with.
 func NewSet(f filter.Filter, h filter.Hasher) *Set {
-	keyed, _ := f.(filter.KeyFilter)
+	keyed, _ := f.(filter.RawKeyFilter)
 	return &Set{filter: f, hasher: h, keyed: keyed}
 }
 
@@ -86,7 +86,7 @@ func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
 	}
 }
 
-// HasMany is ContainsMany for keys that Hasher has hashed already. Of a filter.KeyFilter it says yes oftener than that.
+// HasMany is ContainsMany for keys that Hasher has hashed already. Of a filter.RawKeyFilter it says yes oftener than that.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	if b, ok := s.filter.(filter.Batcher); ok {
 		b.HasMany(dst, hs)
@@ -122,7 +122,8 @@ func (s *Set) Remove(key []byte) error {
 // not count.
 func (s *Set) Count(key []byte) (uint64, error) {
 	if c, ok := s.filter.(filter.Counter); ok {
-		return c.Count(s.hasher.Sum(key)), nil
+		n, _ := c.Count(s.hasher.Sum(key))
+		return n, nil
 	}
 	return 0, s.lacks("counting keys")
 }
@@ -159,11 +160,11 @@ func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 // Trimmed returns the set in the form in which it is sent: Save and Write leave out what Open and Read make again. It
 // shares everything else with s. The error wraps errors.ErrUnsupported if the family has no such form.
 func (s *Set) Trimmed() (*Set, error) {
-	family, err := container.FamilyByName(filter.SpecOf(s.filter).Family())
-	if err != nil || family.Trim == nil {
+	t, ok := s.filter.(filter.Trimmer)
+	if !ok {
 		return nil, s.lacks("a trimmed form")
 	}
-	return NewSet(family.Trim(s.filter), s.hasher), nil
+	return NewSet(t.Trimmed(), s.hasher), nil
 }
 
 // Merge makes s hold the keys of both. The two must agree in spec and hash, else the error wraps filter.ErrMismatch and

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -87,7 +87,7 @@ func TestFamilies(t *testing.T) {
 		}
 		names[c.name] = c.ours
 	}
-	for _, f := range container.Families() {
+	for _, f := range families.All() {
 		if f.Hash == 0 && !slices.ContainsFunc(all, func(c contender) bool { return c.ours && strings.HasPrefix(c.told+"(", f.Name+"(") }) {
 			t.Errorf("family %s does not take part", f.Name)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/counting"
@@ -58,7 +58,7 @@ func our(name string, spec filter.Spec, note string) contender {
 
 // buildOurs builds a filter as package bloomery does, through its family's builder, in batches of hashes.
 func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Filter, error) {
-	family, err := container.FamilyByName(spec.Family())
+	family, err := families.ByName(spec.Family())
 	if err != nil {
 		return nil, err
 	}

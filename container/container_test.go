@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
@@ -36,7 +37,7 @@ type sample struct {
 var secret = [filter.SecretSize]byte{1, 2, 3}
 
 func samples(t testing.TB) (all []sample) {
-	for _, f := range Families() {
+	for _, f := range families.All() {
 		for i, spec := range []string{f.Name + "(bits_per_key=10)", f.Name} {
 			s := sample{name: fmt.Sprintf("%s-%d", f.Name, i), hasher: filter.NewHasher(42)}
 			if i == 1 {
@@ -52,10 +53,11 @@ func samples(t testing.TB) (all []sample) {
 			}
 			s.file = b.Bytes()
 			all = append(all, s)
-			if f.Trim == nil {
+			trimmer, ok := s.filter.(filter.Trimmer)
+			if !ok {
 				continue
 			}
-			s.name, s.filter, b = s.name+"-trimmed", f.Trim(s.filter), bytes.Buffer{}
+			s.name, s.filter, b = s.name+"-trimmed", trimmer.Trimmed(), bytes.Buffer{}
 			if err := Write(&b, s.filter, s.hasher); err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +66,7 @@ func samples(t testing.TB) (all []sample) {
 		}
 	}
 	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
-	parquet.filter = fill(t, Families()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
+	parquet.filter = fill(t, families.All()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
 	var b bytes.Buffer
 	if err := Write(&b, parquet.filter, parquet.hasher); err != nil {
 		t.Fatal(err)
@@ -82,8 +84,8 @@ func foreign(t testing.TB, id filter.HashID) filter.Hasher {
 }
 
 // fill builds a filter of the keys of members.
-func fill(t testing.TB, f Family, spec string, h filter.Hasher) filter.Filter {
-	if !f.Keyed {
+func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) filter.Filter {
+	if !f.Can.Has(filter.CanRawKeys) {
 		return filtertest.Build(t, conformance(f), spec, members(h))
 	}
 	s, err := filter.ParseSpec(spec)
@@ -95,7 +97,7 @@ func fill(t testing.TB, f Family, spec string, h filter.Hasher) filter.Filter {
 		t.Fatal(err)
 	}
 	for i := range 40 {
-		if err := built.(filter.KeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
+		if err := built.(filter.RawKeyFilter).AddKey(fmt.Appendf(nil, "key-%d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +119,7 @@ func (s sample) options() Options {
 }
 
 // sentinels are all that Read may wrap.
-var sentinels = []error{ErrMagic, ErrVersion, ErrFamily, ErrHash, ErrChecksum, ErrCorrupt, ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+var sentinels = []error{ErrMagic, ErrVersion, families.ErrFamily, ErrHash, ErrChecksum, ErrCorrupt, ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func isSentinel(err error) bool {
 	var fe *FormatError
@@ -133,11 +135,7 @@ func isSentinel(err error) bool {
 func asRead(s *Stored) ([]byte, error) {
 	f := s.Filter
 	if s.Trimmed {
-		family, err := FamilyByName(filter.SpecOf(f).Family())
-		if err != nil {
-			return nil, err
-		}
-		f = family.Trim(f)
+		f = f.(filter.Trimmer).Trimmed()
 	}
 	var b bytes.Buffer
 	err := Write(&b, f, s.Hasher)
@@ -280,7 +278,7 @@ func TestForgedHeaders(t *testing.T) {
 	}{
 		"magic":         {ErrMagic, func(b []byte) { b[0] = 'B' }},
 		"version":       {ErrVersion, func(b []byte) { b[8] = 2 }},
-		"family":        {ErrFamily, func(b []byte) { b[10] = 99 }},
+		"family":        {families.ErrFamily, func(b []byte) { b[10] = 99 }},
 		"other family":  {ErrCorrupt, func(b []byte) { b[10] = 2 }},
 		"hash":          {ErrHash, func(b []byte) { b[12] = 9 }},
 		"no section":    {ErrCorrupt, func(b []byte) { b[14] = 0 }},
@@ -319,7 +317,7 @@ func TestAllocationBomb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := Families()[id-1]
+		f := families.All()[id-1]
 		words, err := f.SectionWords(s)
 		if err != nil {
 			t.Fatal(err)

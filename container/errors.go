@@ -9,7 +9,6 @@ import (
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
 	ErrVersion  = errors.New("format version of a newer Bloomery")
-	ErrFamily   = errors.New("unknown family")
 	ErrHash     = errors.New("unknown hash function")
 	ErrChecksum = errors.New("checksum does not match: the file is damaged")
 	ErrCorrupt  = errors.New("the file contradicts itself")

@@ -28,8 +28,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"slices"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -58,7 +58,7 @@ type Stored struct {
 
 // header is a parsed header: what Read knows before it allocates anything.
 type header struct {
-	family   Family
+	family   families.Family
 	hash     filter.HashID
 	seed     uint64
 	keyCheck uint64
@@ -162,11 +162,11 @@ func parse(b []byte) (*header, error) {
 		keys: le.Uint64(b[32:]), length: le.Uint64(b[40:]),
 	}
 	id := le.Uint16(b[10:])
-	i := slices.IndexFunc(Families(), func(f Family) bool { return f.ID == id })
-	if i < 0 {
-		return fail(10, fmt.Sprintf("family %d", id), ErrFamily)
+	family, err := families.ByID(id)
+	if err != nil {
+		return fail(10, fmt.Sprintf("family %d", id), families.ErrFamily)
 	}
-	h.family = Families()[i]
+	h.family = family
 	if h.hash != filter.XXH3 && h.hash != filter.SipHash && !h.hash.Foreign() {
 		return fail(12, fmt.Sprintf("hash %d", h.hash), ErrHash)
 	}
@@ -184,13 +184,13 @@ func parse(b []byte) (*header, error) {
 	if !h.family.TakesHash(spec, h.hash) {
 		return fail(12, fmt.Sprintf("hash %s of a filter %s", h.hash, text), ErrCorrupt)
 	}
-	h.spec = spec
+	h.spec, h.trimmed = spec, spec.Has("trimmed")
 	words, err := h.family.SectionWords(spec)
 	if err != nil || len(words) != n {
 		return fail(specAt, fmt.Sprintf("spec %q: %v", text, err), ErrCorrupt)
 	}
 	if h.family.Inflated != nil {
-		if h.inflated, h.trimmed, err = h.family.Inflated(spec); err != nil {
+		if h.inflated, err = h.family.Inflated(spec); err != nil {
 			return fail(specAt, fmt.Sprintf("spec %q", text), err)
 		}
 	}

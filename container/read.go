@@ -23,7 +23,7 @@ type Options struct {
 // sections; and never more than three times what has come and 8 MiB, whatever the header promises. When all of a trimmed
 // filter has come and its checksums hold, it allocates what that becomes, which the family bounds: 64 times its size and a
 // MiB in rankindexed. On error the filter is nil and the error is a *FormatError that wraps ErrMagic, ErrVersion,
-// ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte
+// families.ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte
 // reading stopped, or the error of r.
 func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 	h, err := readHeader(r)

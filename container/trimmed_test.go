@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -16,11 +17,11 @@ import (
 // TestTrimmed sends filters in their trimmed form and wants the very same ones back.
 func TestTrimmed(t *testing.T) {
 	trimmed := 0
-	for _, f := range Families() {
-		if (f.Trim == nil) != (f.Inflated == nil) {
-			t.Errorf("family %s: Trim and Inflated go together", f.Name)
+	for _, f := range families.All() {
+		if f.Can.Has(filter.CanTrim) != (f.Inflated != nil) {
+			t.Errorf("family %s: CanTrim and Inflated go together", f.Name)
 		}
-		if f.Trim == nil {
+		if !f.Can.Has(filter.CanTrim) {
 			continue
 		}
 		for _, spec := range specs[f.Name] {
@@ -32,7 +33,7 @@ func TestTrimmed(t *testing.T) {
 			}
 			whole := filtertest.Build(t, conformance(f), spec, hs)
 			var full, sent, again bytes.Buffer
-			for b, f := range map[*bytes.Buffer]filter.Filter{&full: whole, &sent: f.Trim(f.Trim(whole))} {
+			for b, f := range map[*bytes.Buffer]filter.Filter{&full: whole, &sent: trim(trim(whole))} {
 				if err := Write(b, f, h); err != nil {
 					t.Fatal(err)
 				}
@@ -57,24 +58,26 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
+func trim(f filter.Filter) filter.Filter { return f.(filter.Trimmer).Trimmed() }
+
 // TestInflatedOverflow has a spec whose extensions come to 2^64 bytes.
 func TestInflatedOverflow(t *testing.T) {
 	s, err := filter.ParseSpec("rankindexed(buckets=1,capacity=1000,cells=40,cells2=8192,chains=64,pool2=281474976710656,remainder=48,trimmed=0,value_bits=15)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := FamilyByName(s.Family())
+	f, err := families.ByName(s.Family())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, trimmed, err := f.Inflated(s); !trimmed || !errors.Is(err, filter.ErrTooLarge) {
-		t.Errorf("%d bytes, %t, %v", n, trimmed, err)
+	if n, err := f.Inflated(s); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
 // TestTrimmedLimit has trimmed filters that are small, and become more than Read may take.
 func TestTrimmedLimit(t *testing.T) {
-	f, err := FamilyByName("rankindexed")
+	f, err := families.ByName("rankindexed")
 	if err != nil {
 		t.Fatal(err)
 	}

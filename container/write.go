@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -24,7 +25,7 @@ func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
 		return fmt.Errorf("%T cannot be stored: %w", f, filter.ErrUnsupported)
 	}
 	e := enc.Encode()
-	family, err := FamilyByName(e.Spec.Family())
+	family, err := families.ByName(e.Spec.Family())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ package filter
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -26,47 +27,48 @@ type Filter interface {
 
 // Batcher is a Filter that answers many keys at once, so that their cache misses overlap.
 type Batcher interface {
-	// HasMany sets dst[i] to Has(hs[i]) for every i. dst must be as long as hs.
+	// HasMany sets dst[i] to Has(hs[i]) for every i. It panics if dst and hs differ in length.
 	HasMany(dst []bool, hs []Hash)
 }
 
-// Adder is a Filter that takes keys after it was made. Unless the type says otherwise, Add needs exclusive use.
+// Adder is a Filter that takes keys after it was made. Add needs exclusive use, except in a Concurrent.
 type Adder interface {
-	// Add puts the key with hash h into the set. On error the filter is as it was.
+	// Add adds the key with hash h. On error the filter is unchanged.
 	Add(h Hash) error
 }
 
-// KeyFilter is a Filter of another system that takes more bits from a key than a Hash has, so that it asks for keys. Has of
-// a key's Hash is true wherever HasKey is, as for any Filter, and oftener: it tests the positions that it can. bloomery.Set
-// asks the right one.
-type KeyFilter interface {
+// RawKeyFilter is a Filter of another system that takes more bits from a key than a Hash has, so that it takes the key
+// itself. Has of a key's Hash is true wherever HasKey is, as for every Filter, but has more false positives: it tests only
+// the positions that follow from the Hash. bloomery.Set calls the right one.
+type RawKeyFilter interface {
 	Filter
 	// HasKey reports whether the key may be in the set, as the other system would. It does not allocate.
 	HasKey(key []byte) bool
-	// AddKey puts a key into the set. On error the filter is as it was.
+	// AddKey adds a key. On error the filter is unchanged.
 	AddKey(key []byte) error
 }
 
-// Remover is a Filter that forgets keys. Remove only what was added: removing an absent key that happens to
-// look like a present one would make the present one absent.
+// Remover is a Filter that keys can be removed from. Remove only keys that were added: an absent key that looks like a
+// present one takes that one out.
 type Remover interface {
-	// Remove undoes one Add of h, or returns an error wrapping ErrNotFound and changes nothing.
+	// Remove undoes one Add of h. If h is not found it returns an error wrapping ErrNotFound and changes nothing.
 	Remove(h Hash) error
 }
 
 // Counter is a Filter that knows how often a key was added.
 type Counter interface {
-	// Count returns how often the key with hash h was added, or more, never less.
-	Count(h Hash) uint64
+	// Count returns how often the key with hash h was added, less how often it was removed. n is never too small, unless
+	// saturated is true: then a counter of the key is at its maximum, and n is that maximum, a lower bound.
+	Count(h Hash) (n uint64, saturated bool)
 }
 
-// Valuer is a Filter that keeps a small value with each key. A key that looks like another one has its value.
+// Valuer is a Filter that keeps a small value with each key. Two keys that look alike share a value.
 type Valuer interface {
-	// AddValue puts the key with hash h into the set, with a value; like Add it wants a Remove of its own. An error wrapping
-	// ErrConfig says that the value has too many bits, one wrapping ErrFull that there is no room; the filter is as it was.
+	// AddValue adds the key with hash h and its value. Like Add it must be undone by a Remove of its own. The error wraps
+	// ErrConfig if the value has too many bits, ErrFull if there is no room; the filter is then unchanged.
 	AddValue(h Hash, value uint64) error
-	// Put sets the value of a key that was added, or returns an error wrapping ErrNotFound, or ErrConfig as AddValue does, and
-	// changes nothing.
+	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the value
+	// has too many bits; the filter is then unchanged.
 	Put(h Hash, value uint64) error
 	// Get returns the value of the key with hash h, and whether the key may be in the set.
 	Get(h Hash) (value uint64, ok bool)
@@ -74,9 +76,57 @@ type Valuer interface {
 
 // Merger is a Filter that can take over the keys of another one of the same Spec and Hasher.
 type Merger interface {
-	// Merge makes the receiver hold the keys of both. It returns an error wrapping ErrMismatch, and changes
-	// nothing, if the two differ in anything but their keys.
+	// Merge makes the receiver hold the keys of both. It returns an error wrapping ErrMismatch, and changes nothing, if
+	// other is nil or the two differ in anything but their keys.
 	Merge(other Filter) error
+}
+
+// Intersecter is a Filter that can be reduced to the keys that another one has too.
+type Intersecter interface {
+	// Intersect makes the receiver hold at least the keys that stand in both. Errors are those of Merge.
+	Intersect(other Filter) error
+}
+
+// Estimator is a Filter that estimates from its bits how many distinct keys it holds.
+type Estimator interface {
+	// EstimateKeys returns the estimate, or +Inf if every bit is set. It may read the whole filter.
+	EstimateKeys() float64
+}
+
+// Concurrent is a Filter that any number of goroutines may query and change at once. A key is present for every Has that
+// begins after its Add returned. It also is a Remover, Counter or Valuer if the Filter that it was made from is one.
+type Concurrent interface {
+	Filter
+	Adder
+	// TestAndAdd adds the key with hash h unless Has(h) was true, and reports that answer, in one step: of many goroutines
+	// that bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a
+	// false positive. On error the filter is unchanged and present is false.
+	TestAndAdd(h Hash) (present bool, err error)
+	// Keys returns Info().Keys without reading the filter.
+	Keys() uint64
+	// Snapshot returns a copy in the plain form. It holds every key whose Add returned before Snapshot began and no key
+	// that was removed before that; of changes that run at the same time it has some and not others, each whole. A filter
+	// that is growing finishes that first.
+	Snapshot() (Filter, error)
+}
+
+// Sharer is a Filter with a form that any number of goroutines may change at once.
+type Sharer interface {
+	// Concurrent returns that form. It takes over the filter's memory: do not use the filter afterwards.
+	Concurrent() Concurrent
+}
+
+// Trimmer is a Filter with a smaller form for transfer.
+type Trimmer interface {
+	// Trimmed returns the same filter, sharing its memory, whose Encode leaves out what Decode makes again.
+	Trimmed() Filter
+}
+
+// Reoptimizer is a Filter that was fitted to its keys by a search.
+type Reoptimizer interface {
+	// Reoptimize starts a filter of the same geometry whose search goes on from this one. All keys are needed again; they
+	// may have changed.
+	Reoptimize(e Effort) (Builder, error)
 }
 
 // Builder makes a filter from the hashes of all its keys. AddMany may be called from several goroutines at
@@ -112,12 +162,29 @@ type Spiller interface {
 	Close() error
 }
 
-// Encoded is a filter as the container stores it: a Spec from which every size follows, the number of keys, and
-// the bits in sections of 64-bit words. Who receives an Encoded shares the words with who gave it.
+// Encoded is the stored form of a filter: a Spec from which every size follows, the number of keys, and the bits in sections
+// of 64-bit words. The words are shared with the filter, not copied.
 type Encoded struct {
 	Spec     Spec
 	Keys     uint64
 	Sections [][]uint64
+}
+
+// CheckSections returns an error unless the sections have these numbers of words. It takes the results of a family's
+// SectionWords, whose error it passes on.
+func (e Encoded) CheckSections(words []uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(e.Sections) != len(words) {
+		return fmt.Errorf("%d sections, want %d for %s", len(e.Sections), len(words), e.Spec)
+	}
+	for i, s := range e.Sections {
+		if uint64(len(s)) != words[i] {
+			return fmt.Errorf("section %d has %d words, want %d for %s", i, len(s), words[i], e.Spec)
+		}
+	}
+	return nil
 }
 
 // Encoder is a Filter that can be stored in a file.

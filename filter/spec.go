@@ -151,6 +151,16 @@ func (s Spec) String() string {
 // Equal reports whether the two are the same family with the same parameters, values compared as text.
 func (s Spec) Equal(o Spec) bool { return s.family == o.family && slices.Equal(s.params, o.params) }
 
+// Contains reports whether s is of the family of o and has all of its parameters, values compared as text.
+func (s Spec) Contains(o Spec) bool {
+	for _, p := range o.params {
+		if i, ok := s.find(p.Name); !ok || s.params[i].Value != p.Value {
+			return false
+		}
+	}
+	return s.family == o.family
+}
+
 // MarshalText and UnmarshalText write and read the canonical form, in JSON for one.
 func (s Spec) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -135,7 +136,7 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	family, err := container.FamilyByName(c.family)
+	family, err := families.ByName(c.family)
 	if err != nil {
 		return nil, err
 	}

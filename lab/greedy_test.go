@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // TestFound asks a filter of the published search for its keys, all of them in it, and for others, which are as often in it as
@@ -104,7 +105,7 @@ func TestFewest(t *testing.T) {
 			}
 			ends = append(ends, fills[c.g-1])
 		}
-		r := row("", ends)
+		r := figure.Mean("", ends)
 		want := partitioned.GroupFill(c.n, c.m, c.k, c.g, c.t)
 		if spread := r.High - r.Low; math.Abs(r.Measured-want) > 1.2*spread || spread > 0.01 {
 			t.Errorf("%+v: %.5f, from %.5f to %.5f, theory %.5f", c, r.Measured, r.Low, r.High, want)
@@ -117,7 +118,7 @@ func TestFewest(t *testing.T) {
 	for range runs {
 		seen = append(seen, float64(countOnes(r, bitmap, m, throws)))
 	}
-	if got := row("", seen); math.Abs(got.Measured-mean) > 4.5*sd/math.Sqrt(runs) {
+	if got := figure.Mean("", seen); math.Abs(got.Measured-mean) > 4.5*sd/math.Sqrt(runs) {
 		t.Errorf("%d throws set %.3f of %d bits, by the law %.3f", throws, got.Measured, m, mean)
 	}
 	if got := deviation("", seen); math.Abs(got.Measured/sd-1) > 0.03 {

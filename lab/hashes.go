@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -149,9 +150,9 @@ func sequentialKeys(r *rand.Rand, n int) keySet {
 	return s
 }
 
-func runHashes(ctx context.Context, c Config) (Result, error) {
+func runHashes(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(100)
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "hashes", Title: "Observed rate of each hashing as a multiple of the formula's, 95% interval",
 		X: "hashing", Y: "p_o / p_b",
 	}
@@ -184,18 +185,18 @@ func runHashes(ctx context.Context, c Config) (Result, error) {
 		before := standard.FPR(hashKeys, set.m, set.k)
 		filled := standard.FPR(hashKeys*uint64(set.k), set.m, 1)
 		values := columns(trials)
-		curve := Curve{Name: set.name, Dots: true}
+		curve := figure.Curve{Name: set.name, Dots: true}
 		for i, h := range all {
-			fill, rate := row(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i]), row(fmt.Sprintf("%s: %s, p_o", set.name, h.name), values[2*i+1])
-			result.Rows = append(result.Rows, fill.noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
-				rate.noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
+			fill, rate := figure.Mean(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i]), figure.Mean(fmt.Sprintf("%s: %s, p_o", set.name, h.name), values[2*i+1])
+			result.Rows = append(result.Rows, fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
+				rate.Noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
 			x := float64(i+1) + 0.13*(float64(s)-1.5) // side by side
-			curve.over(x, rate, before)
+			curve.AddRatio(x, rate, before)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	plot.Curves = append(plot.Curves, one("formula"))
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, figure.One("formula"))
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"Of 72 intervals of 95% some four leave the formula out by chance, at 2 to 3 σ; 4 σ is a deviation.",
 		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the same hash, a2 odd or any. " +
@@ -214,7 +215,7 @@ func runHashes(ctx context.Context, c Config) (Result, error) {
 }
 
 // beside says how far the mean of some trials is from the formula, if that lies outside of its interval.
-func beside(r Row, formula float64, trials int) string {
+func beside(r figure.Row, formula float64, trials int) string {
 	if r.Low == r.High || r.Low <= formula && formula <= r.High {
 		return ""
 	}

@@ -5,7 +5,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path"
 	"runtime"
@@ -15,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/stat"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // Experiment is one table or figure.
@@ -24,8 +23,8 @@ type Experiment struct {
 	Source string `json:"source"` // document and table or figure, or the page of ours that shows it
 	Varies string `json:"varies"`
 	// Seconds is about how long a full run takes on two cores: for those who choose, and for the time left of a report.
-	Seconds int                                           `json:"seconds"`
-	Run     func(context.Context, Config) (Result, error) `json:"-"` // gives no Name and Source
+	Seconds int                                                  `json:"seconds"`
+	Run     func(context.Context, Config) (figure.Result, error) `json:"-"` // gives no Name and Source
 }
 
 // Experiments lists all there are, in the order in which they are shown. A new one joins here.
@@ -78,14 +77,10 @@ func Match(patterns ...string) (found []Experiment, err error) {
 }
 
 // Do runs the experiment. The points of its curves are all finite.
-func (e Experiment) Do(ctx context.Context, c Config) (Result, error) {
+func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	r, err := e.Run(ctx, c)
 	r.Name, r.Source = e.Name, e.Source
-	for _, p := range r.Plots {
-		for i, c := range p.Curves {
-			p.Curves[i] = c.only(func(x, y float64) bool { return !math.IsNaN(x+y) && !math.IsInf(x+y, 0) })
-		}
-	}
+	r.DropNonFinite()
 	return r, err
 }
 
@@ -101,78 +96,8 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// Row is one number of a table. Its JSON has the fields by these names in small letters; see MarshalJSON.
-type Row struct {
-	Label     string
-	Published *float64 // nil if nobody did
-	Measured  float64
-	Low       float64 // the 95% interval of the mean
-	High      float64
-	Tolerance float64 // how far from Published is near enough, in its unit
-	Agrees    *bool   // whether Published lies within Tolerance of Measured; nil without Published
-	Note      string
-}
-
-// row returns the row of what trials measured.
-func row(label string, measured []float64) Row {
-	mean, low, high := stat.MeanInterval(measured)
-	return Row{Label: label, Measured: mean, Low: low, High: high}
-}
-
-// exact returns the row of a value that has no error, such as one that is computed.
-func exact(label string, v float64) Row { return Row{Label: label, Measured: v, Low: v, High: v} }
-
-// against compares the row with a published value. The tolerance is in the unit of the value.
-func (r Row) against(published, tolerance float64) Row {
-	agrees := math.Abs(r.Measured-published) <= tolerance
-	r.Published, r.Tolerance, r.Agrees = &published, tolerance, &agrees
-	return r
-}
-
-// noted returns the row with a note.
-func (r Row) noted(format string, args ...any) Row {
-	r.Note = fmt.Sprintf(format, args...)
-	return r
-}
-
-// Result is what an experiment found.
-type Result struct {
-	Name   string `json:"name"`
-	Source string `json:"source"`
-	Seed   uint64 `json:"seed"`
-	Trials int    `json:"trials"`
-	Rows   []Row  `json:"rows"`
-	Plots  []Plot `json:"plots"`
-	// Notes say what a reader must know of the whole: what stands in for input that is not to be had, where a paper is wrong.
-	Notes []string `json:"notes,omitempty"`
-}
-
-// Plot is a picture: curves over common axes.
-type Plot struct {
-	Name   string  `json:"name"` // of the file, without extension
-	Title  string  `json:"title"`
-	X      string  `json:"x"`
-	Y      string  `json:"y"`
-	LogX   bool    `json:"log_x,omitempty"`
-	LogY   bool    `json:"log_y,omitempty"`
-	Curves []Curve `json:"curves"`
-	// Names, if there are any, stand at x = 1, 2, 3, ... instead of numbers.
-	Names []string `json:"names,omitempty"`
-}
-
-// Curve is one line of a plot, or points if Dots is set; with Level it is a horizontal line at the y of its only point.
-type Curve struct {
-	Name   string       `json:"name"`
-	Points [][2]float64 `json:"points"`
-	Dots   bool         `json:"dots,omitempty"`
-	Level  bool         `json:"level,omitempty"`
-	Bound  bool         `json:"bound,omitempty"`  // of what there can be: a line without marks
-	Bars   [][2]float64 `json:"bars,omitempty"`   // the interval of the y of each point, if it is to be shown
-	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
-}
-
 // begin fills in the defaults and starts the result.
-func (c *Config) begin(trials int) Result {
+func (c *Config) begin(trials int) figure.Result {
 	if c.Trials == 0 {
 		c.Trials = trials
 		if c.Quick {
@@ -185,7 +110,7 @@ func (c *Config) begin(trials int) Result {
 	if c.Progress == nil {
 		c.Progress = func(float64) {}
 	}
-	return Result{Seed: c.Seed, Trials: c.Trials}
+	return figure.Result{Seed: c.Seed, Trials: c.Trials}
 }
 
 // work counts what is done of an experiment, from any number of goroutines.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/traffic"
 )
 
@@ -38,7 +39,7 @@ type onehitSource struct {
 	draw   func(r *rand.Rand) traffic.Stream
 }
 
-func runOnehit(ctx context.Context, c Config) (Result, error) {
+func runOnehit(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(6)
 	requests := 1_000_000
 	if c.Quick {

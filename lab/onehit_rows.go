@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // onehitClaim is the share of disk writes that is left with the filter: "decreased the rate of disk writes by nearly one half".
@@ -14,14 +16,14 @@ import (
 const onehitClaim = 0.5
 
 // onehitPlots are the pictures of the experiment while its sources come in.
-type onehitPlots struct{ writes, hits, memory Plot }
+type onehitPlots struct{ writes, hits, memory figure.Plot }
 
 func newOnehitPlots() *onehitPlots {
-	size := Plot{X: "cache size, % of the objects", LogX: true}
+	size := figure.Plot{X: "cache size, % of the objects", LogX: true}
 	p := &onehitPlots{writes: size, hits: size}
 	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter", "disk writes a request"
 	p.hits.Name, p.hits.Title, p.hits.Y = "onehit-hits", "Hit rate with and without the filter", "hits a request"
-	p.memory = Plot{
+	p.memory = figure.Plot{
 		Name: "onehit-memory", Title: "Disk writes that are left, by how long the filter remembers", LogX: true,
 		X: "objects in a generation of the filter, as a multiple of the cache", Y: "disk writes with the filter / without",
 	}
@@ -29,28 +31,28 @@ func newOnehitPlots() *onehitPlots {
 }
 
 // add puts what a source gave into the pictures and returns its rows.
-func (p *onehitPlots) add(source onehitSource, trials []onehitTrial) (rows []Row) {
-	over := func(label string, of func(t onehitTrial) float64) Row {
+func (p *onehitPlots) add(source onehitSource, trials []onehitTrial) (rows []figure.Row) {
+	over := func(label string, of func(t onehitTrial) float64) figure.Row {
 		var v []float64
 		for _, t := range trials {
 			v = append(v, of(t))
 		}
-		return row(source.name+label, v)
+		return figure.Mean(source.name+label, v)
 	}
 	rows = append(rows,
 		over(": objects a request", func(t onehitTrial) float64 { return t.objects / t.requests }),
 		over(": objects asked for once, share", func(t onehitTrial) float64 { return t.once / t.objects }))
 	left := func(n onehitCount) float64 { return n.filteredWrites / n.writes }
-	var curves [4]Curve // disk writes without and with the filter, hits without and with
+	var curves [4]figure.Curve // disk writes without and with the filter, hits without and with
 	for i, what := range []string{"all stored", "filter", "all stored", "filter"} {
 		curves[i].Name = source.name + ", " + what
 	}
 	for i, s := range onehitSizes {
-		add := func(label string, of func(n onehitCount) float64) Row {
+		add := func(label string, of func(n onehitCount) float64) figure.Row {
 			return over(fmt.Sprintf(", cache of %g%%: %s", 100*s.size, label), func(t onehitTrial) float64 { return of(t.sizes[i]) })
 		}
 		predicted := add("", func(n onehitCount) float64 { return n.predicted })
-		some := []Row{
+		some := []figure.Row{
 			add("disk writes a request, all stored", func(n onehitCount) float64 { return n.writes }),
 			add("disk writes a request, filter", func(n onehitCount) float64 { return n.filteredWrites }),
 			add("hit rate, all stored", func(n onehitCount) float64 { return n.hits }),
@@ -60,16 +62,16 @@ func (p *onehitPlots) add(source onehitSource, trials []onehitTrial) (rows []Row
 			add("kB written a request, filter", func(n onehitCount) float64 { return n.filteredBytes / 1e3 }),
 			add("bytes written, filter / all stored", func(n onehitCount) float64 { return n.filteredBytes / n.bytes }),
 			add("disk writes a request, by a mistake of the filter", func(n onehitCount) float64 { return n.mistaken }),
-			add("false positive rate of the filter", func(n onehitCount) float64 { return n.fpr }).noted("predicted %.5f", predicted.Measured),
+			add("false positive rate of the filter", func(n onehitCount) float64 { return n.fpr }).Noted("predicted %.5f", predicted.Measured),
 		}
 		for c := range curves {
 			curves[c].Points = append(curves[c].Points, [2]float64{100 * s.size, some[c].Measured})
 		}
 		rows = append(rows, some...)
 	}
-	memory := Curve{Name: source.name}
+	memory := figure.Curve{Name: source.name}
 	for i, s := range onehitMemories {
-		add := func(label string, of func(n onehitCount) float64) Row {
+		add := func(label string, of func(n onehitCount) float64) figure.Row {
 			return over(fmt.Sprintf(", cache of %g%%, memory of %d: %s", 100*s.size, s.memory, label), func(t onehitTrial) float64 { return of(t.memories[i]) })
 		}
 		writes := add("disk writes, filter / all stored", left)
@@ -98,7 +100,7 @@ func (p *onehitPlots) claim() string {
 }
 
 // done returns the pictures.
-func (p *onehitPlots) done() []Plot {
-	p.memory.Curves = append(p.memory.Curves, Curve{Name: "the slides: nearly one half", Level: true, Points: [][2]float64{{1, onehitClaim}}})
-	return []Plot{p.writes, p.hits, p.memory}
+func (p *onehitPlots) done() []figure.Plot {
+	p.memory.Curves = append(p.memory.Curves, figure.Curve{Name: "the slides: nearly one half", Level: true, Points: [][2]float64{{1, onehitClaim}}})
+	return []figure.Plot{p.writes, p.hits, p.memory}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // TestTrace replays a compressed file, and fails on one that is not there, empty or too short.
@@ -28,7 +30,7 @@ func TestTrace(t *testing.T) {
 	}
 	write(strings.Repeat("a\nb\na\nc\nb\na\n", 200))
 	r, err := onehit.Do(t.Context(), Config{Quick: true, Trials: 1, Trace: path})
-	if err != nil || !slices.ContainsFunc(r.Rows, func(r Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") }) {
+	if err != nil || !slices.ContainsFunc(r.Rows, func(r figure.Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") }) {
 		t.Errorf("no rows of the trace: %v", err)
 	}
 	for _, lines := range []string{"", strings.Repeat("a\nb\nc\n", 333)} {
@@ -49,7 +51,7 @@ func TestCores(t *testing.T) {
 		all = all[:2]
 	}
 	for _, e := range all {
-		run := func(cores int) Result {
+		run := func(cores int) figure.Result {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 2, Seed: 5})
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // phAnneal shows the rate after every pass of short and long searches.
@@ -13,13 +14,13 @@ var phAnneal = Experiment{
 	Name: "ph-anneal", Source: "docs/partitioned.md", Varies: "passes of a search", Run: runAnneal, Seconds: 3,
 }
 
-func runAnneal(ctx context.Context, c Config) (Result, error) {
+func runAnneal(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(5)
 	n, lengths := 10_000, []int{24, 64, 300, 2500}
 	if c.Quick {
 		n, lengths = 2000, []int{24, 64}
 	}
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "ph-anneal", Title: fmt.Sprintf("Rate after each pass, 8 bits a key, n = %d", n),
 		X: "pass", Y: "false positive rate", LogX: true, LogY: true,
 	}
@@ -39,15 +40,15 @@ func runAnneal(ctx context.Context, c Config) (Result, error) {
 		for _, rates := range trials {
 			ends = append(ends, rates[len(rates)-1])
 		}
-		curve := Curve{Name: fmt.Sprintf("%d passes", passes)}
+		curve := figure.Curve{Name: fmt.Sprintf("%d passes", passes)}
 		for p, r := range trials[0] {
 			curve.Points = append(curve.Points, [2]float64{float64(p + 1), r})
 		}
 		plot.Curves = append(plot.Curves, curve)
-		result.Rows = append(result.Rows, row(curve.Name, ends))
+		result.Rows = append(result.Rows, figure.Mean(curve.Name, ends))
 	}
-	plot.Curves = append(plot.Curves, Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
+	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

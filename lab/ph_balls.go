@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // phFig3 shows how few bins balls fill that may look at several.
@@ -13,7 +14,7 @@ var phFig3 = Experiment{
 	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls, Seconds: 4,
 }
 
-func runBalls(ctx context.Context, c Config) (Result, error) {
+func runBalls(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
 	const n, m, most = 3000, 8000, 50
 	simulate := []int{1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50}
@@ -21,7 +22,7 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 	if c.Quick {
 		sets = 2000
 	}
-	recurrence, linear, simulated := Curve{Name: "recurrence"}, Curve{Name: "linear approximation"}, Curve{Name: "simulation", Dots: true}
+	recurrence, linear, simulated := figure.Curve{Name: "recurrence"}, figure.Curve{Name: "linear approximation"}, figure.Curve{Name: "simulation", Dots: true}
 	for t := 1; t <= most; t++ {
 		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), partitioned.BinsFill(n, m, t)})
 		linear.Points = append(linear.Points, [2]float64{float64(t), partitioned.BinsFillLinear(n, m, t)})
@@ -33,7 +34,7 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 		all += c.Trials * n * t
 	}
 	w := c.work(float64(all))
-	rows := make(map[int]Row)
+	rows := make(map[int]figure.Row)
 	for _, t := range simulate {
 		fills, err := each(ctx, w, float64(n*t), c.Trials, func(_ context.Context, i int) (float64, error) {
 			fills := fewest(n, m, 1, n, t, rand.NewPCG(c.Seed, uint64(i*most+t)))
@@ -42,7 +43,7 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		rows[t] = row(fmt.Sprintf("fill, t = %d, simulation", t), fills)
+		rows[t] = figure.Mean(fmt.Sprintf("fill, t = %d, simulation", t), fills)
 		simulated.Points = append(simulated.Points, [2]float64{float64(t), rows[t].Measured})
 	}
 	best, err := each(ctx, w, part*n, sets/part, func(_ context.Context, i int) (int, error) {
@@ -61,31 +62,31 @@ func runBalls(ctx context.Context, c Config) (Result, error) {
 		least = min(least, y)
 	}
 	law := partitioned.NewBits(m, 0, n)
-	atRandom := exact(fmt.Sprintf("fill, t = 1, best of %d", sets), float64(least)/m)
+	atRandom := figure.Exact(fmt.Sprintf("fill, t = 1, best of %d", sets), float64(least)/m)
 	if !c.Quick {
-		atRandom = atRandom.against(0.301, 0.0015).noted("one draw of chance, of about ±0.0005")
+		atRandom = atRandom.Against(0.301, 0.0015).Noted("one draw of chance, of about ±0.0005")
 	}
 	const why = "the 0.26 of the paper is its linear approximation, which leaves out that fewer bins are empty later on"
 	if c.Trials >= 50 {
-		rows[1], rows[2] = rows[1].against(0.3127, 0.0005), rows[2].against(0.26, 0.005).noted(why)
+		rows[1], rows[2] = rows[1].Against(0.3127, 0.0005), rows[2].Against(0.26, 0.005).Noted(why)
 	}
-	result.Rows = []Row{
-		exact("fill, t = 1, recurrence", partitioned.BinsFill(n, m, 1)).against(0.3127, 0.00005),
+	result.Rows = []figure.Row{
+		figure.Exact("fill, t = 1, recurrence", partitioned.BinsFill(n, m, 1)).Against(0.3127, 0.00005),
 		rows[1],
 		atRandom,
-		exact("fill, t = 1, best of 10^6 expected by the exact law", partitioned.Fewest(law, 1e6)/m).against(0.301, 0.0015),
-		exact("fill, t = 1, best of 10^9 expected by the exact law", partitioned.Fewest(law, 1e9)/m).noted("the paper did not reach 0.26 so either"),
-		exact("fill, t = 2, linear approximation", partitioned.BinsFillLinear(n, m, 2)).against(0.26, 0.005),
-		exact("fill, t = 2, recurrence", partitioned.BinsFill(n, m, 2)).against(0.26, 0.005).noted(why),
+		figure.Exact("fill, t = 1, best of 10^6 expected by the exact law", partitioned.Fewest(law, 1e6)/m).Against(0.301, 0.0015),
+		figure.Exact("fill, t = 1, best of 10^9 expected by the exact law", partitioned.Fewest(law, 1e9)/m).Noted("the paper did not reach 0.26 so either"),
+		figure.Exact("fill, t = 2, linear approximation", partitioned.BinsFillLinear(n, m, 2)).Against(0.26, 0.005),
+		figure.Exact("fill, t = 2, recurrence", partitioned.BinsFill(n, m, 2)).Against(0.26, 0.005).Noted(why),
 		rows[2],
 	}
 	for _, t := range simulate[2:] {
-		result.Rows = append(result.Rows, rows[t].noted("recurrence %.4f, linear approximation %.4f", partitioned.BinsFill(n, m, t), partitioned.BinsFillLinear(n, m, t)))
+		result.Rows = append(result.Rows, rows[t].Noted("recurrence %.4f, linear approximation %.4f", partitioned.BinsFill(n, m, t), partitioned.BinsFillLinear(n, m, t)))
 	}
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),
 		X: "t", Y: "fill",
-		Curves: []Curve{recurrence, simulated, linear, {Name: fmt.Sprintf("best of %d, t = 1", sets), Level: true, Points: [][2]float64{{1, atRandom.Measured}}}},
+		Curves: []figure.Curve{recurrence, simulated, linear, {Name: fmt.Sprintf("best of %d, t = 1", sets), Level: true, Points: [][2]float64{{1, atRandom.Measured}}}},
 	}}
 	result.Notes = []string{
 		"The paper draws the linear approximation and gives three values in the text. With the balls that it describes, t = 2 fills 0.2727 of the bins and not 0.26.",

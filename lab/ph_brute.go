@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -24,7 +25,7 @@ var phFig1 = Experiment{
 	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail, Seconds: 1,
 }
 
-func runTail(ctx context.Context, c Config) (Result, error) {
+func runTail(ctx context.Context, c Config) (figure.Result, error) {
 	if c.Trials == 0 && c.Quick {
 		c.Trials = 2000
 	}
@@ -41,22 +42,22 @@ func runTail(ctx context.Context, c Config) (Result, error) {
 		values[i] = float64(y)
 		below[y] += 1 / float64(len(ones))
 	}
-	measured := row("ones, mean", values).noted("%d sets of functions; exactly %.2f", len(ones), mean)
+	measured := figure.Mean("ones, mean", values).Noted("%d sets of functions; exactly %.2f", len(ones), mean)
 	if len(ones) >= 50_000 { // 0.5 is then more than four standard errors
-		measured = measured.against(bruteMean, 0.5)
+		measured = measured.Against(bruteMean, 0.5)
 	}
 	far := bruteMean - bruteBest
-	result.Rows = []Row{
+	result.Rows = []figure.Row{
 		measured,
-		exact("ones, mean by the exact law", mean).against(bruteMean, 0.5).noted("the paper takes m(1-e^(-kn/m)), which is %.2f", -bruteBits*math.Expm1(-6.0/8)),
-		deviation("ones, standard deviation", values).noted("exactly %.3f", sd),
-		exact("ones, standard deviation by the exact law", sd),
-		exact("fill, mean by the exact law", mean/bruteBits).against(0.528, 0.0005),
-		exact("p_b", standard.FPR(bruteKeys, bruteBits, bruteK)).against(0.0216, 0.00005),
-		exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
-		exact("bound of Theorem 1 on it", partitioned.OnesTail(bruteKeys, bruteK, far)).noted("for both tails"),
+		figure.Exact("ones, mean by the exact law", mean).Against(bruteMean, 0.5).Noted("the paper takes m(1-e^(-kn/m)), which is %.2f", -bruteBits*math.Expm1(-6.0/8)),
+		deviation("ones, standard deviation", values).Noted("exactly %.3f", sd),
+		figure.Exact("ones, standard deviation by the exact law", sd),
+		figure.Exact("fill, mean by the exact law", mean/bruteBits).Against(0.528, 0.0005),
+		figure.Exact("p_b", standard.FPR(bruteKeys, bruteBits, bruteK)).Against(0.0216, 0.00005),
+		figure.Exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
+		figure.Exact("bound of Theorem 1 on it", partitioned.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
 	}
-	simulated, chain, bound := Curve{Name: "simulation", Dots: true}, Curve{Name: "exact law"}, Curve{Name: "bound of Theorem 1"}
+	simulated, chain, bound := figure.Curve{Name: "simulation", Dots: true}, figure.Curve{Name: "exact law"}, figure.Curve{Name: "bound of Theorem 1"}
 	p, q := 0.0, 0.0
 	for y := range below {
 		p, q = p+law[y], q+below[y]
@@ -75,9 +76,9 @@ func runTail(ctx context.Context, c Config) (Result, error) {
 	if len(simulated.Points) == 0 { // of one trial
 		simulated.Points = [][2]float64{{math.Min(values[0], mean), 1}}
 	}
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: "ph-fig1", Title: fmt.Sprintf("Few ones are rare, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
-		X: "number of ones", Y: "probability of as many or fewer", LogY: true, Curves: []Curve{chain, simulated, bound},
+		X: "number of ones", Y: "probability of as many or fewer", LogY: true, Curves: []figure.Curve{chain, simulated, bound},
 	}}
 	result.Notes = []string{"The paper gives the tail only as a curve, of 10^7 sets."}
 	return result, nil
@@ -88,7 +89,7 @@ var phFig2 = Experiment{
 	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute, Seconds: 57,
 }
 
-func runBrute(ctx context.Context, c Config) (Result, error) {
+func runBrute(ctx context.Context, c Config) (figure.Result, error) {
 	if c.Trials == 0 && c.Quick {
 		c.Trials = 20_000
 	}
@@ -99,7 +100,7 @@ func runBrute(ctx context.Context, c Config) (Result, error) {
 	}
 	law := partitioned.NewBits(bruteBits, 0, bruteKeys*bruteK)
 	mean, _ := moments(law)
-	best := Curve{Name: "simulation"}
+	best := figure.Curve{Name: "simulation"}
 	least := uint16(math.MaxUint16)
 	for i, y := range ones {
 		if y < least {
@@ -111,35 +112,35 @@ func runBrute(ctx context.Context, c Config) (Result, error) {
 		}
 	}
 	best.Points = append(best.Points, [2]float64{float64(len(ones)), float64(least) / bruteBits})
-	expected := Curve{Name: "expected, exact law"}
-	floor := Curve{Name: "floor by Theorem 1"}
+	expected := figure.Curve{Name: "expected, exact law"}
+	floor := figure.Curve{Name: "floor by Theorem 1"}
 	for e := range 7*8 + 1 {
 		sets := math.Round(math.Pow(10, float64(e)/8))
 		expected.Points = append(expected.Points, [2]float64{sets, partitioned.Fewest(law, sets) / bruteBits})
 		floor.Points = append(floor.Points, [2]float64{sets, partitioned.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits})
 	}
 	fill := float64(least) / bruteBits
-	found := []Row{
-		exact(fmt.Sprintf("ones, best of %d sets", len(ones)), float64(least)),
-		exact(fmt.Sprintf("fill, best of %d sets", len(ones)), fill),
-		exact(fmt.Sprintf("p_a, best of %d sets", len(ones)), math.Pow(fill, bruteK)),
+	found := []figure.Row{
+		figure.Exact(fmt.Sprintf("ones, best of %d sets", len(ones)), float64(least)),
+		figure.Exact(fmt.Sprintf("fill, best of %d sets", len(ones)), fill),
+		figure.Exact(fmt.Sprintf("p_a, best of %d sets", len(ones)), math.Pow(fill, bruteK)),
 	}
 	if len(ones) == publishedSets {
 		// The smallest of 10^7 has a standard deviation of 6 ones.
-		found[0] = found[0].against(bruteBest, 15).noted("one draw of chance, of about ±6 ones")
-		found[1], found[2] = found[1].against(0.511, 0.002), found[2].against(0.0178, 0.0005)
+		found[0] = found[0].Against(bruteBest, 15).Noted("one draw of chance, of about ±6 ones")
+		found[1], found[2] = found[1].Against(0.511, 0.002), found[2].Against(0.0178, 0.0005)
 	}
 	theory := partitioned.Fewest(law, publishedSets)
 	result.Rows = append(found,
-		exact("ones, best of 10^7 expected by the exact law", theory).against(bruteBest, 15),
-		exact("the same by the recurrence of section 4, one group", bruteBits*partitioned.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
-		exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).against(0.0178, 0.0005),
-		exact("p_a, best of 10^9 expected by the exact law", math.Pow(partitioned.Fewest(law, 1e9)/bruteBits, bruteK)),
+		figure.Exact("ones, best of 10^7 expected by the exact law", theory).Against(bruteBest, 15),
+		figure.Exact("the same by the recurrence of section 4, one group", bruteBits*partitioned.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
+		figure.Exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).Against(0.0178, 0.0005),
+		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(partitioned.Fewest(law, 1e9)/bruteBits, bruteK)),
 	)
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: "ph-fig2", Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
 		X: "sets of functions tried", Y: "least fill", LogX: true,
-		Curves: []Curve{expected, best, floor, {Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}}, {Name: "mean", Level: true, Points: [][2]float64{{1, mean / bruteBits}}}},
+		Curves: []figure.Curve{expected, best, floor, {Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}}, {Name: "mean", Level: true, Points: [][2]float64{{1, mean / bruteBits}}}},
 	}}
 	result.Notes = []string{"The paper gives the minimum only as a curve, but for its end. The floor is what Theorem 1 allows: the best set is above it with probability 1/2 at least."}
 	return result, nil
@@ -200,7 +201,7 @@ func upTo(p []float64, y int) (sum float64) {
 }
 
 // deviation returns the row of the standard deviation of some values, its interval that of many nearly normal ones.
-func deviation(label string, v []float64) Row {
+func deviation(label string, v []float64) figure.Row {
 	mean, _, _ := stat.MeanInterval(v)
 	squares := 0.0
 	for _, x := range v {
@@ -209,5 +210,5 @@ func deviation(label string, v []float64) Row {
 	n := float64(max(2, len(v)))
 	sd := math.Sqrt(squares / (n - 1))
 	half := 1.96 * sd / math.Sqrt(2*(n-1))
-	return Row{Label: label, Measured: sd, Low: max(0, sd-half), High: sd + half}
+	return figure.Row{Label: label, Measured: sd, Low: max(0, sd-half), High: sd + half}
 }

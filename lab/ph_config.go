@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // phFig10 and phFig11 show what more functions and more groups gain once the choices are paid for, at k = 6.
@@ -22,46 +23,46 @@ var (
 	}
 )
 
-func runFunctions(ctx context.Context, c Config) (Result, error) {
+func runFunctions(ctx context.Context, c Config) (figure.Result, error) {
 	s := settings{xs: []int{64, 256, 1024, 4096, publishedH, 65536}, curves: []int{50, 100, publishedG, 500}}
 	s.at = func(g, h int) published { return published{g: g, h: h} }
 	s.curve = func(g int) string { return fmt.Sprintf("g = %d", g) }
 	if c.Quick {
 		s.xs, s.curves = []int{16, 64, 256}, []int{10, 25, 50}
 	}
-	s.lowest = func(cells []cell) []Row {
+	s.lowest = func(cells []cell) []figure.Row {
 		best, tried := lowest(cells), fmt.Sprintf("of H = %s with each g = %s", numbers(s.xs), numbers(s.curves))
-		functions, groups := exact("H of the lowest p_a here", float64(best.h)).noted("%s", tried), exact("g of the lowest p_a here", float64(best.g)).noted("%s", tried)
+		functions, groups := figure.Exact("H of the lowest p_a here", float64(best.h)).Noted("%s", tried), figure.Exact("g of the lowest p_a here", float64(best.g)).Noted("%s", tried)
 		if !c.Quick {
-			functions = functions.against(publishedH, 0)
+			functions = functions.Against(publishedH, 0)
 			if best.h > publishedH {
 				paper := lowest(only(cells, func(p published) bool { return p.g == best.g && p.h == publishedH }))
-				functions = functions.noted("%s; H = %d to %d gains %.1f%%, at g = %d", tried, publishedH, best.h, 100*(1-best.Measured/paper.Measured), best.g)
+				functions = functions.Noted("%s; H = %d to %d gains %.1f%%, at g = %d", tried, publishedH, best.h, 100*(1-best.Measured/paper.Measured), best.g)
 			}
 		}
-		return []Row{functions, groups}
+		return []figure.Row{functions, groups}
 	}
-	return s.run(ctx, c, Plot{Name: "ph-fig10", Title: "Rate and number of hash functions", X: "hash functions H", Y: "p_a", LogX: true})
+	return s.run(ctx, c, figure.Plot{Name: "ph-fig10", Title: "Rate and number of hash functions", X: "hash functions H", Y: "p_a", LogX: true})
 }
 
-func runGroups(ctx context.Context, c Config) (Result, error) {
+func runGroups(ctx context.Context, c Config) (figure.Result, error) {
 	s := settings{xs: []int{50, 100, 150, 200, publishedG, 300, 400, 500, 700}, curves: []int{64, 512, 4096, publishedH}}
 	s.at = func(h, g int) published { return published{g: g, h: h} }
 	s.curve = func(h int) string { return fmt.Sprintf("H = %d", h) }
 	if c.Quick {
 		s.xs, s.curves = []int{10, 25, 50}, []int{16, 64, 256}
 	}
-	s.lowest = func(cells []cell) []Row {
+	s.lowest = func(cells []cell) []figure.Row {
 		most := slices.Max(s.curves)
 		best := lowest(only(cells, func(p published) bool { return p.h == most }))
-		groups := exact(fmt.Sprintf("g of the lowest p_a here, H = %d", most), float64(best.g)).noted("of g = %s", numbers(s.xs))
+		groups := figure.Exact(fmt.Sprintf("g of the lowest p_a here, H = %d", most), float64(best.g)).Noted("of g = %s", numbers(s.xs))
 		if !c.Quick {
-			groups = groups.against(publishedG, 50)
+			groups = groups.Against(publishedG, 50)
 		}
-		functions := exact("H of the lowest p_a here", float64(lowest(cells).h)).noted("of H = %s with each g = %s; ph-fig10 tries more", numbers(s.curves), numbers(s.xs))
-		return []Row{groups, functions}
+		functions := figure.Exact("H of the lowest p_a here", float64(lowest(cells).h)).Noted("of H = %s with each g = %s; ph-fig10 tries more", numbers(s.curves), numbers(s.xs))
+		return []figure.Row{groups, functions}
 	}
-	return s.run(ctx, c, Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
+	return s.run(ctx, c, figure.Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
 }
 
 // What the paper names as the best groups and functions at 8 bits a key.
@@ -72,13 +73,13 @@ type settings struct {
 	xs, curves []int
 	at         func(curve, x int) published
 	curve      func(curve int) string
-	lowest     func([]cell) []Row // rows that say where p_a is lowest
+	lowest     func([]cell) []figure.Row // rows that say where p_a is lowest
 }
 
 // cell is a filter and the row of its p_a.
 type cell struct {
 	published
-	Row
+	figure.Row
 }
 
 // lowest returns the first cell with the least p_a. There is one.
@@ -99,7 +100,7 @@ func only(cells []cell, of func(published) bool) (some []cell) {
 // numbers returns them as text.
 func numbers(v []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]") }
 
-func (s settings) run(ctx context.Context, c Config, plot Plot) (Result, error) {
+func (s settings) run(ctx context.Context, c Config, plot figure.Plot) (figure.Result, error) {
 	result := c.begin(3)
 	n := 10_000
 	if c.Quick {
@@ -137,13 +138,13 @@ func (s settings) run(ctx context.Context, c Config, plot Plot) (Result, error) 
 	}
 	var cells []cell
 	for i, v := range s.curves {
-		curve := Curve{Name: s.curve(v)}
+		curve := figure.Curve{Name: s.curve(v)}
 		for j, x := range s.xs {
 			first := (i*len(s.xs) + j) * c.Trials
 			p := points[first].published
-			r := row(fmt.Sprintf("p_a, g = %d, H = %d", p.g, p.h), rates[first:first+c.Trials])
+			r := figure.Mean(fmt.Sprintf("p_a, g = %d, H = %d", p.g, p.h), rates[first:first+c.Trials])
 			if p.g == publishedG && p.h == publishedH {
-				r = r.against(0.0098, 0.04*0.0098)
+				r = r.Against(0.0098, 0.04*0.0098)
 			}
 			cells = append(cells, cell{p, r})
 			result.Rows = append(result.Rows, r)
@@ -163,12 +164,12 @@ func (s settings) run(ctx context.Context, c Config, plot Plot) (Result, error) 
 	if err != nil {
 		return result, err
 	}
-	engine := row("p_a, our search, default effort", ours)
+	engine := figure.Mean("p_a, our search, default effort", ours)
 	result.Rows = append(result.Rows, engine)
 	plot.Curves = append(plot.Curves,
-		Curve{Name: "our search", Level: true, Points: [][2]float64{{1, engine.Measured}}},
-		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
-	result.Plots = []Plot{plot}
+		figure.Curve{Name: "our search", Level: true, Points: [][2]float64{{1, engine.Measured}}},
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of the choices are charged to m, as our search is charged for its own.",
 		untilSettled,

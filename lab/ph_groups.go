@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -20,7 +21,7 @@ var phFig5 = Experiment{
 	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth, Seconds: 1,
 }
 
-func runGrowth(ctx context.Context, c Config) (Result, error) {
+func runGrowth(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(50)
 	const t = 100
 	groups := []int{10, 50, 200}
@@ -32,7 +33,7 @@ func runGrowth(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		ours, paper, sim := Curve{Name: "theory, throws meet"}, Curve{Name: "theory as published"}, Curve{Name: "simulation", Dots: true}
+		ours, paper, sim := figure.Curve{Name: "theory, throws meet"}, figure.Curve{Name: "theory as published"}, figure.Curve{Name: "simulation", Dots: true}
 		ends := make([]float64, len(runs))
 		for j := 1; j <= g; j++ {
 			n, x := j*bruteKeys/g, float64(j)
@@ -47,12 +48,12 @@ func runGrowth(ctx context.Context, c Config) (Result, error) {
 			}
 		}
 		result.Rows = append(result.Rows,
-			row(fmt.Sprintf("fill, g = %d, simulation", g), ends),
-			exact(fmt.Sprintf("fill, g = %d, theory, throws of a group meet", g), ours.Points[g-1][1]),
-			exact(fmt.Sprintf("fill, g = %d, theory as published", g), paper.Points[g-1][1]).noted("from f_0 = 0"))
-		result.Plots = append(result.Plots, Plot{
+			figure.Mean(fmt.Sprintf("fill, g = %d, simulation", g), ends),
+			figure.Exact(fmt.Sprintf("fill, g = %d, theory, throws of a group meet", g), ours.Points[g-1][1]),
+			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), paper.Points[g-1][1]).Noted("from f_0 = 0"))
+		result.Plots = append(result.Plots, figure.Plot{
 			Name: fmt.Sprintf("ph-fig5-g%d", g), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits, bruteK, g, t),
-			X: "group", Y: "fill", Curves: []Curve{ours, sim, paper},
+			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, paper},
 		})
 	}
 	result.Notes = []string{onlyCurves,
@@ -70,7 +71,7 @@ var (
 	}
 )
 
-func runByGroups(ctx context.Context, c Config) (Result, error) {
+func runByGroups(ctx context.Context, c Config) (figure.Result, error) {
 	tries := []int{1, 2, 10, 100, 1000}
 	simulate := []int{1, 10, 50, 100, 200, 500}
 	if c.Quick {
@@ -85,12 +86,12 @@ func runByGroups(ctx context.Context, c Config) (Result, error) {
 		curves: tries, xs: groups, dots: simulate, at: func(t, g int) (int, int) { return g, t },
 		curve: func(t int) string { return fmt.Sprintf("t = %d", t) },
 	}
-	return grid.run(ctx, c, Plot{
+	return grid.run(ctx, c, figure.Plot{
 		Name: "ph-fig6", Title: fmt.Sprintf("Rate and groups, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "groups g", Y: "p_a", LogY: true,
 	})
 }
 
-func runByTries(ctx context.Context, c Config) (Result, error) {
+func runByTries(ctx context.Context, c Config) (figure.Result, error) {
 	groups := []int{1, 10, 50, 100, 250}
 	var tries []int
 	for t := 1; t < 1000; t += max(1, t/12) {
@@ -105,7 +106,7 @@ func runByTries(ctx context.Context, c Config) (Result, error) {
 		curves: groups, xs: tries, dots: simulate, at: func(g, t int) (int, int) { return g, t },
 		curve: func(g int) string { return fmt.Sprintf("g = %d", g) },
 	}
-	return grid.run(ctx, c, Plot{
+	return grid.run(ctx, c, figure.Plot{
 		Name: "ph-fig7", Title: fmt.Sprintf("Rate and tries, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "sets of functions tried, t", Y: "p_a", LogX: true, LogY: true,
 	})
 }
@@ -117,7 +118,7 @@ type grid struct {
 	curve            func(curve int) string
 }
 
-func (gr grid) run(ctx context.Context, c Config, plot Plot) (Result, error) {
+func (gr grid) run(ctx context.Context, c Config, plot figure.Plot) (figure.Result, error) {
 	result := c.begin(20)
 	all := 0.0
 	for _, v := range gr.curves {
@@ -127,9 +128,9 @@ func (gr grid) run(ctx context.Context, c Config, plot Plot) (Result, error) {
 		}
 	}
 	w := c.work(all)
-	sim := Curve{Name: "simulation", Dots: true}
+	sim := figure.Curve{Name: "simulation", Dots: true}
 	for _, v := range gr.curves {
-		theory := Curve{Name: gr.curve(v)}
+		theory := figure.Curve{Name: gr.curve(v)}
 		for _, x := range gr.xs {
 			g, t := gr.at(v, x)
 			theory.Points = append(theory.Points, [2]float64{float64(x), partitioned.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)})
@@ -144,13 +145,13 @@ func (gr grid) run(ctx context.Context, c Config, plot Plot) (Result, error) {
 			if err != nil {
 				return result, err
 			}
-			r := row(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).noted("theory %.5f", partitioned.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
+			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).Noted("theory %.5f", partitioned.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
 			result.Rows = append(result.Rows, r)
 			sim.Points = append(sim.Points, [2]float64{float64(x), r.Measured})
 		}
 	}
 	plot.Curves = append(plot.Curves, sim)
-	result.Plots = []Plot{plot}
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{onlyCurves}
 	return result, nil
 }

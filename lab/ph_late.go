@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // phLate shows what keys do that are added after the search, in filters of one size for all keys (section 5.3). Filters that
@@ -16,14 +17,14 @@ var phLate = Experiment{
 	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build", Run: runLate, Seconds: 13,
 }
 
-func runLate(ctx context.Context, c Config) (Result, error) {
+func runLate(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(5)
 	n := 20_000
 	if c.Quick {
 		n = 4000
 	}
 	size := filter.Sizing{Bytes: uint64(n)} // 8 bits for each of all keys
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "ph-late", Title: fmt.Sprintf("Keys that come after the search, 8 bits for each of n = %d in the end", n),
 		X: "% of the keys that came late", Y: "false positive rate", LogY: true,
 	}
@@ -67,15 +68,15 @@ func runLate(ctx context.Context, c Config) (Result, error) {
 		return result, err
 	}
 	for _, f := range families {
-		curve := Curve{Name: f.name}
+		curve := figure.Curve{Name: f.name}
 		for late := 0; late <= most; late += step {
-			r := row(fmt.Sprintf("%s, %d%% late", f.name, late), rates[:c.Trials])
+			r := figure.Mean(fmt.Sprintf("%s, %d%% late", f.name, late), rates[:c.Trials])
 			rates = rates[c.Trials:]
 			curve.Points = append(curve.Points, [2]float64{float64(late), r.Measured})
 			result.Rows = append(result.Rows, r)
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	result.Plots = []Plot{plot}
+	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

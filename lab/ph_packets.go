@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -17,10 +18,10 @@ var (
 	phFig14 = packets("ph-fig14", "14", 32, 24)
 )
 
-func packets(name, figure string, per, k int) Experiment {
+func packets(name, number string, per, k int) Experiment {
 	return Experiment{
-		Name: name, Source: partitionedHashing + ", figure " + figure, Varies: "groups, and where keys and hashes come from", Seconds: 40,
-		Run: func(ctx context.Context, c Config) (Result, error) { return runPackets(ctx, c, name, per, k) },
+		Name: name, Source: partitionedHashing + ", figure " + number, Varies: "groups, and where keys and hashes come from", Seconds: 40,
+		Run: func(ctx context.Context, c Config) (figure.Result, error) { return runPackets(ctx, c, name, per, k) },
 	}
 }
 
@@ -32,7 +33,7 @@ const (
 	payload
 )
 
-func runPackets(ctx context.Context, c Config, name string, per, k int) (Result, error) {
+func runPackets(ctx context.Context, c Config, name string, per, k int) (figure.Result, error) {
 	result := c.begin(2)
 	all, from, err := c.payloads()
 	if err != nil {
@@ -70,15 +71,15 @@ func runPackets(ctx context.Context, c Config, name string, per, k int) (Result,
 		return result, err
 	}
 	names := [...]string{synthetic: "random keys and hashing", payload: "payloads and CRC"}
-	var rates, seen [2]Curve
+	var rates, seen [2]figure.Curve
 	var random, real, altered verdict
 	show := func(label string, of *verdict, p tally, rate float64) {
 		result.Rows = append(result.Rows, p.row(label, rate))
 		of.add(p, rate)
 	}
-	derived := Curve{Name: "p_o, altered payloads and CRC", Dots: true}
+	derived := figure.Curve{Name: "p_o, altered payloads and CRC", Dots: true}
 	for k, name := range names {
-		rates[k], seen[k] = Curve{Name: "p_a, " + name}, Curve{Name: "p_o, " + name, Dots: true}
+		rates[k], seen[k] = figure.Curve{Name: "p_a, " + name}, figure.Curve{Name: "p_o, " + name, Dots: true}
 	}
 	for i := 0; i < len(points); i += 2 * c.Trials {
 		x := float64(points[i].g)
@@ -93,7 +94,7 @@ func runPackets(ctx context.Context, c Config, name string, per, k int) (Result,
 			label := func(what string) string {
 				return fmt.Sprintf("%s, g = %.0f, H = %d, %s", what, x, h, names[kind])
 			}
-			mean := row(label("p_a"), p)
+			mean := figure.Mean(label("p_a"), p)
 			result.Rows = append(result.Rows, mean)
 			of := &random
 			if kind == payload {
@@ -109,18 +110,18 @@ func runPackets(ctx context.Context, c Config, name string, per, k int) (Result,
 		}
 	}
 	prior := standard.FPR(uint64(n), uint64(per*n), standardK(per))
-	result.Rows = append(result.Rows, exact("standard, p_b", prior))
-	plot := Plot{
+	result.Rows = append(result.Rows, figure.Exact("standard, p_b", prior))
+	plot := figure.Plot{
 		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n, h, k), X: "groups g", Y: "false positive rate", LogY: true,
-		Curves: []Curve{rates[synthetic], rates[payload]},
+		Curves: []figure.Curve{rates[synthetic], rates[payload]},
 	}
-	for _, c := range []Curve{seen[synthetic], seen[payload], derived} {
+	for _, c := range []figure.Curve{seen[synthetic], seen[payload], derived} {
 		if len(c.Points) > 0 {
 			plot.Curves = append(plot.Curves, c)
 		}
 	}
-	plot.Curves = append(plot.Curves, Curve{Name: "standard", Level: true, Points: [][2]float64{{0, prior}}})
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{0, prior}}})
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		fmt.Sprintf("The paper gives the figure only as curves and does not say what it varies: groups here, which its section 6.1 finds to matter most, with H = %d. The rows are ours.", h),
 		fmt.Sprintf("The trace of the paper, FTP at a laboratory over ten days, is not to be had. The packets are those of %s: %d different payloads, of which %d are keys and %d absent.", from, len(all), n, len(all)-n),
@@ -177,23 +178,23 @@ func (t tally) interval() (low, high float64) { return stat.Interval(t.hits, t.o
 func (t tally) judges(rate float64) bool { return rate*float64(t.of) >= 3 }
 
 // row is that of p_o, with how it stands to p_a.
-func (t tally) row(label string, rate float64) Row {
-	r := Row{Label: label, Measured: float64(t.hits) / float64(t.of)}
+func (t tally) row(label string, rate float64) figure.Row {
+	r := figure.Row{Label: label, Measured: float64(t.hits) / float64(t.of)}
 	r.Low, r.High = t.interval()
 	switch {
 	case !t.judges(rate):
-		return r.noted("%d of %d, where p_a expects %.2g: too few to see it", t.hits, t.of, rate*float64(t.of))
+		return r.Noted("%d of %d, where p_a expects %.2g: too few to see it", t.hits, t.of, rate*float64(t.of))
 	case r.Low <= rate && rate <= r.High:
-		return r.noted("%d of %d, p_a lies in the interval", t.hits, t.of)
+		return r.Noted("%d of %d, p_a lies in the interval", t.hits, t.of)
 	}
-	return r.noted("%d of %d, p_a lies outside of the interval", t.hits, t.of)
+	return r.Noted("%d of %d, p_a lies outside of the interval", t.hits, t.of)
 }
 
 // onto puts p_o and its interval onto a curve, unless p_a expects no hit at all or there is none.
-func (t tally) onto(curve *Curve, x, rate float64) {
+func (t tally) onto(curve *figure.Curve, x, rate float64) {
 	if t.hits > 0 && rate*float64(t.of) >= 1 {
 		low, high := t.interval()
-		curve.add(x, Row{Measured: float64(t.hits) / float64(t.of), Low: low, High: high})
+		curve.Add(x, figure.Row{Measured: float64(t.hits) / float64(t.of), Low: low, High: high})
 	}
 }
 

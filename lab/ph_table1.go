@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -27,7 +28,7 @@ var table1 = []struct {
 	{32, 180, 24, 22, 2.11e-7, 3.53e-8, 1.66e-8},
 }
 
-func runTable1(ctx context.Context, c Config) (Result, error) {
+func runTable1(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(3)
 	n, h, share := 10_000, 16384, 1
 	short, long := filter.Default, filter.Max
@@ -36,9 +37,9 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 		short, long = filter.Fast, filter.Default
 	}
 	w := c.work(float64(len(table1) * c.Trials))
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key", Y: "false positive rate", LogY: true,
-		Curves: []Curve{{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)}},
+		Curves: []figure.Curve{{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)}},
 	}
 	for _, t := range table1 {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
@@ -78,36 +79,36 @@ func runTable1(ctx context.Context, c Config) (Result, error) {
 			digits, settled, passes = append(digits, t.digits), append(settled, t.settled), append(passes, t.passes)
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
-		prior := exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).noted("k = %d", t.standardK)
-		search := row(label("published search, p_a"), digits)
-		ended := row(label("published search to its end, p_a"), greedy.rates())
+		prior := figure.Exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).Noted("k = %d", t.standardK)
+		search := figure.Mean(label("published search, p_a"), digits)
+		ended := figure.Mean(label("published search to its end, p_a"), greedy.rates())
 		why := ""
 		if !c.Quick {
-			prior, search, ended = prior.against(t.standard, 0.01*t.standard), search.against(t.ph, 0.04*t.ph), ended.against(t.ph, 0.04*t.ph)
+			prior, search, ended = prior.Against(t.standard, 0.01*t.standard), search.Against(t.ph, 0.04*t.ph), ended.Against(t.ph, 0.04*t.ph)
 			if !*ended.Agrees && ended.Measured < t.ph {
 				why = "; lower than published, which fits a search that ends before"
 			}
 		}
-		search = search.noted("g = %d, H = %d, k = %d; until three digits of the fill stay, after %d to %d passes", p.g, p.h, p.k, slices.Min(settled), slices.Max(settled))
-		ended = ended.noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes), slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
-		ours := func(effort filter.Level, s sides) Row {
-			return row(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
+		search = search.Noted("g = %d, H = %d, k = %d; until three digits of the fill stay, after %d to %d passes", p.g, p.h, p.k, slices.Min(settled), slices.Max(settled))
+		ended = ended.Noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes), slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
+		ours := func(effort filter.Level, s sides) figure.Row {
+			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
 		}
-		rows := []Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
+		rows := []figure.Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
 		for i, r := range rows[:len(plot.Curves)] {
 			plot.Curves[i].Points = append(plot.Curves[i].Points, [2]float64{float64(t.per), r.Measured})
 		}
 		result.Rows = append(result.Rows, rows...)
 	}
 	if !c.Quick {
-		two, ph := Curve{Name: "two choices as published", Dots: true}, Curve{Name: "partitioned as published", Dots: true}
+		two, ph := figure.Curve{Name: "two choices as published", Dots: true}, figure.Curve{Name: "partitioned as published", Dots: true}
 		for _, t := range table1 {
 			two.Points = append(two.Points, [2]float64{float64(t.per), t.ptc})
 			ph.Points = append(ph.Points, [2]float64{float64(t.per), t.ph})
 		}
 		plot.Curves = append(plot.Curves, two, ph)
 	}
-	result.Plots = []Plot{plot}
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter of two choices (PTC), which has experiments of its own.",
 		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. Three, as it prints them, give its numbers; rows \"to its end\" go on until not a bit changes.",

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -17,13 +18,13 @@ var phTime = Experiment{
 	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime, Seconds: 107,
 }
 
-func runTime(ctx context.Context, c Config) (Result, error) {
+func runTime(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(3)
 	n, most := 30_000, 4096
 	if c.Quick {
 		n, most = 5000, 64
 	}
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "ph-time", Title: fmt.Sprintf("Rate and build time, 8 bits a key, n = %d", n),
 		X: "µs a key on one core", Y: "false positive rate", LogX: true, LogY: true,
 	}
@@ -42,7 +43,7 @@ func runTime(ctx context.Context, c Config) (Result, error) {
 		}},
 	}
 	for i, f := range families {
-		curve := Curve{Name: f.name}
+		curve := figure.Curve{Name: f.name}
 		for passes := 4; passes <= most; passes *= 2 {
 			var rates, times []float64
 			for trial := -1; trial < c.Trials; trial++ {
@@ -59,15 +60,15 @@ func runTime(ctx context.Context, c Config) (Result, error) {
 				rates = append(rates, built.Info().FPRPosterior)
 			}
 			µs, _, _ := stat.MeanInterval(times)
-			r := row(fmt.Sprintf("%s, %d passes", f.name, passes), rates).noted("%.2f µs a key", µs)
+			r := figure.Mean(fmt.Sprintf("%s, %d passes", f.name, passes), rates).Noted("%.2f µs a key", µs)
 			curve.Points = append(curve.Points, [2]float64{µs, r.Measured})
 			result.Rows = append(result.Rows, r)
 			c.Progress((float64(i) + float64(passes)/float64(most)) / float64(len(families)))
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	plot.Curves = append(plot.Curves, Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
+	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/plan/measure"
 )
 
 // planNeeds builds what the planner puts first for random needs, and measures whether it is as it was forecast.
@@ -40,7 +42,7 @@ type needed struct {
 	better     filter.Spec
 }
 
-func runPlanNeeds(ctx context.Context, c Config) (Result, error) {
+func runPlanNeeds(ctx context.Context, c Config) (figure.Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	result := c.begin(200)
@@ -172,7 +174,7 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	const keys, rate = 10_000, 0.01
 	spec := filter.NewSpec("standard")
 	point, ok := plan.Measured().At(spec, keys, rate)
-	family, err := container.FamilyByName(spec.Family())
+	family, err := families.ByName(spec.Family())
 	if err != nil || !ok {
 		return nil, fmt.Errorf("no reference for speed: %w", err)
 	}
@@ -185,20 +187,20 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	for i := range s.absent {
 		s.absent[i] = r.Uint64()
 	}
-	s.f, err = buildKeys(ctx, family, spec.With("fpr", rate), present, s.h)
+	s.f, err = measure.Build(ctx, family, spec.With("fpr", rate), present, s.h)
 	return s, err
 }
 
 // slower returns how many times longer the machine takes now.
 func (s *speed) slower() float64 {
 	start := time.Now()
-	countKeys(s.f, s.absent, s.h)
+	measure.Count(s.f, s.absent, s.h)
 	return float64(time.Since(start).Nanoseconds()) / float64(len(s.absent)) / s.table
 }
 
 // buildChoice builds the filter of a choice, with all keys, from a seed that makes the same keys for all.
 func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uint64) (*builtChoice, error) {
-	family, err := container.FamilyByName(choice.Spec.Family())
+	family, err := families.ByName(choice.Spec.Family())
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +210,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 		keys[i] = r.Uint64()
 	}
 	b := &builtChoice{choice: choice, h: filter.NewHasher(seed)}
-	if b.f, err = buildKeys(ctx, family, choice.Spec, keys[:n.Keys], b.h); err != nil {
+	if b.f, err = measure.Build(ctx, family, choice.Spec, keys[:n.Keys], b.h); err != nil {
 		return nil, fmt.Errorf("%s: %w", choice.Spec, err)
 	}
 	for _, k := range keys[n.Keys:] {
@@ -218,7 +220,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 	}
 	info := b.f.Info()
 	b.bits, b.rate = float64(info.Bits), info.FPRPosterior
-	b.present, b.absent = make([]uint64, queriesTimed), make([]uint64, queriesTimed)
+	b.present, b.absent = make([]uint64, measure.Queries), make([]uint64, measure.Queries)
 	for i := range b.present {
 		b.present[i], b.absent[i] = keys[r.IntN(len(keys))], r.Uint64()
 	}
@@ -229,14 +231,14 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 func (b *builtChoice) ask(n plan.Needs, now *speed) error {
 	before := now.slower()
 	start := time.Now()
-	if found := countKeys(b.f, b.present, b.h); found != len(b.present) {
+	if found := measure.Count(b.f, b.present, b.h); found != len(b.present) {
 		return fmt.Errorf("%s lost %d of %d keys", b.choice.Spec, len(b.present)-found, len(b.present))
 	}
 	present := float64(time.Since(start).Nanoseconds())
 	start = time.Now()
-	b.seen = countKeys(b.f, b.absent, b.h)
+	b.seen = measure.Count(b.f, b.absent, b.h)
 	absent := float64(time.Since(start).Nanoseconds())
-	query := (n.Absent*absent + (1-n.Absent)*present) / queriesTimed
+	query := (n.Absent*absent + (1-n.Absent)*present) / measure.Queries
 	b.raw = append(b.raw, query)
 	b.scaled = append(b.scaled, query/((before+now.slower())/2))
 	return nil
@@ -248,10 +250,10 @@ func (b *builtChoice) holds(n plan.Needs) bool {
 	if promised == 0 {
 		promised = b.choice.FPRPrior
 	}
-	return stat.UpperTail(uint64(b.seen), queriesTimed, promised) >= 1e-4
+	return stat.UpperTail(uint64(b.seen), measure.Queries, promised) >= 1e-4
 }
 
-func needRows(all []needed) []Row {
+func needRows(all []needed) []figure.Row {
 	var bits, query, raw, others []float64
 	var impossible, rates, sizes, near, nearRaw, best float64
 	var off []string
@@ -280,28 +282,28 @@ func needRows(all []needed) []Row {
 		}
 	}
 	possible := float64(len(bits))
-	share := func(label string, count float64, note string, args ...any) Row {
-		return exact(label, count/max(possible, 1)).against(1, 0).noted(note, args...)
+	share := func(label string, count float64, note string, args ...any) figure.Row {
+		return figure.Exact(label, count/max(possible, 1)).Against(1, 0).Noted(note, args...)
 	}
-	rows := []Row{
-		exact("needs that some filter meets", possible).noted("%.0f of %d are impossible together, such as values with union, and said to be", impossible, len(all)),
+	rows := []figure.Row{
+		figure.Exact("needs that some filter meets", possible).Noted("%.0f of %d are impossible together, such as values with union, and said to be", impossible, len(all)),
 		share("share whose rate holds", rates, "of 200,000 absent keys"),
 		share("share whose size is within 1% of the forecast", sizes, "the bits of all arrays"),
 		share("share whose query takes 1/1.5 to 1.5 times the forecast", near, "the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is asked before and after each"),
-		exact("the same as the clock says", nearRaw/max(possible, 1)).noted("the least of the 5 turns: a shared machine has several speeds"),
+		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).Noted("the least of the 5 turns: a shared machine has several speeds"),
 		share("share that no other choice beats by more than 10%", best, "on the objective: bits, rate or time"),
 	}
 	if len(bits) > 0 {
-		rows = append(rows, row("bits, measured over forecast", bits), row("time of a query, measured over forecast", query), row("the same as the clock says", raw), row("best of the others over the first", others))
+		rows = append(rows, figure.Mean("bits, measured over forecast", bits), figure.Mean("time of a query, measured over forecast", query), figure.Mean("the same as the clock says", raw), figure.Mean("best of the others over the first", others))
 	}
 	for i, note := range off {
-		rows = append(rows, exact(fmt.Sprintf("off %d", i+1), 1).noted("%s", note))
+		rows = append(rows, figure.Exact(fmt.Sprintf("off %d", i+1), 1).Noted("%s", note))
 	}
 	return rows
 }
 
-func needPlots(all []needed) []Plot {
-	points := map[plan.Objective]*Curve{plan.Smallest: {Name: "smallest", Dots: true}, plan.Fastest: {Name: "fastest", Dots: true}}
+func needPlots(all []needed) []figure.Plot {
+	points := map[plan.Objective]*figure.Curve{plan.Smallest: {Name: "smallest", Dots: true}, plan.Fastest: {Name: "fastest", Dots: true}}
 	for _, x := range all {
 		if x.impossible {
 			continue
@@ -312,12 +314,12 @@ func needPlots(all []needed) []Plot {
 		}
 		points[objective].Points = append(points[objective].Points, [2]float64{x.first.NsQuery, x.query * x.first.NsQuery})
 	}
-	level := Curve{Name: "as forecast"}
+	level := figure.Curve{Name: "as forecast"}
 	for _, v := range []float64{3, 10, 30, 100} {
 		level.Points = append(level.Points, [2]float64{v, v})
 	}
-	return []Plot{{
+	return []figure.Plot{{
 		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns", Y: "measured, ns", LogX: true, LogY: true,
-		Curves: []Curve{*points[plan.Smallest], *points[plan.Fastest], level},
+		Curves: []figure.Curve{*points[plan.Smallest], *points[plan.Fastest], level},
 	}}
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -31,7 +32,7 @@ var smallDigests = []string{
 	"6559d5cb11a5ddab8573699ae360cb5a", "faa43b30a66d00ba9b534a030ea09f88",
 }
 
-func run16bit(ctx context.Context, c Config) (Result, error) {
+func run16bit(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(20_000)
 	small := newBitmap(smallBits)
 	for _, s := range smallDigests {
@@ -61,29 +62,29 @@ func run16bit(ctx context.Context, c Config) (Result, error) {
 	}
 	blocks, found := replay(func(replayEvent, bool, bitmap) {})
 	n := uint64(len(smallDigests))
-	result.Rows = []Row{
-		exact("the filter as a number (0x9e64)", float64(small[0])).against(0x9e64, 0),
-		exact("rate by (1-e^(-kn/m))^k", math.Pow(-math.Expm1(-float64(smallK*n)/smallBits), smallK)).against(0.147, 0.0005).
-			noted("the formula behind the printed number"),
-		exact("p_b by (1-(1-1/m)^(kn))^k", standard.FPR(n, smallBits, smallK)).against(0.147, 0.0005).
-			noted("without the approximation by e, which takes 6%% off at 16 bits"),
-		exact("rate over all sets of four keys, exact", stat.Occupancy(smallBits, smallK)(n)).against(0.147, 0.0005).
-			noted("the mean of fill^k; the formulas take (mean fill)^k (Bose et al., 2008)"),
-		exact("p_a of this filter, 8 of 16 bits", after).
-			noted("the rate of this very filter: its keys happen to set 8 bits, where 8.6 are expected"),
-		row("false positives of 100 random digests", counts).against(published, 3*sigma(asked, after, c.Trials)).
-			noted("p_a expects %.1f; tolerance: 3 σ of one run of 100 and of ours", asked*after),
-		exact("replay of BF-Tester 1 1024 1 50 10 16 3 1: false positives a new block", float64(found)/float64(blocks)).against(0.2, 0).
-			noted("the notes print 9 of its 10 events; the bits after each are as printed"),
+	result.Rows = []figure.Row{
+		figure.Exact("the filter as a number (0x9e64)", float64(small[0])).Against(0x9e64, 0),
+		figure.Exact("rate by (1-e^(-kn/m))^k", math.Pow(-math.Expm1(-float64(smallK*n)/smallBits), smallK)).Against(0.147, 0.0005).
+			Noted("the formula behind the printed number"),
+		figure.Exact("p_b by (1-(1-1/m)^(kn))^k", standard.FPR(n, smallBits, smallK)).Against(0.147, 0.0005).
+			Noted("without the approximation by e, which takes 6%% off at 16 bits"),
+		figure.Exact("rate over all sets of four keys, exact", stat.Occupancy(smallBits, smallK)(n)).Against(0.147, 0.0005).
+			Noted("the mean of fill^k; the formulas take (mean fill)^k (Bose et al., 2008)"),
+		figure.Exact("p_a of this filter, 8 of 16 bits", after).
+			Noted("the rate of this very filter: its keys happen to set 8 bits, where 8.6 are expected"),
+		figure.Mean("false positives of 100 random digests", counts).Against(published, 3*sigma(asked, after, c.Trials)).
+			Noted("p_a expects %.1f; tolerance: 3 σ of one run of 100 and of ours", asked*after),
+		figure.Exact("replay of BF-Tester 1 1024 1 50 10 16 3 1: false positives a new block", float64(found)/float64(blocks)).Against(0.2, 0).
+			Noted("the notes print 9 of its 10 events; the bits after each are as printed"),
 	}
-	result.Plots = []Plot{smallPlot(counts, asked, after, published)}
+	result.Plots = []figure.Plot{smallPlot(counts, asked, after, published)}
 	return result, nil
 }
 
 // smallPlot draws how often 100 digests gave so many false positives.
-func smallPlot(counts []float64, asked int, rate, published float64) Plot {
-	theory := Curve{Name: "binomial, 100 chances of p_a"}
-	ours := Curve{Name: fmt.Sprintf("ours, %d times", len(counts)), Dots: true}
+func smallPlot(counts []float64, asked int, rate, published float64) figure.Plot {
+	theory := figure.Curve{Name: "binomial, 100 chances of p_a"}
+	ours := figure.Curve{Name: fmt.Sprintf("ours, %d times", len(counts)), Dots: true}
 	seen := make([]int, asked+1)
 	for _, v := range counts {
 		seen[int(v)]++
@@ -95,9 +96,9 @@ func smallPlot(counts []float64, asked int, rate, published float64) Plot {
 			ours.Points = append(ours.Points, [2]float64{float64(x), float64(seen[x]) / float64(len(counts))})
 		}
 	}
-	return Plot{
+	return figure.Plot{
 		Name: "plank-16bit", Title: "False positives of 100 digests in the filter 0x9e64", X: "false positives", Y: "share of the runs",
-		Curves: []Curve{theory, ours, {
+		Curves: []figure.Curve{theory, ours, {
 			Name: "the run of the notes", Dots: true, Points: [][2]float64{{published, b.Prob(published)}}, Bars: [][2]float64{{0, b.Prob(published)}},
 		}},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // plankNotes is the document of the plank experiments.
@@ -30,17 +31,17 @@ var plankFindk = Experiment{
 	Name: "plank-findk", Source: plankNotes + ", findk 80000 800000", Varies: "k", Run: runFindk, Seconds: 2,
 }
 
-func runFindk(ctx context.Context, c Config) (Result, error) {
+func runFindk(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(40)
 	absent := 1_000_000
 	if c.Quick {
 		absent = 100_000
 	}
-	formula := Curve{Name: "formula"}
+	formula := figure.Curve{Name: "formula"}
 	for i, published := range plankFull {
 		rate := standard.FPR(plankKeys, plankBits, i+1)
 		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
-		result.Rows = append(result.Rows, exact(fmt.Sprintf("k = %d, formula", i+1), rate).against(published, plankDigits))
+		result.Rows = append(result.Rows, figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, plankDigits))
 	}
 	rates, err := each(ctx, c.work(float64(c.Trials)), 1, c.Trials, func(ctx context.Context, trial int) ([]float64, error) {
 		hs := c.hashes(plankKeys+absent, trial)
@@ -61,25 +62,25 @@ func runFindk(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	measured := Curve{Name: "standard filter, measured (95% interval)", Dots: true}
-	ratio := Curve{Name: measured.Name, Dots: true}
+	measured := figure.Curve{Name: "standard filter, measured (95% interval)", Dots: true}
+	ratio := figure.Curve{Name: measured.Name, Dots: true}
 	for i, v := range columns(rates) {
-		r := row(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Rows = append(result.Rows, r.noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
-		measured.add(float64(i+1), r)
-		ratio.over(float64(i+1), r, formula.Points[i][1])
+		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.Add(float64(i+1), r)
+		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
 	}
 	result.Rows = append(result.Rows,
-		exact("best k", float64(standard.OptimalK(plankKeys, plankBits))).against(7, 0),
-		exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7", standard.FPR(80e6, 800e6, 7)).against(0.00819, 0.000005),
-		exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
-		exact("memory of its filter, MB", 800e6/8/1e6))
-	result.Plots = []Plot{{
+		figure.Exact("best k", float64(standard.OptimalK(plankKeys, plankBits))).Against(7, 0),
+		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7", standard.FPR(80e6, 800e6, 7)).Against(0.00819, 0.000005),
+		figure.Exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
+		figure.Exact("memory of its filter, MB", 800e6/8/1e6))
+	result.Plots = []figure.Plot{{
 		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate", LogY: true,
-		Curves: []Curve{formula, measured},
+		Curves: []figure.Curve{formula, measured},
 	}, {
 		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000", X: "k", Y: "measured / formula",
-		Curves: []Curve{ratio, one("formula")},
+		Curves: []figure.Curve{ratio, figure.One("formula")},
 	}}
 	return result, nil
 }
@@ -89,15 +90,15 @@ var plankFindinck = Experiment{
 	Name: "plank-findinck", Source: plankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck, Seconds: 1,
 }
 
-func runFindinck(ctx context.Context, c Config) (Result, error) {
+func runFindinck(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
-	formula := Curve{Name: "while it fills, formula"}
-	full := Curve{Name: "full, formula (findk)"}
+	formula := figure.Curve{Name: "while it fills, formula"}
+	full := figure.Curve{Name: "full, formula (findk)"}
 	for i, published := range plankFilling {
 		rate := fillingFPR(plankKeys, plankBits, i+1)
 		formula.Points = append(formula.Points, [2]float64{float64(i + 1), rate})
 		full.Points = append(full.Points, [2]float64{float64(i + 1), standard.FPR(plankKeys, plankBits, i+1)})
-		result.Rows = append(result.Rows, exact(fmt.Sprintf("k = %d, formula", i+1), rate).against(published, plankDigits))
+		result.Rows = append(result.Rows, figure.Exact(fmt.Sprintf("k = %d, formula", i+1), rate).Against(published, plankDigits))
 	}
 	rates, err := each(ctx, c.work(float64(c.Trials)), 1, c.Trials, func(ctx context.Context, trial int) ([]float64, error) {
 		hs := c.hashes(plankKeys, trial)
@@ -121,30 +122,30 @@ func runFindinck(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	measured := Curve{Name: "while it fills, standard filter (95% interval)", Dots: true}
-	ratio := Curve{Name: measured.Name, Dots: true}
+	measured := figure.Curve{Name: "while it fills, standard filter (95% interval)", Dots: true}
+	ratio := figure.Curve{Name: measured.Name, Dots: true}
 	for i, v := range columns(rates) {
-		r := row(fmt.Sprintf("k = %d, standard filter", i+1), v)
-		result.Rows = append(result.Rows, r.noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
-		measured.add(float64(i+1), r)
-		ratio.over(float64(i+1), r, formula.Points[i][1])
+		r := figure.Mean(fmt.Sprintf("k = %d, standard filter", i+1), v)
+		result.Rows = append(result.Rows, r.Noted("not in the notes; the formula gives %.5f", formula.Points[i][1]))
+		measured.Add(float64(i+1), r)
+		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
 	}
-	filling := Plot{
+	filling := figure.Plot{
 		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter", Y: "false positive rate",
 	}
 	for _, k := range []int{2, 4, 7, 9} {
-		curve := Curve{Name: fmt.Sprintf("k = %d", k)}
+		curve := figure.Curve{Name: fmt.Sprintf("k = %d", k)}
 		for i := 0; i <= plankKeys; i += plankKeys / 100 {
 			curve.Points = append(curve.Points, [2]float64{float64(i), standard.FPR(uint64(i), plankBits, k)})
 		}
 		filling.Curves = append(filling.Curves, curve)
 	}
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: "plank-findinck", Title: "Mean rate over a filter's life, 0 to 79,999 keys in 800,000 bits",
-		X: "k", Y: "false positive rate", LogY: true, Curves: []Curve{full, formula, measured},
+		X: "k", Y: "false positive rate", LogY: true, Curves: []figure.Curve{full, formula, measured},
 	}, {
 		Name: "plank-findinck-ratio", Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
-		X: "k", Y: "measured / formula", Curves: []Curve{ratio, one("formula")},
+		X: "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.One("formula")},
 	}, filling}
 	return result, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -31,7 +32,7 @@ type tester struct {
 	m      uint32
 }
 
-func runTester(ctx context.Context, c Config) (Result, error) {
+func runTester(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(40)
 	sim := tester{block: 1024, reused: 5000, oneOff: 75, events: 100_000, m: 800_000}
 	if c.Quick {
@@ -50,52 +51,52 @@ func runTester(ctx context.Context, c Config) (Result, error) {
 		return result, err
 	}
 	all := columns(trials)
-	blocks := row("blocks that were new (N)", all[0])
+	blocks := figure.Mean("blocks that were new (N)", all[0])
 	oneOff := float64(sim.oneOff) / 100
 	expected := sim.expected()
 	if !c.Quick {
-		blocks = blocks.against(testerBlocks, 3*sigma(float64(sim.events), oneOff, c.Trials))
+		blocks = blocks.Against(testerBlocks, 3*sigma(float64(sim.events), oneOff, c.Trials))
 	}
-	result.Rows = append(result.Rows, blocks.noted("expected %.0f; tolerance: 3 σ of one run and of ours", expected))
-	plot := Plot{
+	result.Rows = append(result.Rows, blocks.Noted("expected %.0f; tolerance: 3 σ of one run and of ours", expected))
+	plot := figure.Plot{
 		Name: "plank-tester", Title: fmt.Sprintf("BF-tester, %d events, %d bits", sim.events, sim.m),
 		X: "k", Y: "false positives a new block", LogY: true,
 	}
-	full, filling := Curve{Name: "full filter (findk)"}, Curve{Name: "while it fills (findinck)"}
-	published, ours := Curve{Name: "one run of the notes", Dots: true}, Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
-	ratio := Plot{
+	full, filling := figure.Curve{Name: "full filter (findk)"}, figure.Curve{Name: "while it fills (findinck)"}
+	published, ours := figure.Curve{Name: "one run of the notes", Dots: true}, figure.Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
+	ratio := figure.Plot{
 		Name: "plank-tester-ratio", Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
 		X: "k", Y: "found / expected",
 	}
-	theirs, mine := Curve{Name: "one run of the notes (95% interval)", Dots: true}, Curve{Name: ours.Name, Dots: true}
+	theirs, mine := figure.Curve{Name: "one run of the notes (95% interval)", Dots: true}, figure.Curve{Name: ours.Name, Dots: true}
 	n := uint64(math.Round(blocks.Measured))
 	for i, v := range all[1:] {
 		k := i + 1
 		theory := fillingFPR(n, uint64(sim.m), k)
-		r := row(fmt.Sprintf("k = %d, false positives a new block", k), v)
+		r := figure.Mean(fmt.Sprintf("k = %d, false positives a new block", k), v)
 		note := fmt.Sprintf("theory %.6f", theory)
 		if !c.Quick {
 			rate := float64(testerFound[i]) / testerBlocks
-			r = r.against(rate, 3*sigma(testerBlocks, theory, c.Trials)/testerBlocks)
+			r = r.Against(rate, 3*sigma(testerBlocks, theory, c.Trials)/testerBlocks)
 			note += fmt.Sprintf("; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and of ours",
 				testerFound[i], theory*testerBlocks, math.Sqrt(theory*testerBlocks))
 			published.Points = append(published.Points, [2]float64{float64(k), rate})
 			low, high := stat.Interval(uint64(testerFound[i]), testerBlocks, 0.95)
-			theirs.over(float64(k)-0.06, Row{Measured: rate, Low: low, High: high}, theory)
+			theirs.AddRatio(float64(k)-0.06, figure.Row{Measured: rate, Low: low, High: high}, theory)
 		}
-		result.Rows = append(result.Rows, r.noted("%s", note))
+		result.Rows = append(result.Rows, r.Noted("%s", note))
 		full.Points = append(full.Points, [2]float64{float64(k), standard.FPR(n, uint64(sim.m), k)})
 		filling.Points = append(filling.Points, [2]float64{float64(k), theory})
-		ours.add(float64(k), r)
-		mine.over(float64(k)+0.06, r, theory)
+		ours.Add(float64(k), r)
+		mine.AddRatio(float64(k)+0.06, r, theory)
 	}
-	ratio.Curves = []Curve{mine}
-	plot.Curves = []Curve{full, filling, ours}
+	ratio.Curves = []figure.Curve{mine}
+	plot.Curves = []figure.Curve{full, filling, ours}
 	if published.Points != nil {
 		plot.Curves, ratio.Curves = append(plot.Curves, published), append(ratio.Curves, theirs)
 	}
-	ratio.Curves = append(ratio.Curves, one("theory (findinck)"))
-	result.Plots = []Plot{plot, ratio}
+	ratio.Curves = append(ratio.Curves, figure.One("theory (findinck)"))
+	result.Plots = []figure.Plot{plot, ratio}
 	result.Notes = []string{
 		"The blocks are random but not those of the notes, whose generator (Mother Of All) they do not print; each of our runs has its own, and all k see the same.",
 		"A block that was added and is not found would stop the experiment: none was.",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/family/twochoice"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // ptcOffline is Table 3, without the rows of a standard filter that Table 1 has too.
@@ -26,7 +27,7 @@ var ptcTable3 = Experiment{
 	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runPTCTable3, Seconds: 120,
 }
 
-func runPTCTable3(ctx context.Context, c Config) (Result, error) {
+func runPTCTable3(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
 	n, more := 10_000, min(20, c.Trials)
 	if c.Quick {
@@ -59,13 +60,13 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 			rates := p.rates(fills)
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
-				result.Rows = append(result.Rows, row(label+", double hashing", rates).
-					noted("by the share of ones; the paper: \"nearly the same\"; %s", p.coincide(row("", fills).Measured, n)))
+				result.Rows = append(result.Rows, figure.Mean(label+", double hashing", rates).
+					Noted("by the share of ones; the paper: \"nearly the same\"; %s", p.coincide(figure.Mean("", fills).Measured, n)))
 				continue
 			}
-			r := row(label, rates)
+			r := figure.Mean(label, rates)
 			if !c.Quick {
-				r = r.against(p.rate, p.tolerance())
+				r = r.Against(p.rate, p.tolerance())
 			}
 			result.Rows = append(result.Rows, r)
 			best[p.bits] = p.rate
@@ -79,9 +80,9 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		r := row(fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
+		r := figure.Mean(fmt.Sprintf("%s, %d rounds, n = %d", p, p.rounds, 10*n), p.rates(fills))
 		if !c.Quick {
-			r = r.against(p.rate, p.tolerance()).noted("the text: \"similar results\"; %d trials", few)
+			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"similar results\"; %d trials", few)
 		}
 		result.Rows = append(result.Rows, r)
 	}
@@ -90,10 +91,10 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		r := row(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
-		result.Rows = append(result.Rows, r.noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
+		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
+		result.Rows = append(result.Rows, r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
 	}
-	plot := Plot{
+	plot := figure.Plot{
 		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
 		X: "rounds", Y: "false positive rate", LogX: true, LogY: true,
 	}
@@ -105,23 +106,23 @@ func runPTCTable3(ctx context.Context, c Config) (Result, error) {
 		if !curve.greedy {
 			name += ", with noise"
 		}
-		line := Curve{Name: name}
+		line := figure.Curve{Name: name}
 		for _, rounds := range lengths {
 			x := choice{8, curve.c, curve.k, rounds}
 			fills, err := c.searches(ctx, w, x, n, few, twochoice.Independent, curve.greedy)
 			if err != nil {
 				return result, err
 			}
-			line.Points = append(line.Points, [2]float64{float64(rounds), row("", x.rates(fills)).Measured})
+			line.Points = append(line.Points, [2]float64{float64(rounds), figure.Mean("", x.rates(fills)).Measured})
 		}
 		plot.Curves = append(plot.Curves, line)
 	}
-	theirs := Curve{Name: "published", Dots: true}
+	theirs := figure.Curve{Name: "published", Dots: true}
 	for _, p := range ptcOffline[:4] {
 		theirs.Points = append(theirs.Points, [2]float64{float64(p.rounds), p.rate})
 	}
-	plot.Curves = append(plot.Curves, theirs, Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}})
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, theirs, figure.Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}})
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{"A search with noise lets every group of a key cost up to √k bits more at random, less from round to round; see docs/twochoice.md."}
 	return result, nil
 }

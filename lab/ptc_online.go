@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/bloomery/bloomery/family/twochoice"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // ptcOnline is Table 1.
@@ -23,7 +24,7 @@ var ptcTable1 = Experiment{
 	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runPTCTable1, Seconds: 3,
 }
 
-func runPTCTable1(ctx context.Context, c Config) (Result, error) {
+func runPTCTable1(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
 	n := 10_000
 	if c.Quick {
@@ -42,12 +43,12 @@ func runPTCTable1(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		r := row(p.String(), rates)
+		r := figure.Mean(p.String(), rates)
 		if !c.Quick {
-			r = r.against(p.rate, p.tolerance())
+			r = r.Against(p.rate, p.tolerance())
 		}
 		if i >= len(ptcOnline) {
-			r = r.noted("in the text: another k than the best")
+			r = r.Noted("in the text: another k than the best")
 		}
 		result.Rows = append(result.Rows, r)
 		if x, ok := ranges[p.choice]; ok {
@@ -65,7 +66,7 @@ func runPTCTable1(ctx context.Context, c Config) (Result, error) {
 	result.Rows = append(append(result.Rows, large...), probes...)
 	result.Notes = []string{"Rates come from the share of ones, as in the paper.",
 		"Probes of an absent key are reads up to the first zero of each group; a standard filter needs 2 at half fill."}
-	result.Plots = []Plot{c.ratePlot(n, result.Rows)}
+	result.Plots = []figure.Plot{c.ratePlot(n, result.Rows)}
 	return result, nil
 }
 
@@ -85,7 +86,7 @@ const extremeTrials = 200
 
 // extremes estimates the lowest and the highest rate of 1000 trials and compares them with a range of the paper. Our own
 // extremes do not compare, since they are those of another number of trials; so the trials are taken to be normal.
-func (c *Config) extremes(label string, rates []float64, want [2]float64) (rows []Row) {
+func (c *Config) extremes(label string, rates []float64, want [2]float64) (rows []figure.Row) {
 	if len(rates) < 2 {
 		return nil
 	}
@@ -97,10 +98,10 @@ func (c *Config) extremes(label string, rates []float64, want [2]float64) (rows 
 		z, seen float64
 	}{{"lowest", -extremeOf1000, slices.Min(rates)}, {"highest", extremeOf1000, slices.Max(rates)}} {
 		v := mean + e.z*sigma
-		r := Row{Label: fmt.Sprintf("%s, %s of 1000 trials expected", label, e.name), Measured: v, Low: max(0, v-half), High: v + half}
-		r = r.noted("mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g", e.z, len(rates), e.name, e.seen)
+		r := figure.Row{Label: fmt.Sprintf("%s, %s of 1000 trials expected", label, e.name), Measured: v, Low: max(0, v-half), High: v + half}
+		r = r.Noted("mean %+.2f σ, both of our %d trials, as if they were normal; %s of ours: %.4g", e.z, len(rates), e.name, e.seen)
 		if !c.Quick && len(rates) >= extremeTrials {
-			r = r.against(want[i], 2*extremeSigma*sigma)
+			r = r.Against(want[i], 2*extremeSigma*sigma)
 			r.Note += fmt.Sprintf("; tolerance: 2 standard deviations of such an extreme, %.2f σ", 2*extremeSigma)
 			if !*r.Agrees {
 				z := math.Abs(want[i]-mean) / sigma
@@ -114,7 +115,7 @@ func (c *Config) extremes(label string, rates []float64, want [2]float64) (rows 
 }
 
 // large repeats some rows with ten times the keys, as the text does.
-func (c *Config) large(ctx context.Context, w *work, n int) (rows []Row, err error) {
+func (c *Config) large(ctx context.Context, w *work, n int) (rows []figure.Row, err error) {
 	settings := []ptcRow{ptcOnline[1], ptcOnline[5], ptcOnline[8]}
 	trials := min(c.Trials, 10)
 	for _, p := range settings {
@@ -128,9 +129,9 @@ func (c *Config) large(ctx context.Context, w *work, n int) (rows []Row, err err
 		if err != nil {
 			return nil, err
 		}
-		r := row(fmt.Sprintf("%s, n = %d", p, n), rates)
+		r := figure.Mean(fmt.Sprintf("%s, n = %d", p, n), rates)
 		if !c.Quick {
-			r = r.against(p.rate, p.tolerance()).noted("the text: \"nearly identical\"; %d trials", trials)
+			r = r.Against(p.rate, p.tolerance()).Noted("the text: \"nearly identical\"; %d trials", trials)
 		}
 		rows = append(rows, r)
 	}
@@ -138,7 +139,7 @@ func (c *Config) large(ctx context.Context, w *work, n int) (rows []Row, err err
 }
 
 // probes measures how many bits a query for an absent key reads.
-func (c *Config) probes(ctx context.Context, w *work, n int) (rows []Row, err error) {
+func (c *Config) probes(ctx context.Context, w *work, n int) (rows []figure.Row, err error) {
 	settings := []choice{{8, 2, 7, 1}, {8, 3, 7, 1}, {16, 3, 13, 1}, {32, 3, 25, 1}}
 	trials := min(c.Trials, 20)
 	share := float64(c.Trials) / float64(trials*len(settings))
@@ -160,25 +161,25 @@ func (c *Config) probes(ctx context.Context, w *work, n int) (rows []Row, err er
 		}
 		fill := twochoice.Fill(x.bits, x.k, x.c)
 		want := float64(x.c) * (1 - math.Pow(fill, float64(x.k))) / (1 - fill)
-		rows = append(rows, row(x.String()+", probes of an absent key", means).noted("c·(1-f^k)/(1-f) = %.3f", want))
+		rows = append(rows, figure.Mean(x.String()+", probes of an absent key", means).Noted("c·(1-f^k)/(1-f) = %.3f", want))
 	}
 	return rows, nil
 }
 
 // ratePlot draws the rate against k at 16 bits a key: curves of equation 3.2, what was measured and what the paper prints.
-func (c *Config) ratePlot(n int, rows []Row) Plot {
-	plot := Plot{
+func (c *Config) ratePlot(n int, rows []figure.Row) figure.Plot {
+	plot := figure.Plot{
 		Name: "ptc-table1", Title: fmt.Sprintf("Keys added one by one, 16 bits a key, n = %d", n),
 		X: "functions k of a group", Y: "false positive rate",
 	}
 	for groups := 1; groups <= 4; groups++ {
-		curve := Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
+		curve := figure.Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
 		for k := 8; k <= 17; k++ {
 			curve.Points = append(curve.Points, [2]float64{float64(k), twochoice.FPR(twochoice.Fill(16, k, groups), k, groups)})
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	ours, theirs := Curve{Name: "measured", Dots: true}, Curve{Name: "published", Dots: true}
+	ours, theirs := figure.Curve{Name: "measured", Dots: true}, figure.Curve{Name: "published", Dots: true}
 	for _, p := range append(slices.Clone(ptcOnline), ptcRow{choice{16, 2, 12, 1}, 3.954e-4}, ptcRow{choice{16, 2, 14, 1}, 4.035e-4}) {
 		for _, r := range rows {
 			if p.bits == 16 && r.Label == p.String() {
@@ -196,7 +197,7 @@ var ptcTable2 = Experiment{
 	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2", Varies: "bits a key, choices, hashing; keys added one by one", Run: runPTCTable2, Seconds: 4,
 }
 
-func runPTCTable2(ctx context.Context, c Config) (Result, error) {
+func runPTCTable2(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
 	n := 10_000
 	if c.Quick {
@@ -212,7 +213,7 @@ func runPTCTable2(ctx context.Context, c Config) (Result, error) {
 	const tolerance = 0.0002
 	w := c.work(float64(2 * len(table) * c.Trials))
 	for _, p := range table {
-		result.Rows = append(result.Rows, exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).against(p.predicted, tolerance))
+		result.Rows = append(result.Rows, figure.Exact(p.String()+", by the equation", twochoice.Fill(p.bits, p.k, p.c)).Against(p.predicted, tolerance))
 		for _, hashing := range []twochoice.Hashing{twochoice.Independent, twochoice.Double} {
 			fills, err := each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (float64, error) {
 				f, err := p.online(c.hashes(n, trial), hashing)
@@ -224,31 +225,31 @@ func runPTCTable2(ctx context.Context, c Config) (Result, error) {
 			if err != nil {
 				return result, err
 			}
-			r := row(fmt.Sprintf("%s, %s hashing", p, hashing), fills)
+			r := figure.Mean(fmt.Sprintf("%s, %s hashing", p, hashing), fills)
 			if !c.Quick {
-				r = r.against(p.observed, tolerance)
+				r = r.Against(p.observed, tolerance)
 			}
 			if hashing == twochoice.Double {
-				r = r.noted("%s", p.coincide(r.Measured, n))
+				r = r.Noted("%s", p.coincide(r.Measured, n))
 			}
 			result.Rows = append(result.Rows, r)
 		}
 	}
 	plot, err := c.fillPlot(n)
-	result.Plots = []Plot{plot}
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits a key: " +
 		"a group of an absent key coincides with that of a present key with a probability of about 12·c·n/m². The notes of its rows have both rates."}
 	return result, err
 }
 
 // fillPlot draws how filters fill: equation 3.2 and one simulation of each.
-func (c *Config) fillPlot(n int) (Plot, error) {
-	plot := Plot{
+func (c *Config) fillPlot(n int) (figure.Plot, error) {
+	plot := figure.Plot{
 		Name: "ptc-table2", Title: fmt.Sprintf("Share of ones while keys come, 8 bits a key, k = 7, n = %d", n),
 		X: "share of the keys that are in", Y: "share of ones",
 	}
 	const points = 20
-	ours := Curve{Name: "simulated", Dots: true}
+	ours := figure.Curve{Name: "simulated", Dots: true}
 	for groups := 1; groups <= 3; groups++ {
 		x := choice{8, groups, 7, 1}
 		hs := c.hashes(n, 0)
@@ -256,7 +257,7 @@ func (c *Config) fillPlot(n int) (Plot, error) {
 		if err != nil {
 			return plot, err
 		}
-		theory := Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
+		theory := figure.Curve{Name: fmt.Sprintf("c = %d, equation 3.2", groups)}
 		for p := 1; p <= points; p++ {
 			if err := addAll(f, hs[(p-1)*n/points:p*n/points]); err != nil {
 				return plot, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -71,10 +72,10 @@ func (c rihConfig) rounded(f func(c rihConfig) float64) (low, high float64) {
 }
 
 // digits compares f of the configuration with what the paper prints to half a unit of its last digit, and λ as well.
-func (c rihConfig) digits(label string, published, unit float64, f func(c rihConfig) float64) Row {
+func (c rihConfig) digits(label string, published, unit float64, f func(c rihConfig) float64) figure.Row {
 	v := f(c)
 	low, high := c.rounded(f)
-	return exact(label, v).against(published, max(v-low, high-v)+unit/2).noted("λ = %.2f may be any from %.3f to %.3f, which give %.4g to %.4g", c.lambda, c.lambda-0.005, c.lambda+0.005, low, high)
+	return figure.Exact(label, v).Against(published, max(v-low, high-v)+unit/2).Noted("λ = %.2f may be any from %.3f to %.3f, which give %.4g to %.4g", c.lambda, c.lambda-0.005, c.lambda+0.005, low, high)
 }
 
 // share returns the J/B, in percent, that the bound of equation 1 wants for buckets with more than so many cells, at a probability of
@@ -98,7 +99,7 @@ func (c rihConfig) buckets(cells int) (b uint64, p float64) {
 }
 
 // published compares share with the J/B that is printed, and says how small the bound is with that.
-func (c rihConfig) published(label string, cells int, percent float64) Row {
+func (c rihConfig) published(label string, cells int, percent float64) figure.Row {
 	r := c.digits(label, percent, 0.1, func(c rihConfig) float64 { return c.share(cells) })
 	low, high := c.rounded(func(c rihConfig) float64 { return c.overflow(cells, percent) })
 	r.Note += fmt.Sprintf("; with what is published the bound is %.2g to %.2g", low, high)
@@ -176,18 +177,18 @@ func (c *Config) fills(ctx context.Context, w *work, n, absent int, empty func()
 }
 
 // rihRows are the rows of what filters of one kind take and let through, and a point (p_o, bits).
-func rihRows(label string, fpr float64, trials []filled) (rows []Row, point [2]float64) {
+func rihRows(label string, fpr float64, trials []filled) (rows []figure.Row, point [2]float64) {
 	var bits, p []float64
 	var absent tally
 	for _, t := range trials {
 		bits, p, absent = append(bits, t.bits), append(p, t.p), absent.plus(t.absent)
 	}
-	expected := row("", p).Measured
+	expected := figure.Mean("", p).Measured
 	observed := absent.row(label+", p_o", expected)
 	if promise := trials[0].prior; promise <= fpr*(1+1e-9) {
 		observed.Note += fmt.Sprintf("; p_b = %.3g keeps ε", promise)
 	} else {
 		observed.Note += fmt.Sprintf("; p_b = %.3g is above ε", promise)
 	}
-	return []Row{row(label+", bits a key", bits), observed}, [2]float64{observed.Measured, bits[0]}
+	return []figure.Row{figure.Mean(label+", bits a key", bits), observed}, [2]float64{observed.Measured, bits[0]}
 }

@@ -6,17 +6,18 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // rihFig5 and rihFig6 are bits a key by rate, of plain and of counting filters.
 var (
 	rihFig5 = Experiment{
 		Name: "rih-fig5", Source: rankIndexed + ", figure 5", Varies: "rate", Seconds: 4,
-		Run: func(ctx context.Context, c Config) (Result, error) { return runStorageCurves(ctx, c, false) },
+		Run: func(ctx context.Context, c Config) (figure.Result, error) { return runStorageCurves(ctx, c, false) },
 	}
 	rihFig6 = Experiment{
 		Name: "rih-fig6", Source: rankIndexed + ", figure 6", Varies: "rate, of filters that count", Seconds: 4,
-		Run: func(ctx context.Context, c Config) (Result, error) { return runStorageCurves(ctx, c, true) },
+		Run: func(ctx context.Context, c Config) (figure.Result, error) { return runStorageCurves(ctx, c, true) },
 	}
 )
 
@@ -24,7 +25,7 @@ var (
 // which n of n/ε hashes are in it.
 func fingerprintBits(rate float64) float64 { return math.Log2(1/rate) + math.Log2E }
 
-func runStorageCurves(ctx context.Context, c Config, counts bool) (Result, error) {
+func runStorageCurves(ctx context.Context, c Config, counts bool) (figure.Result, error) {
 	result := c.begin(3)
 	n, absent, steps := rihKeys, 1_000_000, 10 // points a power of ten
 	if c.Quick {
@@ -44,11 +45,11 @@ func runStorageCurves(ctx context.Context, c Config, counts bool) (Result, error
 	if err != nil {
 		return result, err
 	}
-	bloom, name, figure := "standard", "Plain filters", "rih-fig5"
+	bloom, name, file := "standard", "Plain filters", "rih-fig5"
 	if counts {
-		bloom, name, figure = "counting Bloom filter", "Filters that count", "rih-fig6"
+		bloom, name, file = "counting Bloom filter", "Filters that count", "rih-fig6"
 	}
-	curves := []Curve{{Name: bloom}, {Name: "d-left"}, {Name: "rank-indexed, L ≤ 64"}, {Name: "rank-indexed, larger buckets"}, {Name: "log2(1/ε) + 1.44"}, {Name: "log2(1/ε)"}}
+	curves := []figure.Curve{{Name: bloom}, {Name: "d-left"}, {Name: "rank-indexed, L ≤ 64"}, {Name: "rank-indexed, larger buckets"}, {Name: "log2(1/ε) + 1.44"}, {Name: "log2(1/ε)"}}
 	cross := [2]float64{} // the rate below which rank-indexed filters are smaller than the first curve throughout
 	for i, rate := range rates {
 		y := []float64{
@@ -81,19 +82,19 @@ func runStorageCurves(ctx context.Context, c Config, counts bool) (Result, error
 			case 4, 5:
 				continue
 			}
-			result.Rows = append(result.Rows, exact(label(what), v).noted("%s", note))
+			result.Rows = append(result.Rows, figure.Exact(label(what), v).Noted("%s", note))
 		}
 	}
 	for j, what := range []string{curves[2].Name, curves[3].Name} {
 		if cross[j] > 0 {
-			result.Rows = append(result.Rows, exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
-				noted("of rates ten a power of ten, down to 1e-7; the paper has \"at or below just 0.1%%\" for plain filters"))
+			result.Rows = append(result.Rows, figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
+				Noted("of rates ten a power of ten, down to 1e-7; the paper has \"at or below just 0.1%%\" for plain filters"))
 		}
 	}
 	// The points come behind six curves and so have the colors of the first four.
-	dots := make([]Curve, len(ours))
+	dots := make([]figure.Curve, len(ours))
 	for j := range dots {
-		dots[j] = Curve{Name: curves[j].Name + ", measured", Dots: true}
+		dots[j] = figure.Curve{Name: curves[j].Name + ", measured", Dots: true}
 	}
 	for _, rate := range seen {
 		for j, m := range ours {
@@ -108,8 +109,8 @@ func runStorageCurves(ctx context.Context, c Config, counts bool) (Result, error
 			}
 		}
 	}
-	result.Plots = []Plot{{
-		Name: figure, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true, LogY: counts, Curves: append(curves, dots...),
+	result.Plots = []figure.Plot{{
+		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true, LogY: counts, Curves: append(curves, dots...),
 	}}
 	result.Notes = []string{
 		"The paper gives the figure only as curves. Those of the standard filter and of d-left are its formulas, with numbers of probes and of bits that need not be whole; those of rank-indexed hashing are exhaustive searches, L ≤ 64 counted as in section V, larger buckets as the words that our structure takes.",

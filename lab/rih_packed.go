@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // rihTable5 is what is left of filters when they are sent.
@@ -39,7 +40,7 @@ func compressAnyTo(rate, size float64) (bits, k float64) {
 	return bits, low
 }
 
-func runPacked(ctx context.Context, c Config) (Result, error) {
+func runPacked(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(10)
 	n := rihKeys
 	if c.Quick {
@@ -47,7 +48,7 @@ func runPacked(ctx context.Context, c Config) (Result, error) {
 	}
 	w := c.work(float64(2 * len(rihConfigs) * c.Trials))
 	var names []string
-	curves := []Curve{
+	curves := []figure.Curve{
 		{Name: "rank-indexed as published", Dots: true}, {Name: "d-left as published", Dots: true}, {Name: "rank-indexed, ours, L ≤ 64", Dots: true},
 		{Name: "rank-indexed, ours, larger buckets", Dots: true}, {Name: "optimal Bloom filter", Dots: true},
 	}
@@ -88,16 +89,16 @@ func runPacked(ctx context.Context, c Config) (Result, error) {
 			if err != nil {
 				return result, err
 			}
-			r := row(label("rank-indexed, packed, our structure, %s", of.name), trials)
+			r := figure.Mean(label("rank-indexed, packed, our structure, %s", of.name), trials)
 			lambda := float64(of.g.Capacity) / float64(of.g.Buckets) / float64(of.g.Chains)
-			result.Rows = append(result.Rows, r.noted("all words of the trimmed filter; 1/λ+r+1 = %.3f with λ = %.3f, r = %d", 1/lambda+float64(of.g.Remainder)+1, lambda, of.g.Remainder))
+			result.Rows = append(result.Rows, r.Noted("all words of the trimmed filter; 1/λ+r+1 = %.3f with λ = %.3f, r = %d", 1/lambda+float64(of.g.Remainder)+1, lambda, of.g.Remainder))
 			sizes = append(sizes, r.Measured)
 		}
 		for j, y := range append(sizes, standardBits(p.fpr, false)) {
 			curves[j].Points = append(curves[j].Points, [2]float64{float64(i+1) + dodged(j, len(curves)), y})
 		}
 	}
-	result.Plots = []Plot{{Name: "rih-table5", Title: fmt.Sprintf("What is left to be sent, n = %d", n), X: "rate", Y: "bits a key", Names: names, Curves: curves}}
+	result.Plots = []figure.Plot{{Name: "rih-table5", Title: fmt.Sprintf("What is left to be sent, n = %d", n), X: "rate", Y: "bits a key", Names: names, Curves: curves}}
 	result.Notes = []string{
 		"The Bloom filters that compress are those of M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with a number of probes that need not be whole: the published ones have 1.3 to 1.6 and 5.3. A filter that can be made needs 1/ε bits a key to come below the rank-indexed sizes, with its one probe: 99, 1112 and 9525.",
 		"They are steep in the packed size, which is printed with one digit. The paper's 30, 150 and 1.3e3 fit a rate of ε, its 27 for d-left the λ/2^r of the rank-indexed configuration, 1.05e-4, and so do the packed sizes themselves.",
@@ -116,17 +117,17 @@ func trimmed(g rankindexed.Geometry, hs []filter.Hash) (float64, error) {
 	if err := addAll(f, hs); err != nil {
 		return 0, err
 	}
-	return encodedBits(f.Trim()) / float64(len(hs)), nil
+	return encodedBits(f.Trimmed().(filter.Encoder)) / float64(len(hs)), nil
 }
 
 // compressed compares the Bloom filter of a rate that compresses to a packed size, which the paper prints with one digit behind the
 // point.
-func compressed(label string, rate, size, published float64) Row {
+func compressed(label string, rate, size, published float64) figure.Row {
 	bits, k := compressAnyTo(rate, size)
 	low, _ := compressAnyTo(rate, size+0.05)
 	high, _ := compressAnyTo(rate, size-0.05)
 	whole, probes, _ := CompressTo(rate, size)                // there is one: the size is above log2(1/rate)+1
 	unit := math.Pow(10, math.Floor(math.Log10(published))-1) // of two digits
-	return exact(label, bits).against(published, max(bits-low, high-bits)+unit/2).
-		noted("to %.1f bits a key at a rate of %.3g with %.2f probes; sizes that are printed so give %.3g to %.3g; with a whole number of probes, %d, %.3g", size, rate, k, low, high, probes, whole)
+	return figure.Exact(label, bits).Against(published, max(bits-low, high-bits)+unit/2).
+		Noted("to %.1f bits a key at a rate of %.3g with %.2f probes; sizes that are printed so give %.3g to %.3g; with a whole number of probes, %d, %.3g", size, rate, k, low, high, probes, whole)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -15,7 +16,7 @@ var rihTable1 = Experiment{
 	Name: "rih-table1", Source: rankIndexed + ", Table I", Varies: "threshold of the load of a bucket", Run: runLoads, Seconds: 1,
 }
 
-func runLoads(ctx context.Context, c Config) (Result, error) {
+func runLoads(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(200)
 	const mean, top = 56, 128 // λ·L = 0.875·64
 	buckets := 10_000
@@ -29,15 +30,15 @@ func runLoads(ctx context.Context, c Config) (Result, error) {
 		return result, err
 	}
 	simulated := columns(shares)
-	law := Curve{Name: "Poisson tail"}
-	seen, published := Curve{Name: fmt.Sprintf("balls into %d bins, simulated", buckets), Dots: true}, Curve{Name: "published", Dots: true}
+	law := figure.Curve{Name: "Poisson tail"}
+	seen, published := figure.Curve{Name: fmt.Sprintf("balls into %d bins, simulated", buckets), Dots: true}, figure.Curve{Name: "published", Dots: true}
 	for k := 40; k <= top+4; k++ {
 		law.Points = append(law.Points, [2]float64{float64(k), stat.PoissonTail(mean, k)})
 		if k > top {
 			continue
 		}
-		if r := row("", simulated[k]); k%4 == 0 && r.Low > 0 {
-			seen.add(float64(k), r)
+		if r := figure.Mean("", simulated[k]); k%4 == 0 && r.Low > 0 {
+			seen.Add(float64(k), r)
 		}
 	}
 	for _, t := range []struct {
@@ -45,22 +46,22 @@ func runLoads(ctx context.Context, c Config) (Result, error) {
 		share, unit float64
 	}{{64, 0.13, 0.01}, {74, 0.01, 0.01}, {top, 8e-17, 1e-17}} {
 		tail := stat.PoissonTail(mean, t.threshold)
-		r := exact(fmt.Sprintf("load > %d, Poisson tail", t.threshold), tail).against(t.share, t.unit/2)
+		r := figure.Exact(fmt.Sprintf("load > %d, Poisson tail", t.threshold), tail).Against(t.share, t.unit/2)
 		published.Points = append(published.Points, [2]float64{float64(t.threshold), t.share})
 		if t.threshold == top {
-			result.Rows = append(result.Rows, r.noted("load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, which is what 1 less a distribution function cannot resolve in double precision", top, stat.PoissonTail(mean, top-1)))
+			result.Rows = append(result.Rows, r.Noted("load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, which is what 1 less a distribution function cannot resolve in double precision", top, stat.PoissonTail(mean, top-1)))
 			continue
 		}
-		of := row(fmt.Sprintf("load > %d, simulated", t.threshold), simulated[t.threshold])
+		of := figure.Mean(fmt.Sprintf("load > %d, simulated", t.threshold), simulated[t.threshold])
 		of.Low = max(0, of.Low)
 		if !c.Quick {
-			of = of.against(t.share, t.unit/2)
+			of = of.Against(t.share, t.unit/2)
 		}
-		result.Rows = append(result.Rows, r, of.noted("%d balls into %d buckets", mean*buckets, buckets))
+		result.Rows = append(result.Rows, r, of.Noted("%d balls into %d buckets", mean*buckets, buckets))
 	}
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: "rih-table1", Title: "Buckets that are loaded over a threshold, L = 64, λ = 0.875", X: "threshold", Y: "share of buckets with more keys", LogY: true,
-		Curves: []Curve{law, seen, published},
+		Curves: []figure.Curve{law, seen, published},
 	}}
 	return result, nil
 }
@@ -85,10 +86,10 @@ var rihTable2 = Experiment{
 	Name: "rih-table2", Source: rankIndexed + ", Table II and section IV", Varies: "rate; configuration", Run: runConfigurations, Seconds: 1,
 }
 
-func runConfigurations(ctx context.Context, c Config) (Result, error) {
+func runConfigurations(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(20)
 	w := c.work(float64(len(rihConfigs) * c.Trials))
-	plot := Plot{Name: "rih-table2", Title: "Bound on an overflow, sized for 100,000 keys at ε = 0.1%", X: "keys", Y: "bound on the probability of an overflow", LogY: true}
+	plot := figure.Plot{Name: "rih-table2", Title: "Bound on an overflow, sized for 100,000 keys at ε = 0.1%", X: "keys", Y: "bound on the probability of an overflow", LogY: true}
 	for _, p := range rihConfigs {
 		label := func(format string, args ...any) string { return p.String() + ", " + fmt.Sprintf(format, args...) }
 		z1, z2 := p.cells[0], p.cells[0]+p.cells[1]
@@ -112,14 +113,14 @@ func runConfigurations(ctx context.Context, c Config) (Result, error) {
 		}
 		for level, v := range columns(used) {
 			room := p.cells[0] + level*p.cells[1]
-			r := row(label("extensions of level %d in use, %% of B, our structure", level+2), v)
+			r := figure.Mean(label("extensions of level %d in use, %% of B, our structure", level+2), v)
 			r.Low = max(0, r.Low)
-			result.Rows = append(result.Rows, r.noted("of %.1f%% that there are; the Poisson tail expects %.2f%%", 100*float64(g.Pools[level+1])/float64(g.Buckets), 100*stat.PoissonTail(float64(g.Capacity)/float64(g.Buckets), room)))
+			result.Rows = append(result.Rows, r.Noted("of %.1f%% that there are; the Poisson tail expects %.2f%%", 100*float64(g.Pools[level+1])/float64(g.Buckets), 100*stat.PoissonTail(float64(g.Capacity)/float64(g.Buckets), room)))
 		}
 		result.Rows = append(result.Rows, p.bound(label("bound on an overflow, published configuration")))
-		rate := exact(label("rate λ/2^r, published configuration"), p.rate())
+		rate := figure.Exact(label("rate λ/2^r, published configuration"), p.rate())
 		if p.rate() > p.fpr {
-			rate = rate.against(p.fpr, math.Ldexp(0.005, -p.r)).noted("above ε: the tolerance is that of a λ with two digits")
+			rate = rate.Against(p.fpr, math.Ldexp(0.005, -p.r)).Noted("above ε: the tolerance is that of a λ with two digits")
 		}
 		word, line, err := rihSearches(rihKeys, p.fpr, false)
 		if err != nil {
@@ -133,11 +134,11 @@ func runConfigurations(ctx context.Context, c Config) (Result, error) {
 			plot.Curves = append(plot.Curves, overflows("our search, L ≤ 64", word), overflows("our search, larger buckets", line))
 		}
 		result.Rows = append(result.Rows, rate,
-			exact(label("L <= 64, our search, bits a key by section V"), float64(word.PublishedBits())/rihKeys).noted("%s", described(word)),
-			exact(label("larger buckets, our search, bits a key of the structure"), float64(line.Bits())/rihKeys).noted("%s", described(line)))
+			figure.Exact(label("L <= 64, our search, bits a key by section V"), float64(word.PublishedBits())/rihKeys).Noted("%s", described(word)),
+			figure.Exact(label("larger buckets, our search, bits a key of the structure"), float64(line.Bits())/rihKeys).Noted("%s", described(line)))
 	}
-	plot.Curves = append(plot.Curves, Curve{Name: "P_o", Level: true, Points: [][2]float64{{rihKeys, rihOverflow}}})
-	result.Plots = []Plot{plot}
+	plot.Curves = append(plot.Curves, figure.Curve{Name: "P_o", Level: true, Points: [][2]float64{{rihKeys, rihOverflow}}})
+	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"The paper prints λ with two digits; J2 and J3 depend on it so much that the shares it prints belong to a λ a little above the one it prints.",
 		"Its third configuration has a rate of 1.05e-4 where the table says 0.01%, and its second one of 0.90e-3 where it says 0.1%.",
@@ -149,19 +150,19 @@ func runConfigurations(ctx context.Context, c Config) (Result, error) {
 }
 
 // bound is that on an overflow of the configuration as it is printed.
-func (p rihConfig) bound(label string) Row {
+func (p rihConfig) bound(label string) figure.Row {
 	of := func(p rihConfig) float64 { return p.geometry(rihKeys, false).Overflow() }
 	low, high := p.rounded(of)
 	verdict := "keeps"
 	if of(p) > rihOverflow {
 		verdict = "does not keep"
 	}
-	return exact(label, of(p)).noted("%s 1e-10; %.2g to %.2g for all λ that are printed as %.2f", verdict, low, high, p.lambda)
+	return figure.Exact(label, of(p)).Noted("%s 1e-10; %.2g to %.2g for all λ that are printed as %.2f", verdict, low, high, p.lambda)
 }
 
 // overflows shows how the bound of a geometry grows while keys come.
-func overflows(name string, g rankindexed.Geometry) Curve {
-	curve := Curve{Name: name}
+func overflows(name string, g rankindexed.Geometry) figure.Curve {
+	curve := figure.Curve{Name: name}
 	for permille := uint64(970); permille <= 1030; permille++ {
 		g.Capacity = permille * rihKeys / 1000
 		curve.Points = append(curve.Points, [2]float64{float64(g.Capacity), g.Overflow()})

@@ -10,17 +10,18 @@ import (
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // rihTable3 and rihTable4 are bits a key of the plain and of the counting filters.
 var (
 	rihTable3 = Experiment{
 		Name: "rih-table3", Source: rankIndexed + ", Table III", Varies: "rate; standard, d-left, rank-indexed", Seconds: 6,
-		Run: func(ctx context.Context, c Config) (Result, error) { return runStorage(ctx, c, false) },
+		Run: func(ctx context.Context, c Config) (figure.Result, error) { return runStorage(ctx, c, false) },
 	}
 	rihTable4 = Experiment{
 		Name: "rih-table4", Source: rankIndexed + ", Table IV", Varies: "rate; counting Bloom filter, d-left, rank-indexed", Seconds: 6,
-		Run: func(ctx context.Context, c Config) (Result, error) { return runStorage(ctx, c, true) },
+		Run: func(ctx context.Context, c Config) (figure.Result, error) { return runStorage(ctx, c, true) },
 	}
 )
 
@@ -79,7 +80,7 @@ func makers(counts bool) []maker {
 	}}}
 }
 
-func runStorage(ctx context.Context, c Config, counts bool) (Result, error) {
+func runStorage(ctx context.Context, c Config, counts bool) (figure.Result, error) {
 	result := c.begin(10)
 	n, absent := rihKeys, 1_000_000
 	if c.Quick {
@@ -87,7 +88,7 @@ func runStorage(ctx context.Context, c Config, counts bool) (Result, error) {
 	}
 	ours := makers(counts)
 	w := c.work(float64(len(rihConfigs) * (len(ours) + 1) * c.Trials))
-	curves := make([]Curve, 4+len(ours))
+	curves := make([]figure.Curve, 4+len(ours))
 	var names []string
 	for i, p := range rihConfigs {
 		names = append(names, p.String())
@@ -100,9 +101,9 @@ func runStorage(ctx context.Context, c Config, counts bool) (Result, error) {
 		rate := p.rate()
 		result.Rows = append(result.Rows,
 			p.digits(label("standard by formula, at the rate of the rank-indexed configuration"), printed.standard, 0.1, func(p rihConfig) float64 { return standardBits(p.rate(), counts) }),
-			exact(label("standard by formula, at ε itself"), standardBits(p.fpr, counts)).noted("k = %.2f; the rate of the configuration is %.3g", math.Log2(1/p.fpr), rate),
+			figure.Exact(label("standard by formula, at ε itself"), standardBits(p.fpr, counts)).Noted("k = %.2f; the rate of the configuration is %.3g", math.Log2(1/p.fpr), rate),
 			p.digits(label("d-left by formula, at the rate of the rank-indexed configuration"), printed.dleft, 0.1, func(p rihConfig) float64 { return dleftBits(p.rate(), counts) }),
-			exact(label("d-left by formula, at ε itself, whole bits"), 8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).noted("the example of section II.B rounds bits up, the table does not"),
+			figure.Exact(label("d-left by formula, at ε itself, whole bits"), 8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).Noted("the example of section II.B rounds bits up, the table does not"),
 			p.digits(label("rank-indexed by section V, published configuration"), printed.rank, 0.1, func(p rihConfig) float64 {
 				return float64(p.geometry(rihKeys, counts).PublishedBits()) / rihKeys
 			}))
@@ -111,8 +112,8 @@ func runStorage(ctx context.Context, c Config, counts bool) (Result, error) {
 			return result, err
 		}
 		result.Rows = append(result.Rows,
-			exact(label("rank-indexed by section V, L <= 64, our search"), float64(word.PublishedBits())/rihKeys).noted("%s", described(word)),
-			exact(label("rank-indexed by section V, larger buckets, our search"), float64(line.PublishedBits())/rihKeys).noted("%s", described(line)))
+			figure.Exact(label("rank-indexed by section V, L <= 64, our search"), float64(word.PublishedBits())/rihKeys).Noted("%s", described(word)),
+			figure.Exact(label("rank-indexed by section V, larger buckets, our search"), float64(line.PublishedBits())/rihKeys).Noted("%s", described(line)))
 		asPublished := maker{"rank-indexed, published configuration, our structure", func(_ float64, n int) (stored, error) {
 			g := p.geometry(n, counts)
 			if n != rihKeys { // pools of a small filter do not suffice in the same shares
@@ -148,7 +149,7 @@ func runStorage(ctx context.Context, c Config, counts bool) (Result, error) {
 	if counts {
 		table, form = "rih-table4", "Filters that count"
 	}
-	result.Plots = []Plot{{
+	result.Plots = []figure.Plot{{
 		Name: table, Title: fmt.Sprintf("%s, n = %d", form, n), X: "rate", Y: "bits a key", Names: names, Curves: curves,
 	}}
 	result.Notes = []string{

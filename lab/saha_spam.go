@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // sahaSpam is the spam filter of the slides: it knows the addresses that are welcome, and lets others pass by mistake only.
@@ -28,7 +29,7 @@ const (
 	spamMostK        = 10
 )
 
-func runSpam(ctx context.Context, c Config) (Result, error) {
+func runSpam(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(10)
 	n, absent := 1_000_000, 2_000_000
 	if c.Quick {
@@ -36,12 +37,12 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 	}
 	m := uint64(n) * (spamBits / spamAddresses)
 	best := standard.OptimalK(spamAddresses, spamBits)
-	result.Rows = []Row{
-		exact("memory of the filter, GB", spamBits/8/1e9),
-		exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).
-			noted("20 bytes an address, as the slides say: it does not fit into the 1 GB that there is"),
-		exact("k optimum, ln 2 · m/n", math.Ln2*spamBits/spamAddresses),
-		exact("best whole k", float64(best)),
+	result.Rows = []figure.Row{
+		figure.Exact("memory of the filter, GB", spamBits/8/1e9),
+		figure.Exact("memory of the addresses, GB", spamAddresses*spamAddressBytes/1e9).
+			Noted("20 bytes an address, as the slides say: it does not fit into the 1 GB that there is"),
+		figure.Exact("k optimum, ln 2 · m/n", math.Ln2*spamBits/spamAddresses),
+		figure.Exact("best whole k", float64(best)),
 	}
 	type outcome struct {
 		rates, welcome []float64 // of each k
@@ -81,33 +82,33 @@ func runSpam(ctx context.Context, c Config) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	formula := Curve{Name: "10^9 addresses in 8·10^9 bits, formula"}
-	measured := Curve{Name: fmt.Sprintf("%d addresses in %d bits, measured (95%% interval)", n, m), Dots: true}
+	formula := figure.Curve{Name: "10^9 addresses in 8·10^9 bits, formula"}
+	measured := figure.Curve{Name: fmt.Sprintf("%d addresses in %d bits, measured (95%% interval)", n, m), Dots: true}
 	var fills, lengths, welcome []float64
 	rates := make([][]float64, len(trials))
 	for i, o := range trials {
 		rates[i] = o.rates
 		fills, lengths, welcome = append(fills, o.fill), append(lengths, o.length), append(welcome, o.welcome...)
 	}
-	var full, scaled []Row
+	var full, scaled []figure.Row
 	for i, v := range columns(rates) {
 		k := i + 1
 		rate := standard.FPR(spamAddresses, spamBits, k)
 		formula.Points = append(formula.Points, [2]float64{float64(k), rate})
-		full = append(full, exact(fmt.Sprintf("k = %d, formula, full size", k), rate))
-		r := row(fmt.Sprintf("k = %d, spam let through, %d addresses", k, n), v)
-		measured.add(float64(k), r)
-		scaled = append(scaled, r.noted("the formula gives %.5f", standard.FPR(uint64(n), m, k)))
+		full = append(full, figure.Exact(fmt.Sprintf("k = %d, formula, full size", k), rate))
+		r := figure.Mean(fmt.Sprintf("k = %d, spam let through, %d addresses", k, n), v)
+		measured.Add(float64(k), r)
+		scaled = append(scaled, r.Noted("the formula gives %.5f", standard.FPR(uint64(n), m, k)))
 	}
 	result.Rows = append(result.Rows, full...)
 	result.Rows = append(result.Rows, scaled...)
 	result.Rows = append(result.Rows,
-		row(fmt.Sprintf("k = %d, fill", best), fills).noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
-		row("valid addresses let through, share", welcome).noted("one that is not stops the experiment"),
-		row("length of our addresses, bytes", lengths).noted("made up, in the style of user8123@post.test"))
-	result.Plots = []Plot{{
+		figure.Mean(fmt.Sprintf("k = %d, fill", best), fills).Noted("the formula gives %.5f", -math.Expm1(-float64(best)*float64(n)/float64(m))),
+		figure.Mean("valid addresses let through, share", welcome).Noted("one that is not stops the experiment"),
+		figure.Mean("length of our addresses, bytes", lengths).Noted("made up, in the style of user8123@post.test"))
+	result.Plots = []figure.Plot{{
 		Name: "saha-spam", Title: "Spam that passes, 8 bits an address", X: "k", Y: "false positive rate", LogY: true,
-		Curves: []Curve{formula, measured},
+		Curves: []figure.Curve{formula, measured},
 	}}
 	result.Notes = []string{fmt.Sprintf("Measured with %d addresses and the same bits for each; the full size is computed. The hash is the product's, XXH3-128.", n)}
 	return result, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 // sahaUniversal compares the universal families with fully random hashing on keys with and without a structure.
@@ -76,10 +77,10 @@ var universalKeySets = []struct {
 	}},
 }
 
-func runUniversal(ctx context.Context, c Config) (Result, error) {
+func runUniversal(ctx context.Context, c Config) (figure.Result, error) {
 	result := c.begin(1000)
 	formula := standard.FPR(universalKeys, universalBits, universalK)
-	oneA := Plot{
+	oneA := figure.Plot{
 		Name: "saha-universal-one-a", Title: fmt.Sprintf("Rates of %d draws: 2-wise with one a for all k", c.Trials),
 		X: drawsAxis, Y: "false positive rate",
 	}
@@ -102,14 +103,14 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 		if err != nil {
 			return result, err
 		}
-		plot := Plot{
+		plot := figure.Plot{
 			Name: "saha-universal-" + set.file, Title: fmt.Sprintf("Rates of %d draws: %s", c.Trials, set.name),
 			X: drawsAxis, Y: "false positive rate",
 		}
 		for i, v := range columns(rates) {
-			r := row(fmt.Sprintf("%s: %s", set.name, universalFamilies[i].name), v)
+			r := figure.Mean(fmt.Sprintf("%s: %s", set.name, universalFamilies[i].name), v)
 			slices.Sort(v)
-			r = r.noted("worst draw %.4f, best %.4f; the formula gives %.5f", v[len(v)-1], v[0], formula)
+			r = r.Noted("worst draw %.4f, best %.4f; the formula gives %.5f", v[len(v)-1], v[0], formula)
 			result.Rows = append(result.Rows, r)
 			if curve := draws(v); i < len(universalFamilies)-1 {
 				curve.Name = universalFamilies[i].name
@@ -119,7 +120,7 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 				oneA.Curves = append(oneA.Curves, curve)
 			}
 		}
-		level := Curve{Name: "formula", Level: true, Points: [][2]float64{{0, formula}}}
+		level := figure.Curve{Name: "formula", Level: true, Points: [][2]float64{{0, formula}}}
 		plot.Curves = append(plot.Curves, level)
 		if result.Plots = append(result.Plots, plot); s == len(universalKeySets)-1 {
 			oneA.Curves = append(oneA.Curves, level)
@@ -142,7 +143,7 @@ func runUniversal(ctx context.Context, c Config) (Result, error) {
 const drawsAxis = "share of the draws with at most this rate"
 
 // draws returns sorted rates as a curve over the share of the draws, in some 200 points.
-func draws(v []float64) (c Curve) {
+func draws(v []float64) (c figure.Curve) {
 	for j, rate := range v {
 		if j%max(1, len(v)/200) == 0 || j == len(v)-1 {
 			c.Points = append(c.Points, [2]float64{(float64(j) + 1) / float64(len(v)), rate})

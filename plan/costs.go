@@ -51,7 +51,7 @@ var Measured = sync.OnceValue(func() Costs {
 func Kinds() []filter.Spec {
 	var specs []filter.Spec
 	for _, k := range kinds {
-		specs = append(specs, k.spec)
+		specs = append(specs, k.Spec)
 	}
 	return specs
 }

@@ -29,10 +29,10 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 	forms := map[string]int{} // where the curve of a family is
 	for i, k := range kinds {
 		progress(float64(i) / float64(len(kinds)))
-		if k.values && n.ValueBits == 0 || k.lacks(&n) != "" {
+		if k.Can.Has(filter.CanValues) && n.ValueBits == 0 || k.lacks(&n) != "" {
 			continue
 		}
-		c := Curve{Name: k.spec.String()}
+		c := Curve{Name: k.Spec.String()}
 		for _, rate := range curveRates {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -42,11 +42,11 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 				c.Points = append(c.Points, [2]float64{row.FPRPrior, float64(row.Bits) / float64(n.all())})
 			}
 		}
-		at, drawn := forms[k.spec.Family()]
+		at, drawn := forms[k.Spec.Family()]
 		switch {
 		case len(c.Points) == 0:
 		case !drawn:
-			forms[k.spec.Family()] = len(curves)
+			forms[k.Spec.Family()] = len(curves)
 			curves = append(curves, c)
 		case c.mean() < curves[at].mean():
 			curves[at] = c

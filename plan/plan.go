@@ -3,9 +3,7 @@
 package plan
 
 import (
-	"context"
-
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -20,42 +18,10 @@ type Row struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// variants are the specs that a plan compares, sizes left open.
-var variants = []filter.Spec{
-	filter.NewSpec("standard"),
-	filter.NewSpec("blocked"),
-	filter.NewSpec("blocked", "layout", "split"),
-	filter.NewSpec("fuse"),
-	filter.NewSpec("partitioned"),
-	filter.NewSpec("blockpartitioned"),
-	filter.NewSpec("twochoice"),
-	filter.NewSpec("rankindexed"),
-	filter.NewSpec("rankindexed", "counting", 1),
-	filter.NewSpec("counting"),
-	filter.NewSpec("dleft"),
-	filter.NewSpec("dleft", "counting", 1),
-}
-
-// Compare returns a row for every variant of every family at one size. It stops with ctx.Err() between two of them if ctx
-// is done.
-func Compare(ctx context.Context, keys uint64, size filter.Sizing) ([]Row, error) {
-	if err := size.Check(); err != nil {
-		return nil, err
-	}
-	var rows []Row
-	for _, v := range variants {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rows = append(rows, Forecast(WithSize(v, size), keys))
-	}
-	return rows, ctx.Err()
-}
-
 // Forecast returns the row of one spec.
 func Forecast(s filter.Spec, keys uint64) Row {
 	row := Row{Spec: s, Keys: keys}
-	family, err := container.FamilyByName(s.Family())
+	family, err := families.ByName(s.Family())
 	if err == nil {
 		row.Bits, row.FPRPrior, err = family.Forecast(s, keys)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -185,7 +185,7 @@ func TestEdges(t *testing.T) {
 // TestSizes holds the builds of families that search to the bits that were forecast.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"partitioned", "blockpartitioned", "twochoice"} {
-		family, err := container.FamilyByName(name)
+		family, err := families.ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 	var wait sync.WaitGroup
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, k := range kinds {
-		if k.values && n.ValueBits == 0 {
+		if k.Can.Has(filter.CanValues) && n.ValueBits == 0 {
 			continue
 		}
 		wait.Go(func() {
@@ -116,7 +116,7 @@ const (
 
 // try returns what a kind comes to, or why it does not do.
 func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
-	choice = Choice{Spec: k.spec, Keys: n.all(), Reason: k.reason, Warning: k.warning}
+	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
 	if why := k.lacks(n); why != "" {
 		return choice, why
 	}
@@ -148,7 +148,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if b := n.budget(); b > 0 && float64(row.Bits) > b+n.slack() {
 		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
 	}
-	if k.lineFrom > row.FPRPrior && n.OneLine {
+	if k.LineFrom > row.FPRPrior && n.OneLine {
 		return choice, "reads a second cache line too often at so low a rate"
 	}
 	if n.FPR == 0 && row.FPRPrior > useless {
@@ -157,8 +157,8 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if n.FPR > 0 && row.FPRPrior > n.FPR*scatter {
 		return choice, fmt.Sprintf("has a rate of %.3g", row.FPRPrior)
 	}
-	cost, ok := c.At(k.spec, n.all(), choice.FPRPrior)
-	far, _ := c.OutOfCache(k.spec, choice.FPRPrior)
+	cost, ok := c.At(k.Spec, n.all(), choice.FPRPrior)
+	far, _ := c.OutOfCache(k.Spec, choice.FPRPrior)
 	if !ok {
 		return choice, "its costs were not measured"
 	}
@@ -175,20 +175,20 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if why := c.refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}
-	choice.BytesBuild = c.Memory[k.spec.String()]
-	if n.Writers && k.writers {
-		choice.Warning = join(choice.Warning, "for many writers take its Atomic or Concurrent type")
+	choice.BytesBuild = c.Memory[k.Spec.String()]
+	if n.Writers {
+		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
 	return choice, ""
 }
 
 // refuse says why a build at a rate is out of the question, or "".
 func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
-	cost, _ := c.At(k.spec, n.all(), fpr)
+	cost, _ := c.At(k.Spec, n.all(), fpr)
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
 		return fmt.Sprintf("takes some %v to build on one core", short(took))
 	}
-	if held := c.Memory[k.spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
+	if held := c.Memory[k.Spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
 		return fmt.Sprintf("takes some %.3g bytes to build", held)
 	}
 	return ""

@@ -44,7 +44,7 @@ A second add to the same file waits for the first. If the file changes otherwise
 			}
 			defer f.held.Close()
 			adder, ok := f.set.Filter().(filter.Adder)
-			keyed, asks := f.set.Filter().(filter.KeyFilter)
+			keyed, asks := f.set.Filter().(filter.RawKeyFilter)
 			if !ok && !asks {
 				return f.set.Add(nil) // says that the family cannot
 			}

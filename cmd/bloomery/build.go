@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/plan"
@@ -98,7 +99,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
 	var names []string
-	for _, family := range container.Families() {
+	for _, family := range families.All() {
 		names = append(names, family.Name)
 	}
 	_ = c.RegisterFlagCompletionFunc("family", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
@@ -109,7 +110,7 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 type recipe struct {
 	// pick returns the spec, when the number of keys is known.
 	pick   func(ctx context.Context, keys uint64) (filter.Spec, error)
-	family container.Family // that of the spec; none if the plan will choose
+	family families.Family // that of the spec; none if the plan will choose
 	hasher filter.Hasher
 }
 
@@ -147,7 +148,7 @@ func (a *app) recipe(c *cobra.Command, f *buildFlags) (recipe, error) {
 	if r.hasher, err = f.hash.hasher(c, spec, secret); err != nil {
 		return recipe{}, err
 	}
-	if r.family, err = container.FamilyByName(spec.Family()); err != nil {
+	if r.family, err = families.ByName(spec.Family()); err != nil {
 		return recipe{}, err
 	}
 	if err := r.family.Check(spec); err != nil {
@@ -166,7 +167,7 @@ func (a *app) build(ctx context.Context, flags *buildFlags, paths []string, r re
 	var spec filter.Spec
 	var f filter.Filter
 	var err error
-	if r.family.Keyed {
+	if r.family.Can.Has(filter.CanRawKeys) {
 		if spec, err = r.pick(ctx, 0); err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (a *app) build(ctx context.Context, flags *buildFlags, paths []string, r re
 			if spec, err = r.pick(ctx, keys); err != nil {
 				return nil, "", err
 			}
-			family, err := container.FamilyByName(spec.Family())
+			family, err := families.ByName(spec.Family())
 			if err != nil {
 				return nil, "", err
 			}
@@ -186,7 +187,7 @@ func (a *app) build(ctx context.Context, flags *buildFlags, paths []string, r re
 				return nil, "", err
 			}
 			flags.memory.limit(b)
-			if family.Searched {
+			if family.Can.Has(filter.CanSearch) {
 				return b, "searching", nil
 			}
 			return b, "making the filter", nil

@@ -2,31 +2,33 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/plan/measure"
 )
 
 func (a *app) labCostsCommand() *cobra.Command {
-	var config lab.Config
+	var config measure.Config
 	var out string
 	c := &cobra.Command{
 		Use:   "costs",
-		Short: "Measure what queries and builds take, for bloomery plan",
-		Long: `Measure, on one core, the time of a query and of a build of every kind of filter at 1000 to 50 million keys, and write
-the table that bloomery plan reads. It takes some twenty minutes; nothing else should run meanwhile. A build of bloomery has the
-table of its sources: go generate ./plan writes it there.`,
+		Short: "Measure times of queries and builds for bloomery plan",
+		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one core, and write
+the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The table is compiled
+into bloomery: "go generate ./plan" replaces the one in the sources.`,
 		Example: "  bloomery lab costs --out costs.json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkLab(c, config); err != nil {
-				return err
+			if c.Flags().Changed("trials") && config.Trials < 1 {
+				return fmt.Errorf("--trials %d: want at least one", config.Trials)
 			}
 			p := newProgress()
 			a.show(p, "measuring", progressAll)
-			costs, err := lab.Costs(c.Context(), p.follows(config, 0, progressAll))
+			config.Progress = p.share(0, progressAll)
+			costs, err := measure.Costs(c.Context(), config)
 			p.end()
 			if err != nil {
 				return err
@@ -42,7 +44,7 @@ table of its sources: go generate ./plan writes it there.`,
 			return writeWhole(out, write)
 		},
 	}
-	c.Flags().IntVar(&config.Trials, "trials", 0, "times that each query is measured, of which the least counts (default 5)")
+	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "small filters only, to see that it works")
 	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
 	return c

@@ -35,7 +35,7 @@ With --json every key gets a line such as {"key":"yopmail.com","count":2}.`,
 					return nil, &advised{err, "Families rankindexed, dleft and counting count: build with --family rankindexed --counting."}
 				}
 				return func(to, key []byte, h filter.Hash) ([]byte, bool) {
-					n := counter.Count(h)
+					n, _ := counter.Count(h)
 					if a.json {
 						return appendJSON(to, struct {
 							Key   string `json:"key"`

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -39,7 +39,7 @@ func (f *effortFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error)
 	if err != nil || e == (filter.Effort{}) {
 		return s, err
 	}
-	if family, err := container.FamilyByName(s.Family()); err != nil || !family.Searched {
+	if family, err := families.ByName(s.Family()); err != nil || !family.Can.Has(filter.CanSearch) {
 		return s, fmt.Errorf("--effort and --budget: family %s does not search; add --family partitioned, blockpartitioned or twochoice", s.Family())
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
@@ -80,11 +80,11 @@ func (f *memoryFlags) parse(c *cobra.Command) error {
 }
 
 // spills returns an error if builders of a family keep no keys that could go to a file.
-func spills(family container.Family, spec filter.Spec) error {
-	if family.Searched {
+func spills(family families.Family, spec filter.Spec) error {
+	if family.Can.Has(filter.CanSearch) {
 		return nil
 	}
-	if !family.Keyed {
+	if !family.Can.Has(filter.CanRawKeys) {
 		b, err := family.NewBuilder(spec, 0)
 		if err != nil {
 			return err

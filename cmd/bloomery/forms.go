@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/plan"
@@ -97,7 +97,7 @@ func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 		if !c.Flags().Changed(x.flag) {
 			continue
 		}
-		if _, err := container.FamilyByName(s.Family()); err != nil {
+		if _, err := families.ByName(s.Family()); err != nil {
 			return s, err
 		}
 		if !x.ok(takes) {
@@ -122,7 +122,7 @@ func (f *formFlags) spec(c *cobra.Command, s filter.Spec) (filter.Spec, error) {
 func familiesWith(ok func(form) bool) string {
 	var names []string
 	for name, takes := range forms {
-		if family, err := container.FamilyByName(name); err == nil && family.Hash == 0 && ok(takes) { // none of another system
+		if family, err := families.ByName(name); err == nil && family.Hash == 0 && ok(takes) { // none of another system
 			names = append(names, name)
 		}
 	}

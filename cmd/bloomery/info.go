@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -68,7 +69,7 @@ func (a *app) infoCommand() *cobra.Command {
 				return a.printJSON(r)
 			}
 			prior := "predicted"
-			if f, err := container.FamilyByName(r.Family); err == nil && f.Searched {
+			if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
 				prior = "before the search"
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)

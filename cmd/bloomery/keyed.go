@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
@@ -28,7 +28,7 @@ func (f *hashFlags) hasher(c *cobra.Command, s filter.Spec, secret *[filter.Secr
 	fail := func(format string, args ...any) (filter.Hasher, error) {
 		return filter.Hasher{}, fmt.Errorf(format, args...)
 	}
-	family, err := container.FamilyByName(s.Family())
+	family, err := families.ByName(s.Family())
 	if err != nil {
 		return filter.Hasher{}, err
 	}
@@ -58,7 +58,7 @@ func (f *hashFlags) hasher(c *cobra.Command, s filter.Spec, secret *[filter.Secr
 }
 
 // collectKeys builds a filter that takes keys, not hashes: it counts them first, unless the spec says its geometry.
-func (a *app) collectKeys(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, family container.Family) (filter.Filter, error) {
+func (a *app) collectKeys(ctx context.Context, in inputFlags, paths []string, spec filter.Spec, family families.Family) (filter.Filter, error) {
 	n, again, err := a.count(ctx, in, paths)
 	if err != nil {
 		return nil, err
@@ -70,13 +70,13 @@ func (a *app) collectKeys(ctx context.Context, in inputFlags, paths []string, sp
 	if err != nil {
 		return nil, err
 	}
-	return f, a.feed(ctx, in, paths, "building", asIs, func(b *keyio.Batch) error { return addKeys(f.(filter.KeyFilter), b.Keys) })
+	return f, a.feed(ctx, in, paths, "building", asIs, func(b *keyio.Batch) error { return addKeys(f.(filter.RawKeyFilter), b.Keys) })
 }
 
 // asIs leaves batches as they are.
 func asIs(*keyio.Batch) error { return nil }
 
-func addKeys(f filter.KeyFilter, keys [][]byte) error {
+func addKeys(f filter.RawKeyFilter, keys [][]byte) error {
 	for _, k := range keys {
 		if err := f.AddKey(k); err != nil {
 			return err

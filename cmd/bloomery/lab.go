@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab"
 )
 
@@ -77,7 +78,8 @@ whole or not at all; those that are done stay if you interrupt.`,
 			for i, e := range todo {
 				p := newProgress()
 				a.show(p, e.Name, progressAll)
-				r, err := e.Do(c.Context(), p.follows(config, 0, progressAll))
+				config.Progress = p.share(0, progressAll)
+				r, err := e.Do(c.Context(), config)
 				p.end()
 				if c.Context().Err() != nil && err != nil && i > 0 {
 					return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
@@ -161,7 +163,7 @@ func completeExperiments(_ *cobra.Command, named []string, _ string) (names []co
 }
 
 // keep prints a result, after writing its files if there is a folder for them.
-func (a *app) keep(r lab.Result, out string) error {
+func (a *app) keep(r figure.Result, out string) error {
 	if out != "" {
 		if err := writeResult(out, r); err != nil {
 			return err
@@ -174,7 +176,7 @@ func (a *app) keep(r lab.Result, out string) error {
 }
 
 // writeResult writes the files of a result into a folder.
-func writeResult(out string, r lab.Result) error {
+func writeResult(out string, r figure.Result) error {
 	for _, p := range r.Plots {
 		for _, format := range []string{"svg", "png"} {
 			draw := func(w io.Writer) error { return p.Draw(w, format) }
@@ -189,10 +191,9 @@ func writeResult(out string, r lab.Result) error {
 	return writeWhole(filepath.Join(out, r.Name+".json"), r.WriteJSON)
 }
 
-// follows returns the settings with a call that tells the progress how much of an experiment is done, of a share of the
-// whole that comes after so much.
-func (p *progress) follows(config lab.Config, after, share int64) lab.Config {
-	p.read.Store(after)
-	config.Progress = func(done float64) { p.read.Store(after + int64(done*float64(share))) }
-	return config
+// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the whole from
+// before to before+size.
+func (p *progress) share(before, size int64) func(done float64) {
+	p.read.Store(before)
+	return func(done float64) { p.read.Store(before + int64(done*float64(size))) }
 }

@@ -70,17 +70,14 @@ out more than half, are refused without --force. The rate falls with time: see -
 			if err != nil {
 				return err
 			}
-			family, err := container.FamilyByName(before.Family)
-			if err != nil {
-				return err
-			}
-			if family.Reoptimize == nil {
+			old, ok := set.Filter().(filter.Reoptimizer)
+			if !ok {
 				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned, blockpartitioned and twochoice", path, before.Family)
 			}
 			result := optimized{Before: before}
 			var read, unknown atomic.Uint64
 			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, func(uint64) (filter.Builder, string, error) {
-				b, err := family.Reoptimize(set.Filter(), e)
+				b, err := old.Reoptimize(e)
 				if err != nil {
 					return nil, "", err
 				}

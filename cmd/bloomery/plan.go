@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -224,9 +224,9 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if err != nil {
 		return err
 	}
-	picture := lab.Plot{Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", LogX: true, LogY: true}
+	picture := figure.Plot{Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", LogX: true, LogY: true}
 	for _, curve := range curves {
-		picture.Curves = append(picture.Curves, lab.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
+		picture.Curves = append(picture.Curves, figure.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
 	}
 	return writeWhole(path, func(w io.Writer) error { return picture.Draw(w, format) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab"
 )
 
@@ -56,24 +57,35 @@ fails is named on the page, the others go on, and the exit code is 2. Files that
 
 // labReport runs the experiments and keeps the page up to date.
 func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
-	r := lab.Report{Started: time.Now(), Version: version(), Machine: machine(), Config: config}
+	r := figure.Report{
+		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
+	}
+	all := int64(0)
 	for _, e := range todo {
-		r.Entries = append(r.Entries, lab.Entry{Experiment: e})
+		r.Entries = append(r.Entries, figure.Entry{Name: e.Name, Source: e.Source, Varies: e.Varies})
+		all += weight(e)
 	}
 	page := filepath.Join(out, "index.html")
 	if err := writeWhole(page, r.WriteHTML); err != nil { // shows before the work that it can be written
 		return err
 	}
 	var failed []error
-	for i := range r.Entries {
+	done := int64(0)
+	for i, experiment := range todo {
 		e := &r.Entries[i]
-		err := a.reportOne(ctx, &r, i, out)
+		p := newProgress()
+		p.start = r.Started
+		config.Progress = p.share(done, weight(experiment))
+		a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
+		err := reportOne(ctx, experiment, config, e, out)
+		p.end()
+		done += weight(experiment)
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("interrupted; %d of %d experiments are in %s", r.Done(), len(todo), page)
 		}
 		if err != nil {
 			e.Err = err
-			failed = append(failed, fmt.Errorf("%s: %w", e.Experiment.Name, err))
+			failed = append(failed, fmt.Errorf("%s: %w", e.Name, err))
 		}
 		if err := writeWhole(page, r.WriteHTML); err != nil {
 			return err
@@ -86,17 +98,10 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 	return errors.Join(failed...)
 }
 
-// reportOne runs an experiment of a report and writes its files.
-func (a *app) reportOne(ctx context.Context, r *lab.Report, i int, out string) error {
-	e := &r.Entries[i]
-	p := newProgress()
-	p.start = r.Started
-	before, all := weights(r, i)
-	config := p.follows(r.Config, before, weight(e.Experiment))
-	a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(r.Entries), e.Experiment.Name), all)
+// reportOne runs an experiment of a report, writes its files and fills in its entry.
+func reportOne(ctx context.Context, experiment lab.Experiment, config lab.Config, e *figure.Entry, out string) error {
 	start := time.Now()
-	result, err := e.Experiment.Do(ctx, config)
-	p.end()
+	result, err := experiment.Do(ctx, config)
 	e.Took = time.Since(start)
 	if err != nil {
 		return err
@@ -111,19 +116,8 @@ func (a *app) reportOne(ctx context.Context, r *lab.Report, i int, out string) e
 // weight is the share of an experiment in a report: a second and the seconds that it takes, in thousandths.
 func weight(e lab.Experiment) int64 { return 1000 * int64(1+e.Seconds) }
 
-// weights returns the weight of the experiments before one, and of all.
-func weights(r *lab.Report, one int) (before, all int64) {
-	for i, e := range r.Entries {
-		if i == one {
-			before = all
-		}
-		all += weight(e.Experiment)
-	}
-	return before, all
-}
-
 // tellEntry says on stderr how an experiment of a report came out.
-func (a *app) tellEntry(n, of int, e lab.Entry) {
+func (a *app) tellEntry(n, of int, e figure.Entry) {
 	if a.quiet {
 		return
 	}
@@ -131,11 +125,11 @@ func (a *app) tellEntry(n, of int, e lab.Entry) {
 	if e.Result != nil {
 		text = fmt.Sprintf("%d rows, %d agree, %d disagree", c.Rows, c.Agree, c.Disagree)
 	}
-	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Experiment.Name, text, e.Took.Round(100*time.Millisecond))
+	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
 // tellReport prints what a report found.
-func (a *app) tellReport(r lab.Report, page string) error {
+func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
 		return a.printJSON(map[string]any{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -104,7 +105,7 @@ func sameFile(a, b string) bool {
 // size, and a geometry that somebody made by hand may be beyond that while it is almost empty.
 func readsBack(small *bloomery.Set) error {
 	e := small.Filter().(filter.Encoder).Encode()
-	family, err := container.FamilyByName(e.Spec.Family())
+	family, err := families.ByName(e.Spec.Family())
 	if err == nil {
 		_, err = family.Decode(e)
 	}

@@ -68,12 +68,3 @@ func New(c Config) (*Filter, error) {
 	}
 	return &Filter{words: words, m: m, length: length, k: k}, nil
 }
-
-// Forecast returns the bits and the predicted rate of the filter that New would make.
-func (c Config) Forecast() (bits uint64, fpr float64, err error) {
-	m, _, k, err := c.Geometry()
-	if err != nil {
-		return 0, 0, err
-	}
-	return m, probe.FPR(c.Keys, m, k), nil
-}

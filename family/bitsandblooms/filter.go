@@ -5,7 +5,7 @@
 //	probe i -> bit (h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod m, the sum modulo 2^64
 //
 // The sum wraps before it is divided, so that every position takes three of four words of 64 bits, whose 256 bits a
-// filter.Hash does not hold. A Filter therefore is a filter.KeyFilter: HasKey and AddKey hash the key themselves. Has, of a
+// filter.Hash does not hold. A Filter therefore is a filter.RawKeyFilter: HasKey and AddKey hash the key themselves. Has, of a
 // Hash with h0 in Lo and h3 in Hi, tests the positions that are made of these: probes 0, 2, 6, 10 and so on.
 package bitsandblooms
 

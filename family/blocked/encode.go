@@ -24,6 +24,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	f, err := geometry(e.Spec)
 	if err != nil {
 		return nil, err

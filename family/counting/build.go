@@ -32,16 +32,6 @@ func (c Config) Geometry() (m uint64, k int, err error) {
 	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width}.Resolve()
 }
 
-// Forecast returns the bits and the predicted rate of the filter that New makes for this Config once its Keys are in, without
-// allocating. Errors are those of Geometry.
-func (c Config) Forecast() (bits uint64, fpr float64, err error) {
-	m, k, err := c.Geometry()
-	if err != nil {
-		return 0, 0, err
-	}
-	return m * width, FPR(c.Keys, m, k), nil
-}
-
 // New returns an empty filter.
 func New(c Config) (*Filter, error) {
 	m, k, err := c.Geometry()

@@ -29,6 +29,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // counter is stuck their sum must be k times the number of keys; with stuck ones nothing can be said, as they do not follow
 // removals.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	m, k, err := probe.Built(e.Spec, width)
 	if err != nil {
 		return nil, err

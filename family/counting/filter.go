@@ -25,6 +25,7 @@ package counting
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -119,11 +120,15 @@ func (f *Filter) Remove(h filter.Hash) error {
 	return nil
 }
 
-// Count returns how often the key was added, or more: the least of what its counters can give. If all of them are stuck,
-// so that nothing bounds it but the number of all keys, it returns that, and 15 at least.
-func (f *Filter) Count(h filter.Hash) uint64 {
+// Count returns how often the key was added, or more: the least of what its counters can give. If all of them are stuck at
+// 15 it returns 15 and true: the filter no longer knows how often the key was added.
+func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
-	return f.count(f.probes(&room, h))
+	n = f.count(f.probes(&room, h))
+	if n > stuck {
+		return stuck, true
+	}
+	return n, false
 }
 
 // probes returns the counters of a key, those that are probed twice twice.
@@ -145,7 +150,7 @@ func (f *Filter) count(at []uint64) uint64 {
 	for j, i := range at {
 		counters[j] = f.counter(i)
 	}
-	least := max(stuck, f.keys)
+	least := uint64(math.MaxUint64) // unless a counter says less
 	for j, c := range counters {
 		if c == stuck {
 			continue

@@ -121,16 +121,6 @@ func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	return g, nil
 }
 
-// Forecast returns the bits and the predicted rate of the filter that New makes for this Config once its Keys are in, without
-// allocating. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Forecast() (size uint64, fpr float64, err error) {
-	g, err := c.resolve()
-	if err != nil {
-		return 0, 0, err
-	}
-	return g.cells() * g.width(), FPR(c.Keys, g.buckets, g.remainder), nil
-}
-
 // New returns an empty filter.
 func New(c Config) (*Filter, error) {
 	g, err := c.resolve()

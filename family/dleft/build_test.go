@@ -73,8 +73,8 @@ func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(1000, 9)
 	for counter, want := range map[uint]uint64{0: 1, counterBits: 2} {
 		f := build(t, Config{Keys: 1000, Remainder: 20, Counting: counter > 0}, append(hs[:1000:1000], hs...))
-		if n := f.Info().Keys; n != want*1000 || f.Count(hs[5]) != want {
-			t.Errorf("counter=%d: %d keys, count %d", counter, n, f.Count(hs[5]))
+		if n := f.Info().Keys; n != want*1000 || countOf(f, hs[5]) != want {
+			t.Errorf("counter=%d: %d keys, count %d", counter, n, countOf(f, hs[5]))
 		}
 		unknown := build(t, Config{Remainder: 20, Counting: counter > 0}, hs)
 		if unknown.capacity != 1000 {

@@ -85,7 +85,7 @@ func TestLookAlikes(t *testing.T) {
 				alike[f.place(h)]--
 			}
 			for i, h := range hs[n/2:] {
-				if got, want := f.Count(h), alike[f.place(h)]; got != want || !f.Has(h) {
+				if got, want := countOf(f, h), alike[f.place(h)]; got != want || !f.Has(h) {
 					t.Fatalf("counter=%d seed=%d: key %d counts %d, want %d", counter, seed, i, got, want)
 				}
 			}
@@ -122,8 +122,8 @@ func TestCopies(t *testing.T) {
 		}
 		key := hs[0]
 		for n := uint64(0); n < c.most; n++ {
-			if err := f.Add(key); err != nil || f.Count(key) != n+1 {
-				t.Fatalf("copy %d: %v, count %d", n+1, err, f.Count(key))
+			if err := f.Add(key); err != nil || countOf(f, key) != n+1 {
+				t.Fatalf("copy %d: %v, count %d", n+1, err, countOf(f, key))
 			}
 		}
 		was, keys := slices.Clone(f.words), f.keys
@@ -134,8 +134,8 @@ func TestCopies(t *testing.T) {
 			if used, all := f.count(); c.counter != 0 && used != 3+(n+copies-1)/copies || all != f.keys {
 				t.Fatalf("%d copies take %d cells, %d copies in all, %d keys", n, used, all, f.keys)
 			}
-			if err := f.Remove(key); err != nil || f.Count(key) != n-1 {
-				t.Fatalf("removal of copy %d: %v, count %d", n, err, f.Count(key))
+			if err := f.Remove(key); err != nil || countOf(f, key) != n-1 {
+				t.Fatalf("removal of copy %d: %v, count %d", n, err, countOf(f, key))
 			}
 		}
 		was = slices.Clone(f.words)
@@ -187,7 +187,7 @@ func TestCopiesInFewCells(t *testing.T) {
 		} else if err := f.Remove(key); err == nil {
 			n--
 		}
-		if used, all := f.count(); used != (n+copies-1)/copies || all != n || f.Count(key) != n {
+		if used, all := f.count(); used != (n+copies-1)/copies || all != n || countOf(f, key) != n {
 			t.Fatalf("%d copies take %d cells and count %d", n, used, all)
 		}
 	}
@@ -278,8 +278,8 @@ func TestHas(t *testing.T) {
 			}
 		}
 		for i, h := range append(hs, filtertest.Hashes(2000, 99)...) {
-			if got := f.Has(h); got != (f.Count(h) > 0) || i < 500 && !got {
-				t.Fatalf("remainder %d, key %d: Has says %v, Count %d", remainder, i, got, f.Count(h))
+			if got := f.Has(h); got != (countOf(f, h) > 0) || i < 500 && !got {
+				t.Fatalf("remainder %d, key %d: Has says %v, Count %d", remainder, i, got, countOf(f, h))
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func BenchmarkFilter(b *testing.B) {
 		}{
 			{"op=has/hit=1", func(i int) { hits += btoi(f.Has(hs[i])) }},
 			{"op=has/hit=0", func(i int) { hits += btoi(f.Has(absent[i])) }},
-			{"op=count", func(i int) { hits += int(f.Count(hs[i])) }},
+			{"op=count", func(i int) { hits += int(countOf(f, hs[i])) }},
 			{"op=add+remove", func(i int) { _ = f.Add(absent[i]); _ = f.Remove(absent[i]) }},
 		} {
 			b.Run(fmt.Sprintf("%s/family=dleft/n=1e6/counter=%d", c.name, counter), func(b *testing.B) {
@@ -334,4 +334,10 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// countOf returns the count of a key, saturated or not.
+func countOf(c filter.Counter, h filter.Hash) uint64 {
+	n, _ := c.Count(h)
+	return n
 }

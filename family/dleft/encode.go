@@ -40,6 +40,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words. The copies
 // in all cells must be as many as the keys, and an empty cell must count none.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	g, err := geometryFromSpec(e.Spec)
 	if err != nil {
 		return nil, err

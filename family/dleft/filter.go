@@ -212,12 +212,12 @@ func (f *Filter) copiesIn(at, set uint64) uint64 {
 }
 
 // Count returns how often the key was added, or more: the copies of all keys that look like it.
-func (f *Filter) Count(h filter.Hash) (n uint64) {
+func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	p := f.place(h)
 	for _, at := range p.at {
 		n += f.copiesIn(at, f.match(at, p.remainder))
 	}
-	return n
+	return n, false
 }
 
 // Add puts a key into the set once more. It returns an error wrapping filter.ErrFull and changes nothing if all cells of the

@@ -79,7 +79,7 @@ func TestDistinct(t *testing.T) {
 
 func TestPublishedRate(t *testing.T) {
 	// Hua et al. (2008, section II.B): 12 bits a cell, 16 a key, for 2^-7; Bonomi et al.: 24·2^-r.
-	bits, fpr, err := Config{Keys: 24_000, Size: filter.Sizing{FPR: 1. / 128}}.Forecast()
+	bits, fpr, err := Config{Keys: 24_000, Size: filter.Sizing{FPR: 1. / 128}}.Forecast(24_000)
 	if err != nil || bits != 16*24_000 || math.Abs(fpr*4096/24-1) > 0.004 {
 		t.Errorf("%d bits, rate %g, %v", bits, fpr, err)
 	}

@@ -93,15 +93,6 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Forecast returns the bits and the predicted rate of the filter that New would make.
-func (c Config) Forecast() (bits uint64, fpr float64, err error) {
-	words, k, err := c.Geometry()
-	if err != nil {
-		return 0, 0, err
-	}
-	return 64 * words, probe.FPR(c.Keys, Reach(words, c.Strategy), k), nil
-}
-
 // Builder fills a filter from many goroutines at once, with atomic writes.
 type Builder struct {
 	f    *Filter

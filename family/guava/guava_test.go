@@ -85,7 +85,7 @@ func TestGeometry(t *testing.T) {
 		if words, got, err := c.Geometry(); err != nil || got != k || words < 300 {
 			t.Errorf("%d probes: %d words, %d probes, %v", k, words, got, err)
 		}
-		if _, fpr, err := c.Forecast(); err != nil || fpr > 0.01 || fpr < 0.0095 {
+		if _, fpr, err := c.Forecast(1000); err != nil || fpr > 0.01 || fpr < 0.0095 {
 			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestGeometry(t *testing.T) {
 	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz64}).Geometry(); err != nil {
 		t.Error(err)
 	}
-	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(); err != nil || bits != 8e9 || fpr < 0.05 {
+	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
 	}
 }

@@ -159,11 +159,11 @@ func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
 }
 
 // Count is that of Filter.
-func (c *Concurrent) Count(h filter.Hash) uint64 {
+func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 	s, _ := c.lock(h)
-	n := s.f.Count(h)
+	n, saturated = s.f.Count(h)
 	s.mu.Unlock()
-	return n
+	return n, saturated
 }
 
 // Info is that of Filter. It stops everybody else for a moment.

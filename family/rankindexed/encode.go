@@ -83,6 +83,9 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 // Decode makes the filter from what Encode gave, or the Encode of a Trimmed, whose sections have the sizes of SectionWords. It
 // keeps the words of the former.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	g, cells, trimmed, err := geometry(e.Spec)
 	if err != nil {
 		return nil, err

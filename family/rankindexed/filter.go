@@ -126,23 +126,23 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 }
 
 // Count returns how often the key was added, and keys that look like it, less how often they were removed.
-func (f *Filter) Count(h filter.Hash) (n uint64) {
+func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	base, remainder, _, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	for end == kernel.ChainCell && cell>>f.payload == remainder {
 		n += f.counts(cell)
 		at := f.chains + c
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
-			return n
+			return n, false
 		}
 		if c = f.walk.Rank(base, at); c >= f.own {
-			return f.countFar(h)
+			return f.countFar(h), false
 		}
 		cell = f.walk.Cell(base, c)
 	}
 	if end == kernel.ChainBeyond {
-		return f.countFar(h)
+		return f.countFar(h), false
 	}
-	return n
+	return n, false
 }
 
 // counts returns how many additions a cell stands for.

@@ -101,7 +101,7 @@ func TestGrowAlike(t *testing.T) {
 	}
 	for i, h := range hs {
 		n := uint64(1 + i%11)
-		if got := counts.Count(h); got != n {
+		if got := countOf(counts, h); got != n {
 			t.Errorf("key %d counts %d, want %d", i, got, n)
 		}
 		if v, ok := values.Get(h); v != n-1 || !ok {

@@ -252,7 +252,7 @@ func TestNoAllocation(t *testing.T) {
 			_ = f.Remove(h)
 			_ = f.Add(h)
 			f.Has(h)
-			f.Count(h)
+			countOf(f, h)
 			f.Get(h)
 			if c.ValueBits > 0 {
 				_ = f.Put(h, 5)
@@ -284,7 +284,7 @@ func BenchmarkOperations(b *testing.B) {
 		}{
 			{"op=has/hit=1", func(i int) { f.Has(hs[i]) }},
 			{"op=has/hit=0", func(i int) { f.Has(absent[i]) }},
-			{"op=count", func(i int) { f.Count(hs[i]) }},
+			{"op=count", func(i int) { countOf(f, hs[i]) }},
 			{"op=remove-add", func(i int) { _ = f.Remove(hs[i]); _ = f.Add(hs[i]) }},
 		} {
 			b.Run("form="+name+"/"+op.name, func(b *testing.B) {
@@ -299,4 +299,10 @@ func BenchmarkOperations(b *testing.B) {
 			})
 		}
 	}
+}
+
+// countOf returns the count of a key, saturated or not.
+func countOf(c filter.Counter, h filter.Hash) uint64 {
+	n, _ := c.Count(h)
+	return n
 }

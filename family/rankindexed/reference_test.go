@@ -200,8 +200,8 @@ func against(t *testing.T, g Geometry, seed uint64) {
 		for i, h := range keys {
 			v, ok := f.Get(h)
 			rv, rok := r.Get(h)
-			if v != rv || ok != rok || f.Has(h) != rok || f.Count(h) != r.Count(h) {
-				t.Fatalf("%+v seed %d step %d key %d: %d %v %v count %d, the reference %d %v count %d", g, seed, step, i, v, ok, f.Has(h), f.Count(h), rv, rok, r.Count(h))
+			if v != rv || ok != rok || f.Has(h) != rok || countOf(f, h) != r.Count(h) {
+				t.Fatalf("%+v seed %d step %d key %d: %d %v %v count %d, the reference %d %v count %d", g, seed, step, i, v, ok, f.Has(h), countOf(f, h), rv, rok, r.Count(h))
 			}
 		}
 	}
@@ -212,7 +212,7 @@ func against(t *testing.T, g Geometry, seed uint64) {
 	if again.used != f.used || again.pools[1].used != f.pools[1].used || again.pools[2].used != f.pools[2].used {
 		t.Fatalf("%+v seed %d: decoded with %d cells", g, seed, again.used)
 	}
-	trimmed, err := Decode(f.Trim().Encode())
+	trimmed, err := Decode(f.Trimmed().(filter.Encoder).Encode())
 	if err != nil {
 		t.Fatalf("%+v seed %d: %v", g, seed, err)
 	}

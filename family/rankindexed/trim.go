@@ -11,8 +11,29 @@ import (
 // pointers, 1/λ + r + 1 bits a key. It can be stored; what is read back is the Filter again.
 type Trimmed struct{ *Filter }
 
-// Trim returns the filter's trimmed form, which shares its content.
-func (f *Filter) Trim() Trimmed { return Trimmed{f} }
+// Trimmed returns the filter's trimmed form, which shares its content.
+func (f *Filter) Trimmed() filter.Filter { return Trimmed{f} }
+
+// Trimmed returns t: it is trimmed.
+func (t Trimmed) Trimmed() filter.Filter { return t }
+
+// Inflated returns how many bytes Decode allocates besides the sections: those of the whole filter for a trimmed one, else 0.
+func Inflated(s filter.Spec) (bytes uint64, err error) {
+	if !s.Has("trimmed") {
+		return 0, nil
+	}
+	words, err := SectionWords(s.Without("trimmed"))
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range words {
+		if w > 1<<56 { // so that the sum of at most 8 sections stays below 2^63
+			return 0, fmt.Errorf("%d words: %w", w, filter.ErrTooLarge)
+		}
+		bytes += 8 * w
+	}
+	return bytes, nil
+}
 
 // Encode returns one section, a stream of bits from the lowest of the first word on, bucket by bucket: the base index, the
 // higher index of as many bits as there are cells in use, the cells. The number of cells follows from the index: it ends

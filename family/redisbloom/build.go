@@ -121,15 +121,6 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Forecast returns the bits and the predicted rate of the first link of a chain, after it came to hold that many keys.
-func (c Config) Forecast() (bits uint64, fpr float64, err error) {
-	l, err := c.first()
-	if err != nil {
-		return 0, 0, err
-	}
-	return l.Bits, probe.FPR(min(c.Keys, l.Capacity), l.Bits, l.K), nil
-}
-
 // Builder gathers all keys and adds them in the order of their hashes, each once.
 type Builder struct {
 	gather.Intake

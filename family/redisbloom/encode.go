@@ -161,6 +161,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	b := make([]byte, 0, 8*len(e.Sections[0]))
 	for _, w := range e.Sections[0] {
 		b = binary.LittleEndian.AppendUint64(b, w)

@@ -283,7 +283,7 @@ func TestConfigFromSpec(t *testing.T) {
 		}
 		c, err := ConfigFromSpec(s, 7)
 		if err == nil {
-			_, _, err = c.Forecast()
+			_, _, err = c.Forecast(7)
 		}
 		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s: %v", text, err)
@@ -321,7 +321,7 @@ func TestFirstLink(t *testing.T) {
 		if l.Capacity != c.capacity || l.Bits != c.bits || l.K != c.k || uint64(len(f.words))*64 != l.Bits {
 			t.Errorf("%+v: %+v, want %d keys, %d bits, %d probes", c.config, l, c.capacity, c.bits, c.k)
 		}
-		if bits, fpr, err := c.config.Forecast(); err != nil || bits != l.Bits || !(fpr >= 0 && fpr < 0.4) {
+		if bits, fpr, err := c.config.Forecast(c.config.Keys); err != nil || bits != l.Bits || !(fpr >= 0 && fpr < 0.4) {
 			t.Errorf("%+v: forecast of %d bits and %g, %v", c.config, bits, fpr, err)
 		}
 	}

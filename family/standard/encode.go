@@ -23,6 +23,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	m, k, err := probe.Built(e.Spec, 1)
 	if err != nil {
 		return nil, err

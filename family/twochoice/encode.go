@@ -37,6 +37,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
 func Decode(e filter.Encoded) (*Filter, error) {
+	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
+		return nil, err
+	}
 	g, err := geometryFromSpec(e.Spec)
 	if err != nil {
 		return nil, err

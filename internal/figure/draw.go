@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"bytes"
@@ -16,31 +16,31 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The size of a picture.
+// The size of a picture without its legend.
 const (
 	width  = 7 * vg.Inch
 	height = 4.4 * vg.Inch
 )
 
-// colors are told apart by people who see no red and green as well (Okabe and Ito, 2008).
+// colors can be told apart with red-green color blindness, too (Okabe and Ito, 2008).
 var colors = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
 	color.RGBA{204, 121, 167, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255},
 }
 
-// shapes are the marks of curve after curve, so that no color is needed to tell curves apart.
+// shapes are the marks of the curves in order, so that curves can be told apart without colors.
 var shapes = []shape{{}, {corners: 4, turn: math.Pi / 4}, {corners: 3, turn: math.Pi / 2}, {corners: 4}, {corners: 3, turn: -math.Pi / 2}}
 
-// dashes tell lines apart that have no marks: levels and bounds.
+// dashes are the patterns of lines without marks: levels and bounds.
 var dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}
 
-// Draw writes the picture as svg or png, with the legend below it. Points that the axes cannot show, such as 0 on a
-// logarithmic one, are left out; it is an error if none is left.
+// Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot show, such
+// as 0 on a logarithmic axis, and returns an error if no point is left.
 func (p Plot) Draw(w io.Writer, format string) error {
 	p = p.drawable()
 	lo, hi := p.span()
 	if lo > hi {
-		return fmt.Errorf("%s: there is nothing to draw", p.Name)
+		return fmt.Errorf("%s: no point can be drawn", p.Name)
 	}
 	pic := plot.New()
 	pic.Title.Text = p.Title
@@ -70,7 +70,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
 	pic.Add(grid)
 	var legend legend
-	var marks []plot.Plotter // stand above all lines
+	var marks []plot.Plotter // drawn after all lines
 	levels := 0
 	for i, c := range p.Curves {
 		points := c.Points
@@ -110,7 +110,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 			pic.Add(line)
 			legend.add(c.Name, line)
 		case c.Dots:
-			mark.hollow = true // a line beneath shows
+			mark.hollow = true // so that a line below it stays visible
 			dots.Shape, dots.Radius = mark, vg.Points(3.4)
 			marks = append(marks, dots)
 			legend.add(c.Name, dots)
@@ -132,7 +132,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	if err != nil {
 		return err
 	}
-	if format == "png" { // twice as fine, for screens that are
+	if format == "png" { // twice the resolution, for high-density screens
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height+below), vgimg.UseDPI(192))}
 	}
 	area := draw.New(canvas)
@@ -152,7 +152,7 @@ func (p Plot) Draw(w io.Writer, format string) error {
 	return err
 }
 
-// span returns the least and the greatest x of the curves.
+// span returns the smallest and the largest x of all curves but levels; lo > hi if there is none.
 func (p Plot) span() (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, c := range p.Curves {
@@ -166,17 +166,17 @@ func (p Plot) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// logTicks marks 1, 2 and 5 of every power of ten; more of them where there is one power only, fewer where there are many,
-// and some five round values where there is less than one.
+// logTicks labels 1, 2 and 5 of every power of ten: more values if the axis spans about one power, fewer if it spans many, and
+// about five round values if it spans less than a factor of 5.
 type logTicks struct{}
 
-// Ticks returns the marks between two values above 0.
+// Ticks implements plot.Ticker for 0 < lo < hi.
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	if hi < 5*lo {
 		return evenTicks{}.Ticks(lo, hi)
 	}
 	powers := math.Log10(hi / lo)
-	step := int(math.Ceil(powers / 10)) // so many powers from label to label
+	step := int(math.Ceil(powers / 10)) // powers of ten from one label to the next
 	for exponent := int(math.Floor(math.Log10(lo))); float64(exponent) <= math.Log10(hi)+1e-9; exponent++ {
 		for d := 1; d < 10; d++ {
 			v := float64(d) * math.Pow(10, float64(exponent))
@@ -196,10 +196,10 @@ func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// evenTicks marks some five round values.
+// evenTicks labels about five round values at equal distances.
 type evenTicks struct{}
 
-// Ticks returns the marks.
+// Ticks implements plot.Ticker.
 func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
 	for _, d := range []float64{5, 2} {
@@ -214,7 +214,7 @@ func (evenTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// mark writes a value with four digits at most, and without an exponent unless it is tiny or huge.
+// mark formats the label of a tick: at most four digits, with an exponent only below 1e-4 and from 1e6 on.
 func mark(v float64) string {
 	if size := math.Abs(v); v != 0 && (size < 1e-4 || size >= 1e6) {
 		return short(v)

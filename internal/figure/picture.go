@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"bytes"
@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// What a picture needs around its axes: points that can be shown, a legend, and words for those who do not see it.
+// Everything of a picture around its axes: the choice of drawable points, axis labels, marks, the legend and the text
+// alternative.
 
-// drawable returns the plot without the points that its axes cannot show, and without curves that have no other.
+// drawable returns the plot without points that its axes cannot show and without curves that have no points then.
 func (p Plot) drawable() Plot {
 	shown := func(v float64, log bool) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !log) }
 	curves := p.Curves
@@ -30,26 +31,7 @@ func (p Plot) drawable() Plot {
 	return p
 }
 
-// only returns the curve with the points that keep chooses.
-func (c Curve) only(keep func(x, y float64) bool) Curve {
-	points, bars, labels := c.Points, c.Bars, c.Labels
-	c.Points, c.Bars, c.Labels = [][2]float64{}, nil, nil
-	for i, q := range points {
-		if !keep(q[0], q[1]) {
-			continue
-		}
-		c.Points = append(c.Points, q)
-		if bars != nil {
-			c.Bars = append(c.Bars, bars[i])
-		}
-		if labels != nil {
-			c.Labels = append(c.Labels, labels[i])
-		}
-	}
-	return c
-}
-
-// drawLabelled draws the axes and what they hold, with their labels, which gonum/plot does not center on logarithmic axes.
+// drawLabelled draws the plot with the labels of its axes, which gonum/plot does not center on logarithmic axes.
 func (p Plot) drawLabelled(pic *plot.Plot, area draw.Canvas) {
 	x, y := pic.X.Label.TextStyle, pic.Y.Label.TextStyle
 	y.Rotation = math.Pi / 2
@@ -61,14 +43,14 @@ func (p Plot) drawLabelled(pic *plot.Plot, area draw.Canvas) {
 	area.FillText(y, vg.Point{X: area.Min.X, Y: data.Center().Y}, p.Y)
 }
 
-// shape is a mark with so many corners, the first of them at an angle from the right, or a circle. It has the area of a circle.
+// shape is a mark: a regular polygon, or a circle. All shapes have the same area.
 type shape struct {
-	corners int
-	turn    float64
+	corners int     // 0 for a circle
+	turn    float64 // angle of the first corner, in radians from the positive x axis
 	hollow  bool
 }
 
-// DrawGlyph draws the mark.
+// DrawGlyph implements draw.GlyphDrawer.
 func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	var path vg.Path
 	if s.corners == 0 {
@@ -95,10 +77,10 @@ func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(path)
 }
 
-// legend is one plot.Legend an entry, so that several fit a row.
+// legend has one plot.Legend for each entry, so that several entries fit into a row.
 type legend []plot.Legend
 
-// The measures of a legend.
+// Sizes of a legend.
 const (
 	legendRow    = vg.Length(17)
 	legendThumb  = vg.Length(26)
@@ -115,10 +97,10 @@ func (l *legend) add(name string, thumbs ...plot.Thumbnailer) {
 	*l = append(*l, entry)
 }
 
-// wide returns how wide an entry is, with a seventh more for fonts that stand in for ours.
+// wide returns the width of an entry, plus 1/7 for fonts that replace ours and are wider.
 func wide(entry *plot.Legend) vg.Length { return entry.Rectangle(draw.Canvas{}).Size().X * 8 / 7 }
 
-// rows breaks the entries into rows that fit the picture.
+// rows splits the entries into rows that fit into the width of the picture.
 func (l legend) rows() (rows [][]plot.Legend) {
 	left := vg.Length(0)
 	for _, entry := range l {
@@ -132,7 +114,7 @@ func (l legend) rows() (rows [][]plot.Legend) {
 	return rows
 }
 
-// drawLegend draws rows at the foot of the picture.
+// drawLegend draws the rows at the bottom of the picture.
 func drawLegend(area draw.Canvas, rows [][]plot.Legend) {
 	for i, row := range rows {
 		x, top := legendMargin, legendRow*vg.Length(len(rows)-i)
@@ -145,8 +127,8 @@ func drawLegend(area draw.Canvas, rows [][]plot.Legend) {
 	}
 }
 
-// described returns the picture with a title for programs that read aloud, and with fonts of the same widths where
-// Liberation Sans is not installed.
+// described returns the SVG with a title for screen readers, and with fallback fonts of the same widths for systems without
+// Liberation Sans.
 func (p Plot) described(svg []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif;"))
 	head := bytes.Index(svg, []byte("<svg ")) + len("<svg ")
@@ -154,7 +136,7 @@ func (p Plot) described(svg []byte) []byte {
 	return slices.Concat(svg[:head], []byte(`role="img" `), svg[head:end], []byte("\n<title>"+html.EscapeString(p.Alt())+"</title>"), svg[end:])
 }
 
-// Alt says in a sentence what the picture shows.
+// Alt returns a text alternative: the title, the axes and the names of the curves.
 func (p Plot) Alt() string {
 	var names []string
 	for _, c := range p.Curves {

@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// textWidth is the width of a printed table, in characters, that notes are kept to. Long labels may pass it.
+// textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the result as a table of aligned columns, with its notes below. The notes of the rows are a column if
-// all of them fit into the width, and lines of their own otherwise.
+// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows are a column if all of
+// them fit into the width, otherwise lines below their rows.
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
@@ -57,7 +57,7 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeWrapped writes a text as lines within textWidth, the first behind one indent and the others behind another.
+// writeWrapped writes a text wrapped to textWidth. The indent of the first line is first, that of the others is others.
 func writeWrapped(b *strings.Builder, text, first, others string) {
 	line, indent := "", first
 	for _, word := range strings.Fields(text) {
@@ -75,10 +75,10 @@ func writeWrapped(b *strings.Builder, text, first, others string) {
 	}
 }
 
-// oneLine returns the text with every run of white space as one space.
+// oneLine replaces every run of white space by one space.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// published returns the published value as text, or nothing.
+// published formats the published value; it returns "" if there is none.
 func (r Row) published() string {
 	if r.Published == nil {
 		return ""
@@ -86,7 +86,7 @@ func (r Row) published() string {
 	return rounded(*r.Published)
 }
 
-// interval returns the interval as text. A value that is exact, or was measured once, has none.
+// interval formats the interval. It returns "" for a value that is exact or was measured once.
 func (r Row) interval() string {
 	if r.Low == r.High || math.IsNaN(r.Low) || math.IsNaN(r.High) {
 		return ""
@@ -94,7 +94,7 @@ func (r Row) interval() string {
 	return rounded(r.Low) + " to " + rounded(r.High)
 }
 
-// verdict says whether the row agrees with what was published: yes, NO, or nothing where nothing was.
+// verdict returns "yes" if the row agrees with its published value, "NO" if not, and "" without a published value.
 func (r Row) verdict() string {
 	switch {
 	case r.Agrees == nil:
@@ -105,7 +105,8 @@ func (r Row) verdict() string {
 	return "NO"
 }
 
-// rounded writes a value with four digits, and whole ones with all of them.
+// rounded formats a value with four significant digits; whole numbers and those from 10,000 on have all digits before the
+// decimal point.
 func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0
@@ -113,13 +114,13 @@ func rounded(v float64) string {
 	return short(v)
 }
 
-// short writes a value with four digits, with an exponent if it is tiny or huge.
+// short formats a value with four significant digits, with an exponent if it is very small or large.
 func short(v float64) string {
 	text := strconv.FormatFloat(v, 'g', 4, 64)
 	return strings.NewReplacer("e-0", "e-", "e+0", "e", "e+", "e").Replace(text)
 }
 
-// counted writes a number of things, in the plural where that is due.
+// counted formats a number of things: "1 trial", "2 trials".
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"encoding/csv"
@@ -8,17 +8,16 @@ import (
 	"strconv"
 )
 
-// A result as files for other programs: JSON, with the keys that Result, Row and Plot name, and CSV, a line a row.
-
-// csvHeader names the columns.
+// csvHeader has the names of the columns.
 var csvHeader = []string{
 	"name", "source", "seed", "trials", "label", "published", "measured", "low", "high", "tolerance", "agrees", "note",
 }
 
-// WriteCSV writes a header and one line a row. Without a published value, published, tolerance and agrees are empty.
+// WriteCSV writes a header and one line for each row. The fields published, tolerance and agrees are empty in rows without a
+// published value.
 func (r Result) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	_ = c.Write(csvHeader) // Error below has the first error of all writes
+	_ = c.Write(csvHeader) // Error below returns the first error of all writes
 	for _, row := range r.Rows {
 		var published, tolerance, agrees string
 		if row.Published != nil {
@@ -36,10 +35,10 @@ func (r Result) WriteCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// digits writes a value so that it reads back the same.
+// digits formats a value so that parsing gives the same value.
 func digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// WriteJSON writes the result as one indented JSON value. Values that are not finite, which JSON does not know, are null.
+// WriteJSON writes the result as one indented JSON value. Values that are not finite are null.
 func (r Result) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -47,8 +46,8 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// MarshalJSON writes the row with all its fields: null for values that are not finite, and for published, tolerance and
-// agrees where nobody published a value.
+// MarshalJSON implements json.Marshaler. All fields are present. Values that are not finite are null; so are published,
+// tolerance and agrees in a row without a published value.
 func (r Row) MarshalJSON() ([]byte, error) {
 	tolerance := &r.Tolerance
 	if r.Published == nil {
@@ -66,7 +65,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees, r.Note})
 }
 
-// finite returns nil for what is not finite.
+// finite returns v, or nil if the value is NaN or infinite.
 func finite(v *float64) *float64 {
 	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
 		return nil

@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// TestLabels holds that every point that is drawn has its label, and others have none.
+// TestLabels requires that every drawn point has its label once, that other points have none, and that drawing is deterministic.
 func TestLabels(t *testing.T) {
 	c := Curve{Name: "points", Dots: true}
 	for i := range 20 {

@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"image/color"
@@ -11,22 +11,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labels stand beside points, each where it covers no mark and no other label, as near as that is possible.
+// labels places texts beside points: as near as possible, without covering marks and other labels where that is possible.
 type labels struct {
 	style  text.Style
 	points []labelled
-	bars   [][3]float64 // x and an interval of y: intervals are kept free, too
+	bars   [][3]float64 // x and the interval of y: labels avoid intervals, too
 }
 
-// labelled is a point in the units of the axes, its text, and the color of both.
+// labelled is a point in the units of the axes, its text (may be empty), and the color of both.
 type labelled struct {
 	x, y  float64
 	text  string
 	color color.Color
 }
 
-// labels collects those of all curves, in a style somewhat smaller than that of the axes. Marks without a label are kept free
-// as well.
+// labels collects the points and labels of all curves. The font is 0.9 times that of the style. Labels also avoid the marks of
+// points that have none. Without any label it returns an empty value.
 func (p Plot) labels(style text.Style) labels {
 	style.Font.Size *= 0.9
 	l := labels{style: style}
@@ -40,7 +40,7 @@ func (p Plot) labels(style text.Style) labels {
 			l.points = append(l.points, label)
 			if c.Bars != nil {
 				low := c.Bars[i][0]
-				if p.LogY && low <= 0 { // as errorBars draws it
+				if p.LogY && low <= 0 { // as errorBars does
 					low = q[1] / 3
 				}
 				l.bars = append(l.bars, [3]float64{q[0], low, c.Bars[i][1]})
@@ -53,13 +53,13 @@ func (p Plot) labels(style text.Style) labels {
 	return l
 }
 
-// halfMark is half the width of a mark, with some air.
+// halfMark is half the width of a mark, including a margin.
 const halfMark = vg.Length(5)
 
-// orders is in how many orders the labels are tried: what is placed first has the most room.
+// orders is the number of orders in which placing the labels is tried: labels that are placed first have the most room.
 const orders = 60
 
-// Plot draws the labels.
+// Plot implements plot.Plotter.
 func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	toX, toY := pic.Transforms(&c)
 	s := scene{within: c.Rectangle}
@@ -78,7 +78,7 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 		if p.text != "" {
 			order = append(order, i)
 			sizes[i] = style.Rectangle(p.text).Size()
-			sizes[i].X = sizes[i].X * 8 / 7 // for fonts that stand in for ours
+			sizes[i].X = sizes[i].X * 8 / 7 // for replacement fonts, which may be wider
 		}
 	}
 	best, least := map[int]vg.Rectangle{}, vg.Length(math.Inf(1))
@@ -102,15 +102,14 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	}
 }
 
-// scene is what labels are placed in: the marks, the intervals and the edges.
+// scene has what labels must avoid: marks, intervals and the edges of the plot.
 type scene struct {
 	at     []vg.Point
 	bars   []vg.Rectangle
 	within vg.Rectangle
 }
 
-// place finds a box for each label of the given order, the best while those before it stand, and what all of it costs: areas that
-// are covered, the way from mark to label, and lines that cross others or marks.
+// place returns a box for each label, placed greedily in the given order, and the sum of their costs.
 func (s scene) place(order []int, sizes []vg.Point) (boxes map[int]vg.Rectangle, sum vg.Length) {
 	boxes = map[int]vg.Rectangle{}
 	for _, i := range order {
@@ -127,6 +126,8 @@ func (s scene) place(order []int, sizes []vg.Point) (boxes map[int]vg.Rectangle,
 	return boxes, sum
 }
 
+// cost returns the cost of a box for label i: areas that it covers, the distance from the mark, and leaders that cross others
+// or touch marks.
 func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Length {
 	from, to := leader(s.at[i], box)
 	line := to.Sub(from)
@@ -141,7 +142,7 @@ func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Len
 	for _, bar := range s.bars {
 		cost += shared(box, bar) / 4
 	}
-	for j := range s.at { // not over the map: sums that differ in the last digit would move labels
+	for j := range s.at { // not over the map: the order of a sum changes its last digit, and that would move labels
 		other, ok := placed[j]
 		if !ok {
 			continue
@@ -161,7 +162,8 @@ func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Len
 	return cost
 }
 
-// leader returns the line that joins a label which stands away from its mark with it, or twice the same point.
+// leader returns the ends of the line that joins a mark with its label, or the same point twice if the label is close enough
+// to need no line.
 func leader(at vg.Point, box vg.Rectangle) (from, to vg.Point) {
 	to = vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
 	d := to.Sub(at)
@@ -172,7 +174,7 @@ func leader(at vg.Point, box vg.Rectangle) (from, to vg.Point) {
 	return at.Add(d.Scale(halfMark / away)), to
 }
 
-// touches reports whether a line, if it is one, comes into a box, looked at in steps.
+// touches reports whether the line between two different points enters a box. It tests 17 points of the line.
 func touches(from, to vg.Point, box vg.Rectangle) bool {
 	const steps = 16
 	for i := range steps + 1 {
@@ -184,14 +186,14 @@ func touches(from, to vg.Point, box vg.Rectangle) bool {
 	return false
 }
 
-// cross reports whether two lines cross.
+// cross reports whether the lines from a to b and from c to d cross.
 func cross(a, b, c, d vg.Point) bool {
 	side := func(p, q, r vg.Point) bool { return (q.X-p.X)*(r.Y-p.Y) > (q.Y-p.Y)*(r.X-p.X) }
 	return a != b && c != d && side(a, b, c) != side(a, b, d) && side(c, d, a) != side(c, d, b)
 }
 
-// around lists the places for the center of a label, the best ones first: to the right, to the left, above, below, and the same
-// at an angle and further off.
+// around returns the positions to try for the center of a label, the best first: right, left, above, below, the diagonals, and
+// then the same farther away.
 func around(at vg.Point, size vg.Point, half vg.Length) (centers []vg.Point) {
 	for _, gap := range []vg.Length{1, 6, 12, 20, 30, 42} {
 		wide, high := size.X/2+half+gap/2, size.Y/2+half/2+gap
@@ -202,14 +204,14 @@ func around(at vg.Point, size vg.Point, half vg.Length) (centers []vg.Point) {
 	return centers
 }
 
-// shared returns the area that two rectangles have in common.
+// shared returns the area of the intersection of two rectangles.
 func shared(a, b vg.Rectangle) vg.Length {
 	w := min(a.Max.X, b.Max.X) - max(a.Min.X, b.Min.X)
 	h := min(a.Max.Y, b.Max.Y) - max(a.Min.Y, b.Min.Y)
 	return max(0, w) * max(0, h)
 }
 
-// outside returns how far a rectangle leaves another.
+// outside returns how far a rectangle extends beyond another, summed over the four sides.
 func outside(a, within vg.Rectangle) vg.Length {
 	return max(0, within.Min.X-a.Min.X) + max(0, a.Max.X-within.Max.X) + max(0, within.Min.Y-a.Min.Y) + max(0, a.Max.Y-within.Max.Y)
 }

@@ -1,4 +1,4 @@
-package lab
+package figure
 
 import (
 	"bytes"
@@ -11,30 +11,34 @@ import (
 	"time"
 )
 
-// Report is a run of several experiments, as one page shows it: those that are done, and those that are missing.
+// Report is a run of several experiments, finished or not, that is shown as one page.
 type Report struct {
 	Started time.Time
 	Version string // of this program
-	Machine string // processor, cores, system and Go, as far as known
-	Config  Config
+	Machine string // processor, cores, system and version of Go
+	Quick   bool   // whether the experiments run in their quick form
+	Trials  int    // of each experiment; 0 for its own default
+	Seed    uint64
 	Entries []Entry // in the order in which they run
 }
 
 // Entry is one experiment of a report.
 type Entry struct {
-	Experiment Experiment
-	Result     *Result // nil until it is done
-	Err        error   // why there is no result; nil while there may be one
-	Took       time.Duration
+	Name   string // of the experiment
+	Source string
+	Varies string
+	Result *Result // nil until the experiment is done
+	Err    error   // why the experiment failed; nil if it did not
+	Took   time.Duration
 }
 
-// Count is how many rows there are, and how many of them were compared with a published value, by what came out.
+// Count is a number of rows, and the numbers of those that agree and disagree with a published value.
 type Count struct{ Rows, Agree, Disagree int }
 
-// Compared returns the number of rows that have a published value.
+// Compared returns the number of rows with a published value.
 func (c Count) Compared() int { return c.Agree + c.Disagree }
 
-// Count counts the rows of the result.
+// Count counts the rows of the result. A nil result has none.
 func (r *Result) Count() (c Count) {
 	if r == nil {
 		return c
@@ -60,17 +64,17 @@ func (r Report) Count() (all Count) {
 	return all
 }
 
-// Part is a table of the page: some rows of a result.
+// Part is a table of the page: a result with some of its rows.
 type Part struct {
 	Result
-	Folded bool // the page shows it when a reader asks for it
-	Rest   bool // other rows stand in a part before
+	Folded bool // shown when the reader opens it
+	Rest   bool // there is a part before with other rows
 }
 
-// mostShown is the number of rows from which on those without a published value are folded.
+// mostShown is the largest number of rows of a result that is shown without folding rows.
 const mostShown = 24
 
-// Parts divides the rows into tables. What is compared with a published value is always shown.
+// Parts divides the rows into tables. In a result of more than mostShown rows, those without a published value are folded.
 func (r Result) Parts() []Part {
 	if len(r.Rows) <= mostShown {
 		return []Part{{Result: r}}
@@ -107,7 +111,7 @@ func (r Report) Done() (n int) {
 //go:embed report.html
 var page string
 
-// pageTemplate escapes whatever experiments and papers say.
+// pageTemplate escapes all texts of results.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"rounded": rounded, "published": Row.published, "interval": Row.interval, "verdict": Row.verdict,
 	"counted": counted, "duration": duration, "image": image, "spread": spread, "noted": noted,
@@ -115,8 +119,11 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(page))
 
-// WriteHTML writes the report as one page that needs nothing else: no script, no other file. It writes nothing if a plot
-// cannot be drawn.
+// WriteHTML writes the report as one page that needs no script and no other file. If a plot cannot be drawn it returns the
+// error and writes nothing.
+//
+// Plots are images with data URLs, not inline SVG: so labels cannot become markup, and styles stay apart. The SVG names fonts
+// and does not embed them.
 func (r Report) WriteHTML(w io.Writer) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, r); err != nil {
@@ -136,7 +143,7 @@ func noted(r Part) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Note != "" })
 }
 
-// image returns the plot as the address of a picture that stands in the address itself.
+// image returns the plot as a data URL.
 func image(p Plot) (template.URL, error) {
 	var svg bytes.Buffer
 	if err := p.Draw(&svg, "svg"); err != nil {
@@ -145,7 +152,7 @@ func image(p Plot) (template.URL, error) {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes())), nil
 }
 
-// duration writes a time with the units that matter.
+// duration formats a time with a unit that suits it.
 func duration(d time.Duration) string {
 	switch {
 	case d < 50*time.Millisecond:

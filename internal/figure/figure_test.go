@@ -1,8 +1,7 @@
-package lab
+package figure
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -15,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// hostile would do harm where it is not escaped, and break a table where it is not put on one line.
+// hostile does harm if it is not escaped, and breaks a table if it is not put on one line.
 const hostile = "<script>alert(\"1\")</script> & 'a',\n=cmd|' /C calc'!A0"
 
 // madeUp returns a result with a row of every kind.
 func madeUp() Result {
 	r := Result{Name: "made-up", Source: "a paper, table 1", Seed: 7, Trials: 3, Notes: []string{"a note", hostile}}
 	r.Rows = []Row{
-		row("agrees", []float64{0.0099, 0.01, 0.0101}).against(0.0101, 0.001),
-		row("differs", []float64{0.0199, 0.02, 0.0201}).against(0.03, 0.001).noted("%s", "because"),
-		exact(hostile, 1.66e-8).noted("%s", hostile),
-		exact("nothing came out", math.NaN()).against(40_000, 1),
-		exact("too much", math.Inf(1)),
+		Mean("agrees", []float64{0.0099, 0.01, 0.0101}).Against(0.0101, 0.001),
+		Mean("differs", []float64{0.0199, 0.02, 0.0201}).Against(0.03, 0.001).Noted("%s", "because"),
+		Exact(hostile, 1.66e-8).Noted("%s", hostile),
+		Exact("nothing came out", math.NaN()).Against(40_000, 1),
+		Exact("too much", math.Inf(1)),
 	}
 	r.Plots = []Plot{{
 		Name: "made-up", Title: hostile, X: hostile, Y: "rate", LogY: true,
@@ -69,7 +68,7 @@ func TestWriteText(t *testing.T) {
 		}
 	}
 	if at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "      words") }); at < 0 || !strings.Contains(lines[at-1], "NO") {
-		t.Errorf("a long note does not stand below its row:\n%s", got.String())
+		t.Errorf("a long note is not below its row:\n%s", got.String())
 	}
 }
 
@@ -84,7 +83,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// TestLogTicks counts the labels of short and long axes: enough to read values from, and not so many that they overlap.
+// TestLogTicks counts the labels of short and long axes: 3 to 13 are enough to read values and do not overlap.
 func TestLogTicks(t *testing.T) {
 	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1}, {0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
 		labels := 0
@@ -123,11 +122,8 @@ func TestWriteCSV(t *testing.T) {
 }
 
 func TestWriteJSON(t *testing.T) {
-	e := Experiment{Name: "made-up", Run: func(context.Context, Config) (Result, error) { return madeUp(), nil }}
-	r, err := e.Do(t.Context(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := madeUp()
+	r.DropNonFinite()
 	var b bytes.Buffer
 	if err := r.WriteJSON(&b); err != nil {
 		t.Fatal(err)
@@ -164,38 +160,14 @@ func TestDrawNothing(t *testing.T) {
 	}
 }
 
-func TestMatch(t *testing.T) {
-	names := func(patterns ...string) (names []string) {
-		found, err := Match(patterns...)
-		if err != nil {
-			t.Error(err)
-		}
-		for _, e := range found {
-			names = append(names, e.Name)
-		}
-		return names
-	}
-	if got := names("ph-time", "ph-a*", "ph-t*"); !slices.Equal(got[:2], []string{"ph-time", "ph-anneal"}) || slices.Contains(got[2:], "ph-time") {
-		t.Errorf("%q", got)
-	}
-	if got := names("*"); len(got) != len(Experiments()) {
-		t.Errorf("%q", got)
-	}
-	for _, bad := range []string{"nothing*", "ph-[", ""} {
-		if found, err := Match("ph-time", bad); err == nil {
-			t.Errorf("%q is %d experiments", bad, len(found))
-		}
-	}
-}
-
-// TestReport looks at a page with a result of every kind, one that failed and one that is missing.
+// TestReport tests a page with a result of every kind, a failed experiment and a missing one.
 func TestReport(t *testing.T) {
 	result, nothing := madeUp(), Result{Name: "nothing", Source: "nowhere"}
-	r := Report{Started: time.Unix(0, 0), Version: hostile, Machine: hostile, Config: Config{Quick: true}, Entries: []Entry{
-		{Experiment: Experiment{Name: "made-up", Source: hostile, Varies: hostile}, Result: &result, Took: 90 * time.Minute},
-		{Experiment: Experiment{Name: "nothing"}, Result: &nothing},
-		{Experiment: Experiment{Name: "broken"}, Err: errors.New(hostile)},
-		{Experiment: Experiment{Name: "not-yet"}},
+	r := Report{Started: time.Unix(0, 0), Version: hostile, Machine: hostile, Quick: true, Entries: []Entry{
+		{Name: "made-up", Source: hostile, Varies: hostile, Result: &result, Took: 90 * time.Minute},
+		{Name: "nothing", Result: &nothing},
+		{Name: "broken", Err: errors.New(hostile)},
+		{Name: "not-yet"},
 	}}
 	if c := r.Count(); c != (Count{Rows: 5, Agree: 1, Disagree: 2}) || r.Done() != 2 {
 		t.Errorf("%+v, %d done", c, r.Done())
@@ -223,17 +195,17 @@ func TestReport(t *testing.T) {
 	r.Entries = r.Entries[:1]
 	b.Reset()
 	if err := r.WriteHTML(&b); err != nil || strings.Contains(b.String(), "Not complete") {
-		t.Errorf("a whole page says that it is not complete (%v)", err)
+		t.Errorf("a complete page says that it is not complete (%v)", err)
 	}
 }
 
-// TestParts folds the rows of a long table that nothing is compared with, and shows every other row.
+// TestParts requires that a long table folds the rows without a published value and shows the others.
 func TestParts(t *testing.T) {
 	long := Result{Name: "long"}
 	for i := range mostShown + 6 {
-		r := exact(fmt.Sprintf("row %d.", i), float64(i))
+		r := Exact(fmt.Sprintf("row %d.", i), float64(i))
 		if i%10 == 0 {
-			r = r.against(float64(i/20), 0.5)
+			r = r.Against(float64(i/20), 0.5)
 		}
 		long.Rows = append(long.Rows, r)
 	}
@@ -242,7 +214,7 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown, folded, _ := strings.Cut(b.String(), "<details>")
-	if !strings.Contains(folded, "27 rows more, of which nothing is published") {
+	if !strings.Contains(folded, "27 rows more, without a published value") {
 		t.Error("the page does not say what it folds")
 	}
 	for i, r := range long.Rows {

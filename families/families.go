@@ -1,0 +1,104 @@
+// Package families is the one list of families. An entry says what a family's filters can do, which parameters its specs
+// take, and how its filters are made, read and forecast. Whatever has to know families reads this list: the library, the
+// planner, the command with its flags and help, and the tests.
+//
+// Adding a family takes a room in family/, one entry in list, the specs that the conformance suite tries (specs_test.go),
+// golden files, and its costs (go generate ./plan).
+package families
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/family/bitsandblooms"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/counting"
+	"github.com/bloomery/bloomery/family/dleft"
+	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/guava"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/family/redisbloom"
+	"github.com/bloomery/bloomery/family/standard"
+	"github.com/bloomery/bloomery/family/twochoice"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// ErrFamily says that a family is not in the list.
+var ErrFamily = errors.New("unknown family")
+
+// list has every family, in the order in which tables show them. An id is part of the file format and is never used for
+// another family. Those of other systems have ids from 20 on and a hash function of their own; Parquet's filters are of
+// family blocked, see Family.TakesHash.
+var list = []Family{
+	family(1, standard.About, standard.ConfigFromSpec, standard.New, standard.NewBuilder, standard.SectionWords, standard.Decode),
+	family(2, blocked.About, blocked.ConfigFromSpec, blocked.New, blocked.NewBuilder, blocked.SectionWords, blocked.Decode),
+	family(3, fuse.About, fuse.ConfigFromSpec, nil, fuse.NewBuilder, fuse.SectionWords, fuse.Decode),
+	family(4, partitioned.About, partitioned.ConfigFromSpec, nil, partitioned.NewBuilder, partitioned.SectionWords, partitioned.Decode),
+	family(5, blockpartitioned.About, blockpartitioned.ConfigFromSpec, nil, blockpartitioned.NewBuilder,
+		blockpartitioned.SectionWords, blockpartitioned.Decode),
+	family(6, twochoice.About, twochoice.ConfigFromSpec, twochoice.New, twochoice.NewBuilder, twochoice.SectionWords, twochoice.Decode),
+	family(7, rankindexed.About, rankindexed.ConfigFromSpec, rankindexed.New, rankindexed.NewBuilder,
+		rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
+	family(8, counting.About, counting.ConfigFromSpec, counting.New, counting.NewBuilder, counting.SectionWords, counting.Decode),
+	family(9, dleft.About, dleft.ConfigFromSpec, dleft.New, dleft.NewBuilder, dleft.SectionWords, dleft.Decode),
+
+	family(20, guava.About, guava.ConfigFromSpec, guava.New, guava.NewBuilder, guava.SectionWords, guava.Decode),
+	family[bitsandblooms.Config, *bitsandblooms.Filter, filter.Builder](21, bitsandblooms.About, bitsandblooms.ConfigFromSpec,
+		bitsandblooms.New, nil, bitsandblooms.SectionWords, bitsandblooms.Decode),
+	family(22, redisbloom.About, redisbloom.ConfigFromSpec, redisbloom.New, redisbloom.NewBuilder, redisbloom.SectionWords,
+		redisbloom.Decode),
+}
+
+// All returns every family, in the order in which tables show them.
+func All() []Family { return slices.Clone(list) }
+
+// ByName returns a family, or an error wrapping ErrFamily that lists all names.
+func ByName(name string) (Family, error) {
+	for _, f := range list {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Family{}, fmt.Errorf("%w %q; want one of %s", ErrFamily, name, strings.Join(names(list), ", "))
+}
+
+// ByID returns a family by the id that files hold, or an error wrapping ErrFamily.
+func ByID(id uint16) (Family, error) {
+	for _, f := range list {
+		if f.ID == id {
+			return f, nil
+		}
+	}
+	return Family{}, fmt.Errorf("%w %d", ErrFamily, id)
+}
+
+// Names returns the names of all families, in the order of All.
+func Names() []string { return names(list) }
+
+// With returns the names of our own families, not those of other systems, that have all abilities of can.
+func With(can filter.Ability) []string {
+	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Can.Has(can) }))
+}
+
+// Taking returns the names of our own families whose specs take a parameter.
+func Taking(parameter string) []string {
+	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Takes(parameter) }))
+}
+
+func names(fs []Family) []string {
+	s := make([]string, len(fs))
+	for i, f := range fs {
+		s[i] = f.Name
+	}
+	return s
+}
+
+// Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
+// families that have it.
+func Lacks(s filter.Spec, can filter.Ability) error {
+	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, strings.Join(With(can), ", "), filter.ErrUnsupported)
+}

@@ -1,0 +1,161 @@
+package families
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Family is one entry of the list.
+type Family struct {
+	filter.About
+	// ID is the family's number in files.
+	ID uint16
+	// Check returns what is wrong with a Spec whatever the number of keys. It allocates no filter. Errors wrap
+	// filter.ErrConfig or filter.ErrTooLarge.
+	Check func(filter.Spec) error
+	// Forecast returns the size in bits of the filter that NewBuilder or New would make for that many keys, and its
+	// predicted false-positive rate once they are in it. It allocates no filter. A family with filter.CanSearch tries a
+	// search on a sample of random keys, for up to a second, and returns the rate after it.
+	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
+	// New makes an empty filter with room for about that many keys, which come one by one. It is nil without
+	// filter.CanStartEmpty.
+	New func(s filter.Spec, keys uint64) (filter.Filter, error)
+	// NewBuilder starts a filter of about that many keys. It is nil with filter.CanRawKeys.
+	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
+
+	// SectionWords returns the number of words of each section of a stored filter. The error wraps filter.ErrConfig or
+	// filter.ErrTooLarge if the Spec does not fix a geometry.
+	SectionWords func(filter.Spec) ([]uint64, error)
+	// Decode makes a filter of its stored form and keeps the sections. It checks all of it.
+	Decode func(filter.Encoded) (filter.Filter, error)
+	// Inflated returns how many bytes Decode allocates besides the sections. It is nil if that is none for every Spec.
+	Inflated func(filter.Spec) (bytes uint64, err error)
+}
+
+// config is a family's Config.
+type config interface {
+	Check() error
+	Forecast(keys uint64) (bits uint64, fpr float64, err error)
+}
+
+// family makes an entry of the functions of a family's package. empty or build may be nil.
+func family[C config, F filter.Filter, B filter.Builder](
+	id uint16, about filter.About,
+	fromSpec func(s filter.Spec, keys uint64) (C, error),
+	empty func(C) (F, error), build func(C) (B, error),
+	sectionWords func(filter.Spec) ([]uint64, error), decode func(filter.Encoded) (F, error),
+) Family {
+	f := Family{About: about, ID: id, SectionWords: sectionWords}
+	f.Check = func(s filter.Spec) error {
+		c, err := fromSpec(s, 0)
+		if err != nil {
+			return err
+		}
+		return c.Check()
+	}
+	f.Forecast = func(s filter.Spec, keys uint64) (uint64, float64, error) {
+		c, err := fromSpec(s, keys)
+		if err != nil {
+			return 0, 0, err
+		}
+		return c.Forecast(keys)
+	}
+	if empty != nil {
+		f.New = func(s filter.Spec, keys uint64) (filter.Filter, error) {
+			c, err := fromSpec(s, keys)
+			if err != nil {
+				return nil, err
+			}
+			return asFilter(empty(c))
+		}
+	}
+	if build != nil {
+		f.NewBuilder = func(s filter.Spec, keys uint64) (filter.Builder, error) {
+			c, err := fromSpec(s, keys)
+			if err != nil {
+				return nil, err
+			}
+			b, err := build(c)
+			if err != nil {
+				return nil, err // not b: a nil pointer in an interface is not nil
+			}
+			return b, nil
+		}
+	}
+	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return asFilter(decode(e)) }
+	return f
+}
+
+// asFilter keeps a nil pointer from becoming an interface that is not nil.
+func asFilter[F filter.Filter](f F, err error) (filter.Filter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// inflating sets Inflated.
+func (f Family) inflating(bytes func(filter.Spec) (uint64, error)) Family {
+	f.Inflated = bytes
+	return f
+}
+
+// Foreign reports whether the filters are those of another system.
+func (f Family) Foreign() bool { return f.Hash != 0 }
+
+// TakesHash reports whether the keys of a filter of that Spec may be hashed by a function: in a family of another system
+// the one of that system; in our families XXH3 and SipHash, and what About.Also says.
+func (f Family) TakesHash(s filter.Spec, id filter.HashID) bool {
+	switch {
+	case f.Hash != 0:
+		return id == f.Hash
+	case id == filter.XXH3 || id == filter.SipHash:
+		return true
+	}
+	return id != 0 && id == f.Also.Hash && s.Contains(f.Also.Spec)
+}
+
+// Hasher returns the hasher of the keys of a filter of that Spec. id is 0 for the default: that of the other system, else
+// SipHash with a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
+func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+	if id == 0 {
+		id = f.Hash
+	}
+	bad := func(field string, value any, reason string, args ...any) (filter.Hasher, error) {
+		return filter.Hasher{}, &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+	}
+	if id != 0 && !f.TakesHash(s, id) {
+		return bad("hash", id, "%s takes another hash function; %s is that of %s", s, id, usersOf(id))
+	}
+	switch {
+	case id.Foreign() && secret != nil:
+		return bad("secret", "***", "%s, the hash function of another system, takes no secret; leave it out", id)
+	case id.Foreign() && seed != 0:
+		return bad("seed", seed, "%s, the hash function of another system, takes no seed; leave it out", id)
+	case id.Foreign():
+		return filter.ForeignHasher(id)
+	case secret != nil && seed != 0:
+		return bad("seed", seed, "a keyed hash has a secret in place of a seed; leave one out")
+	case secret != nil && id == filter.XXH3:
+		return bad("hash", id, "takes no secret; leave out the secret or the hash function")
+	case secret == nil && id == filter.SipHash:
+		return bad("hash", id, "needs a secret")
+	case secret != nil:
+		return filter.NewKeyedHasher(*secret), nil
+	}
+	return filter.NewHasher(seed), nil
+}
+
+// usersOf says which filters take a hash function of another system.
+func usersOf(id filter.HashID) string {
+	for _, f := range list {
+		switch id {
+		case f.Hash:
+			return f.Name
+		case f.Also.Hash:
+			return f.Also.Spec.String()
+		}
+	}
+	return "none of these filters"
+}

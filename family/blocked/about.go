@@ -1,0 +1,46 @@
+package blocked
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Also: filter.Also{Spec: filter.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
+	Name: Family, Summary: "one cache line per query; keys at any time, union",
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity | filter.CanOneLine,
+	Default: "a false-positive rate of 1%",
+	Parameters: []filter.Parameter{
+		filter.CapacityParameter, {Name: "k", Value: "1..32", Help: "probes per key (layout=line)"},
+		{Name: "blocks", Value: "N", Help: "number of blocks, instead of a size"},
+		{Name: "layout", Value: "line|split", Help: "512-bit lines, or the 256-bit split blocks of Parquet"},
+	},
+	Forms: []filter.Form{
+		{
+			Spec: filter.NewSpec(Family), Can: formCan, Reason: "one cache line per query, keys at any time, union",
+			Warning: "grows fast as the rate falls: below 0.01% others are smaller",
+		},
+		{
+			Spec: filter.NewSpec(Family, "layout", string(Split)), Can: formCan,
+			Reason:  "one cache line and eight bits per query, as in Parquet",
+			Warning: "grows fast as the rate falls: below 0.1% others are smaller",
+		},
+	},
+}
+
+const formCan = filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity | filter.CanOneLine
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	_, _, err := c.Geometry()
+	return err
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	blocks, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return blocks * c.Layout.BlockBits(), FPR(keys, blocks, k, c.Layout), nil
+}

@@ -1,0 +1,35 @@
+package blockpartitioned
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "as partitioned, in one cache line per query",
+	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanOneLine,
+	Default: "8 bits a key",
+	Parameters: append([]filter.Parameter{
+		filter.LaterParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
+	}, filter.SearchParameters...),
+	Forms: []filter.Form{{
+		Spec: filter.NewSpec(Family), Patented: true,
+		Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanOneLine,
+		Reason:  "one cache line per query, and the same search",
+		Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	return c.check() // not the geometry: a search finds it
+}
+
+// Reoptimize starts a filter of the geometry of f whose search goes on from f. All keys are needed again; they may have
+// changed. f must not change before the Build ends.
+func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
+	b, err := NewBuilder(Config{From: f, Effort: e})
+	if err != nil {
+		return nil, err // not b: a nil pointer in an interface is not nil
+	}
+	return b, nil
+}

@@ -1,0 +1,37 @@
+package counting
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
+	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
+		filter.CanCapacity,
+	Default: "a false-positive rate of 1%",
+	Parameters: []filter.Parameter{
+		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
+	},
+	Forms: []filter.Form{{
+		Spec:   filter.NewSpec(Family),
+		Can:    filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
+		Reason: "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	_, _, err := c.Geometry()
+	return err
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return m * width, FPR(keys, m, k), nil
+}

@@ -1,0 +1,44 @@
+package dleft
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "d-left fingerprint table: keys are removed, in four short buckets per query",
+	Can:     formCan | filter.CanStartEmpty | filter.CanCount | filter.CanSpill,
+	Default: "a false-positive rate of 1%",
+	Parameters: []filter.Parameter{
+		filter.CapacityParameter, filter.CountingParameter,
+		{Name: "remainder", Value: "4..32", Help: "bits per remainder, instead of a size"},
+		{Name: "buckets", Value: "N", Help: "buckets per subtable"},
+	},
+	Forms: []filter.Form{
+		{
+			Spec: filter.NewSpec(Family), Can: formCan, Reason: "removal with four short buckets per query",
+			Warning: "full beyond its capacity; remove only what was added",
+		},
+		{
+			Spec: filter.NewSpec(Family, "counting", 1), Can: formCan | filter.CanCount,
+			Reason: "counts, with four short buckets per query", Warning: "full beyond its capacity; remove only what was added",
+		},
+	},
+}
+
+const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	_, err := c.resolve()
+	return err
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of New.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	g, err := c.resolve()
+	if err != nil {
+		return 0, 0, err
+	}
+	return g.cells() * g.width(), FPR(keys, g.buckets, g.remainder), nil
+}

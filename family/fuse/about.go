@@ -1,0 +1,32 @@
+package fuse
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "static and fast to query; whole bits per fingerprint",
+	Can:        0,
+	Default:    "8 bits per fingerprint: about 9 bits a key",
+	Parameters: []filter.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
+	Forms: []filter.Form{{
+		Spec: filter.NewSpec(Family), Reason: "static and fast to query, small above 100,000 keys",
+		Warning: "no key can be added; a build takes about 30 bytes a key",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	_, _, err := c.Geometry(0)
+	return err
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	slots, width, err := c.Geometry(keys)
+	if err != nil {
+		return 0, 0, err
+	}
+	return slots * uint64(width), FPR(width), nil
+}

@@ -1,0 +1,34 @@
+package partitioned
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "a search fits the hash functions to the keys: the smallest that takes keys after the build",
+	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill,
+	Default: "8 bits a key",
+	Parameters: append([]filter.Parameter{
+		filter.LaterParameter, {Name: "target", Value: "RATE", Help: "search until this rate is reached"},
+	}, filter.SearchParameters...),
+	Forms: []filter.Form{{
+		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill, Patented: true,
+		Reason:  "smallest: a search fits its hash functions to the keys",
+		Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	return c.check() // not the geometry: a search finds it
+}
+
+// Reoptimize starts a filter of the geometry of f whose search goes on from f. All keys are needed again; they may have
+// changed. f must not change before the Build ends.
+func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
+	b, err := NewBuilder(Config{From: f, Effort: e})
+	if err != nil {
+		return nil, err // not b: a nil pointer in an interface is not nil
+	}
+	return b, nil
+}

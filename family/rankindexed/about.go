@@ -1,0 +1,73 @@
+package rankindexed
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
+	Can:     formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanTrim | filter.CanOneLine,
+	Default: "a false-positive rate of 1%",
+	Parameters: []filter.Parameter{
+		filter.CapacityParameter, filter.CountingParameter,
+		{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},
+		{Name: "growth", Value: "1..24", Help: "how often the filter may double when it is full"},
+		{Name: "bucket", Value: "BITS", Help: "bits per bucket; 512 is one cache line"},
+		{Name: "fast", Value: "1", Help: "short chains: faster queries for 20% to 50% more bits"},
+		{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
+	},
+	Forms: []filter.Form{
+		form(filter.Form{Reason: "keys come and go, in the fewest bits"}),
+		form(filter.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"}, "bucket", 512),
+		form(filter.Form{Can: filter.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
+			"bucket", 512, "fast", 1),
+		form(filter.Form{Can: filter.CanCount, Reason: "counts in the fewest bits", Warning: "a key counts to about 800 at most"},
+			"counting", 1),
+		form(filter.Form{
+			Can: filter.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
+			Warning: "a key counts to about 200 at most",
+		}, "bucket", 512, "counting", 1),
+		form(filter.Form{
+			Can: filter.CanCount | filter.CanOneLine, Reason: "counts, fast: short chains in one cache line",
+			Warning: "a key counts to about 200 at most",
+		}, "bucket", 512, "counting", 1, "fast", 1),
+		form(filter.Form{
+			Can: filter.CanValues, Reason: "a value with each key, in the fewest bits", Warning: "keys that look alike share a value",
+		}, "value_bits", 1),
+		form(filter.Form{
+			Can: filter.CanValues | filter.CanOneLine, Reason: "a value with each key, fast: short chains in one cache line",
+			Warning: "keys that look alike share a value",
+		}, "bucket", 512, "fast", 1, "value_bits", 1),
+	},
+}
+
+const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill
+
+// form completes a form of this family.
+func form(f filter.Form, parameters ...any) filter.Form {
+	f.Spec = filter.NewSpec(Family, parameters...)
+	f.Can |= formCan
+	if f.LineFrom > 0 {
+		f.Can |= filter.CanOneLine
+	}
+	if f.Warning != "" {
+		f.Warning += "; "
+	}
+	f.Warning += "full beyond its capacity; remove only what was added"
+	return f
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	return c.check() // not the geometry: a search finds it
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Plan.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	g, err := c.Plan()
+	if err != nil {
+		return 0, 0, err
+	}
+	return g.Bits(), g.FPR(keys), nil
+}

@@ -1,0 +1,35 @@
+package standard
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent | filter.CanCapacity,
+	Default: "a false-positive rate of 1%",
+	Parameters: []filter.Parameter{
+		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
+		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},
+	},
+	Forms: []filter.Form{{
+		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
+		Reason: "the plain Bloom filter: any size, keys at any time, union", Warning: "a query for a present key reads k cache lines",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	_, _, err := c.Geometry()
+	return err
+}
+
+// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
+// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	m, k, err := c.Geometry()
+	if err != nil {
+		return 0, 0, err
+	}
+	return m, FPR(keys, m, k), nil
+}

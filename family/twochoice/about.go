@@ -1,0 +1,36 @@
+package twochoice
+
+import "github.com/bloomery/bloomery/filter"
+
+// About describes the family. Package families lists it.
+var About = filter.About{
+	Name: Family, Summary: "keys choose among groups of positions: small at low rates",
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill,
+	Default: "8 bits a key",
+	Parameters: append([]filter.Parameter{
+		{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
+		{Name: "k", Value: "1..64", Help: "positions per group"},
+		{Name: "hashing", Value: "independent|double", Help: "how the positions follow from the hash"},
+		{Name: "search", Value: "anneal|greedy", Help: "with noise, or as the paper does"},
+	}, filter.SearchParameters...),
+	Forms: []filter.Form{{
+		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanSearch | filter.CanSpill, Reason: "small at low rates",
+		Warning: "a query reads many places, and a build searches",
+	}},
+}
+
+// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error {
+	return c.check() // not the geometry: a search finds it
+}
+
+// Reoptimize starts a filter of the geometry of f whose search goes on from f. All keys are needed again; they may have
+// changed. f must not change before the Build ends.
+func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
+	b, err := NewBuilder(Config{From: f, Effort: e})
+	if err != nil {
+		return nil, err // not b: a nil pointer in an interface is not nil
+	}
+	return b, nil
+}
