@@ -13,6 +13,8 @@ var (
 	ErrSpec = errors.New("invalid spec")
 	// ErrTooLarge says that a size is beyond a limit, or beyond what this machine has memory for.
 	ErrTooLarge = errors.New("too large")
+	// ErrFamily says that there is no family of a name, or of an id in a file.
+	ErrFamily = errors.New("unknown family")
 	// ErrMismatch says that two filters cannot be combined, because spec, hash or seed differ.
 	ErrMismatch = errors.New("filters do not match")
 	// ErrNotFound says that a key to remove is not in the filter.

@@ -5,7 +5,7 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys choose among groups of positions: small at low rates",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
 	Default: "8 bits a key",
 	Parameters: append([]filter.Parameter{
 		{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},

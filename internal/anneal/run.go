@@ -110,7 +110,7 @@ func NewPart(passes int) *Part {
 // Take returns the next part, which has that many keys. By time it gets as much of what is left as its share of the keys
 // that are left.
 func (p *Pace) Take(keys uint64) *Part {
-	part := &Part{pace: p, keys: keys, start: time.Now()}
+	part := &Part{Each: watcher(p.ctx), pace: p, keys: keys, start: time.Now()}
 	left := max(1, p.keys-(p.begun.Add(keys)-keys))
 	if p.passes == 0 {
 		remains := float64(max(0, p.deadline.Sub(part.start)))

@@ -44,6 +44,14 @@ func View(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
+// As returns v as a value of type T, which must be the underlying type of V.
+func As[T, V any](v V) T { return *(*T)(unsafe.Pointer(&v)) }
+
+// Within reports whether an address lies in the memory of b.
+func Within(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
+
 // FixOrder converts words in place between the byte order of files and that of this machine. On a little-endian machine
 // it does nothing.
 func FixOrder(words []uint64) {

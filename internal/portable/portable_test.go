@@ -143,8 +143,15 @@ func write(t *testing.T, spec string, n int) []byte {
 			t.Fatal(err)
 		}
 	}
+	return encode(t, made, h)
+}
+
+func encode(t *testing.T, f filter.Filter, h filter.Hasher) []byte {
+	t.Helper()
+	e := f.(filter.Encoder).Encode()
+	_, family := parse(t, e.Spec.String())
 	var file bytes.Buffer
-	if err := container.Write(&file, made, h); err != nil {
+	if err := container.Write(&file, container.New(family.ID, e, h)); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -169,18 +176,11 @@ func read(t *testing.T, file []byte, spec string, n int) {
 			}
 		}
 	}
-	again := func(what string, f filter.Filter) []byte {
-		var b bytes.Buffer
-		if err := container.Write(&b, f, h); err != nil {
-			t.Fatalf("%d keys, %s: %v", n, what, err)
-		}
-		return b.Bytes()
-	}
-	if !bytes.Equal(again("read", f), file) {
+	if !bytes.Equal(encode(t, f, h), file) {
 		t.Errorf("%d keys: read and written again, the file differs", n)
 	}
 	if trimmer, ok := f.(filter.Trimmer); ok {
-		if back := decode(t, again("trimmed", trimmer.Trimmed())); !bytes.Equal(again("read trimmed", back), file) {
+		if back := decode(t, encode(t, trimmer.Trimmed(), h)); !bytes.Equal(encode(t, back, h), file) {
 			t.Errorf("%d keys: trimmed, read and written again, the file differs", n)
 		}
 	}
@@ -188,9 +188,13 @@ func read(t *testing.T, file []byte, spec string, n int) {
 
 func decode(t *testing.T, file []byte) filter.Filter {
 	t.Helper()
-	s, err := container.Read(bytes.NewReader(file), 1<<30, container.Options{Secret: &secret})
+	c, err := container.Read(bytes.NewReader(file), container.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Filter
+	f, err := families.Decode(c.Encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
