@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"internal/anneal":     {"filter", "internal/bitvec", "internal/kernel", "internal/gather"},
 	"family/*":            {"filter", "internal/anneal", "internal/gather", "internal/bitvec", "internal/kernel", "internal/probe", "internal/stat"},
 	"families":            {"filter", "family/*"},
+	"internal/portable":   {"filter", "families", "container"},
 	"container":           {"filter", "internal/bitvec"},
 	"internal/spool":      {"filter"},
 	"admission":           {"filter", "family/*"},
