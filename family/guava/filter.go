@@ -83,7 +83,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]), having asked for the first two probes of a batch before it looks at any. dst must be as
 // long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	var at [2 * batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

@@ -80,7 +80,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]), having asked for the first two probes of a batch in the last link before it looks at
 // any. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	last := &f.links[len(f.links)-1]
 	words := f.words[uint64(len(f.words))-last.Bits/64:]
 	var at [2 * batch]uint64
