@@ -11,7 +11,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]), having asked for the block of a key well before it looks at it. dst must be as long
 // as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if f.query.HasMany(dst, hs) {
 		return
 	}
