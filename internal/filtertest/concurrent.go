@@ -3,6 +3,7 @@ package filtertest
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,32 +47,35 @@ func snapshot(t *testing.T, c filter.Concurrent) filter.Filter {
 	return f
 }
 
-// dedup has every goroutine bring all keys through TestAndAdd, in the same order so that they meet. Each key is new for at
+// dedup has every goroutine bring all keys through TestAndAdd, each key at the same time. Each key is new for at
 // most one goroutine. It is new for none only if it was a false positive when it came first. The rate of false positives at
 // that time is at most the posterior rate at the end, which bounds the number of such keys.
 func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
-	n := 20_000
+	n := 10_000
 	if testing.Short() {
-		n = 5000
+		n = 2000
 	}
 	hs := Hashes(n, 61)
 	c := share(t, start, uint64(n))
 	news := make([]atomic.Int32, n)
+	var arrived atomic.Int64
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
 			for i, h := range hs {
+				// All goroutines start each key together: else they hardly ever meet at one.
+				for arrived.Add(1); arrived.Load() < int64(i+1)*writers; {
+					runtime.Gosched()
+				}
 				present, err := c.TestAndAdd(h)
 				if err != nil {
 					t.Errorf("key %d: %v", i, err)
-					return
 				}
 				if !present {
 					news[i].Add(1)
 				}
 				if !c.Has(h) {
 					t.Errorf("key %d is absent after TestAndAdd", i)
-					return
 				}
 			}
 		})
