@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -384,6 +386,44 @@ func TestConcurrentSmall(t *testing.T) {
 	for _, c := range []Config{{Counters: 300, K: 3}, {Counters: 60, K: 5}} {
 		filtertest.Concurrent(t, func(uint64) filter.Filter { return must(t, c) },
 			func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+	}
+}
+
+// TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented, but no
+// counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of keys, which
+// Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
+func TestConcurrentAbsent(t *testing.T) {
+	const rounds, workers, removals = 3000, 4, 2
+	hs := filtertest.Hashes(100, 6)
+	for round := range rounds {
+		c := must(t, Config{Counters: 20, K: 20}).Concurrent().(*Concurrent)
+		for i := range 4 {
+			_ = c.Add(hs[i])
+		}
+		var wg sync.WaitGroup
+		var arrived atomic.Int64
+		for w := range workers {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(round), uint64(w)))
+				for i := range int64(removals) {
+					h := hs[r.IntN(len(hs))]
+					for arrived.Add(1); arrived.Load() < (i+1)*workers; {
+						runtime.Gosched()
+					}
+					if err := c.Remove(h); err != nil && !errors.Is(err, filter.ErrNotFound) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		f, err := c.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(f.(*Filter).Encode()); err != nil || f.(*Filter).Stuck() > 0 {
+			t.Fatalf("round %d: %d counters stuck, %v", round, f.(*Filter).Stuck(), err)
+		}
 	}
 }
 

@@ -31,9 +31,9 @@ type owner struct {
 // owners has each goroutine add, remove, test and count keys of its own at random, against a model of them, while another
 // one takes snapshots. At the end, all keys that can be removed are removed and nothing may be left of them.
 func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
-	steps := 40_000
+	steps := 20_000
 	if testing.Short() {
-		steps = 8000
+		steps = 5000
 	}
 	c := share(t, start, writers*(maxCopies*ownedKeys+stayKeys))
 	all := make([]*owner, writers)
