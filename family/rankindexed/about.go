@@ -56,7 +56,7 @@ func form(f filter.Form, parameters ...any) filter.Form {
 	return f
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns what is wrong with the Config for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it

@@ -25,7 +25,7 @@ func TestConcurrent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := NewConcurrent(f)
+		c := newConcurrent(f)
 		const workers, each = 4, 6000
 		var wg sync.WaitGroup
 		for w := range workers {
@@ -54,7 +54,7 @@ func TestConcurrent(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		got := c.Filter()
+		got := c.filter()
 		alone, err := newFilter(got.g)
 		if err != nil {
 			t.Fatal(err)
@@ -122,8 +122,8 @@ func BenchmarkConcurrent(b *testing.B) {
 		return f
 	}
 	b.Run("locks=no/goroutines=1", func(b *testing.B) { mixed(b, start(), 1) })
-	b.Run("locks=yes/goroutines=1", func(b *testing.B) { mixed(b, NewConcurrent(start()), 1) })
+	b.Run("locks=yes/goroutines=1", func(b *testing.B) { mixed(b, newConcurrent(start()), 1) })
 	b.Run(fmt.Sprintf("locks=yes/goroutines=%d", runtime.GOMAXPROCS(0)), func(b *testing.B) {
-		mixed(b, NewConcurrent(start()), runtime.GOMAXPROCS(0))
+		mixed(b, newConcurrent(start()), runtime.GOMAXPROCS(0))
 	})
 }

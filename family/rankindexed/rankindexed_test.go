@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return NewConcurrent(f)
+				return newConcurrent(f)
 			})
 		})
 	}
@@ -105,7 +105,7 @@ func TestHotKey(t *testing.T) {
 	if !errors.Is(err, filter.ErrFull) || f.g.Bits() != was {
 		t.Errorf("%v after %d keys, at %d times the size", err, f.keys, f.g.Bits()/was)
 	}
-	c := NewConcurrent(f)
+	c := newConcurrent(f)
 	if err := c.Add(h); !errors.Is(err, filter.ErrFull) || c.Info().Bits != was {
 		t.Errorf("Concurrent: %v", err)
 	}
@@ -244,7 +244,7 @@ func TestNoAllocation(t *testing.T) {
 		if f.pools[1].used == 0 && !c.Fast {
 			t.Errorf("%+v: no bucket has an extension", c)
 		}
-		concurrent := NewConcurrent(f)
+		concurrent := newConcurrent(f)
 		i := 0
 		n := testing.AllocsPerRun(15_000, func() {
 			h := hs[i]

@@ -1,0 +1,95 @@
+package rankindexed
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// BenchmarkGrowth reports how long the slowest calls took while a Concurrent of n keys doubled: one goroutine adds n/2 keys to
+// a filter that is at its capacity, and another one asks for keys that are in it. max-ns and p999-ns are of Add, has-max-ns and
+// has-p999-ns of Has; each is the median of several filters.
+func BenchmarkGrowth(b *testing.B) {
+	for _, n := range []int{10_000, 100_000, 1_280_000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			hs := filtertest.Hashes(n+n/2, 1)
+			rounds := 11
+			if testing.Short() {
+				rounds = 1
+			}
+			var add, has [2][]float64
+			for b.Loop() {
+				for range rounds {
+					f, err := New(Config{Keys: uint64(n), Growth: 1})
+					if err != nil {
+						b.Fatal(err)
+					}
+					for _, h := range hs[:n] {
+						if err := f.Add(h); err != nil {
+							b.Fatal(err)
+						}
+					}
+					a, h := growthTimes(b, f.Concurrent(), hs, n)
+					for i := range add {
+						add[i] = append(add[i], a[i])
+						has[i] = append(has[i], h[i])
+					}
+				}
+			}
+			for i, name := range [2]string{"max-ns", "p999-ns"} {
+				b.ReportMetric(median(add[i]), name)
+				b.ReportMetric(median(has[i]), "has-"+name)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// growthTimes adds hs[n:] to a filter that holds hs[:n], and asks for those meanwhile. It returns the longest call and the
+// quantile 0.999 of all, in nanoseconds, of Add and of Has.
+func growthTimes(b *testing.B, c filter.Concurrent, hs []filter.Hash, n int) (add, has [2]float64) {
+	adds := make([]time.Duration, 0, len(hs)-n)
+	asks := make([]time.Duration, 0, 1<<20)
+	stop, asking := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; len(asks) < cap(asks); i = (i + 1) % n {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			start := time.Now()
+			c.Has(hs[i])
+			if asks = append(asks, time.Since(start)); len(asks) == 1 {
+				close(asking)
+			}
+		}
+	})
+	<-asking
+	for _, h := range hs[n:] {
+		start := time.Now()
+		err := c.Add(h)
+		adds = append(adds, time.Since(start))
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	ends := func(d []time.Duration) [2]float64 {
+		slices.Sort(d)
+		return [2]float64{float64(d[len(d)-1]), float64(d[len(d)*999/1000])}
+	}
+	return ends(adds), ends(asks)
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
