@@ -2,8 +2,10 @@ package rankindexed
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Grow doubles the filter: it has twice as many buckets then, and remainders of one bit less. Until Grow returns, the old and
@@ -40,22 +42,27 @@ func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	return alloc(g)
 }
 
-// splitter holds the lists of cells that split works on, for reuse.
+// splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them, which
+// the processor would mispredict half of the time.
 type splitter struct {
 	cells  []uint64
 	chains []uint16   // by cell, its chain
 	next   []int32    // by cell, the next one of its chain that goes to the same bucket, or none
-	first  [2][]int32 // by chain, its first cell that goes to the lower or to the upper bucket, or none
-	order  []int32    // the cells of one of them, in order
+	first  [2][]int32 // by chain, its first cell that goes to the lower or the upper bucket, or none
+	order  []int32    // the cells of one of these buckets, in order
 }
 
+// none is no cell. It is negative, so that exists can use the sign.
 const none = -1
+
+// exists returns 0 for none, and else 1.
+func exists(c int32) uint64 { return uint64(^c) >> 31 & 1 }
 
 // split copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the size. The first
 // bit of a cell selects the bucket. The cells of a chain stay in their order.
 //
-// It does not fail if the pools have two free records for each extension of the bucket: neither of the new buckets has more
-// cells than the old one.
+// It does not fail if the pools have two free records for each extension of the bucket, since neither of the new buckets has
+// more cells than the old one.
 func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	u := from.bucket(b)
 	s.read(&u)
@@ -67,65 +74,78 @@ func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	return nil
 }
 
-// read lists the cells of a bucket. Their numbers are in the order of a queue: the first cells of all chains, in the order
-// of the chains; then the second ones; and so on.
+// read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of the
+// chains; then the second ones, in the same order; and so on.
 func (s *splitter) read(u *bucket) {
-	used := u.used()
-	s.cells, s.chains = s.cells[:0], s.chains[:0]
-	for chain := range u.f.chains {
-		if u.bit(chain) {
-			s.chains = append(s.chains, uint16(chain))
-		}
+	f, used := u.f, u.used()
+	s.cells = slices.Grow(s.cells[:0], int(used))[:used]
+	s.next = slices.Grow(s.next[:0], int(used))[:used]
+	s.chains = slices.Grow(s.chains[:0], int(used+f.chains)+1)[:used+f.chains+1]
+	own := &u.parts[0]
+	end := uint64(0)
+	for chain := range f.chains {
+		s.chains[end] = uint16(chain)
+		end += bitvec.Bit(own.words, own.index+chain) & 1
 	}
 	for c := range used {
-		s.cells = append(s.cells, u.cell(c))
-		if u.bit(u.f.chains + c) {
-			s.chains = append(s.chains, s.chains[c])
+		bit := uint64(0)
+		if c < f.own {
+			s.cells[c] = bitvec.Field(own.words, own.cells+c*uint64(f.width), f.width)
+			bit = bitvec.Bit(own.words, own.index+f.chains+c) & 1
+		} else {
+			s.cells[c] = u.cell(c)
+			if u.bit(f.chains + c) {
+				bit = 1
+			}
 		}
+		s.chains[end] = s.chains[c]
+		end += bit
 	}
-	s.next = append(s.next[:0], make([]int32, used)...)
 	for half := range s.first {
-		s.first[half] = s.first[half][:0]
-		for range u.f.chains {
-			s.first[half] = append(s.first[half], none)
+		s.first[half] = slices.Grow(s.first[half][:0], int(f.chains))[:f.chains]
+		for chain := range s.first[half] {
+			s.first[half][chain] = none
 		}
 	}
-	top := u.f.width - 1
+	top := f.width - 1
 	for c := int32(used) - 1; c >= 0; c-- {
-		first := &s.first[s.cells[c]>>top][s.chains[c]]
+		first := &s.first[s.cells[c]>>top&1][s.chains[c]]
 		s.next[c], *first = *first, c
 	}
 }
 
 // write fills an empty bucket with the chains that begin at these cells.
 func (s *splitter) write(to *arrays, b uint64, first []int32) error {
-	s.order = s.order[:0]
-	for _, c := range first {
-		if c != none {
-			s.order = append(s.order, c)
-		}
-	}
-	for i := 0; i < len(s.order); i++ {
-		if c := s.next[s.order[i]]; c != none {
-			s.order = append(s.order, c)
-		}
-	}
+	s.order = slices.Grow(s.order[:0], len(s.cells)+len(first)+1)[:len(s.cells)+len(first)+1]
 	u := to.bucket(b)
-	for u.room() < uint64(len(s.order)) {
-		if err := u.lengthen(true); err != nil {
-			return err
-		}
-	}
+	own := &u.parts[0]
+	used := uint64(0)
 	for chain, c := range first {
-		if c != none {
-			u.flip(uint64(chain))
-		}
+		s.order[used] = c
+		used += exists(c)
+		at := own.index + uint64(chain)
+		own.words[at/64] |= exists(c) << (at % 64)
 	}
 	mask := uint64(1)<<to.width - 1
-	for i, c := range s.order {
-		u.setCell(uint64(i), s.cells[c]&mask)
-		if s.next[c] != none {
-			u.flip(to.chains + uint64(i))
+	for i := uint64(0); i < used; i++ {
+		if i == u.room() {
+			if err := u.lengthen(true); err != nil {
+				return err
+			}
+		}
+		c := s.order[i]
+		next := s.next[c]
+		s.order[used] = next
+		used += exists(next)
+		if i < to.own {
+			bitvec.SetField(own.words, own.cells+i*uint64(to.width), to.width, s.cells[c]&mask)
+			at := own.index + to.chains + i
+			own.words[at/64] |= exists(next) << (at % 64)
+			continue
+		}
+		u.setCell(i, s.cells[c]&mask)
+		if next != none {
+			u.flip(to.chains + i)
 		}
 	}
 	return nil
