@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestQuick runs every experiment in its quick form and draws what it gives.
+// TestQuick runs every experiment in its quick form, checks its rows and draws its plots.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	drawn := map[string]bool{} // names of plots, which are those of files in one folder
+	drawn := map[string]bool{} // names of plots, which must be distinct as files in one folder
 	for _, e := range Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
 			last := 0.0

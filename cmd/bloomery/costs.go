@@ -44,7 +44,8 @@ into bloomery: "go generate ./plan" replaces the one in the sources.`,
 			return writeWhole(out, write)
 		},
 	}
-	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
+	c.Flags().
+		IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "small filters only, to see that it works")
 	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
 	return c

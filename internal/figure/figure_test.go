@@ -30,7 +30,12 @@ func madeUp() Result {
 	r.Plots = []Plot{{
 		Name: "made-up", Title: hostile, X: hostile, Y: "rate", LogY: true,
 		Curves: []Curve{
-			{Name: hostile, Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}}, Bars: [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}}, Labels: []string{"cut off", hostile, "cut off", "one beside a point"}},
+			{
+				Name:   hostile,
+				Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}},
+				Bars:   [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}},
+				Labels: []string{"cut off", hostile, "cut off", "one beside a point"},
+			},
 			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
 		},
 	}}
@@ -67,7 +72,8 @@ func TestWriteText(t *testing.T) {
 			t.Errorf("too wide: %q", line)
 		}
 	}
-	if at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "      words") }); at < 0 || !strings.Contains(lines[at-1], "NO") {
+	if at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "      words") }); at < 0 ||
+		!strings.Contains(lines[at-1], "NO") {
 		t.Errorf("a long note is not below its row:\n%s", got.String())
 	}
 }
@@ -113,7 +119,8 @@ func TestWriteCSV(t *testing.T) {
 	if got := strings.Join(lines[0], ","); got != "name,source,seed,trials,label,published,measured,low,high,tolerance,agrees,note" {
 		t.Errorf("header %s", got)
 	}
-	if l := lines[2]; l[0] != "made-up" || l[4] != "differs" || l[5] != "0.03" || l[9] != "0.001" || l[10] != "false" || l[11] != "because" {
+	if l := lines[2]; l[0] != "made-up" || l[4] != "differs" || l[5] != "0.03" || l[9] != "0.001" || l[10] != "false" ||
+		l[11] != "because" {
 		t.Errorf("%q", l)
 	}
 	if l := lines[3]; l[4] != hostile || l[5] != "" || l[6] != "1.66e-08" || l[9] != "" || l[10] != "" {
@@ -141,7 +148,9 @@ func TestWriteJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Name != "made-up" || len(back.Rows) != 5 || back.Rows[2].Label != hostile || *back.Rows[1].Measured != 0.02 || *back.Rows[1].Agrees {
+	if back.Name != "made-up" || len(back.Rows) != 5 || back.Rows[2].Label != hostile ||
+		*back.Rows[1].Measured != 0.02 ||
+		*back.Rows[1].Agrees {
 		t.Errorf("%+v", back)
 	}
 	if r := back.Rows[3]; r.Measured != nil || *r.Published != 40_000 || *r.Agrees {
