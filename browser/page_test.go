@@ -79,12 +79,13 @@ func TestProblems(t *testing.T) {
 		"dead link":   {section + `<a href="#three">x</a>`, "link to #three"},
 		"broken plot": {section + `<img class="plot" alt="x" src="data:image/svg+xml;base64,AAAA">`, "not drawn"},
 		"flat plot":   {strings.Replace(section, "width:100%", "width:100%;height:0", 1), "not drawn"},
-		"wide plot":   {`<div style="overflow:hidden">` + strings.Replace(section, "width:100%", "width:1500px", 1) + `</div>`, "past the screen"},
-		"overflow":    {section + `<div style="width:1500px">x</div>`, "wider than the screen"},
-		"console":     {section + `<script>console.error("broken")</script>`, "broken"},
-		"exception":   {section + `<script>throw new Error("thrown")</script>`, "thrown"},
-		"request":     {section + `<img src="missing.png">`, "missing.png"},
-		"outside":     {section + `<link rel="stylesheet" href="http://127.0.0.1:9/a.css">`, "a.css"},
+		"wide plot": {`<div style="overflow:hidden">` + strings.Replace(section, "width:100%", "width:1500px",
+			1) + `</div>`, "past the screen"},
+		"overflow":  {section + `<div style="width:1500px">x</div>`, "wider than the screen"},
+		"console":   {section + `<script>console.error("broken")</script>`, "broken"},
+		"exception": {section + `<script>throw new Error("thrown")</script>`, "thrown"},
+		"request":   {section + `<img src="missing.png">`, "missing.png"},
+		"outside":   {section + `<link rel="stylesheet" href="http://127.0.0.1:9/a.css">`, "a.css"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := filepath.Join(t.TempDir(), "index.html")
@@ -178,7 +179,8 @@ func look(ctx context.Context, page string, screen int, sections []string, shot 
 		return nil, err
 	}
 	s := screens[screen]
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height, s.options...), chromedp.Navigate(address)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height, s.options...),
+		chromedp.Navigate(address)); err != nil {
 		return nil, err
 	}
 	laidOut, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf("%s(%s, %d)", survey, names, s.width)))

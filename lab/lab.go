@@ -10,7 +10,7 @@
 //	hashes  the hash functions of all documents
 //	needs   forecasts of the planner
 //
-// Results depend on the seed and not on the number of cores, but for measured times.
+// Results depend on the seed and not on the number of cores, except measured times.
 package lab
 
 import (

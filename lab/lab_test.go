@@ -30,7 +30,8 @@ func TestQuick(t *testing.T) {
 				t.Errorf("%d rows, %d plots, progress %g", len(r.Rows), len(r.Plots), last)
 			}
 			for _, row := range r.Rows {
-				if !(row.Low >= 0 && row.Low <= row.Measured && row.Measured <= row.High && row.High < math.MaxFloat64) {
+				if !(row.Low >= 0 && row.Low <= row.Measured && row.Measured <= row.High &&
+					row.High < math.MaxFloat64) {
 					t.Errorf("%+v", row)
 				}
 			}

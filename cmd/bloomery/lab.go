@@ -18,9 +18,10 @@ import (
 
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "lab",
-		Short:   "Measure the claims of papers and of our pages, and plot them",
-		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
+		Use:   "lab",
+		Short: "Measure the claims of papers and of our pages, and plot them",
+		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n" +
+			"  bloomery lab report --quick --out report",
 	}
 	c.AddCommand(a.labListCommand(), a.labRunCommand(), a.labReportCommand(), a.labCostsCommand())
 	return c
@@ -53,12 +54,12 @@ func (a *app) labRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run NAME...",
 		Short: "Run experiments, print their tables and write their plots",
-		Long: `Run experiments and print a table for each: published values, measured values with 95% intervals, and whether they agree
-within the tolerance of the experiment. A NAME may be a pattern such as "ph-*". With --json each result is one JSON value,
-printed when its experiment ends.
+		Long: `Run experiments and print a table for each: published values, measured values with 95% intervals, and
+whether they agree within the tolerance of the experiment. A NAME may be a pattern such as "ph-*". With --json each
+result is one JSON value, printed when its experiment ends.
 
-With --out each plot is written to that folder as SVG and PNG, and each result as NAME.json and NAME.csv. Files are written
-completely or not at all. If you interrupt, finished files remain.`,
+With --out each plot is written to that folder as SVG and PNG, and each result as NAME.json and NAME.csv. Files are
+written completely or not at all. If you interrupt, finished files remain.`,
 		Example:           "  bloomery lab run ph-anneal\n  bloomery lab run \"ph-*\" --trials 10 --out pictures",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeExperiments,
@@ -105,10 +106,10 @@ func labFlags(c *cobra.Command, config *lab.Config) {
 	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: that of the experiment)")
 	c.Flags().Uint64Var(&config.Seed, "seed", 1, "seed of the keys")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that everything works")
-	c.Flags().
-		StringVar(&config.Trace, "trace", "", "`file` of requests, one key a line, for experiments that replay requests (default: synthetic requests only)")
-	c.Flags().
-		StringVar(&config.Packets, "packets", "", "pcap or pcapng `file` for experiments that take payloads as keys (default: the capture in the program)")
+	c.Flags().StringVar(&config.Trace, "trace", "",
+		"`file` of requests, one key a line, for experiments with requests (default: synthetic requests only)")
+	c.Flags().StringVar(&config.Packets, "packets", "",
+		"pcap or pcapng `file` for experiments that take payloads as keys (default: the capture in the program)")
 }
 
 // checkLab checks the flags of labFlags before any work.

@@ -21,13 +21,14 @@ func (a *app) labReportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
 		Short: "Run all experiments and write one page of results",
-		Long: `Run all experiments, or those that match the names and patterns. Write a page with their tables and plots, DIR/index.html,
-and the files of "lab run --out". The page needs no other file. It is rewritten after each experiment and lists the missing
-ones, so you can open it early and keep it if you interrupt.
+		Long: `Run all experiments, or those that match the names and patterns. Write a page with their tables and plots,
+DIR/index.html, and the files of "lab run --out". The page needs no other file. It is rewritten after each experiment and
+lists the missing ones, so you can open it early and keep it if you interrupt.
 
-Rows that disagree with published values do not change the exit code. If an experiment fails, the page names it, the others
-run, and the exit code is 2. Other files in DIR are kept.`,
-		Example:           "  bloomery lab report --quick --out report\n  bloomery lab report --out report \"ph-*\" --trials 10",
+Rows that disagree with published values do not change the exit code. If an experiment fails, the page names it, the
+others run, and the exit code is 2. Other files in DIR are kept.`,
+		Example: "  bloomery lab report --quick --out report\n" +
+			"  bloomery lab report --out report \"ph-*\" --trials 10",
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -58,7 +59,8 @@ run, and the exit code is 2. Other files in DIR are kept.`,
 // labReport runs the experiments and rewrites the page after each.
 func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	r := figure.Report{
-		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
+		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials,
+		Seed: config.Seed,
 	}
 	all := int64(0)
 	for _, e := range todo {
@@ -133,7 +135,8 @@ func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
 		return a.printJSON(map[string]any{
-			"page": page, "experiments": len(r.Entries), "done": r.Done(), "rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
+			"page": page, "experiments": len(r.Entries), "done": r.Done(), "rows": c.Rows, "agree": c.Agree,
+			"disagree": c.Disagree,
 		})
 	}
 	_, err := fmt.Fprintf(a.stdout, "%d of %d experiments, %d rows: %d agree with what is published, %d disagree\n%s\n",

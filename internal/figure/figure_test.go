@@ -80,7 +80,8 @@ func TestWriteText(t *testing.T) {
 
 func TestRounded(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8", 1e20: "1e20", -2: "-2",
+		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8",
+		1e20: "1e20", -2: "-2",
 		math.Inf(-1): "-Inf", math.Copysign(0, -1): "0",
 	} {
 		if got := rounded(v); got != want {
@@ -91,7 +92,8 @@ func TestRounded(t *testing.T) {
 
 // TestLogTicks counts the labels of short and long axes: 3 to 13 are enough to read values and do not overlap.
 func TestLogTicks(t *testing.T) {
-	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1}, {0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
+	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1},
+		{0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
 		labels := 0
 		for _, tick := range (logTicks{}).Ticks(axis[0], axis[1]) {
 			if tick.Value < axis[0]*(1-1e-6) || tick.Value > axis[1]*(1+1e-6) {
@@ -116,7 +118,8 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil || len(lines) != 6 {
 		t.Fatalf("%d lines: %v", len(lines), err)
 	}
-	if got := strings.Join(lines[0], ","); got != "name,source,seed,trials,label,published,measured,low,high,tolerance,agrees,note" {
+	if got := strings.Join(lines[0],
+		","); got != "name,source,seed,trials,label,published,measured,low,high,tolerance,agrees,note" {
 		t.Errorf("header %s", got)
 	}
 	if l := lines[2]; l[0] != "made-up" || l[4] != "differs" || l[5] != "0.03" || l[9] != "0.001" || l[10] != "false" ||
@@ -187,9 +190,12 @@ func TestReport(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{
-		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`, `alt="&lt;script`, "1 January 1970, 00:00 UTC",
-		"Missing: <code>broken</code> (failed: &lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
-		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`, `<span class="mark good">yes</span>`, "quick run", "90 min",
+		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`,
+		`alt="&lt;script`, "1 January 1970, 00:00 UTC",
+		"Missing: <code>broken</code> (failed: " +
+			"&lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
+		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`,
+		`<span class="mark good">yes</span>`, "quick run", "90 min",
 		`<td class="note">because</td>`, `<dt>of 4 experiments</dt><dd>2</dd>`,
 	} {
 		if !strings.Contains(page, want) {

@@ -62,7 +62,8 @@ func (r Row) MarshalJSON() ([]byte, error) {
 		Tolerance *float64 `json:"tolerance"`
 		Agrees    *bool    `json:"agrees"`
 		Note      string   `json:"note"`
-	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees, r.Note})
+	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees,
+		r.Note})
 }
 
 // finite returns v, or nil if the value is NaN or infinite.

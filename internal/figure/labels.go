@@ -207,7 +207,8 @@ func cross(a, b, c, d vg.Point) bool {
 func around(at vg.Point, size vg.Point, half vg.Length) (centers []vg.Point) {
 	for _, gap := range []vg.Length{1, 6, 12, 20, 30, 42} {
 		wide, high := size.X/2+half+gap/2, size.Y/2+half/2+gap
-		for _, side := range [][2]vg.Length{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}, {0.6, 1}, {-0.6, 1}, {0.6, -1}, {-0.6, -1}} {
+		for _, side := range [][2]vg.Length{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1},
+			{0.6, 1}, {-0.6, 1}, {0.6, -1}, {-0.6, -1}} {
 			centers = append(centers, at.Add(vg.Point{X: side[0] * wide, Y: side[1] * high}))
 		}
 	}

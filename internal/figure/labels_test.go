@@ -28,7 +28,7 @@ func TestLabels(t *testing.T) {
 	}
 	for i, label := range c.Labels {
 		if want := min(i, 1); strings.Count(svg.String(), label) != want { // the point at 0 is not on the axis
-			t.Errorf("%s stands there %d times, want %d", label, strings.Count(svg.String(), label), want)
+			t.Errorf("%s is there %d times, want %d", label, strings.Count(svg.String(), label), want)
 		}
 	}
 }

@@ -85,8 +85,9 @@ type Curve struct {
 	Points [][2]float64 `json:"points"`
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
-	Bound  bool         `json:"bound,omitempty"`  // a limit of what is possible: a line without marks
-	Bars   [][2]float64 `json:"bars,omitempty"`   // the interval of the y of each point, low and high, if it is to be shown
+	Bound  bool         `json:"bound,omitempty"` // a limit of what is possible: a line without marks
+	// the interval of the y of each point, low and high, if it is to be shown
+	Bars   [][2]float64 `json:"bars,omitempty"`
 	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
 }
 

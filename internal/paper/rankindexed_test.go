@@ -72,7 +72,8 @@ func TestRankIndexedPlanAnywhere(t *testing.T) {
 		}
 	}
 	for _, c := range []RankIndexed{
-		{Overflow: 1e-12}, {Overflow: 0.2}, {Overflow: math.NaN()}, {FPR: 1e-35}, {FPR: 1}, {FPR: math.NaN()}, {ValueBits: -1},
+		{Overflow: 1e-12}, {Overflow: 0.2}, {Overflow: math.NaN()}, {FPR: 1e-35}, {FPR: 1}, {FPR: math.NaN()},
+		{ValueBits: -1},
 		{ValueBits: rankindexed.MaxValueBits + 1}, {ValueBits: 1, Counting: true},
 	} {
 		if _, err := c.Plan(); !errors.Is(err, filter.ErrConfig) {

@@ -15,7 +15,8 @@ const (
 
 // SizeMean is the mean of the law: 10.6 kB. One of 110 objects has more than 100 kB; these objects are 39% of all
 // bytes.
-var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax, SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
+var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax,
+	SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
 
 // Sizes draws the sizes of that many objects, in bytes.
 func Sizes(r *rand.Rand, objects int) []float64 {

@@ -26,7 +26,7 @@ func (w *Work) Step(by float64) {
 	w.tell(w.done / w.all)
 }
 
-// Each calls f for 0 ... n-1 on all cores and returns the results in that order, whatever the number of cores. Each
+// Each calls f for 0 ... n-1 on all cores and returns the results in that order, for any number of cores. Each
 // call is by units of w, which may be nil. If f returns an error, Each returns the first one and cancels the context of
 // the other calls.
 func Each[T any](

@@ -25,7 +25,8 @@ func Experiments() []experiment.Experiment {
 
 // table compares the hashings of all documents with the same keys, in filters of the same size.
 var table = experiment.Experiment{
-	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes, Seconds: 122,
+	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes,
+	Seconds: 122,
 }
 
 const hashKeys = 10_000
@@ -221,21 +222,24 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"About four of 72 intervals of 95% miss the formula by chance, at 2 to 3 σ; 4 σ is a deviation.",
-		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the same hash, a2 odd or any. " +
-			"Two keys with steps a2 or -a2 may share most of their positions: with odd a2 this adds about 12·n/m² to the rate at half fill, " +
-			"1.0% of it at 16 bits a key. With any a2 it is half of that, and positions of one key coincide (all if a2 is 0, every other one " +
-			"if it is m/2): 1.9% in all. At 8 bits a key neither is visible.",
-		"CRC: the functions of section 5.2 of partitioned hashing. CRC is linear: before the modulo, a position is the one before, " +
-			"XORed with a constant of j, so that the positions of a key depend on each other; on consecutive keys even the fill deviates. " +
+		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the " +
+			"same hash, a2 odd or any. Two keys with steps a2 or -a2 may share most of their positions: with odd a2 " +
+			"this adds about 12·n/m² to the rate at half fill, 1.0% of it at 16 bits a key. With any a2 it is half " +
+			"of that, and positions of one key coincide (all if a2 is 0, every other one if it is m/2): 1.9% in all. " +
+			"At 8 bits a key neither is visible.",
+		"CRC: the functions of section 5.2 of partitioned hashing. CRC is linear: before the modulo, a position is the " +
+			"one before, XORed with a constant of j, so that the positions of a key depend on each other; on " +
+			"consecutive keys even the fill deviates. " +
 			fmt.Sprintf(
-				"CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, each with k functions "+
-					"of its own out of %d, drawn once for all trials. Keys of two groups share almost no function, and the effect of CRC is not "+
-					"visible.",
+				"CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, "+
+					"each with k functions of its own out of %d, drawn once for all trials. Keys of two groups share "+
+					"almost no function, and the effect of CRC is not visible.",
 				crcGroups,
 				crcPool,
 			),
-		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers modulo 2^61-1. On a sequence the 2-wise " +
-			"family is right only in the mean: its draws differ widely (saha-universal).",
+		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers " +
+			"modulo 2^61-1. On a sequence the 2-wise family is right only in the mean: its draws differ widely " +
+			"(saha-universal).",
 	}
 	return result, nil
 }

@@ -76,10 +76,10 @@ func runPlanNeeds(ctx context.Context, c experiment.Config) (figure.Result, erro
 	result.Rows, result.Plots = needRows(all), needPlots(all)
 	result.Notes = append(
 		result.Notes,
-		"Times are compared with a table that was measured earlier, perhaps on another machine. They are divided by the present time of a "+
-			"small filter of the table over its time in the table.",
-		"The rate holds if a filter with the promised rate shows at least as many false positives among 200,000 absent keys with a "+
-			"probability of 1 in 10,000 or more.",
+		"Times are compared with a table that was measured earlier, perhaps on another machine. They are divided by "+
+			"the present time of a small filter of the table over its time in the table.",
+		"The rate holds if a filter with the promised rate shows at least as many false positives among 200,000 "+
+			"absent keys with a probability of 1 in 10,000 or more.",
 	)
 	return result, ctx.Err()
 }
@@ -292,7 +292,8 @@ func needRows(all []needed) []figure.Row {
 			nearRaw++
 		}
 		ok := map[string]bool{
-			"rate": x.rateHolds, "size": math.Abs(x.bits-1) <= sizeNear, "time": x.query <= queryNear && x.query >= 1/queryNear, "beaten": x.others >= 1-beaten,
+			"rate": x.rateHolds, "size": math.Abs(x.bits-1) <= sizeNear,
+			"time": x.query <= queryNear && x.query >= 1/queryNear, "beaten": x.others >= 1-beaten,
 		}
 		for what, count := range map[string]*float64{"rate": &rates, "size": &sizes, "time": &near, "beaten": &best} {
 			if ok[what] {
@@ -323,13 +324,15 @@ func needRows(all []needed) []figure.Row {
 	}
 	rows := []figure.Row{
 		figure.Exact("needs that some filter meets", possible).
-			Noted("%.0f of %d are impossible combinations, such as values with union, and reported as such", impossible, len(all)),
+			Noted("%.0f of %d are impossible combinations, such as values with union, and reported as such", impossible,
+				len(all)),
 		share("share whose rate holds", rates, "of 200,000 absent keys"),
 		share("share whose size is within 1% of the forecast", sizes, "the bits of all arrays"),
 		share(
 			"share whose query takes 1/1.5 to 1.5 times the forecast",
 			near,
-			"the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is measured before and after each",
+			"the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is "+
+				"measured before and after each",
 		),
 		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).
 			Noted("the least of the 5 turns: a shared machine has several speeds"),
@@ -373,7 +376,8 @@ func needPlots(all []needed) []figure.Plot {
 		level.Points = append(level.Points, [2]float64{v, v})
 	}
 	return []figure.Plot{{
-		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns", Y: "measured, ns", LogX: true, LogY: true,
+		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns",
+		Y: "measured, ns", LogX: true, LogY: true,
 		Curves: []figure.Curve{*points[plan.Smallest], *points[plan.Fastest], level},
 	}}
 }

@@ -22,7 +22,9 @@ func Experiments() []experiment.Experiment {
 // secondRequest compares a cache of a content delivery network that stores every object with one that stores an object
 // at its second request.
 var secondRequest = experiment.Experiment{
-	Name: "onehit", Source: experiment.PlankNotes + " and " + experiment.SahaSlides + ", the cache of Akamai (Maggs and Sitaraman, 2015)",
+	Name: "onehit",
+	Source: experiment.PlankNotes + " and " + experiment.SahaSlides +
+		", the cache of Akamai (Maggs and Sitaraman, 2015)",
 	Varies: "size of the cache, memory of the filter, requests", Run: run, Seconds: 20,
 }
 
@@ -94,23 +96,25 @@ func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		result.Notes,
 		plots.claim(),
 		fmt.Sprintf(
-			"The cache holds a number of objects of any size and evicts the least recently used one. The filter is package "+
-				"admission, with a rate of %g in each of its two generations when full. Every request, hit or not, is looked up in both and "+
-				"added to the younger one; when that is full, the older one is dropped. The memory of the filter is the number of objects in "+
-				"a generation, as a multiple of those in the cache.",
+			"The cache holds a number of objects of any size and evicts the least recently used one. The filter is "+
+				"package admission, with a rate of %g in each of its two generations when full. Every request, hit "+
+				"or not, is looked up in both and added to the younger one; when that is full, the older one is "+
+				"dropped. The memory of the filter is the number of objects in a generation, as a multiple of those "+
+				"in the cache.",
 			agerFPR,
 		),
 		fmt.Sprintf(
-			"Bytes written: sizes are synthetic, for the trace too. They follow a Pareto law of power %g between %g kB and %g MB, "+
-				"mean %.1f kB, independent of popularity, so that a few large objects dominate the bytes of a trial.",
+			"Bytes written: sizes are synthetic, for the trace too. They follow a Pareto law of power %g between %g "+
+				"kB and %g MB, mean %.1f kB, independent of popularity, so that a few large objects dominate the "+
+				"bytes of a trial.",
 			traffic.SizePower,
 			traffic.SizeMin/1e3,
 			traffic.SizeMax/1e6,
 			traffic.SizeMean/1e3,
 		),
-		"Zipf: requests for object i of an infinite catalogue in proportion to (9+i)^(-4/3), so that 3/4 of the objects come once. "+
-			"Plank's traffic: 3/4 of the requests are for an object that comes once (94% of the objects), the others for one of a set of "+
-			"equally popular objects.",
+		"Zipf: requests for object i of an infinite catalogue in proportion to (9+i)^(-4/3), so that 3/4 of the "+
+			"objects come once. Plank's traffic: 3/4 of the requests are for an object that comes once (94% of the "+
+			"objects), the others for one of a set of equally popular objects.",
 	)
 	result.Plots = plots.done()
 	return result, nil
@@ -200,7 +204,8 @@ func replay(
 			}
 		}
 	}
-	for _, v := range []*float64{&n.hits, &n.writes, &n.filteredHits, &n.filteredWrites, &n.mistaken, &n.bytes, &n.filteredBytes} {
+	for _, v := range []*float64{&n.hits, &n.writes, &n.filteredHits, &n.filteredWrites, &n.mistaken, &n.bytes,
+		&n.filteredBytes} {
 		*v /= float64(len(s.Requests))
 	}
 	n.fpr, n.predicted = known.mistaken/known.absent, known.expected/known.absent

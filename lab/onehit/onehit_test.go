@@ -38,12 +38,14 @@ func TestTrace(t *testing.T) {
 	}
 	for _, lines := range []string{"", strings.Repeat("a\nb\nc\n", 333)} {
 		write(lines)
-		if _, err := secondRequest.Do(t.Context(), experiment.Config{Quick: true, Trials: 1, Trace: path}); err == nil ||
+		if _, err := secondRequest.Do(t.Context(),
+			experiment.Config{Quick: true, Trials: 1, Trace: path}); err == nil ||
 			!strings.Contains(err.Error(), "at least 1000") {
 			t.Errorf("a trace of %d bytes: %v", len(lines), err)
 		}
 	}
-	if _, err := secondRequest.Do(t.Context(), experiment.Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
+	if _, err := secondRequest.Do(t.Context(),
+		experiment.Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
 		t.Error("a trace that is not there")
 	}
 }

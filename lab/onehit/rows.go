@@ -21,11 +21,13 @@ type pictures struct{ writes, hits, memory figure.Plot }
 func newPictures() *pictures {
 	size := figure.Plot{X: "cache size, % of the objects", LogX: true}
 	p := &pictures{writes: size, hits: size}
-	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter", "disk writes a request"
+	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter",
+		"disk writes a request"
 	p.hits.Name, p.hits.Title, p.hits.Y = "onehit-hits", "Hit rate with and without the filter", "hits a request"
 	p.memory = figure.Plot{
 		Name: "onehit-memory", Title: "Disk writes that are left, by how long the filter remembers", LogX: true,
-		X: "objects in a generation of the filter, as a multiple of the cache", Y: "disk writes with the filter / without",
+		X: "objects in a generation of the filter, as a multiple of the cache",
+		Y: "disk writes with the filter / without",
 	}
 	return p
 }
@@ -103,10 +105,11 @@ func (p *pictures) claim() string {
 		nearest = append(nearest, fmt.Sprintf("%s has %.2f with a memory of %g", c.Name, at[1], at[0]))
 	}
 	return fmt.Sprintf(
-		"The slides claim that the filter decreased disk writes in Akamai's network by nearly one half, without numbers. Its traffic is not "+
-			"available, so that no row is compared with this. Results nearest to one half in a cache of %g%%: %s. With a shorter memory fewer "+
-			"writes remain, since an object that returns after it was forgotten is rejected again. With a longer memory more remain, since "+
-			"only objects that come once are rejected; in Plank's traffic these are most writes.",
+		"The slides claim that the filter decreased disk writes in Akamai's network by nearly one half, without "+
+			"numbers. Its traffic is not available, so that no row is compared with this. Results nearest to one "+
+			"half in a cache of %g%%: %s. With a shorter memory fewer writes remain, since an object that returns "+
+			"after it was forgotten is rejected again. With a longer memory more remain, since only objects that "+
+			"come once are rejected; in Plank's traffic these are most writes.",
 		100*filterMemories[0].size,
 		strings.Join(nearest, ", "),
 	)

@@ -12,7 +12,8 @@ import (
 
 // fig3 measures how few bins are filled if each ball may choose among several.
 var fig3 = experiment.Experiment{
-	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls, Seconds: 4,
+	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
+	Seconds: 4,
 }
 
 func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -111,8 +112,8 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		},
 	}}
 	result.Notes = []string{
-		"The paper plots the linear approximation and gives three values in the text. The process that it describes fills 0.2727 of the " +
-			"bins at t = 2, not 0.26.",
+		"The paper plots the linear approximation and gives three values in the text. The process that it describes " +
+			"fills 0.2727 of the bins at t = 2, not 0.26.",
 	}
 	return result, nil
 }

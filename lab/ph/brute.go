@@ -88,7 +88,8 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig1", Title: fmt.Sprintf("Few ones are rare, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
-		X: "number of ones", Y: "probability of as many or fewer", LogY: true, Curves: []figure.Curve{chain, simulated, bound},
+		X: "number of ones", Y: "probability of as many or fewer", LogY: true,
+		Curves: []figure.Curve{chain, simulated, bound},
 	}}
 	result.Notes = []string{"The paper gives the tail only as a curve, for 10^7 sets."}
 	return result, nil
@@ -97,7 +98,8 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 // fig2 measures the gain of a search that draws all k functions of a filter again for each try. A trial is a set of k
 // functions.
 var fig2 = experiment.Experiment{
-	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute, Seconds: 57,
+	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried",
+	Run: runBrute, Seconds: 57,
 }
 
 func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -157,8 +159,9 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(paper.Fewest(law, 1e9)/bruteBits, bruteK)),
 	)
 	result.Plots = []figure.Plot{{
-		Name: "ph-fig2", Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
-		X: "sets of functions tried", Y: "least fill", LogX: true,
+		Name:  "ph-fig2",
+		Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X:     "sets of functions tried", Y: "least fill", LogX: true,
 		Curves: []figure.Curve{
 			expected,
 			best,
@@ -168,8 +171,8 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		},
 	}}
 	result.Notes = []string{
-		"The paper gives the minimum only as a curve, except its end. The floor is a bound by Theorem 1: the best set is above it with " +
-			"probability 1/2 or more.",
+		"The paper gives the minimum only as a curve, except its end. The floor is a bound by Theorem 1: the best " +
+			"set is above it with probability 1/2 or more.",
 	}
 	return result, nil
 }

@@ -20,7 +20,8 @@ const onlyCurves = "The paper gives the figure only as curves, without all of th
 
 // fig5 measures the fill after each group.
 var fig5 = experiment.Experiment{
-	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth, Seconds: 1,
+	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth,
+	Seconds: 1,
 }
 
 func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -70,13 +71,15 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			Name: fmt.Sprintf(
 				"ph-fig5-g%d",
 				g,
-			), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits, bruteK, g, t),
+			), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits,
+				bruteK, g, t),
 			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, published},
 		})
 	}
 	result.Notes = []string{onlyCurves,
-		"The paper finds its prediction accurate even for few groups. It ignores collisions of the throws of a group: with 10 groups its " +
-			"fill is too large. With f_1 = b/m, as printed, it would be too small, since a group sets up to b·k bits."}
+		"The paper finds its prediction accurate even for few groups. It ignores collisions of the throws of a " +
+			"group: with 10 groups its fill is too large. With f_1 = b/m, as printed, it would be too small, since a " +
+			"group sets up to b·k bits."}
 	return result, nil
 }
 
@@ -87,7 +90,8 @@ var (
 		Name: "ph-fig6", Source: partitionedHashing + ", figure 6", Varies: "groups", Run: runByGroups, Seconds: 3,
 	}
 	fig7 = experiment.Experiment{
-		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries", Run: runByTries, Seconds: 3,
+		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries",
+		Run: runByTries, Seconds: 3,
 	}
 )
 
@@ -107,7 +111,8 @@ func runByGroups(ctx context.Context, c experiment.Config) (figure.Result, error
 		curve: func(t int) string { return fmt.Sprintf("t = %d", t) },
 	}
 	return grid.run(ctx, c, figure.Plot{
-		Name: "ph-fig6", Title: fmt.Sprintf("Rate and groups, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "groups g", Y: "p_a", LogY: true,
+		Name: "ph-fig6", Title: fmt.Sprintf("Rate and groups, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X: "groups g", Y: "p_a", LogY: true,
 	})
 }
 
@@ -127,7 +132,8 @@ func runByTries(ctx context.Context, c experiment.Config) (figure.Result, error)
 		curve: func(g int) string { return fmt.Sprintf("g = %d", g) },
 	}
 	return grid.run(ctx, c, figure.Plot{
-		Name: "ph-fig7", Title: fmt.Sprintf("Rate and tries, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "sets of functions tried, t", Y: "p_a", LogX: true, LogY: true,
+		Name: "ph-fig7", Title: fmt.Sprintf("Rate and tries, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X: "sets of functions tried, t", Y: "p_a", LogX: true, LogY: true,
 	})
 }
 

@@ -20,7 +20,8 @@ var (
 
 func packets(name, number string, per, k int) experiment.Experiment {
 	return experiment.Experiment{
-		Name: name, Source: partitionedHashing + ", figure " + number, Varies: "groups, and where keys and hashes come from", Seconds: 40,
+		Name: name, Source: partitionedHashing + ", figure " + number,
+		Varies: "groups, and where keys and hashes come from", Seconds: 40,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runPackets(ctx, c, name, per, k)
 		},
@@ -120,7 +121,8 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	prior := standard.FPR(uint64(n), uint64(per*n), standardK(per))
 	result.Rows = append(result.Rows, figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
-		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n, h, k), X: "groups g", Y: "false positive rate", LogY: true,
+		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,
+			h, k), X: "groups g", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{rates[synthetic], rates[payload]},
 	}
 	for _, c := range []figure.Curve{seen[synthetic], seen[payload], derived} {
@@ -132,22 +134,23 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		fmt.Sprintf(
-			"The paper gives the figure only as curves and does not say what varies. Here it is the groups, which matter most by its section "+
-				"6.1, with H = %d. The rows are ours.",
+			"The paper gives the figure only as curves and does not say what varies. Here it is the groups, which "+
+				"matter most by its section 6.1, with H = %d. The rows are ours.",
 			h,
 		),
 		fmt.Sprintf(
-			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets are those of %s: %d distinct payloads, of "+
-				"which %d are keys and %d are absent.",
+			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets are those of %s: "+
+				"%d distinct payloads, of which %d are keys and %d are absent.",
 			from,
 			len(all),
 			n,
 			len(all)-n,
 		),
 		fmt.Sprintf(
-			"There are too few payloads for rare events, so p_o is also measured on %d altered ones a trial: absent payloads with four adjacent "+
-				"bytes replaced by random ones. CRC-32 is a bijection of four such bytes, so that checksums of altered payloads are uniform: they "+
-				"test the filter and RS, but not CRC on real packets.",
+			"There are too few payloads for rare events, so p_o is also measured on %d altered ones a trial: absent "+
+				"payloads with four adjacent bytes replaced by random ones. CRC-32 is a bijection of four such "+
+				"bytes, so that checksums of altered payloads are uniform: they test the filter and RS, but not CRC "+
+				"on real packets.",
 			absent,
 		),
 		untilSettled,
@@ -156,14 +159,16 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 		result.Notes = append(
 			result.Notes,
 			fmt.Sprintf(
-				"p_a lies in %s of random keys, in %s of real payloads and in %s of altered ones. One in twenty 95%% intervals is expected to miss it.",
+				"p_a lies in %s of random keys, in %s of real payloads and in %s of altered ones. One in twenty 95%% "+
+					"intervals is expected to miss it.",
 				random,
 				real,
 				altered,
 			),
 		)
 	} else {
-		result.Notes = append(result.Notes, "So few absent keys show no false positive, as in Fig. 14 of the paper; only p_a can be compared.")
+		result.Notes = append(result.Notes,
+			"So few absent keys show no false positive, as in Fig. 14 of the paper; only p_a can be compared.")
 	}
 	return result, nil
 }

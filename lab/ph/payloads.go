@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// defaultCapture stands in for the trace of the paper: see data/NOTICE.
+// defaultCapture replaces the trace of the paper: see data/NOTICE.
 //
 //go:embed data/cip.pcap.zst
 var defaultCapture []byte

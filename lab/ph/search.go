@@ -48,9 +48,9 @@ type found struct {
 const mostPasses = 200
 
 // untilSettled is a note on the end of searches.
-const untilSettled = "The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. Here a " +
-	"search ends after the first pass that leaves three digits, as many as the paper prints, unchanged: the rule of the rows " +
-	"\"published search\" of ph-table1."
+const untilSettled = "The paper repeats its search \"until there is no more change in fill factor\" and does not say " +
+	"in how many digits. Here a search ends after the first pass that leaves three digits, as many as the paper prints, unchanged: the rule of " +
+	"the rows \"published search\" of ph-table1."
 
 // search runs the algorithm of Fig. 9 until the fill is settled.
 func (p published) search(ctx context.Context, with functions) (found, error) {

@@ -65,7 +65,8 @@ func TestSettled(t *testing.T) {
 	for _, c := range []struct {
 		fills []float64
 		want  bool
-	}{{nil, false}, {[]float64{0.5}, false}, {[]float64{0.5014, 0.5006}, true}, {[]float64{0.5006, 0.5004}, false}, {[]float64{0.5, 0.5, 0.4}, false}} {
+	}{{nil, false}, {[]float64{0.5}, false}, {[]float64{0.5014, 0.5006}, true}, {[]float64{0.5006, 0.5004}, false},
+		{[]float64{0.5, 0.5, 0.4}, false}} {
 		if settled(c.fills) != c.want {
 			t.Errorf("%v: %t", c.fills, !c.want)
 		}

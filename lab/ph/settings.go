@@ -17,7 +17,8 @@ import (
 // fig10 and fig11 measure the gain of more functions and of more groups at k = 6, with the bits of the choices charged.
 var (
 	fig10 = experiment.Experiment{
-		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from", Run: runFunctions, Seconds: 170,
+		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from",
+		Run: runFunctions, Seconds: 170,
 	}
 	fig11 = experiment.Experiment{
 		Name: "ph-fig11", Source: partitionedHashing + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
@@ -197,8 +198,8 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of the choices are " +
-			"charged to m; our search is charged for its shifts.",
+		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of " +
+			"the choices are charged to m; our search is charged for its shifts.",
 		untilSettled,
 	}
 	if c.Trials == 1 {

@@ -16,7 +16,8 @@ import (
 
 // table1 compares the standard filter, the published search and ours.
 var table1 = experiment.Experiment{
-	Name: "ph-table1", Source: partitionedHashing + ", tables 1 and 2", Varies: "bits a key", Run: runTable1, Seconds: 196,
+	Name: "ph-table1", Source: partitionedHashing + ", tables 1 and 2", Varies: "bits a key", Run: runTable1,
+	Seconds: 196,
 }
 
 // bySize has Tables 1 and 2. standardK is the k of the standard filter with the lowest p_b.
@@ -39,7 +40,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	w := c.Work(float64(len(bySize) * c.Trials))
 	plot := figure.Plot{
-		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key", Y: "false positive rate", LogY: true,
+		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key",
+		Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{
 			{Name: "standard"},
 			{Name: "published search"},
@@ -122,7 +124,8 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		)
 		ours := func(effort filter.Level, s sides) figure.Row {
 			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).
-				Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
+				Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond),
+					s.time().Seconds()/greedy.time().Seconds())
 		}
 		rows := []figure.Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
 		for i, r := range rows[:len(plot.Curves)] {
@@ -147,11 +150,12 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
 		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter with two choices (PTC), which has its own experiments.",
-		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. Three digits, " +
-			"as it prints them, give its numbers; rows \"to its end\" go on until no bit changes.",
-		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without the search for a " +
-			"shape, which happens once for all filters of a size. The published search runs in an equivalent form that takes a fraction of " +
-			"the time of the described one.",
+		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many " +
+			"digits. Three digits, as it prints them, give its numbers; rows \"to its end\" go on until no bit " +
+			"changes.",
+		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without " +
+			"the search for a shape, which happens once for all filters of a size. The published search runs in an " +
+			"equivalent form that takes a fraction of the time of the described one.",
 	}
 	return result, nil
 }

@@ -87,16 +87,19 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result.Rows = append(
 		result.Rows,
 		figure.Exact("best k", float64(standard.OptimalK(tableKeys, tableBits))).Against(7, 0),
-		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7", standard.FPR(80e6, 800e6, 7)).
+		figure.Exact("rate of the worked example, 80,000,000 keys in 800,000,000 bits, k = 7",
+			standard.FPR(80e6, 800e6, 7)).
 			Against(0.00819, 0.000005),
 		figure.Exact("memory of its hash table of 8-byte hashes, half full, GB", 80e6*8/0.5/1e9),
 		figure.Exact("memory of its filter, MB", 800e6/8/1e6),
 	)
 	result.Plots = []figure.Plot{{
-		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate", LogY: true,
+		Name: "plank-findk", Title: "Rate of a full filter, n = 80,000, m = 800,000", X: "k", Y: "false positive rate",
+		LogY:   true,
 		Curves: []figure.Curve{formula, measured},
 	}, {
-		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000", X: "k", Y: "measured / formula",
+		Name: "plank-findk-ratio", Title: "Measured rate as a multiple of the formula's, n = 80,000, m = 800,000",
+		X: "k", Y: "measured / formula",
 		Curves: []figure.Curve{ratio, figure.One("formula")},
 	}}
 	return result, nil
@@ -104,7 +107,8 @@ func runFindk(ctx context.Context, c experiment.Config) (figure.Result, error) {
 
 // findinck computes and measures the mean rate while a filter fills.
 var findinck = experiment.Experiment{
-	Name: "plank-findinck", Source: experiment.PlankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck, Seconds: 1,
+	Name: "plank-findinck", Source: experiment.PlankNotes + ", findinck 80000 800000", Varies: "k", Run: runFindinck,
+	Seconds: 1,
 }
 
 func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -157,7 +161,8 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 		ratio.AddRatio(float64(i+1), r, formula.Points[i][1])
 	}
 	filling := figure.Plot{
-		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter", Y: "false positive rate",
+		Name: "plank-filling", Title: "Rate while a filter fills, m = 800,000", X: "keys in the filter",
+		Y: "false positive rate",
 	}
 	for _, k := range []int{2, 4, 7, 9} {
 		curve := figure.Curve{Name: fmt.Sprintf("k = %d", k)}
@@ -170,8 +175,9 @@ func runFindinck(ctx context.Context, c experiment.Config) (figure.Result, error
 		Name: "plank-findinck", Title: "Mean rate over a filter's life, 0 to 79,999 keys in 800,000 bits",
 		X: "k", Y: "false positive rate", LogY: true, Curves: []figure.Curve{full, formula, measured},
 	}, {
-		Name: "plank-findinck-ratio", Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
-		X: "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.One("formula")},
+		Name:  "plank-findinck-ratio",
+		Title: "Measured mean rate as a multiple of the formula's, 0 to 79,999 keys in 800,000 bits",
+		X:     "k", Y: "measured / formula", Curves: []figure.Curve{ratio, figure.One("formula")},
 	}, filling}
 	return result, nil
 }

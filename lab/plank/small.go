@@ -19,7 +19,8 @@ import (
 
 // example16bit reproduces the filter of 16 bits in Plank's notes.
 var example16bit = experiment.Experiment{
-	Name: "plank-16bit", Source: experiment.PlankNotes + ", the example of 16 bits", Varies: "digests that are asked for", Run: run16bit, Seconds: 1,
+	Name: "plank-16bit", Source: experiment.PlankNotes + ", the example of 16 bits",
+	Varies: "digests that are asked for", Run: run16bit, Seconds: 1,
 }
 
 // The example: four files in 16 bits, three positions each.
@@ -85,7 +86,8 @@ func run16bit(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Mean("false positives of 100 random digests", counts).
 			Against(published, 3*experiment.Sigma(asked, after, c.Trials)).
 			Noted("p_a expects %.1f; tolerance: 3 σ of one run of 100 and of ours", asked*after),
-		figure.Exact("replay of BF-Tester 1 1024 1 50 10 16 3 1: false positives a new block", float64(found)/float64(blocks)).
+		figure.Exact("replay of BF-Tester 1 1024 1 50 10 16 3 1: false positives a new block",
+			float64(found)/float64(blocks)).
 			Against(0.2, 0).
 			Noted("the notes print 9 of its 10 events; the bits after each are as printed"),
 	}
@@ -109,9 +111,11 @@ func smallPlot(counts []float64, asked int, rate, published float64) figure.Plot
 		}
 	}
 	return figure.Plot{
-		Name: "plank-16bit", Title: "False positives of 100 digests in the filter 0x9e64", X: "false positives", Y: "share of the runs",
+		Name: "plank-16bit", Title: "False positives of 100 digests in the filter 0x9e64", X: "false positives",
+		Y: "share of the runs",
 		Curves: []figure.Curve{theory, ours, {
-			Name: "the run of the notes", Dots: true, Points: [][2]float64{{published, b.Prob(published)}}, Bars: [][2]float64{{0, b.Prob(published)}},
+			Name: "the run of the notes", Dots: true, Points: [][2]float64{{published, b.Prob(published)}},
+			Bars: [][2]float64{{0, b.Prob(published)}},
 		}},
 	}
 }

@@ -17,7 +17,8 @@ import (
 // bfTester repeats the simulation of Plank's BF-tester: a cache stores blocks at their second request. Some blocks are
 // requested repeatedly, the others once.
 var bfTester = experiment.Experiment{
-	Name: "plank-tester", Source: experiment.PlankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester, Seconds: 8,
+	Name: "plank-tester", Source: experiment.PlankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k",
+	Run: runTester, Seconds: 8,
 }
 
 // The output of the eight runs of the notes, all with the same blocks.
@@ -79,8 +80,9 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		Dots: true,
 	}
 	ratio := figure.Plot{
-		Name: "plank-tester-ratio", Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
-		X: "k", Y: "found / expected",
+		Name:  "plank-tester-ratio",
+		Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
+		X:     "k", Y: "found / expected",
 	}
 	theirs, mine := figure.Curve{
 		Name: "one run of the notes (95% interval)",
@@ -99,7 +101,8 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			rate := float64(testerFound[i]) / testerBlocks
 			r = r.Against(rate, 3*experiment.Sigma(testerBlocks, theory, c.Trials)/testerBlocks)
 			note += fmt.Sprintf(
-				"; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and of ours",
+				"; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and "+
+					"of ours",
 				testerFound[i],
 				theory*testerBlocks,
 				math.Sqrt(theory*testerBlocks),
@@ -122,8 +125,8 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	ratio.Curves = append(ratio.Curves, figure.One("theory (findinck)"))
 	result.Plots = []figure.Plot{plot, ratio}
 	result.Notes = []string{
-		"The blocks are random, but not those of the notes, which do not print their generator (Mother Of All). Each of our runs has its own " +
-			"blocks, the same for all k.",
+		"The blocks are random, but not those of the notes, which do not print their generator (Mother Of All). Each " +
+			"of our runs has its own blocks, the same for all k.",
 		"An added block that is not found would stop the experiment: there was none.",
 	}
 	return result, nil

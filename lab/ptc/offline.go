@@ -34,7 +34,8 @@ var beyond = []choice{
 
 // table3 reproduces the offline table and compares it with the search with noise of this project.
 var table3 = experiment.Experiment{
-	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
+	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2",
+	Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
 }
 
 func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -71,7 +72,8 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
 				result.Rows = append(result.Rows, figure.Mean(label+", double hashing", rates).
-					Noted("by the share of ones; the paper: \"nearly the same\"; %s", p.coincide(figure.Mean("", fills).Measured, n)),
+					Noted("by the share of ones; the paper: \"nearly the same\"; %s",
+						p.coincide(figure.Mean("", fills).Measured, n)),
 				)
 				continue
 			}
@@ -142,7 +144,8 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	)
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see docs/twochoice.md.",
+		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +
+			"docs/twochoice.md.",
 	}
 	return result, nil
 }

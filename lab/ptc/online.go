@@ -22,7 +22,8 @@ var onlineRows = []publishedRow{
 
 // table1 reproduces the online table, and the values in the text for other k and for the spread of trials.
 var table1 = experiment.Experiment{
-	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1", Varies: "bits a key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
+	Name: "ptc-table1", Source: twoChoices + ", Table 1 and section 3.1",
+	Varies: "bits a key, choices, k; keys added one by one", Run: runTable1, Seconds: 3,
 }
 
 func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -126,7 +127,8 @@ func extremes(c experiment.Config, label string, rates []float64, want [2]float6
 				z := math.Abs(want[i]-mean) / sigma
 				farther := -math.Expm1(1000 * math.Log1p(-math.Erfc(z/math.Sqrt2)/2))
 				r.Note += fmt.Sprintf(
-					"; the published one lies %.2f σ from our mean, and a %s of 1000 is farther with a probability of %.2g",
+					"; the published one lies %.2f σ from our mean, and a %s of 1000 is farther with a probability "+
+						"of %.2g",
 					z,
 					e.name,
 					farther,
@@ -216,7 +218,8 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 		plot.Curves = append(plot.Curves, curve)
 	}
 	ours, theirs := figure.Curve{Name: "measured", Dots: true}, figure.Curve{Name: "published", Dots: true}
-	for _, p := range append(slices.Clone(onlineRows), publishedRow{choice{16, 2, 12, 1}, 3.954e-4}, publishedRow{choice{16, 2, 14, 1}, 4.035e-4}) {
+	for _, p := range append(slices.Clone(onlineRows), publishedRow{choice{16, 2, 12, 1}, 3.954e-4},
+		publishedRow{choice{16, 2, 14, 1}, 4.035e-4}) {
 		for _, r := range rows {
 			if p.bits == 16 && r.Label == p.String() {
 				ours.Points = append(ours.Points, [2]float64{float64(p.k), r.Measured})
@@ -230,7 +233,8 @@ func ratePlot(c experiment.Config, n int, rows []figure.Row) figure.Plot {
 
 // table2 compares shares of ones with the differential equation, for both kinds of hashing.
 var table2 = experiment.Experiment{
-	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2", Varies: "bits a key, choices, hashing; keys added one by one", Run: runTable2, Seconds: 4,
+	Name: "ptc-table2", Source: twoChoices + ", Table 2 and equation 3.2",
+	Varies: "bits a key, choices, hashing; keys added one by one", Run: runTable2, Seconds: 4,
 }
 
 func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -286,8 +290,9 @@ func runTable2(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	plot, err := fillPlot(c, n)
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits a key: " +
-			"a group of an absent key coincides with that of a present key with a probability of about 12·c·n/m². The notes of its rows have both rates.",
+		"Double hashing has the same share of ones, as the paper says, but not the same rate at 32 bits a key: a " +
+			"group of an absent key coincides with that of a present key with a probability of about 12·c·n/m². The " +
+			"notes of its rows have both rates.",
 	}
 	return result, err
 }

@@ -63,7 +63,8 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		{Name: "log2(1/ε) + 1.44"},
 		{Name: "log2(1/ε)"},
 	}
-	cross := [2]float64{} // the rate from which down to the lowest one rank-indexed filters are smaller than the first curve
+	// the rate from which down to the lowest one rank-indexed filters are smaller than the first curve
+	cross := [2]float64{}
 	for i, rate := range rates {
 		y := []float64{
 			standardBits(
@@ -106,7 +107,8 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 			result.Rows = append(
 				result.Rows,
 				figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
-					Noted("among ten rates for each power of ten, down to 1e-7; the paper has \"at or below just 0.1%%\" for plain filters"),
+					Noted("among ten rates for each power of ten, down to 1e-7; the paper has \"at or below just "+
+						"0.1%%\" for plain filters"),
 			)
 		}
 	}
@@ -129,16 +131,17 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		}
 	}
 	result.Plots = []figure.Plot{{
-		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true, LogY: counts, Curves: append(curves, dots...),
+		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true,
+		LogY: counts, Curves: append(curves, dots...),
 	}}
 	result.Notes = []string{
-		"The paper gives the figure only as curves. Curves of the standard filter and of d-left are its formulas, with fractional probes " +
-			"and bits. Curves of rank-indexed hashing are exhaustive searches: L ≤ 64 counted as in section V, larger buckets counted in " +
-			"words of our structure.",
-		"Points are our filters: the bytes of all arrays, and the observed rate. A remainder has whole bits, so that most filters have a " +
-			"lower rate than requested.",
-		"No filter of n keys takes less than log2(1/ε) bits a key. A table that stores hashes exactly, so that keys can be removed, takes " +
-			"at least log2(1/ε) + 1.44.",
+		"The paper gives the figure only as curves. Curves of the standard filter and of d-left are its formulas, " +
+			"with fractional probes and bits. Curves of rank-indexed hashing are exhaustive searches: L ≤ 64 counted " +
+			"as in section V, larger buckets counted in words of our structure.",
+		"Points are our filters: the bytes of all arrays, and the observed rate. A remainder has whole bits, so that " +
+			"most filters have a lower rate than requested.",
+		"No filter of n keys takes less than log2(1/ε) bits a key. A table that stores hashes exactly, so that keys " +
+			"can be removed, takes at least log2(1/ε) + 1.44.",
 	}
 	return result, nil
 }

@@ -14,7 +14,8 @@ import (
 
 // table5 compares packed sizes: filters as they are sent, without empty cells.
 var table5 = experiment.Experiment{
-	Name: "rih-table5", Source: rankIndexed + ", Table V", Varies: "rate; rank-indexed, d-left, compressed Bloom filter", Run: runPacked, Seconds: 1,
+	Name: "rih-table5", Source: rankIndexed + ", Table V",
+	Varies: "rate; rank-indexed, d-left, compressed Bloom filter", Run: runPacked, Seconds: 1,
 }
 
 // dleftPacked returns the packed size of a d-left table in bits a key: the cells in use, and 3 bits for their number in
@@ -140,14 +141,16 @@ func runPacked(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		},
 	}
 	result.Notes = []string{
-		"Compressed Bloom filters are those of M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with fractional numbers of " +
-			"probes: the published ones have 1.3 to 1.6 and 5.3. A filter with whole probes needs one probe and about 1/ε bits a key to " +
-			"compress to less than the rank-indexed sizes: 99, 1112 and 9525.",
-		"Their size changes steeply with the packed size, which has one decimal. The 30, 150 and 1.3e3 of the paper fit a rate of ε; its 27 " +
-			"for d-left, and the packed sizes themselves, fit the λ/2^r of the rank-indexed configuration, 1.05e-4.",
+		"Compressed Bloom filters are those of M. Mitzenmacher (2002), m·H2(f) bits by a perfect compressor, with " +
+			"fractional numbers of probes: the published ones have 1.3 to 1.6 and 5.3. A filter with whole probes " +
+			"needs one probe and about 1/ε bits a key to compress to less than the rank-indexed sizes: 99, 1112 and " +
+			"9525.",
+		"Their size changes steeply with the packed size, which has one decimal. The 30, 150 and 1.3e3 of the paper " +
+			"fit a rate of ε; its 27 for d-left, and the packed sizes themselves, fit the λ/2^r of the rank-indexed " +
+			"configuration, 1.05e-4.",
 		"79% at 0.01% is 79.52%, or 15.2/19.1 = 79.6%, truncated.",
-		"Sizes of d-left are log2(24/ε) + 3/6: our d-left table has no trimmed form. The paper gives no formula; this one was derived from " +
-			"its digits, so that those rows agree by construction.",
+		"Sizes of d-left are log2(24/ε) + 3/6: our d-left table has no trimmed form. The paper gives no formula; " +
+			"this one was derived from its digits, so that those rows agree by construction.",
 	}
 	return result, nil
 }
@@ -173,5 +176,6 @@ func compressed(label string, rate, size, published float64) figure.Row {
 	whole, probes, _ := paper.CompressTo(rate, size)          // exists: the size is above log2(1/rate)+1
 	unit := math.Pow(10, math.Floor(math.Log10(published))-1) // in the last of two digits
 	return figure.Exact(label, bits).Against(published, max(bits-low, high-bits)+unit/2).
-		Noted("to %.1f bits a key at a rate of %.3g with %.2f probes; sizes with the same printed digits give %.3g to %.3g; with a whole number of probes, %d, %.3g", size, rate, k, low, high, probes, whole)
+		Noted("to %.1f bits a key at a rate of %.3g with %.2f probes; sizes with the same printed digits give %.3g to "+
+			"%.3g; with a whole number of probes, %d, %.3g", size, rate, k, low, high, probes, whole)
 }

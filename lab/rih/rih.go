@@ -122,7 +122,8 @@ func (c config) digits(label string, published, unit float64, f func(c config) f
 	low, high := c.rounded(f)
 	return figure.Exact(label, v).
 		Against(published, max(v-low, high-v)+unit/2).
-		Noted("λ = %.2f may be any from %.3f to %.3f, which give %.4g to %.4g", c.lambda, c.lambda-0.005, c.lambda+0.005, low, high)
+		Noted("λ = %.2f may be any from %.3f to %.3f, which give %.4g to %.4g", c.lambda, c.lambda-0.005,
+			c.lambda+0.005, low, high)
 }
 
 // share returns the J/B, in percent, that the bound of equation 1 requires for buckets with more than that many cells,
@@ -177,7 +178,8 @@ func searches(keys int, fpr float64, counting bool) (word, line rankindexed.Geom
 func described(g rankindexed.Geometry) string {
 	b := float64(g.Buckets)
 	return fmt.Sprintf(
-		"λ = %.3f, r = %d, L = %d, Z = %d/%d/%d, J2/B = %.1f%%, J3/B = %.1f%%, B = %d; bound on an overflow %.2g, rate %.3g",
+		"λ = %.3f, r = %d, L = %d, Z = %d/%d/%d, J2/B = %.1f%%, J3/B = %.1f%%, B = %d; bound on an overflow %.2g, "+
+			"rate %.3g",
 		float64(g.Capacity)/b/float64(g.Chains),
 		g.Remainder,
 		g.Chains,

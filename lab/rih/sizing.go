@@ -15,7 +15,8 @@ import (
 
 // table1 measures the share of buckets with more keys than a threshold.
 var table1 = experiment.Experiment{
-	Name: "rih-table1", Source: rankIndexed + ", Table I", Varies: "threshold of the load of a bucket", Run: runLoads, Seconds: 1,
+	Name: "rih-table1", Source: rankIndexed + ", Table I", Varies: "threshold of the load of a bucket", Run: runLoads,
+	Seconds: 1,
 }
 
 func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -66,7 +67,8 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			result.Rows = append(
 				result.Rows,
 				r.Noted(
-					"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution of 1 minus a distribution function in double precision",
+					"load >= %d: %.2g. The published value is neither; it is below 2^-53 = 1.1e-16, the resolution "+
+						"of 1 minus a distribution function in double precision",
 					top,
 					stat.PoissonTail(mean, top-1),
 				),
@@ -81,7 +83,8 @@ func runLoads(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		result.Rows = append(result.Rows, r, of.Noted("%d balls into %d buckets", mean*buckets, buckets))
 	}
 	result.Plots = []figure.Plot{{
-		Name: "rih-table1", Title: "Buckets that are loaded over a threshold, L = 64, λ = 0.875", X: "threshold", Y: "share of buckets with more keys", LogY: true,
+		Name: "rih-table1", Title: "Buckets that are loaded over a threshold, L = 64, λ = 0.875", X: "threshold",
+		Y: "share of buckets with more keys", LogY: true,
 		Curves: []figure.Curve{law, seen, published},
 	}}
 	return result, nil
@@ -105,7 +108,8 @@ func overloads(r *rand.PCG, buckets, mean, top int) []float64 {
 
 // table2 has the configurations of the paper, their bounds, and the configurations of our searches.
 var table2 = experiment.Experiment{
-	Name: "rih-table2", Source: rankIndexed + ", Table II and section IV", Varies: "rate; configuration", Run: runConfigurations, Seconds: 1,
+	Name: "rih-table2", Source: rankIndexed + ", Table II and section IV", Varies: "rate; configuration",
+	Run: runConfigurations, Seconds: 1,
 }
 
 func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -182,9 +186,11 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 		result.Rows = append(
 			result.Rows,
 			rate,
-			figure.Exact(label("L <= 64, our search, bits a key by section V"), float64(paper.RankIndexedBits(word))/paperKeys).
+			figure.Exact(label("L <= 64, our search, bits a key by section V"),
+				float64(paper.RankIndexedBits(word))/paperKeys).
 				Noted("%s", described(word)),
-			figure.Exact(label("larger buckets, our search, bits a key of the structure"), float64(line.Bits())/paperKeys).
+			figure.Exact(label("larger buckets, our search, bits a key of the structure"),
+				float64(line.Bits())/paperKeys).
 				Noted("%s", described(line)),
 		)
 	}
@@ -194,15 +200,17 @@ func runConfigurations(ctx context.Context, c experiment.Config) (figure.Result,
 	)
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"The paper prints λ with two decimals. J2 and J3 depend on it so much that the printed shares belong to a λ slightly above the printed one.",
-		"Its third configuration has a rate of 1.05e-4 (the table says 0.01%), its second one a rate of 0.90e-3 (0.1%).",
-		"The paper does not say how P_o is divided among the bounds of the three levels. Here each J may use all of it. At 0.1% the " +
-			"published J2 is larger than that for any λ that rounds to 0.92: it leaves most of P_o to the third level, whose extensions are " +
-			"more expensive.",
-		"The bounds of the published configurations as printed are well below 1e-10. If λ was rounded down by the maximum they are above " +
-			"it: two decimals do not tell.",
-		"Our searches use the rate 1-exp(-λ/2^r), slightly below λ/2^r, and allow λ up to 3: at 0.01%, r = 14 with λ = 1.64 is better than " +
-			"r = 13.",
+		"The paper prints λ with two decimals. J2 and J3 depend on it so much that the printed shares belong to a λ " +
+			"slightly above the printed one.",
+		"Its third configuration has a rate of 1.05e-4 (the table says 0.01%), its second one a rate of 0.90e-3 " +
+			"(0.1%).",
+		"The paper does not say how P_o is divided among the bounds of the three levels. Here each J may use all of " +
+			"it. At 0.1% the published J2 is larger than that for any λ that rounds to 0.92: it leaves most of P_o " +
+			"to the third level, whose extensions are more expensive.",
+		"The bounds of the published configurations as printed are well below 1e-10. If λ was rounded down by the " +
+			"maximum they are above it: two decimals do not tell.",
+		"Our searches use the rate 1-exp(-λ/2^r), slightly below λ/2^r, and allow λ up to 3: at 0.01%, r = 14 with λ " +
+			"= 1.64 is better than r = 13.",
 	}
 	return result, nil
 }

@@ -18,13 +18,15 @@ import (
 // table3 and table4 measure bits a key of plain and of counting filters.
 var (
 	table3 = experiment.Experiment{
-		Name: "rih-table3", Source: rankIndexed + ", Table III", Varies: "rate; standard, d-left, rank-indexed", Seconds: 6,
+		Name: "rih-table3", Source: rankIndexed + ", Table III", Varies: "rate; standard, d-left, rank-indexed",
+		Seconds: 6,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runStorage(ctx, c, false)
 		},
 	}
 	table4 = experiment.Experiment{
-		Name: "rih-table4", Source: rankIndexed + ", Table IV", Varies: "rate; counting Bloom filter, d-left, rank-indexed", Seconds: 6,
+		Name: "rih-table4", Source: rankIndexed + ", Table IV",
+		Varies: "rate; counting Bloom filter, d-left, rank-indexed", Seconds: 6,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) { return runStorage(ctx, c, true) },
 	}
 )
@@ -121,7 +123,8 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 				0.1,
 				func(p config) float64 { return dleftBits(p.rate(), counts) },
 			),
-			figure.Exact(label("d-left by formula, at ε itself, whole bits"), 8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).
+			figure.Exact(label("d-left by formula, at ε itself, whole bits"),
+				8./6*math.Ceil(dleftBits(p.fpr, counts)*6/8)).
 				Noted("the example of section II.B rounds bits up, the table does not"),
 			p.digits(
 				label("rank-indexed by section V, published configuration"),
@@ -138,9 +141,11 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		}
 		result.Rows = append(
 			result.Rows,
-			figure.Exact(label("rank-indexed by section V, L <= 64, our search"), float64(paper.RankIndexedBits(word))/paperKeys).
+			figure.Exact(label("rank-indexed by section V, L <= 64, our search"),
+				float64(paper.RankIndexedBits(word))/paperKeys).
 				Noted("%s", described(word)),
-			figure.Exact(label("rank-indexed by section V, larger buckets, our search"), float64(paper.RankIndexedBits(line))/paperKeys).
+			figure.Exact(label("rank-indexed by section V, larger buckets, our search"),
+				float64(paper.RankIndexedBits(line))/paperKeys).
 				Noted("%s", described(line)),
 		)
 		asPublished := maker{
@@ -163,7 +168,8 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 			result.Rows = append(result.Rows, rows...)
 			points = append(points, at[1])
 		}
-		for j, y := range []float64{printed.standard, points[1], printed.dleft, points[2], printed.rank, points[0], points[3], points[4]} {
+		for j, y := range []float64{printed.standard, points[1], printed.dleft, points[2], printed.rank, points[0],
+			points[3], points[4]} {
 			curves[j].Points = append(curves[j].Points, [2]float64{x + dodged(j, len(curves)), y})
 		}
 	}
@@ -172,7 +178,8 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		first = "counting Bloom filter"
 	}
 	for j, name := range []string{
-		first + " as published", first + ", ours", "d-left as published", "d-left, ours", "rank-indexed as published", "the same in our structure",
+		first + " as published", first + ", ours", "d-left as published", "d-left, ours", "rank-indexed as published",
+		"the same in our structure",
 		"rank-indexed, ours, L ≤ 64", "rank-indexed, ours, larger buckets",
 	} {
 		curves[j].Name, curves[j].Dots = name, true
@@ -182,21 +189,23 @@ func runStorage(ctx context.Context, c experiment.Config, counts bool) (figure.R
 		table, form = "rih-table4", "Filters that count"
 	}
 	result.Plots = []figure.Plot{{
-		Name: table, Title: fmt.Sprintf("%s, n = %d", form, n), X: "rate", Y: "bits a key", Names: names, Curves: curves,
+		Name: table, Title: fmt.Sprintf("%s, n = %d", form, n), X: "rate", Y: "bits a key", Names: names,
+		Curves: curves,
 	}}
 	result.Notes = []string{
-		"The columns of the standard filter and of d-left are not those of ε: both formulas give the printed digits at the λ/2^r of the " +
-			"configurations of the paper, 1%, 0.090% and 0.0105%, with fractional probes and bits.",
-		"Rows of our structures count all words of all arrays with n keys. p_o is the share of false positives among the absent keys of all " +
-			"trials.",
-		"Buckets of our structure are whole words. A configuration of the search with L <= 64, which counts bits, is up to a tenth larger " +
-			"in it; our own search counts words.",
+		"The columns of the standard filter and of d-left are not those of ε: both formulas give the printed digits " +
+			"at the λ/2^r of the configurations of the paper, 1%, 0.090% and 0.0105%, with fractional probes and bits.",
+		"Rows of our structures count all words of all arrays with n keys. p_o is the share of false positives among " +
+			"the absent keys of all trials.",
+		"Buckets of our structure are whole words. A configuration of the search with L <= 64, which counts bits, is " +
+			"up to a tenth larger in it; our own search counts words.",
 	}
 	if !counts {
 		result.Notes = append(
 			result.Notes,
-			"Table III has 18.0 and 22.2 for d-left at 0.1% and 0.01%. Its column of savings, 26.3% and 23.2%, corresponds to 19.5 and 23.7. "+
-				"The formula that gives its 15.0, and all of Tables IV and V, gives 19.6 and 23.7: the two values are misprints.",
+			"Table III has 18.0 and 22.2 for d-left at 0.1% and 0.01%. Its column of savings, 26.3% and 23.2%, "+
+				"corresponds to 19.5 and 23.7. The formula that gives its 15.0, and all of Tables IV and V, gives "+
+				"19.6 and 23.7: the two values are misprints.",
 		)
 	}
 	return result, nil

@@ -125,7 +125,8 @@ func runSpam(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}}
 	result.Notes = []string{
 		fmt.Sprintf(
-			"Measured with %d addresses and the same bits for each; the full size is computed. The hash function is XXH3-128.",
+			"Measured with %d addresses and the same bits for each; the full size is computed. The hash function is "+
+				"XXH3-128.",
 			n,
 		),
 	}

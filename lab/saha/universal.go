@@ -14,7 +14,8 @@ import (
 
 // universal compares the universal families with random hashing, on random and on structured keys.
 var universal = experiment.Experiment{
-	Name: "saha-universal", Source: experiment.SahaSlides + ", strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal, Seconds: 12,
+	Name: "saha-universal", Source: experiment.SahaSlides + ", strongly 2-wise and 3-wise universal hashing",
+	Varies: "family and keys", Run: runUniversal, Seconds: 12,
 }
 
 const (
@@ -144,14 +145,15 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 		}
 	}
 	result.Notes = []string{
-		"A draw is a filter with its own functions; each is queried for 30,000 absent keys. p is the prime 2^61-1, and the arithmetic is " +
-			"exact.",
-		"On random keys both families behave like random hashing. On consecutive keys the mean of the 2-wise family over all draws is " +
-			"still right, but single draws are not: (ax+b) mod p advances in steps of a, so that the difference of two keys decides whether " +
-			"they collide, except at a wrap around p, and all pairs with that difference collide together. A draw is good or bad, and a " +
-			"filter keeps its draw. The squares of the 3-wise family prevent this.",
-		"One a for all k is not in the slides, but an obvious shortcut: the k positions of a key then differ by constants, except at a wrap " +
-			"around p, and k probes tell little more than one, even on random keys.",
+		"A draw is a filter with its own functions; each is queried for 30,000 absent keys. p is the prime 2^61-1, " +
+			"and the arithmetic is exact.",
+		"On random keys both families behave like random hashing. On consecutive keys the mean of the 2-wise family " +
+			"over all draws is still right, but single draws are not: (ax+b) mod p advances in steps of a, so that " +
+			"the difference of two keys decides whether they collide, except at a wrap around p, and all pairs with " +
+			"that difference collide together. A draw is good or bad, and a filter keeps its draw. The squares of " +
+			"the 3-wise family prevent this.",
+		"One a for all k is not in the slides, but an obvious shortcut: the k positions of a key then differ by " +
+			"constants, except at a wrap around p, and k probes tell little more than one, even on random keys.",
 	}
 	return result, nil
 }

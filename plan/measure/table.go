@@ -103,7 +103,8 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 						return out, err
 					}
 					done += float64(p.keys + queries)
-					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" { // no filter of this kind has the rate
+					// no filter of this kind has the rate
+					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" {
 						continue
 					}
 					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, round == 0 && p.keys <= 100_000)
