@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package main
+package bloomery
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locked takes the lock of a file, which goes when the file is closed, or reports that another process has it. A file
-// system without locks has none that are taken.
-func locked(f *os.File) bool {
+// lockedElsewhere takes the lock of a file, which ends when the file is closed, or reports that another process has it. A
+// file system without locks never has one that is taken.
+func lockedElsewhere(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR)
 }

@@ -1,4 +1,4 @@
-package keyio
+package spool
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
-// hashes returns n hashes from a number on.
+// hashes returns n hashes, counted from a number.
 func hashes(from, n int) []filter.Hash {
 	hs := make([]filter.Hash, n)
 	for i := range hs {
@@ -65,7 +66,7 @@ func TestSpool(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			s := NewSpool(tt.limit, dir)
+			s := New(tt.limit, dir)
 			for at, step := 0, 1; at < tt.total; at, step = at+step, step*2+1 {
 				step = min(step, tt.total-at)
 				if err := s.Add(hashes(at, step)); err != nil {
@@ -96,9 +97,9 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestSpoolAddWithinEach wants Each to keep to what was there when it was called.
+// TestSpoolAddWithinEach checks that Each visits only hashes that were added before it was called.
 func TestSpoolAddWithinEach(t *testing.T) {
-	s := NewSpool(160, t.TempDir())
+	s := New(160, t.TempDir())
 	defer s.Close()
 	if err := s.Add(hashes(0, 35)); err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestSpoolAddWithinEach(t *testing.T) {
 }
 
 func TestSpoolConcurrent(t *testing.T) {
-	s := NewSpool(1000, t.TempDir())
+	s := New(1000, t.TempDir())
 	defer s.Close()
 	const adders, each = 4, 1000
 	var wg sync.WaitGroup
@@ -154,9 +155,9 @@ func TestSpoolConcurrent(t *testing.T) {
 }
 
 func TestSpoolErrors(t *testing.T) {
-	s := NewSpool(16, filepath.Join(t.TempDir(), "missing"))
+	s := New(16, filepath.Join(t.TempDir(), "missing"))
 	err := s.Add(hashes(0, 10))
-	wantError(t, err, "no room to spool")
+	wantError(t, err, "temporary file for keys")
 	if again := s.Add(hashes(0, 1)); again != err {
 		t.Errorf("second Add: %v", again)
 	}
@@ -164,7 +165,7 @@ func TestSpoolErrors(t *testing.T) {
 		t.Errorf("Each: %v", each)
 	}
 
-	s = NewSpool(16, t.TempDir())
+	s = New(16, t.TempDir())
 	if err := s.Add(hashes(0, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +175,19 @@ func TestSpoolErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	if err := s.Each(ctx, func([]filter.Hash) error { calls++; cancel(); return nil }); err != context.Canceled || calls != 1 {
+	err = s.Each(ctx, func([]filter.Hash) error { calls++; cancel(); return nil })
+	if err != context.Canceled || calls != 1 {
 		t.Errorf("Each: %v after %d calls", err, calls)
 	}
 	s.file.Close()
-	wantError(t, s.Each(t.Context(), func([]filter.Hash) error { return nil }), "reading spooled keys")
+	wantError(t, s.Each(t.Context(), func([]filter.Hash) error { return nil }), "reading keys back")
 	wantError(t, s.Add(hashes(10, 1)), "disk full")
+}
+
+// wantError fails unless err says text.
+func wantError(t testing.TB, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v does not say %q", err, text)
+	}
 }

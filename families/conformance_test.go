@@ -1,4 +1,4 @@
-package container
+package families
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
@@ -31,12 +30,12 @@ var specs = map[string][]string{
 	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
 }
 
-func conformance(f families.Family) filtertest.Family {
+func conformance(f Family) filtertest.Family {
 	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch)}
 }
 
 func TestConformance(t *testing.T) {
-	for _, f := range families.All() {
+	for _, f := range All() {
 		if f.Can.Has(filter.CanRawKeys) {
 			continue // takes no hashes; its own package holds it to the same laws
 		}
@@ -52,12 +51,12 @@ func TestConformance(t *testing.T) {
 
 // TestDocumentedIDs holds the two descriptions of the format to the list of families.
 func TestDocumentedIDs(t *testing.T) {
-	for _, path := range []string{"format.go", "../docs/format.md"} {
+	for _, path := range []string{"../container/format.go", "../docs/format.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range families.All() {
+		for _, f := range All() {
 			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
 				t.Errorf("%s does not list %q", path, id)
 			}
@@ -67,7 +66,7 @@ func TestDocumentedIDs(t *testing.T) {
 
 // TestCheck has Check refuse what no number of keys makes right, and nothing that some number does.
 func TestCheck(t *testing.T) {
-	for _, f := range families.All() {
+	for _, f := range All() {
 		for text, want := range map[string]bool{"bytes=64": true, "bytes=1000000": true, "bits_per_key=9": true, "fpr=0.01": true,
 			"fpr=2": false, "nonsense=1": false, "bytes=9,fpr=0.1": false} {
 			s, err := filter.ParseSpec(f.Name + "(" + text + ")")
