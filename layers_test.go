@@ -38,7 +38,7 @@ var rooms = map[string][]string{
 	"internal/traffic":    {"keyio"},
 	"internal/figure":     {"internal/stat"},
 	"internal/paper":      {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":      {"filter", "internal/stat", "internal/figure"},
+	"lab/experiment":      {"filter", "family/standard", "internal/stat", "internal/figure"},
 	"lab/*":               {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
 	"lab":                 {"lab/*", "internal/figure"},
 	"examples/domains":    {},

@@ -18,9 +18,10 @@ import (
 
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "lab",
-		Short:   "Measure what the papers and our pages claim, and draw it",
-		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
+		Use:   "lab",
+		Short: "Measure the claims of papers and of our pages, and plot them",
+		Example: "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n" +
+			"  bloomery lab report --quick --out report",
 	}
 	c.AddCommand(a.labListCommand(), a.labRunCommand(), a.labReportCommand(), a.labCostsCommand())
 	return c
@@ -30,7 +31,7 @@ func (a *app) labListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the experiments",
-		Long:    "List the experiments, and about how long each of them takes on two cores.",
+		Long:    "List the experiments, with the approximate time of a full run on two cores.",
 		Example: "  bloomery lab list",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -53,17 +54,17 @@ func (a *app) labRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run NAME...",
 		Short: "Run experiments, print their tables and write their plots",
-		Long: `Run experiments and print a table for each: what was published, what was measured with its 95% interval, and whether
-the two agree within the tolerance that the experiment states. A NAME may be a pattern, such as "ph-*". With --json each
-result is one JSON value, printed as soon as it is there.
+		Long: `Run experiments and print a table for each: published values, measured values with 95% intervals, and
+whether they agree within the tolerance of the experiment. A NAME may be a pattern such as "ph-*". With --json each
+result is one JSON value, printed when its experiment ends.
 
-With --out each plot becomes an SVG and a PNG in that folder, and each result NAME.json and NAME.csv. Every file is written
-whole or not at all; those that are done stay if you interrupt.`,
+With --out each plot is written to that folder as SVG and PNG, and each result as NAME.json and NAME.csv. Files are
+written completely or not at all. If you interrupt, finished files remain.`,
 		Example:           "  bloomery lab run ph-anneal\n  bloomery lab run \"ph-*\" --trials 10 --out pictures",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
-			todo, err := lab.Match(args...) // a wrong name is found before the first takes its minutes
+			todo, err := lab.Match(args...) // before the first experiment takes minutes
 			if err != nil {
 				return err
 			}
@@ -100,16 +101,18 @@ whole or not at all; those that are done stay if you interrupt.`,
 	return c
 }
 
-// labFlags adds the flags that say how experiments run.
+// labFlags adds the flags of lab.Config.
 func labFlags(c *cobra.Command, config *lab.Config) {
-	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
+	c.Flags().IntVar(&config.Trials, "trials", 0, "sets of keys (default: that of the experiment)")
 	c.Flags().Uint64Var(&config.Seed, "seed", 1, "seed of the keys")
-	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that it works")
-	c.Flags().StringVar(&config.Trace, "trace", "", "`file` of requests, one key a line, for experiments that replay them (default: none, and what needs one is left out)")
-	c.Flags().StringVar(&config.Packets, "packets", "", "pcap or pcapng `file`, for experiments that take payloads as keys (default: what comes with the lab)")
+	c.Flags().BoolVar(&config.Quick, "quick", false, "fewer keys and trials, to see that everything works")
+	c.Flags().StringVar(&config.Trace, "trace", "",
+		"`file` of requests, one key a line, for experiments with requests (default: synthetic requests only)")
+	c.Flags().StringVar(&config.Packets, "packets", "",
+		"pcap or pcapng `file` for experiments that take payloads as keys (default: the capture in the program)")
 }
 
-// checkLab finds, before the work, what is wrong with the flags of labFlags.
+// checkLab checks the flags of labFlags before any work.
 func checkLab(c *cobra.Command, config lab.Config) error {
 	if c.Flags().Changed("trials") && config.Trials < 1 {
 		return fmt.Errorf("--trials %d: want at least one", config.Trials)
@@ -128,8 +131,8 @@ func checkLab(c *cobra.Command, config lab.Config) error {
 	return nil
 }
 
-// readable returns an error if there is nothing to be read from a file. It does not look at a pipe, which would lose what
-// it reads.
+// readable returns an error if a file cannot be read or is empty. It does not read from pipes, which would lose the
+// data.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -152,8 +155,12 @@ func readable(path string) error {
 	return nil
 }
 
-// completeExperiments offers the experiments that are not named yet.
-func completeExperiments(_ *cobra.Command, named []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+// completeExperiments completes the names of experiments that are not given yet.
+func completeExperiments(
+	_ *cobra.Command,
+	named []string,
+	_ string,
+) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, e := range lab.Experiments() {
 		if !slices.Contains(named, e.Name) {
 			names = append(names, cobra.CompletionWithDesc(e.Name, e.Varies))
@@ -162,7 +169,7 @@ func completeExperiments(_ *cobra.Command, named []string, _ string) (names []co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// keep prints a result, after writing its files if there is a folder for them.
+// keep writes the files of a result if out is not empty, and prints the result.
 func (a *app) keep(r figure.Result, out string) error {
 	if out != "" {
 		if err := writeResult(out, r); err != nil {
@@ -191,8 +198,8 @@ func writeResult(out string, r figure.Result) error {
 	return writeWhole(filepath.Join(out, r.Name+".json"), r.WriteJSON)
 }
 
-// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the whole from
-// before to before+size.
+// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the
+// whole from before to before+size.
 func (p *progress) share(before, size int64) func(done float64) {
 	p.read.Store(before)
 	return func(done float64) { p.read.Store(before + int64(done*float64(size))) }
