@@ -1,12 +1,13 @@
-// Package gather gathers the hashes of keys from many goroutines and gives them back in order, of Hi and then of Lo, each of
-// them once, whatever the order and the number of times they came in. Hashes stay in memory as long as they fit; beyond
-// a limit they go to a temporary file, in sorted runs that are merged when they are read (external merge sort):
+// Package gather collects the hashes of keys from many goroutines and returns them sorted, by Hi and then by Lo,
+// without duplicates. The result does not depend on the order or the number of times in which hashes were added.
+// Hashes stay in memory up to a limit; beyond it they go to a temporary file in sorted runs, which are merged when
+// they are read (external merge sort):
 //
 //	AddMany ──▶ array of chunks ──────────────── sorted in place, compacted ───────────────▶ Each
 //	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
 //
-// An array that loses half of its hashes or more when it is compacted is not written: keys that come again and again do
-// not fill the disk.
+// An array that loses at least half of its hashes when it is compacted is not written: repeated keys do not fill the
+// disk.
 package gather
 
 import (
@@ -23,44 +24,44 @@ import (
 const (
 	hashSize = 16 // bytes of a hash, in memory and in the file
 
-	// minRun is the least number of hashes of a full array. Their bytes are those of the smallest buffer that reads a run.
+	// minRun is the smallest capacity of the array in hashes: one buffer of the smallest size.
 	minRun = minBuffer / hashSize
 )
 
 var (
-	errFinished    = errors.New("gather: no more keys and no second Finish after Finish")
+	errFinished    = errors.New("gather: AddMany or Finish after Finish")
 	errNotFinished = errors.New("gather: Each before Finish")
 	errClosed      = errors.New("gather: keys are closed")
 )
 
-// Config says how much room to take. Its zero value means: all keys in memory.
+// Config sets the memory, the directory and the workers of Keys. The zero value keeps all keys in memory.
 type Config struct {
-	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. Less than 4 KiB is taken for
-	// 4 KiB. On top of it come up to 3 MiB of buffers, and whatever the f of Each holds on to.
+	// Memory is the number of bytes of hashes to keep in memory, 16 per hash. 0: no limit. Values below 4 KiB count
+	// as 4 KiB. Peak memory: Memory + 3 MiB of buffers + what f of Each keeps.
 	Memory int64
-	Dir    string // of the file; os.TempDir() if empty
-	// Expect is the number of keys that will come, 0 if not known. It saves the first MiB from growing by steps; no more than
-	// that is reserved, and the rest comes by the MiB as it is needed and is never moved.
+	Dir    string // of the temporary file; empty: os.TempDir()
+	// Expect is the number of keys expected, 0 if unknown. It avoids growing the first MiB in steps. At most 1 MiB is
+	// reserved in advance; the rest is allocated per MiB as needed and never moved.
 	Expect  uint64
-	Workers int // goroutines that sort; GOMAXPROCS if 0
+	Workers int // goroutines that sort; 0: GOMAXPROCS
 }
 
-// Keys gathers hashes: AddMany from any number of goroutines, then one Finish, then any number of Each, and Close at any
-// time that none of them is at work. After an error of AddMany or Finish it is of no use, and every method but Close
-// returns that error.
+// Keys collects hashes: any number of AddMany, from any goroutines, then one Finish, then any number of Each. Close
+// may be called at any time when no other method runs. After an error of AddMany or Finish, all methods but Close
+// return that error.
 type Keys struct {
-	limit   int // hashes that array takes
-	reserve int // hashes that array begins with
+	limit   int // capacity of array in hashes
+	reserve int // first allocation of array in hashes
 	workers int
 
 	mu       sync.Mutex
 	array    array // empty after Finish if there are runs
 	runs     runs
 	finished bool
-	err      error // once set, the answer to everything
+	err      error // once set, every method but Close returns it
 }
 
-// New returns an empty Keys. It makes no file yet.
+// New returns an empty Keys. It creates no file.
 func New(c Config) *Keys {
 	k := &Keys{
 		limit:   math.MaxInt,
@@ -80,9 +81,8 @@ func New(c Config) *Keys {
 	return k
 }
 
-// AddMany takes hashes and keeps no reference to hs. Callers wait for each other as long as it takes to copy hs, and where
-// the memory is full, as long as it takes to sort and to write it. An error to write wraps that of the system,
-// such as syscall.ENOSPC.
+// AddMany copies hs. Concurrent calls wait for each other: for the time of the copy or, when the memory is full, of
+// sorting and writing it. A write error wraps that of the system, such as syscall.ENOSPC.
 func (k *Keys) AddMany(hs []filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +101,7 @@ func (k *Keys) AddMany(hs []filter.Hash) error {
 	return k.err
 }
 
-// makeRoom empties the array at least by half.
+// makeRoom removes at least half of the hashes from the array, by compacting it or writing it to the file.
 func (k *Keys) makeRoom() error {
 	ctx := context.Background()
 	if err := k.array.sort(ctx, k.workers); err != nil {
@@ -113,9 +113,8 @@ func (k *Keys) makeRoom() error {
 	return k.runs.write(ctx, &k.array)
 }
 
-// Finish puts the hashes in order and returns how many distinct ones there are. With all of them in memory it sorts them where
-// they are: the peak stays at their 16 bytes each. With a file it writes the last run and reads all of them once.
-// If ctx ends before, it returns ctx.Err().
+// Finish sorts the hashes and returns the number of distinct ones. In memory it sorts in place, so the peak stays at 16
+// bytes per hash. With a file it writes the last run and reads all runs once. If ctx ends first, it returns ctx.Err().
 func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -152,13 +151,16 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// Each calls f with all distinct hashes in order, cut where part changes; part of a hash must not be less than that of one
-// before it. Each part comes once, and parts without hashes do not come. The hashes are to be read only; f may keep them
-// and hand them to other goroutines: hashes that come from the file, or that lie across the end of a MiB of the array,
-// are a copy made for this call, the others the array itself. Each stops at the first error of f, which it
-// returns, and before the next call of f when ctx has ended, with ctx.Err(). Several Each at once do not
-// disturb each other; with a file, each of them needs the memory of its buffers.
-func (k *Keys) Each(ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error) error {
+// Each calls f with all distinct hashes in order, cut where the value of part changes. part must not decrease from
+// one hash to the next. f is called once for each value of part that some hash has.
+//
+// The slice is read-only; f may keep it and pass it to other goroutines. It is a copy made for this call if it comes
+// from the file or crosses a MiB of the array, else the array itself. Each stops at the first error of f and returns
+// it. Before each call of f it checks ctx and returns ctx.Err() if that has ended. Several calls of Each may run
+// concurrently; with a file, each has buffers of its own.
+func (k *Keys) Each(
+	ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error,
+) error {
 	k.mu.Lock()
 	err, finished, a, r := k.err, k.finished, k.array, k.runs
 	k.mu.Unlock()
@@ -190,14 +192,14 @@ func (k *Keys) Each(ctx context.Context, part func(filter.Hash) uint64, f func(p
 	return nil
 }
 
-// Spilled reports whether there is a file.
+// Spilled reports whether hashes were written to a file.
 func (k *Keys) Spilled() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.runs.file != nil
 }
 
-// Close frees the memory and removes the file. Parts that f of Each has kept stay valid.
+// Close frees the memory and removes the file. Slices that f of Each kept stay valid.
 func (k *Keys) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	minBuffer = 4 << 10 // bytes, a page: smaller reads cost as much
-	maxBuffer = 1 << 20 // bytes, where the seeks of a disk no longer count
+	minBuffer = 4 << 10 // bytes, one page: smaller reads cost as much
+	maxBuffer = 1 << 20 // bytes: the seeks of a disk no longer matter
 
-	blockLen = 1 << 12 // hashes that come out of a merge together, 64 KiB
+	blockLen = 1 << 12 // hashes that a merge returns at once, 64 KiB
 )
 
-// file is what runs need of an *os.File.
+// file is the part of *os.File that runs use.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -28,30 +28,31 @@ type file interface {
 
 func createTemp(dir string) (file, error) { return os.CreateTemp(dir, "bloomery-gather-*") }
 
-// runs is a file of sorted runs of distinct hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. The
-// file is there from the first run on. Only this user can read it, and it is gone after close, or on Unix after the
-// process has ended in any way.
+// runs is a file of sorted runs of distinct hashes, one after the other: 16 bytes per hash, Hi before Lo,
+// little-endian. The file is created with the first run. Only this user can read it. It disappears with close, or on
+// Unix when the process ends in any way.
 type runs struct {
 	dir     string
 	create  func(dir string) (file, error)
 	file    file
-	removed bool    // the file has no name any more
-	ends    []int64 // of the runs, in bytes
-	buf     []byte  // of the last write
+	removed bool    // the file no longer has a name
+	ends    []int64 // end of each run in bytes
+	buf     []byte  // reused by write
 }
 
-// any reports whether there are runs.
+// any reports whether the file has runs.
 func (r *runs) any() bool { return len(r.ends) > 0 }
 
-// write adds the hashes of a, sorted and distinct, as a run and empties a.
+// write appends the hashes of a, which must be sorted and distinct, as a run and empties a.
 func (r *runs) write(ctx context.Context, a *array) error {
 	if r.file == nil {
 		f, err := r.create(r.dir)
 		if err != nil {
-			return fmt.Errorf("gather: no room in memory for more keys and none in %s; choose another directory or a higher limit: %w", r.dir, err)
+			return fmt.Errorf("gather: the memory limit is reached and no file can be created in %s; "+
+				"choose another directory or a higher limit: %w", r.dir, err)
 		}
 		r.file = f
-		r.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: close removes it
+		r.removed = os.Remove(f.Name()) == nil // Windows may refuse while it is open: then close removes it
 	}
 	if r.buf == nil {
 		r.buf = make([]byte, 0, min(a.n, chunkLen)*hashSize)
@@ -68,7 +69,8 @@ func (r *runs) write(ctx context.Context, a *array) error {
 			r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Lo)
 		}
 		if _, err := r.file.WriteAt(r.buf, end); err != nil {
-			return fmt.Errorf("gather: writing keys to %s; is the disk full? Choose another directory or a higher limit: %w", r.dir, err)
+			return fmt.Errorf("gather: writing keys to %s; is the disk full? "+
+				"Choose another directory or a higher limit: %w", r.dir, err)
 		}
 		end += int64(len(r.buf))
 	}
@@ -85,9 +87,9 @@ func (r *runs) end() int64 {
 	return r.ends[len(r.ends)-1]
 }
 
-// merge calls f with blocks of all distinct hashes in order, to be read until f returns. Its buffers take the memory of
-// limit hashes at most, but 4 KiB for each run at least: that is more than the limit only where the keys are more than
-// limit²/256, a million times a million for a limit of 256 MiB.
+// merge calls f with blocks of all distinct hashes in order; a block is valid until f returns. The buffers take the
+// memory of at most limit hashes, but at least 4 KiB per run. That exceeds the limit only with more than limit²/256
+// keys: 10^12 for a limit of 256 MiB.
 func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
@@ -133,9 +135,11 @@ func (r *runs) readError(err error) error {
 	return fmt.Errorf("gather: reading keys back from %s: %w", r.dir, err)
 }
 
-// each is Keys.Each. A part is a slice of its own; memory for it is taken as its hashes come, in one piece if it is like
-// the part before.
-func (r *runs) each(ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error) error {
+// each implements Keys.Each. Every part is a slice of its own, allocated as its hashes arrive, at first for as many
+// as the previous part had.
+func (r *runs) each(
+	ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error,
+) error {
 	var keys []filter.Hash
 	var current uint64
 	err := r.merge(ctx, limit, func(hs []filter.Hash) error {
@@ -171,15 +175,15 @@ func (r *runs) close() error {
 	return err
 }
 
-// merger is a heap of the runs that have hashes left: the head of source i is at most those of 2i+1 and 2i+2.
+// merger is a heap of the runs that have hashes left: the head of source i is at most the heads of 2i+1 and 2i+2.
 type merger []source
 
 type source struct {
-	head filter.Hash // the least of the run that is left
+	head filter.Hash // the smallest remaining hash of the run
 	from *reader
 }
 
-// pop takes the least hash. There is one.
+// pop removes and returns the smallest hash. m must not be empty.
 func (m *merger) pop() (filter.Hash, error) {
 	h := *m
 	least := h[0].head
@@ -197,7 +201,7 @@ func (m *merger) pop() (filter.Hash, error) {
 	return least, nil
 }
 
-// down moves source i to where it belongs among those below it.
+// down restores the heap order below source i.
 func (m merger) down(i int) {
 	for {
 		c := 2*i + 1
@@ -218,9 +222,9 @@ func (m merger) down(i int) {
 // reader reads a run.
 type reader struct {
 	file    io.ReaderAt
-	at, end int64  // bytes of the file that are not yet in buf
-	buf     []byte // room
-	left    []byte // of buf, not yet returned
+	at, end int64 // bytes of the file that were not read yet
+	buf     []byte
+	left    []byte // part of buf that was not returned yet
 }
 
 // next returns the next hash, or false at the end.
