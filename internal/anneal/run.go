@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -86,6 +87,9 @@ func (p *Pace) Done() float64 {
 // Stopped reports whether the search has to end, and whether its result is wanted all the same: that the context ended
 // with the cause filter.ErrEnough.
 func (p *Pace) Stopped() (stopped, keep bool) {
+	if runtime.GOARCH == "wasm" {
+		runtime.Gosched() // nothing else interrupts a search there, and whoever would stop it never runs
+	}
 	if p.ctx.Err() == nil {
 		return false, true
 	}
