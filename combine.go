@@ -157,11 +157,16 @@ func (s *Set) Reset() error {
 	if err != nil || family.New == nil {
 		return s.lacks(filter.CanStartEmpty)
 	}
-	f, err := family.New(spec, 0)
+	var f filter.Filter
+	shared := s.concurrent != nil
+	if e, ok := s.filter.(filter.Emptier); ok {
+		f, err = e.Empty()
+	} else {
+		f, err = family.New(spec, 0)
+	}
 	if err != nil {
 		return err
 	}
-	shared := s.concurrent != nil
 	m := s.mapping
 	if shared {
 		f = f.(filter.Sharer).Concurrent()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"strings"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -105,14 +104,12 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 
 func readHeader(r io.Reader) (*header, error) {
 	b := make([]byte, headerSize)
-	if n, err := io.ReadFull(r, b); err != nil {
-		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, err
-		}
-		if !strings.HasPrefix(magic, string(b[:min(n, len(magic))])) {
-			return nil, &FormatError{0, "magic", ErrMagic}
-		}
-		return nil, &FormatError{uint64(n), "end of the file", io.ErrUnexpectedEOF}
+	n, err := io.ReadFull(r, b)
+	if m := min(n, len(magic)); string(b[:m]) != magic[:m] { // also if the input is shorter than a header
+		return nil, &FormatError{0, "magic", ErrMagic}
+	}
+	if err != nil {
+		return nil, ended(err, uint64(n))
 	}
 	dataAt, err := prefix(b)
 	if err != nil {
@@ -172,8 +169,13 @@ func readZeros(r io.Reader, at, n uint64) error {
 
 func readFull(r io.Reader, b []byte, at uint64) error {
 	n, err := io.ReadFull(r, b)
+	return ended(err, at+uint64(n))
+}
+
+// ended returns err, or if the input ended at that byte an error wrapping io.ErrUnexpectedEOF.
+func ended(err error, at uint64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &FormatError{at + uint64(n), "end of the file", io.ErrUnexpectedEOF}
+		return &FormatError{at, "end of the file", io.ErrUnexpectedEOF}
 	}
 	return err
 }
