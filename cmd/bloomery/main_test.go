@@ -170,20 +170,6 @@ func TestConvertAdvice(t *testing.T) {
 	}
 }
 
-// TestInterruptedWrite stops a write in the middle.
-func TestInterruptedWrite(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var b strings.Builder
-	u := &untilDone{ctx, &b}
-	if n, err := io.WriteString(u, "one"); n != 3 || err != nil {
-		t.Fatal(n, err)
-	}
-	cancel()
-	if _, err := io.WriteString(u, "two"); !errors.Is(err, context.Canceled) || b.String() != "one" {
-		t.Errorf("%v, %q", err, b.String())
-	}
-}
-
 // TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
 func TestInterruptedReport(t *testing.T) {
 	dir := t.TempDir()
@@ -197,45 +183,6 @@ func TestInterruptedReport(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") || !strings.HasSuffix(string(page), "</html>\n") {
 		t.Errorf("%v, a page of %d bytes", err, len(page))
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("left behind: %v", names)
-	}
-}
-
-// TestWriteWhole fails in the middle of a file: the old one stays, and nothing beside it.
-func TestWriteWhole(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	half := func(text string, err error) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, _ = io.WriteString(w, text)
-			return err
-		}
-	}
-	if err := writeWhole(path, half("old", nil)); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeWhole(path, half("ne", io.ErrShortWrite)); !errors.Is(err, io.ErrShortWrite) || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "old" {
-		t.Errorf("now %q", text)
-	}
-	if runtime.GOOS != "windows" { // which has neither
-		link := filepath.Join(t.TempDir(), "link")
-		if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), writeWhole(link, half("new", nil))); err != nil {
-			t.Fatal(err)
-		}
-		if st, err := os.Lstat(link); err != nil || st.Mode().IsRegular() {
-			t.Errorf("the link is a file now: %v", err)
-		}
-		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o640 || st.Size() != 3 {
-			t.Errorf("%v, %v", st.Mode(), err)
-		}
-		if text, _ := os.ReadFile(path); string(text) != "new" {
-			t.Errorf("now %q", text)
-		}
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
 		t.Errorf("left behind: %v", names)

@@ -16,9 +16,9 @@ func (a *app) labCostsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "costs",
 		Short: "Measure times of queries and builds for bloomery plan",
-		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one
-core, and write the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The
-table is compiled into bloomery: "go generate ./plan" replaces the one in the sources.`,
+		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one core, and write
+the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The table is compiled
+into bloomery: "go generate ./plan" replaces the one in the sources.`,
 		Example: "  bloomery lab costs --out costs.json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,11 +41,10 @@ table is compiled into bloomery: "go generate ./plan" replaces the one in the so
 			if out == "" {
 				return write(a.stdout)
 			}
-			return writeWhole(out, write)
+			return writeResultFile(out, write)
 		},
 	}
-	c.Flags().
-		IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
+	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "small filters only, to see that it works")
 	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
 	return c

@@ -16,19 +16,18 @@ import (
 )
 
 func (a *app) labReportCommand() *cobra.Command {
-	var config lab.Config
+	var flags labFlags
 	var out string
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
-		Short: "Run all experiments and write one page of results",
-		Long: `Run all experiments, or those that match the names and patterns. Write a page with their tables and plots,
-DIR/index.html, and the files of "lab run --out". The page needs no other file. It is rewritten after each experiment and
-lists the missing ones, so you can open it early and keep it if you interrupt.
+		Short: "Run all experiments and write one page of what they found",
+		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html with their tables
+and plots, which needs no other file, beside the files that "lab run --out" writes. The page is written anew after every
+experiment and says what is missing, so that you may look at it early, and keep it if you interrupt.
 
-Rows that disagree with published values do not change the exit code. If an experiment fails, the page names it, the
-others run, and the exit code is 2. Other files in DIR are kept.`,
-		Example: "  bloomery lab report --quick --out report\n" +
-			"  bloomery lab report --out report \"ph-*\" --trials 10",
+Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment that
+fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
+		Example:           "  bloomery lab report --quick --out report\n  bloomery lab report --out report \"ph-*\" --trials 10",
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -38,11 +37,12 @@ others run, and the exit code is 2. Other files in DIR are kept.`,
 			if err != nil {
 				return err
 			}
-			if err := checkLab(c, config); err != nil {
+			config, err := flags.read(c)
+			if err != nil {
 				return err
 			}
 			if out == "" {
-				return errors.New("--out DIR is missing: the folder for the page")
+				return errors.New("name the folder for the page: --out DIR")
 			}
 			if err := makeFolder(out); err != nil {
 				return err
@@ -50,17 +50,16 @@ others run, and the exit code is 2. Other files in DIR are kept.`,
 			return a.labReport(c.Context(), todo, config, out)
 		},
 	}
-	labFlags(c, &config)
+	flags.register(c)
 	c.Flags().StringVar(&out, "out", "", "folder to write the page and the results to")
 	_ = c.MarkFlagDirname("out")
 	return c
 }
 
-// labReport runs the experiments and rewrites the page after each.
+// labReport runs the experiments and keeps the page up to date.
 func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	r := figure.Report{
-		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials,
-		Seed: config.Seed,
+		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
 	}
 	all := int64(0)
 	for _, e := range todo {
@@ -68,7 +67,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 		all += weight(e)
 	}
 	page := filepath.Join(out, "index.html")
-	if err := writeWhole(page, r.WriteHTML); err != nil { // fails before the work if it cannot be written
+	if err := writeResultFile(page, r.WriteHTML); err != nil { // shows before the work that it can be written
 		return err
 	}
 	var failed []error
@@ -89,7 +88,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 			e.Err = err
 			failed = append(failed, fmt.Errorf("%s: %w", e.Name, err))
 		}
-		if err := writeWhole(page, r.WriteHTML); err != nil {
+		if err := writeResultFile(page, r.WriteHTML); err != nil {
 			return err
 		}
 		a.tellEntry(i+1, len(todo), *e)
@@ -115,10 +114,10 @@ func reportOne(ctx context.Context, experiment lab.Experiment, config lab.Config
 	return nil
 }
 
-// weight returns the work of an experiment for the progress of a report: a second more than it takes, in milliseconds.
+// weight is the share of an experiment in a report: a second and the seconds that it takes, in thousandths.
 func weight(e lab.Experiment) int64 { return 1000 * int64(1+e.Seconds) }
 
-// tellEntry prints the outcome of an experiment to stderr.
+// tellEntry says on stderr how an experiment of a report came out.
 func (a *app) tellEntry(n, of int, e figure.Entry) {
 	if a.quiet {
 		return
@@ -130,13 +129,12 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
-// tellReport prints the summary of a report.
+// tellReport prints what a report found.
 func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
 		return a.printJSON(map[string]any{
-			"page": page, "experiments": len(r.Entries), "done": r.Done(), "rows": c.Rows, "agree": c.Agree,
-			"disagree": c.Disagree,
+			"page": page, "experiments": len(r.Entries), "done": r.Done(), "rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
 		})
 	}
 	_, err := fmt.Fprintf(a.stdout, "%d of %d experiments, %d rows: %d agree with what is published, %d disagree\n%s\n",
@@ -144,18 +142,11 @@ func (a *app) tellReport(r figure.Report, page string) error {
 	return err
 }
 
-// machine describes the processor, the cores, Go and the system.
+// machine describes what this runs on.
 func machine() string {
 	cpu := cpuid.CPU.BrandName
 	if cpu == "" {
 		cpu = "unknown processor"
 	}
-	return fmt.Sprintf(
-		"%s, %d cores used · %s %s/%s",
-		cpu,
-		runtime.GOMAXPROCS(0),
-		runtime.Version(),
-		runtime.GOOS,
-		runtime.GOARCH,
-	)
+	return fmt.Sprintf("%s, %d cores used · %s %s/%s", cpu, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
