@@ -62,7 +62,8 @@ func write(t testing.TB, s *bloomery.Set, f interop.Format) []byte {
 	return b.Bytes()
 }
 
-// TestGolden reads files of other systems, keeps them in one of ours and writes them back; and makes the same bytes of the keys.
+// TestGolden reads files of other systems, keeps them in one of ours and writes them back; and makes the same bytes
+// of the keys.
 func TestGolden(t *testing.T) {
 	for _, g := range golden {
 		hash := map[interop.Format]filter.HashID{interop.Parquet: filter.XXH64}[g.format]
@@ -342,6 +343,59 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestDetectShort: a file too short for any filter is of no format, and the error says so.
+func TestDetectShort(t *testing.T) {
+	const smallest = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
+	if f, err := interop.Detect(strings.NewReader(smallest), int64(len(smallest))); f != interop.Guava || err != nil {
+		t.Errorf("the smallest filter: %q, %v", f, err)
+	}
+	for n := range smallest {
+		_, err := interop.Detect(strings.NewReader(smallest[:n]), int64(n))
+		want := fmt.Sprintf("it has %d bytes, a filter at least 14", n)
+		if !errors.Is(err, interop.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	if _, err := interop.Detect(strings.NewReader(smallest), -1); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("a negative size: %v", err)
+	}
+	if _, err := interop.Detect(strings.NewReader(smallest), 1<<40); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("more than there is: %v", err)
+	}
+}
+
+type brokenDisk struct{}
+
+var errBroken = errors.New("broken disk")
+
+func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errBroken }
+
+// TestDetectBroken: an error of the reader is not taken for another format.
+func TestDetectBroken(t *testing.T) {
+	if _, err := interop.Detect(brokenDisk{}, 1000); !errors.Is(err, errBroken) || errors.Is(err, interop.ErrFormat) {
+		t.Error(err)
+	}
+}
+
+// TestNoFilter: a Set without a filter cannot be written.
+func TestNoFilter(t *testing.T) {
+	var s bloomery.Set
+	if f, ok := interop.FormatOf(&s); ok {
+		t.Errorf("of format %s", f)
+	}
+	for _, f := range interop.Formats() {
+		if err := interop.Write(io.Discard, &s, f); !errors.Is(err, interop.ErrFormat) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	if _, err := interop.Chunks(&s); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("chunks: %v", err)
+	}
+	if err := interop.WriteCommands(io.Discard, &s, "k"); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("commands: %v", err)
+	}
+}
+
 // TestEstimate has bits set that no probe reads: they are no keys.
 func TestEstimate(t *testing.T) {
 	b := word(70) + word(1) + word(192) + word(1<<35-1) + word(^uint64(63)) + word(^uint64(0))
@@ -349,10 +403,14 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := set.Info(); i.Keys != 49 || i.FPRPosterior != 0.5 { // -70·ln ½
+	if i := set.Info(); i.Keys != 48 || i.FPRPosterior != 0.5 { // ln ½ / ln(1-1/70) = 48.17
 		t.Errorf("%d keys, rate %g", i.Keys, i.FPRPosterior)
 	}
-	for ones, want := range map[uint64]uint64{0: 0, 1: 1, 1<<63 - 1: 67, 1<<64 - 1: 78} { // 4 probes: 63 and 64 of 64 bits
+	one, err := interop.Read(strings.NewReader(word(1)+word(1)+word(1)+word(1)), interop.BitsAndBlooms, 1000)
+	if err != nil || one.Info().Keys != 1 {
+		t.Errorf("a filter of one bit that is set: %v", err)
+	}
+	for ones, want := range map[uint64]uint64{0: 0, 1: 1, 1<<63 - 1: 66, 1<<64 - 1: 77} { // 4 probes: 63 of 64 bits 66.02, 63.5 77.02
 		set, err := interop.Read(strings.NewReader("\x01\x04\x00\x00\x00\x01"+word(ones)), interop.Guava, 1000)
 		if err != nil || set.Info().Keys != want {
 			t.Errorf("%x: %d keys, want %d, %v", ones, set.Info().Keys, want, err)
