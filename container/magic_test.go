@@ -28,9 +28,9 @@ func TestShortForeign(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Read(strings.NewReader(text), 1<<20, Options{})
+		_, err := Read(strings.NewReader(text), Options{})
 		_, inMemory := ReadFile(path, Options{})
-		_, _, mapped := Open(path, Options{})
+		_, _, mapped := Map(path, Options{})
 		for how, err := range map[string]error{"Read": err, "ReadFile": inMemory, "Open": mapped} {
 			if !errors.Is(err, want) {
 				t.Errorf("%s of %.20q: %v, want %v", how, text, err, want)
@@ -41,7 +41,7 @@ func TestShortForeign(t *testing.T) {
 	broken := errors.New("broken")
 	for text, want := range map[string]error{"": broken, "\x89BL": broken, "abc": ErrMagic} {
 		r := io.MultiReader(strings.NewReader(text), failing{broken})
-		if _, err := Read(r, 1<<20, Options{}); !errors.Is(err, want) {
+		if _, err := Read(r, Options{}); !errors.Is(err, want) {
 			t.Errorf("%q and a broken reader: %v, want %v", text, err, want)
 		}
 	}

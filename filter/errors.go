@@ -14,6 +14,8 @@ var (
 	ErrSpec = errors.New("invalid spec")
 	// ErrTooLarge means that a size exceeds a limit or the memory of this machine.
 	ErrTooLarge = errors.New("too large")
+	// ErrFamily means that there is no family of a name, or of a number in a file.
+	ErrFamily = errors.New("unknown family")
 	// ErrMismatch means that two filters cannot be combined: their spec, hash function, seed or secret differ, or one
 	// is nil.
 	ErrMismatch = errors.New("filters do not match")

@@ -72,6 +72,14 @@ type Valuer interface {
 	Put(h Hash, value uint64) error
 	// Get returns the value of the key with hash h, and whether the key may be in the set.
 	Get(h Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter was made without values.
+	ValueBits() int
+}
+
+// Upserter is a Valuer that sets a value in one step, also while other goroutines do.
+type Upserter interface {
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent. Errors are those of AddValue.
+	Upsert(h Hash, value uint64) error
 }
 
 // Merger is a Filter that can take over the keys of another one of the same Spec and Hasher.
@@ -122,6 +130,12 @@ type Trimmer interface {
 	Trimmed() Filter
 }
 
+// Emptier is a Filter whose Spec does not suffice to make an empty one like it.
+type Emptier interface {
+	// Empty returns a filter of the same geometry without keys.
+	Empty() (Filter, error)
+}
+
 // Reoptimizer is a Filter that was fitted to its keys by a search.
 type Reoptimizer interface {
 	// Reoptimize starts a filter of the same geometry whose search goes on from this one. All keys are needed again; they
@@ -143,6 +157,13 @@ type Searcher interface {
 	Builder
 	// OnProgress has Build call f some ten times a second, from one goroutine.
 	OnProgress(f func(Progress))
+}
+
+// Worker is a Builder whose Build can use several cores.
+type Worker interface {
+	// Workers has Build use n goroutines, GOMAXPROCS if n is not positive. The result does not depend on it. It comes before
+	// the first key.
+	Workers(n int)
 }
 
 // Progress is how far a search has come.

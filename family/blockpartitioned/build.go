@@ -84,7 +84,7 @@ func NewBuilder(c Config) (*Builder, error) {
 //
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get no search, and the filter is returned.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	start := time.Now()
+	start := anneal.Now(ctx)
 	defer b.Close()
 	needed, cancel := anneal.Unless(ctx)
 	defer cancel()

@@ -27,6 +27,11 @@ var long = flag.Bool("long", false, "measure rates of large filters and long sea
 
 func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	t.Helper()
+	return buildIn(t, t.Context(), c, hs)
+}
+
+func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Filter {
+	t.Helper()
 	b, err := NewBuilder(c)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +39,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	if err := b.AddMany(hs); err != nil {
 		t.Fatal(err)
 	}
-	f, err := b.Build(t.Context())
+	f, err := b.Build(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,14 +327,13 @@ func TestEfforts(t *testing.T) {
 	})
 	t.Run("budget", func(t *testing.T) {
 		const budget = 2 * time.Second
-		start := time.Now()
-		f := build(t, Config{Effort: filter.Effort{Budget: budget}}, hs)
-		took := time.Since(start)
-		if took > 2*budget || took < budget/2 {
+		ctx, elapsed := anneal.WithClock(t.Context(), 500*time.Nanosecond) // 200 passes
+		f := buildIn(t, ctx, Config{Workers: 1, Effort: filter.Effort{Budget: budget}}, hs)
+		if took := elapsed(); took > budget*11/10 || took < budget*9/10 {
 			t.Errorf("took %v", took)
 		}
 		if p := f.posterior(); p > fast*0.95 {
-			t.Errorf("%v gave %g, a fast search %g", took, p, fast)
+			t.Errorf("%v gave %g, a fast search %g", elapsed(), p, fast)
 		}
 	})
 	t.Run("enough", func(t *testing.T) {

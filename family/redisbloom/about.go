@@ -2,6 +2,7 @@ package redisbloom
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -33,4 +34,15 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 		return 0, 0, err
 	}
 	return l.Bits, probe.FPR(min(keys, l.Capacity), l.Bits, l.K), nil
+}
+
+// Empty returns a chain of the first link of f, without keys.
+func (f *Filter) Empty() (filter.Filter, error) {
+	l := f.links[0]
+	l.Keys = 0
+	words, err := bitvec.Alloc(l.Bits / 64)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, links: []Link{l}, growth: f.growth, scales: f.scales}, nil
 }

@@ -136,7 +136,7 @@ func NewBuilder(c Config) (*Builder, error) {
 //
 // If ctx ends with the cause filter.ErrEnough, Build settles for what the search has reached and returns the filter.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	start := time.Now()
+	start := anneal.Now(ctx)
 	defer b.Close()
 	needed, cancel := anneal.Unless(ctx)
 	defer cancel()

@@ -43,6 +43,7 @@ func Longer(asked, was filter.Effort, keys uint64) (filter.Effort, bool) {
 // Pace divides a search among its parts, which workers take one after the other, and knows how much is done.
 type Pace struct {
 	ctx      context.Context
+	clock    clock
 	passes   int       // or 0, and
 	deadline time.Time // when to end
 	workers  int
@@ -57,10 +58,10 @@ type Pace struct {
 // the build began, but half of the budget is for the search whatever came before.
 func NewPace(ctx context.Context, passes int, start time.Time, budget time.Duration, keys uint64, workers int) *Pace {
 	deadline := start.Add(budget)
-	if least := time.Now().Add(budget / 2); deadline.Before(least) {
+	if least := clockOf(ctx).now().Add(budget / 2); deadline.Before(least) {
 		deadline = least
 	}
-	return &Pace{ctx: ctx, passes: passes, deadline: deadline, workers: workers, keys: keys}
+	return &Pace{ctx: ctx, clock: clockOf(ctx), passes: passes, deadline: deadline, workers: workers, keys: keys}
 }
 
 // Unless returns a context that ends as ctx does, but not if that ends with the cause filter.ErrEnough: for what a search
@@ -110,7 +111,7 @@ func NewPart(passes int) *Part {
 // Take returns the next part, which has that many keys. By time it gets as much of what is left as its share of the keys
 // that are left.
 func (p *Pace) Take(keys uint64) *Part {
-	part := &Part{pace: p, keys: keys, start: time.Now()}
+	part := &Part{Each: watcher(p.ctx), pace: p, keys: keys, start: p.clock.now()}
 	left := max(1, p.keys-(p.begun.Add(keys)-keys))
 	if p.passes == 0 {
 		remains := float64(max(0, p.deadline.Sub(part.start)))
@@ -130,7 +131,7 @@ func (p *Part) share(passes int) float64 {
 	if p.pace.passes != 0 {
 		return float64(passes) / float64(p.pace.passes)
 	}
-	return min(1, float64(time.Since(p.start))/float64(max(1, p.time)))
+	return min(1, float64(p.pace.clock.now().Sub(p.start))/float64(max(1, p.time)))
 }
 
 // resume is the share of a schedule that a search which goes on from earlier shifts leaves out: the passes whose noise
@@ -182,6 +183,7 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 			passes = int(float64(pass) / max(done, 1e-9))
 		}
 		s.Pass(Noise(from+float64((1-from)*done), passes), rnd) // no fused product: the same noise on every machine
+		p.pace.clock.worked(float64(p.keys))
 	}
 }
 
@@ -203,7 +205,9 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 		if p.pace.ask.Swap(false) {
 			p.pace.rate.Store(math.Float64bits(rate()))
 		}
-		if !pass(at) || at >= 1 {
+		more := pass(at)
+		p.pace.clock.worked(float64(p.keys))
+		if !more || at >= 1 {
 			p.Advance(1)
 			return
 		}
@@ -233,11 +237,12 @@ func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 		}
 	}
 	p.spent += float64(keys) * float64(passes)
+	p.pace.clock.worked(float64(keys) * float64(passes))
 }
 
 // passesInTime returns how many passes over the rest of the part fit into its time, at the pace so far.
 func (p *Part) passesInTime() int {
-	elapsed, left := float64(time.Since(p.start)), max(1, float64(p.keys)*(1-p.done))
+	elapsed, left := float64(p.pace.clock.now().Sub(p.start)), max(1, float64(p.keys)*(1-p.done))
 	cost := 40. // ns a key and pass, at first a guess
 	if p.spent > 0 {
 		cost = elapsed / p.spent
