@@ -142,8 +142,8 @@ func (b *Builder) take(inner filter.Builder) {
 	} else if ok && b.config.TempDir != "" {
 		s.Limit(0, b.config.TempDir)
 	}
-	if w, ok := inner.(filter.Worker); ok && b.config.Workers > 0 {
-		w.Workers(b.config.Workers)
+	if p, ok := inner.(filter.Parallel); ok {
+		p.SetWorkers(b.config.Workers)
 	}
 	if s, ok := inner.(filter.Searcher); ok && b.config.Progress != nil {
 		s.OnProgress(b.config.Progress)

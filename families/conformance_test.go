@@ -31,7 +31,7 @@ var specs = map[string][]string{
 }
 
 func conformance(f Family) filtertest.Family {
-	return filtertest.Family{NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch)}
+	return filtertest.Family{New: f.New, NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch)}
 }
 
 func TestConformance(t *testing.T) {

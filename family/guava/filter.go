@@ -12,7 +12,6 @@
 package guava
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -85,9 +84,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes of a batch of keys before it
 // tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	if len(dst) != len(hs) {
-		panic(fmt.Sprintf("guava: HasMany: %d results for %d keys", len(dst), len(hs)))
-	}
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	var at [2 * batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

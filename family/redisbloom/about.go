@@ -10,7 +10,7 @@ import (
 var About = filter.About{
 	Hash: filter.Murmur64A,
 	Name: Family, Summary: "chain of filters of RedisBloom",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill | filter.CanCountItself,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},

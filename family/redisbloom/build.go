@@ -133,16 +133,16 @@ func New(c Config) (*Filter, error) {
 // Builder gathers keys, then adds each once in the order of their hashes, so that the same keys give the same chain.
 type Builder struct {
 	gather.Intake
-	f *Filter
+	c Config
 }
 
-// NewBuilder returns a builder of a chain whose first link is that of New. Errors are those of New.
+// NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
+// the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
-	f, err := New(c)
-	if err != nil {
+	if _, err := c.first(); err != nil {
 		return nil, err
 	}
-	return &Builder{Intake: gather.NewIntake(gather.Config{}), f: f}, nil
+	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
 }
 
 // Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
@@ -152,9 +152,17 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if _, err := b.Keys.Finish(ctx); err != nil {
 		return nil, err
 	}
-	err := b.Keys.Each(ctx, func(filter.Hash) uint64 { return 0 }, func(_ uint64, hs []filter.Hash) error {
+	c := b.c
+	if c.Keys == 0 {
+		c.Keys = b.Keys.Added()
+	}
+	f, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	err = b.Keys.Each(ctx, func(filter.Hash) uint64 { return 0 }, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
-			if err := b.f.Add(h); err != nil {
+			if err := f.Add(h); err != nil {
 				return err
 			}
 		}
@@ -163,5 +171,5 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.f, nil
+	return f, nil
 }

@@ -81,9 +81,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes in the last link of a batch of
 // keys before it tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	if len(dst) != len(hs) {
-		panic(fmt.Sprintf("redisbloom: HasMany: %d results for %d keys", len(dst), len(hs)))
-	}
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	last := &f.links[len(f.links)-1]
 	words := f.words[uint64(len(f.words))-last.Bits/64:]
 	var at [2 * batch]uint64

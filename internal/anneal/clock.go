@@ -1,51 +1,41 @@
 package anneal
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
 
-// clock is what a search by time reads.
-type clock interface {
-	now() time.Time
-	// worked says that a search has made so many passes over a key, counted together for all keys.
-	worked(keyPasses float64)
+// Clock tells the time to a search that has a time limit (filter.Effort.Budget). A nil *Clock is the clock of the machine.
+//
+// A Clock from NewClock counts work instead: it stands still except for passes, each of which takes a fixed time for
+// each key. With one worker, a search by time then gives the same result on every machine, which tests need.
+type Clock struct {
+	perKey time.Duration
+	passed atomic.Int64 // nanoseconds
 }
 
-// wallClock is the clock of the machine.
-type wallClock struct{}
+// NewClock returns a Clock on which one pass over one key takes perKey.
+func NewClock(perKey time.Duration) *Clock { return &Clock{perKey: perKey} }
 
-func (wallClock) now() time.Time { return time.Now() }
-func (wallClock) worked(float64) {}
-
-// workClock advances by the work of the search only.
-type workClock struct {
-	start time.Time
-	cost  float64      // nanoseconds a key and pass
-	spent atomic.Int64 // nanoseconds
-}
-
-func (c *workClock) now() time.Time           { return c.start.Add(time.Duration(c.spent.Load())) }
-func (c *workClock) worked(keyPasses float64) { c.spent.Add(int64(keyPasses * c.cost)) }
-
-// clockKey is the key of the context value of WithClock.
-type clockKey struct{}
-
-// WithClock returns a context for builds whose searches by time read another clock than the machine's: it advances by
-// cost for every pass over a key and by nothing else. So a search by time with one worker has the same result on
-// every machine. elapsed returns how far the clock is. Tests use it.
-func WithClock(ctx context.Context, cost time.Duration) (_ context.Context, elapsed func() time.Duration) {
-	c := &workClock{start: time.Unix(0, 0), cost: float64(cost)}
-	return context.WithValue(ctx, clockKey{}, c), func() time.Duration { return time.Duration(c.spent.Load()) }
-}
-
-func clockOf(ctx context.Context) clock {
-	if c, ok := ctx.Value(clockKey{}).(*workClock); ok {
-		return c
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	if c == nil {
+		return time.Now()
 	}
-	return wallClock{}
+	return time.Unix(0, c.passed.Load())
 }
 
-// Now returns the time by the clock of WithClock, or of the machine. A build by time starts with it.
-func Now(ctx context.Context) time.Time { return clockOf(ctx).now() }
+// since returns the time since start.
+func (c *Clock) since(start time.Time) time.Duration {
+	if c == nil {
+		return time.Since(start)
+	}
+	return c.Now().Sub(start)
+}
+
+// work notes that passes over keys were made.
+func (c *Clock) work(keys uint64, passes int) {
+	if c != nil {
+		c.passed.Add(int64(c.perKey) * int64(keys) * int64(passes))
+	}
+}

@@ -29,7 +29,7 @@ func TestLoop(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []float64
-	p := NewPace(ctx, 100, time.Time{}, 0, 1, 1)
+	p := NewPace(ctx, nil, filter.Effort{Passes: 100}, time.Time{}, 1, 1)
 	p.Take(1).Loop(none, func(at float64) bool {
 		if got = append(got, at); len(got) == 2 {
 			cancel()
@@ -39,14 +39,14 @@ func TestLoop(t *testing.T) {
 	if len(got) != 3 || got[2] != 1 || p.Done() != 1 {
 		t.Errorf("stopped after 2 passes: %v, done %g", got, p.Done())
 	}
-	ctx, elapsed := WithClock(t.Context(), time.Millisecond)
 	got = nil
-	NewPace(ctx, 0, Now(ctx), 4*time.Millisecond, 1, 1).Take(1).Loop(none, func(at float64) bool {
+	clock := NewClock(5 * time.Millisecond)
+	NewPace(t.Context(), clock, filter.Effort{Budget: 20 * time.Millisecond}, clock.Now(), 1, 1).Take(1).Loop(none, func(at float64) bool {
 		got = append(got, at)
 		return true
 	})
-	if !slices.Equal(got, []float64{0, 0.25, 0.5, 0.75, 1}) || elapsed() != 5*time.Millisecond {
-		t.Errorf("4 ms at 1 ms a pass: passes at %v, %v in all", got, elapsed())
+	if want := []float64{0, 0.25, 0.5, 0.75, 1}; !slices.Equal(got, want) {
+		t.Errorf("20 ms with passes of 5 ms stand at %v, want %v", got, want)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
 		for _, fault := range []error{nil, broken} {
 			var seen, made atomic.Int64
-			err := NewPace(t.Context(), 1, time.Time{}, 0, 1000, workers).Each(keys, part, func() func(uint64, []filter.Hash) error {
+			err := NewPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).each(keys, part, func() func(uint64, []filter.Hash) error {
 				made.Add(1)
 				return func(p uint64, hs []filter.Hash) error {
 					seen.Add(int64(len(hs)))
@@ -82,7 +82,7 @@ func TestEach(t *testing.T) {
 	for _, cause := range []error{context.Canceled, filter.ErrEnough} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := 0
-		err := NewPace(ctx, 1, time.Time{}, 0, 1000, 1).Each(keys, part, func() func(uint64, []filter.Hash) error {
+		err := NewPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).each(keys, part, func() func(uint64, []filter.Hash) error {
 			return func(_ uint64, hs []filter.Hash) error {
 				cancel(cause)
 				seen += len(hs)
@@ -93,11 +93,11 @@ func TestEach(t *testing.T) {
 			t.Errorf("%v: %v, %d keys", cause, err, seen)
 		}
 	}
-	if Workers(5, 3) != 3 || Workers(2, 100) != 2 || Workers(0, 1) != 1 {
+	if workers(5, 3) != 3 || workers(2, 100) != 2 || workers(0, 1) != 1 {
 		t.Error("workers")
 	}
-	lost := Promise(holder{1}, []filter.Hash{{Hi: 1}, {Hi: 2}})
-	if lost == nil || Promise(holder{1}, []filter.Hash{{Hi: 1}}) != nil {
+	lost := Verify(holder{1}, []filter.Hash{{Hi: 1}, {Hi: 2}})
+	if lost == nil || Verify(holder{1}, []filter.Hash{{Hi: 1}}) != nil {
 		t.Errorf("a lost key: %v", lost)
 	}
 }
@@ -106,3 +106,5 @@ func TestEach(t *testing.T) {
 type holder struct{ key uint64 }
 
 func (h holder) Has(x filter.Hash) bool { return x.Hi == h.key }
+
+func (h holder) Info() filter.Info { return filter.Info{} }
