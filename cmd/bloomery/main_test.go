@@ -155,7 +155,7 @@ func TestConvertAdvice(t *testing.T) {
 		{"guava", guava[:3], "end of the input at byte 3", "copy it again"},
 		{"guava", guava + "x", "there are bytes behind the guava filter", "its first 14 bytes: head -c 14"},
 		{"guava", "PAR1 and more", "strategy 80", "bloomery convert --help"},
-		{"", guava + "x", "nor of another that is known", "--from FORMAT tells what is wrong"},
+		{"", guava + "x", "not of this format or any other known one", "--from FORMAT tells what is wrong"},
 		{"", string(redis), "redisbloom: options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 		{"redisbloom", string(redis), "options 0x1, hashes of 32 bits, an older form", "let the other system make a new one"},
 	} {
