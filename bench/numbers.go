@@ -66,8 +66,8 @@ func percent(rate float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(v)))), 64) + "%"
 }
 
-// figure writes a measurement with three digits, or all of those before the point.
-func figure(v float64) string {
+// digits formats a measurement with three significant digits, or all digits before the decimal point.
+func digits(v float64) string {
 	switch {
 	case v == 0:
 		return "0"
@@ -84,8 +84,8 @@ func bytesText(v float64) string {
 		name string
 	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
 		if v >= u.size {
-			return figure(v/u.size) + " " + u.name
+			return digits(v/u.size) + " " + u.name
 		}
 	}
-	return figure(v) + " B"
+	return digits(v) + " B"
 }

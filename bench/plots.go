@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
-// plots returns the pictures of the page: bits a key against the time of an absent query, and against that of a build. There is
-// none if nothing was measured that it could show.
-func (r Result) plots() (all []lab.Plot) {
+// plots returns the plots of the page: the time of an absent query and that of a build by bits a key. A plot without
+// measurements is omitted.
+func (r Result) plots() (all []figure.Plot) {
 	for _, p := range []struct{ operation, suffix, what, y string }{
 		{"absent", "", "size and time of a query", "ns a query for an absent key"},
 		{"build", "-build", "size and time of a build", "ns a key to build, one core"},
@@ -17,7 +17,7 @@ func (r Result) plots() (all []lab.Plot) {
 		if len(curves[0].Points)+len(curves[1].Points) == 0 {
 			continue
 		}
-		all = append(all, lab.Plot{
+		all = append(all, figure.Plot{
 			Name: r.fileName() + p.suffix, Title: fmt.Sprintf("%s keys, about %s: %s", countText(r.Keys), rateText(r.FPR), p.what),
 			X: "bits a key", Y: p.y, LogX: true, LogY: true, Curves: curves,
 		})
@@ -25,10 +25,10 @@ func (r Result) plots() (all []lab.Plot) {
 	return all
 }
 
-// curves have a point for each filter that was measured, ours and theirs with marks of their own. The map, whose bits are many
-// times those of filters, is left out, which the page says.
-func (r Result) curves(operation string) []lab.Curve {
-	ours, theirs := lab.Curve{Name: "ours", Dots: true}, lab.Curve{Name: "other libraries", Dots: true}
+// curves returns our and other filters, with a point for each measured one. It omits the map, which has many times the
+// bits of filters; the page says so.
+func (r Result) curves(operation string) []figure.Curve {
+	ours, theirs := figure.Curve{Name: "ours", Dots: true}, figure.Curve{Name: "other libraries", Dots: true}
 	for _, row := range r.Rows {
 		s := row.Times[operation]
 		if s.N == 0 || row.Library == noModule {
@@ -42,5 +42,5 @@ func (r Result) curves(operation string) []lab.Curve {
 		c.Bars = append(c.Bars, [2]float64{s.Low, s.High})
 		c.Labels = append(c.Labels, row.Name)
 	}
-	return []lab.Curve{ours, theirs}
+	return []figure.Curve{ours, theirs}
 }

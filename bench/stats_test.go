@@ -56,7 +56,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for v, want := range map[float64]string{0: "0", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 4567: "4567", 0.1234: "0.123"} {
-		if got := figure(v); got != want {
+		if got := digits(v); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
 		}
 	}

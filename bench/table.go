@@ -50,9 +50,9 @@ func times(s spread) string {
 	case 0:
 		return "–"
 	case 1:
-		return figure(s.Median)
+		return digits(s.Median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", figure(s.Median), figure(s.Low), figure(s.High))
+	return fmt.Sprintf("%s (%s–%s)", digits(s.Median), digits(s.Low), digits(s.High))
 }
 
 // ratio is that of two times, with the middle half of the turns.

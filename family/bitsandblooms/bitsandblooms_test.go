@@ -33,9 +33,10 @@ type other struct{}
 func (other) Has(filter.Hash) bool { return false }
 func (other) Info() filter.Info    { return filter.Info{} }
 
-// TestLaws holds the filter to what the conformance suite asks of those that take hashes.
+// TestLaws checks the laws of the conformance suite, which is for filters that take hashes.
 func TestLaws(t *testing.T) {
-	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
+		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
 		f := filled(t, c, 0, 2000)
 		if n := f.Info().Keys; n != 2000 {
 			t.Fatalf("%d keys", n)
@@ -89,7 +90,63 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestHas counts the probes that a Hash without the key is held against: with k=7 those are 0, 2 and 6, of a filter half full.
+// TestIntersect: the common keys stay, and the bits are those that both filters have.
+func TestIntersect(t *testing.T) {
+	c := Config{M: 20001, Length: 20100, K: 5}
+	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
+	want := slices.Clone(a.words)
+	for i := range want {
+		want[i] &= b.words[i]
+	}
+	if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
+		t.Errorf("%v, %d keys", err, a.keys)
+	}
+	for i := 700; i < 1000; i++ {
+		if !a.HasKey(fmt.Appendf(nil, "key %d", i)) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}
+
+// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+func TestMismatch(t *testing.T) {
+	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
+	before := slices.Clone(a.words)
+	small := filled(t, Config{M: 999, K: 3}, 0, 50)
+	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
+		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Merge with %T: %v", o, err)
+		}
+		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Intersect with %T: %v", o, err)
+		}
+	}
+	if !slices.Equal(a.words, before) || a.keys != 50 {
+		t.Error("the filter changed")
+	}
+}
+
+// TestEstimateKeys counts keys that were added twice once.
+func TestEstimateKeys(t *testing.T) {
+	f := filled(t, Config{Keys: 20_000}, 0, 0)
+	if n := f.EstimateKeys(); n != 0 {
+		t.Errorf("empty: %g", n)
+	}
+	for range 2 {
+		for i := range 20_000 {
+			_ = f.AddKey(fmt.Appendf(nil, "key %d", i))
+		}
+	}
+	if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
+		t.Errorf("%g of 20000 keys", n)
+	}
+	full := &Filter{words: []uint64{1<<10 - 1}, m: 10, length: 64, k: 2}
+	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
+		t.Errorf("full: %g", n)
+	}
+}
+
+// TestHas: Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
 func TestHas(t *testing.T) {
 	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
 	var seen uint64
@@ -105,7 +162,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestManyProbes has more probes than the best, and the rate is kept.
+// TestManyProbes: the rate is kept with more probes than the best number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
 		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
@@ -123,7 +180,7 @@ func TestManyProbes(t *testing.T) {
 	}
 }
 
-// TestInfoOfLongSet has bits set that no probe reads, as a filter made of words can.
+// TestInfoOfLongSet: bits that no probe reads, as in a filter made from words, do not count.
 func TestInfoOfLongSet(t *testing.T) {
 	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
 	f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
@@ -138,8 +195,10 @@ func TestInfoOfLongSet(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for text, words := range map[string][]uint64{
 		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},
-		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0}, "bitsandblooms(k=0,m=10)": {0},
-		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0}, "bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
+		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0},
+		"bitsandblooms(k=0,m=10)":   {0},
+		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0},
+		"bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
 		"bitsandblooms(fpr=0.1,k=2)": {0}, "bitsandblooms(k=2,length=4611686018427387904,m=10)": {0},
 	} {
 		s, err := filter.ParseSpec(text)

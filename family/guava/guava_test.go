@@ -10,11 +10,12 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestPositions holds both strategies against their definition in Guava, in the arithmetic of Java.
+// TestPositions compares both strategies with their definition in Guava, in the arithmetic of Java.
 func TestPositions(t *testing.T) {
 	for _, words := range []uint64{1, 3, 150, 1 << 20} {
 		room := make([]uint64, words)
-		for _, h := range append(filtertest.Hashes(2000, 1), filter.Hash{}, filter.Hash{Lo: math.MaxUint64, Hi: math.MaxUint64}, filter.Hash{Lo: 1 << 31, Hi: 1 << 63}) {
+		for _, h := range append(filtertest.Hashes(2000, 1), filter.Hash{}, filter.Hash{Lo: math.MaxUint64,
+			Hi: math.MaxUint64}, filter.Hash{Lo: 1 << 31, Hi: 1 << 63}) {
 			const k = 9
 			bits := int64(64 * words)
 			var want64, want32 []int64
@@ -45,7 +46,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestGeometry holds sizes: whole words, never more than the bytes that a user allows.
+// TestGeometry pins sizes: whole words, and at most bytes=.
 func TestGeometry(t *testing.T) {
 	for text, want := range map[string]string{
 		"guava(fpr=0.01)":      "guava(k=7,strategy=64,words=150)",
@@ -70,7 +71,8 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", text, f.spec(), err, want)
 		}
 	}
-	for _, text := range []string{"guava(k=0)", "guava(k=256)", "guava(words=0)", "guava(strategy=16)", "guava(strategy=0)", "guava(fpr=0.1,words=2)", "guava(words=2147483648)"} {
+	for _, text := range []string{"guava(k=0)", "guava(k=256)", "guava(words=0)", "guava(strategy=16)",
+		"guava(strategy=0)", "guava(fpr=0.1,words=2)", "guava(words=2147483648)"} {
 		s, _ := filter.ParseSpec(text)
 		c, err := ConfigFromSpec(s, 1000)
 		if err == nil {
@@ -100,15 +102,18 @@ func TestGeometry(t *testing.T) {
 	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz64}).Geometry(); err != nil {
 		t.Error(err)
 	}
-	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
+	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8},
+		Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
 	}
 }
 
-// TestDecodeRefuses has specs that are not those of a built filter.
+// TestDecodeRefuses specs that are not those of a built filter.
 func TestDecodeRefuses(t *testing.T) {
-	for _, text := range []string{"guava", "guava(k=7,strategy=64)", "guava(k=7,words=1)", "guava(strategy=64,words=1)", "guava(capacity=5,k=7,strategy=64,words=1)",
-		"guava(fpr=0.1,k=7,strategy=64)", "guava(k=7,strategy=64,words=2147483648)", "guava(k=256,strategy=64,words=1)"} {
+	for _, text := range []string{"guava", "guava(k=7,strategy=64)", "guava(k=7,words=1)",
+		"guava(strategy=64,words=1)", "guava(capacity=5,k=7,strategy=64,words=1)",
+		"guava(fpr=0.1,k=7,strategy=64)", "guava(k=7,strategy=64,words=2147483648)",
+		"guava(k=256,strategy=64,words=1)"} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +131,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestMerge holds putAll to a filter of all keys, and refuses filters of other shapes.
+// TestMerge: a merged filter is the filter of all keys. Filters of another geometry do not merge.
 func TestMerge(t *testing.T) {
 	c := Config{Words: 20, K: 5}
 	a, _ := New(c)
@@ -146,7 +151,101 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestReach has a filter whose last word lies beyond what 31 bits reach: what is set in it is of no key.
+// TestIntersect: the common keys stay, and the bits are those that both filters have.
+func TestIntersect(t *testing.T) {
+	hs := filtertest.Hashes(300, 5)
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		c := Config{Words: 100, K: 5, Strategy: s}
+		a, _ := New(c)
+		b, _ := New(c)
+		for i, h := range hs {
+			if i < 200 {
+				_ = a.Add(h)
+			}
+			if i >= 150 {
+				_ = b.Add(h)
+			}
+		}
+		want := slices.Clone(a.words)
+		for i := range want {
+			want[i] &= b.words[i]
+		}
+		if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 150 {
+			t.Errorf("%v, %d keys", err, a.keys)
+		}
+		for _, h := range hs[150:200] {
+			if !a.Has(h) {
+				t.Fatal("a common key is lost")
+			}
+		}
+	}
+}
+
+// otherType is a filter of another family.
+type otherType struct{ filter.Filter }
+
+func (*otherType) Info() filter.Info { return filter.Info{} }
+
+// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+func TestMismatch(t *testing.T) {
+	a, _ := New(Config{Words: 20, K: 5})
+	for _, h := range filtertest.Hashes(100, 6) {
+		_ = a.Add(h)
+	}
+	before := slices.Clone(a.words)
+	small, _ := New(Config{Words: 19, K: 5})
+	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
+		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Merge with %T: %v", o, err)
+		}
+		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Intersect with %T: %v", o, err)
+		}
+	}
+	if !slices.Equal(a.words, before) || a.keys != 100 {
+		t.Error("the filter changed")
+	}
+}
+
+// TestEstimateKeys counts keys that were added twice once, and only bits that probes reach.
+func TestEstimateKeys(t *testing.T) {
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		f, _ := New(Config{Keys: 20_000, Strategy: s})
+		if n := f.EstimateKeys(); n != 0 {
+			t.Errorf("empty: %g", n)
+		}
+		for range 2 {
+			for _, h := range filtertest.Hashes(20_000, 7) {
+				_ = f.Add(h)
+			}
+		}
+		if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
+			t.Errorf("strategy %d: %g of 20000 keys", s, n)
+		}
+	}
+	full := &Filter{words: []uint64{math.MaxUint64}, k: 2, strategy: Mitz64}
+	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
+		t.Errorf("full: %g", n)
+	}
+}
+
+// TestHasManyLengths panics before it writes.
+func TestHasManyLengths(t *testing.T) {
+	f, _ := New(Config{Words: 1, K: 1})
+	for _, n := range []int{0, 2, 4} {
+		func() {
+			dst := make([]bool, n, 10)
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d results for 3 keys: no panic", n)
+				}
+			}()
+			f.HasMany(dst, make([]filter.Hash, 3))
+		}()
+	}
+}
+
+// TestReach: bits beyond the first 2^31, which Mitz32 does not reach, do not count.
 func TestReach(t *testing.T) {
 	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {
 		if got := Reach(words, Mitz32); got != want {

@@ -1,8 +1,6 @@
 package rankindexed
 
 import (
-	"fmt"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -16,20 +14,14 @@ const inCache = 1 << 18
 // HasMany sets dst[i] to Has(hs[i]) for every i. It requests the indexes of the buckets of 32 keys from memory before
 // it reads any. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	sameLength(dst, hs)
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.table) >= inCache {
 		f.hasMany(dst, hs)
 		return
 	}
 	for i, h := range hs {
 		dst[i] = f.Has(h)
-	}
-}
-
-// sameLength panics unless a batch has a result for each key.
-func sameLength(dst []bool, hs []filter.Hash) {
-	if len(dst) != len(hs) {
-		panic(fmt.Sprintf("rankindexed: HasMany: %d results for %d keys", len(dst), len(hs)))
 	}
 }
 

@@ -198,7 +198,7 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 
 // HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	sameLength(dst, hs)
+	filter.CheckBatch(dst, hs)
 	for i, h := range hs {
 		dst[i] = c.Has(h)
 	}

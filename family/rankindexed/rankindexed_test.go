@@ -227,7 +227,7 @@ func TestHasMany(t *testing.T) {
 		for _, n := range []int{99, 101} {
 			func() {
 				defer func() {
-					if s, _ := recover().(string); !strings.Contains(s, "results for") {
+					if s, _ := recover().(string); !strings.Contains(s, "100 places for") {
 						t.Errorf("HasMany of %d keys with 100 results: %q", n, s)
 					}
 				}()

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/plan/measure"
+)
+
+func (a *app) labCostsCommand() *cobra.Command {
+	var config measure.Config
+	var out string
+	c := &cobra.Command{
+		Use:   "costs",
+		Short: "Measure times of queries and builds for bloomery plan",
+		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one core, and write
+the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The table is compiled
+into bloomery: "go generate ./plan" replaces the one in the sources.`,
+		Example: "  bloomery lab costs --out costs.json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("trials") && config.Trials < 1 {
+				return fmt.Errorf("--trials %d: want at least one", config.Trials)
+			}
+			p := newProgress()
+			a.show(p, "measuring", progressAll)
+			config.Progress = p.share(0, progressAll)
+			costs, err := measure.Costs(c.Context(), config)
+			p.end()
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error {
+				e := json.NewEncoder(w)
+				e.SetIndent("", " ")
+				return e.Encode(costs)
+			}
+			if out == "" {
+				return write(a.stdout)
+			}
+			return writeResultFile(out, write)
+		},
+	}
+	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
+	c.Flags().BoolVar(&config.Quick, "quick", false, "small filters only, to see that it works")
+	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
+	return c
+}

@@ -1,0 +1,82 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// heldKeys is the number of keys for which the memory of builds is measured.
+const heldKeys = 1_000_000
+
+// heldByBuild returns the peak memory of a build beside the filter, in bytes a key. It samples the growth of the heap
+// every 300 µs while the collector runs often (GOGC=2). Searches run for one pass: their memory does not depend on the
+// passes.
+func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // a core for the sampling goroutine
+	family, err := families.ByName(kind.Family())
+	if err != nil {
+		return 0, err
+	}
+	spec := kind.With("bits_per_key", 12)
+	if family.Can.Has(filter.CanSearch) {
+		spec = spec.With("passes", 1)
+	}
+	if kind.Family() == "counting" || kind.Has("value_bits") || kind.Has("counting") {
+		spec = kind.With("fpr", 0.01)
+	}
+	present := make([]uint64, keys)
+	r := rand.New(rand.NewPCG(1, keys))
+	for i := range present {
+		present[i] = r.Uint64()
+	}
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(2))
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	before, done, most := heap(), make(chan struct{}), make(chan uint64)
+	go func() {
+		var peak uint64
+		for {
+			select {
+			case <-done:
+				most <- peak
+				return
+			case <-time.After(300 * time.Microsecond):
+				peak = max(peak, heap())
+			}
+		}
+	}()
+	f, err := Build(ctx, family, spec, present, filter.NewHasher(7))
+	close(done)
+	peak := max(<-most, heap())
+	if err != nil {
+		return 0, err
+	}
+	held := float64(peak) - float64(before) - float64(f.Info().Bits)/8
+	runtime.KeepAlive(present)
+	return max(0, held) / float64(keys), nil
+}
+
+// machine describes the processor, the system and the number of cores.
+func machine() string {
+	name := runtime.GOARCH
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				name = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s, %d cores", name, runtime.GOOS, runtime.NumCPU())
+}

@@ -1,0 +1,123 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// Queries is the number of queries of one time measurement: a few milliseconds.
+const Queries = 200_000
+
+// searchedKeys is the largest number of keys for which families that search do so at their default effort. Larger
+// filters are searched for one pass: a query takes the same time.
+const searchedKeys = 1_000_000
+
+// measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is
+// the shortest of three, otherwise that of one; it is 0 if the search was cut short.
+func measure(
+	ctx context.Context,
+	kind filter.Spec,
+	keys uint64,
+	fpr float64,
+	repeats int,
+	builds bool,
+) (plan.Point, error) {
+	family, err := families.ByName(kind.Family())
+	if err != nil {
+		return plan.Point{}, err
+	}
+	spec := kind.With("fpr", fpr)
+	cut := family.Can.Has(filter.CanSearch) && keys > searchedKeys
+	if cut { // one pass, in the size that the default search would need
+		bits, _, err := family.Forecast(spec, keys)
+		if err != nil {
+			return plan.Point{}, err
+		}
+		spec = kind.With("bytes", bits/8).With("passes", 1)
+	}
+	h := filter.NewHasher(7)
+	r := rand.New(rand.NewPCG(1, keys))
+	p := plan.Point{Keys: keys, FPR: fpr, Present: math.Inf(1), Absent: math.Inf(1), Build: math.Inf(1)}
+	present := make([]uint64, keys)
+	for i := range present {
+		present[i] = r.Uint64()
+	}
+	var f filter.Filter
+	times := 1
+	if builds {
+		times = 3
+	}
+	for range times {
+		start := time.Now()
+		if f, err = Build(ctx, family, spec, present, h); err != nil {
+			return p, err
+		}
+		p.Build = min(p.Build, float64(time.Since(start).Nanoseconds())/float64(keys))
+	}
+	if cut {
+		p.Build = 0
+	}
+	// Queries in random order, others each time: the same queries would find their part of a large filter in the
+	// caches.
+	asked, absent := make([][]uint64, repeats), make([][]uint64, repeats)
+	for i := range repeats {
+		asked[i], absent[i] = make([]uint64, Queries), make([]uint64, Queries)
+		for j := range Queries {
+			asked[i][j], absent[i][j] = present[r.Uint64N(keys)], r.Uint64()
+		}
+	}
+	for i := range repeats {
+		start := time.Now()
+		if n := Count(f, asked[i], h); n != Queries {
+			return p, fmt.Errorf("%d of %d present keys were found", n, Queries)
+		}
+		p.Present = min(p.Present, float64(time.Since(start).Nanoseconds())/Queries)
+		start = time.Now()
+		Count(f, absent[i], h)
+		p.Absent = min(p.Absent, float64(time.Since(start).Nanoseconds())/Queries)
+	}
+	return p, nil
+}
+
+// Build builds a filter of integer keys. Hashing is part of the work, as it is for users.
+func Build(
+	ctx context.Context,
+	family families.Family,
+	spec filter.Spec,
+	keys []uint64,
+	h filter.Hasher,
+) (filter.Filter, error) {
+	b, err := family.NewBuilder(spec, uint64(len(keys)))
+	if err != nil {
+		return nil, err
+	}
+	hs := make([]filter.Hash, 4096)
+	for len(keys) > 0 {
+		part := hs[:min(len(hs), len(keys))]
+		for i := range part {
+			part[i] = h.SumUint64(keys[i])
+		}
+		if err := b.AddMany(part); err != nil {
+			return nil, err
+		}
+		keys = keys[len(part):]
+	}
+	return b.Build(ctx)
+}
+
+// Count returns how many of the integer keys f contains, hashing each.
+func Count(f filter.Filter, keys []uint64, h filter.Hasher) (n int) {
+	for _, k := range keys {
+		if f.Has(h.SumUint64(k)) {
+			n++
+		}
+	}
+	return n
+}

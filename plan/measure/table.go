@@ -1,0 +1,164 @@
+// Package measure measures the table of costs of package plan: the time of a query and of a build of every kind of
+// filter, and the memory of a build. It is a package of its own so that importing plan does not link it.
+//
+// Points are measured in rounds, minutes apart, with other queries each time: a disturbance of a shared machine lasts
+// longer than one point, and the same 200,000 queries again would find their part of a filter of any size in the
+// caches.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// Config says how to measure. Zero fields take the default noted beside them.
+type Config struct {
+	Trials   int           // measurements of each query, of which the shortest counts; 0: 5, or 2 with Quick
+	Quick    bool          // smallest filters only, to see that it works
+	Progress func(float64) // called with the share done, in [0, 1], from one goroutine; nil: not called
+}
+
+// size is a number of keys, with the rates at which filters of so many keys are measured.
+type size struct {
+	keys  uint64
+	rates []float64
+}
+
+// Query times change with every step of the number of probes. Small filters show it most and are measured at more
+// rates.
+var (
+	smallRates = []float64{0.05, 0.01, 0.003, 0.001, 0.0003, 0.0001, 0.00001, 0.000001}
+	largeRates = []float64{0.01, 0.0001, 0.000001}
+)
+
+// sizes are the points of a full table. The last is larger than the caches of most machines.
+var sizes = []size{
+	{1000, smallRates}, {10_000, smallRates}, {100_000, smallRates}, {1_000_000, smallRates},
+	{4_000_000, largeRates}, {12_000_000, largeRates}, {50_000_000, []float64{0.01, 0.0001}},
+}
+
+// rounds returns how many times the points of a size are measured. The rounds lie minutes apart where a round is short.
+func (s size) rounds() int {
+	switch {
+	case s.keys <= 100_000:
+		return 3
+	case s.keys <= 1_000_000:
+		return 2
+	}
+	return 1
+}
+
+// Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
+// add to it. A full table takes about twenty minutes and needs an otherwise idle machine. It returns the error of ctx
+// if that ends.
+func Costs(ctx context.Context, c Config) (plan.Costs, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // costs of a build are those of one core
+	points, held := slices.Clone(sizes), uint64(heldKeys)
+	if c.Trials == 0 {
+		c.Trials = 5
+		if c.Quick {
+			c.Trials = 2
+		}
+	}
+	if c.Quick {
+		points, held = []size{{points[0].keys, points[0].rates[1:3]}}, 10_000
+	}
+	if c.Progress == nil {
+		c.Progress = func(float64) {}
+	}
+	out := plan.Costs{
+		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(),
+		Memory: map[string]float64{}, Kinds: map[string][]plan.Point{},
+	}
+	for _, kind := range plan.Kinds() {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		bytes, err := heldByBuild(ctx, kind, held)
+		if err != nil {
+			return out, fmt.Errorf("%s, memory of a build: %w", kind, err)
+		}
+		out.Memory[kind.String()] = bytes
+	}
+	// The time of a point is roughly proportional to its keys and a constant number of queries.
+	const queries = 100_000
+	var total, done float64
+	for _, p := range points {
+		total += float64(p.rounds()*len(p.rates)) * float64(p.keys+queries) * float64(len(plan.Kinds()))
+	}
+	for _, p := range points {
+		for round := range p.rounds() {
+			for _, fpr := range p.rates {
+				for _, kind := range plan.Kinds() {
+					if err := ctx.Err(); err != nil {
+						return out, err
+					}
+					done += float64(p.keys + queries)
+					// no filter of this kind has the rate
+					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" {
+						continue
+					}
+					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, round == 0 && p.keys <= 100_000)
+					if err != nil {
+						return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
+					}
+					out.Kinds[kind.String()] = withPoint(out.Kinds[kind.String()], point)
+					c.Progress(done / total)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the
+// shorter times of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at
+// its rate.
+func withPoint(points []plan.Point, p plan.Point) []plan.Point {
+	build := math.Inf(1)
+	for i, e := range points {
+		if e.FPR != p.FPR {
+			continue
+		}
+		build = min(build, e.Build)
+		if e.Keys == p.Keys {
+			points[i].Present, points[i].Absent = min(e.Present, p.Present), min(e.Absent, p.Absent)
+			if p.Build > 0 {
+				points[i].Build = min(e.Build, p.Build)
+			}
+			return points
+		}
+	}
+	if p.Build == 0 {
+		p.Build = build
+	}
+	return append(points, p)
+}
+
+// keyedCost returns how many nanoseconds more SipHash takes than XXH3 for a key of 16 bytes.
+func keyedCost() float64 {
+	key := []byte("0123456789abcdef")
+	shortest := func(h filter.Hasher) float64 {
+		best, sum := math.Inf(1), uint64(0)
+		for range 7 {
+			start := time.Now()
+			for i := range 100_000 {
+				key[0] = byte(i)
+				sum += h.Sum(key).Lo
+			}
+			best = min(best, float64(time.Since(start).Nanoseconds())/100_000)
+		}
+		runtime.KeepAlive(sum) // so that the loop is not optimized away
+		return best
+	}
+	return max(0, shortest(filter.NewKeyedHasher([filter.SecretSize]byte{1}))-shortest(filter.NewHasher(1)))
+}

@@ -1,0 +1,69 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestWithPoint requires the shorter times of a point that is measured twice, and for a search that was cut short the
+// build time of fewer keys at its rate.
+func TestWithPoint(t *testing.T) {
+	var points []plan.Point
+	for _, p := range []plan.Point{
+		{Keys: 100, FPR: 0.1, Present: 5, Absent: 9, Build: 70},
+		{Keys: 100, FPR: 0.01, Present: 50, Absent: 50, Build: 700},
+		{Keys: 100, FPR: 0.1, Present: 7, Absent: 6, Build: 80},
+		{Keys: 1000, FPR: 0.1, Present: 8, Absent: 8},
+	} {
+		points = withPoint(points, p)
+	}
+	want := []plan.Point{
+		{Keys: 100, FPR: 0.1, Present: 5, Absent: 6, Build: 70},
+		{Keys: 100, FPR: 0.01, Present: 50, Absent: 50, Build: 700},
+		{Keys: 1000, FPR: 0.1, Present: 8, Absent: 8, Build: 70},
+	}
+	if !slices.Equal(points, want) {
+		t.Errorf("%+v, want %+v", points, want)
+	}
+}
+
+// TestCosts measures a quick table: every kind has points and a memory, progress ends at 1, and a canceled context ends
+// it.
+func TestCosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	last := 0.0
+	costs, err := Costs(t.Context(), Config{Quick: true, Trials: 1, Progress: func(done float64) {
+		if done < last || done > 1 {
+			t.Errorf("progress %g after %g", done, last)
+		}
+		last = done
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last < 0.99 || costs.Machine == "" || costs.Go == "" {
+		t.Errorf("progress %g, %q, %q", last, costs.Machine, costs.Go)
+	}
+	for _, kind := range plan.Kinds() {
+		points := costs.Kinds[kind.String()]
+		if _, ok := costs.Memory[kind.String()]; !ok || len(points) == 0 {
+			t.Errorf("%s: %d points, memory %v", kind, len(points), ok)
+		}
+		for _, p := range points {
+			if p.Keys != 1000 || !(p.Present > 0 && p.Absent > 0 && p.Build > 0 && p.Present < 1e6) {
+				t.Errorf("%s: %+v", kind, p)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Costs(ctx, Config{Quick: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
