@@ -17,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Write writes a filter and its hasher to w. Filters that are no filter.Encoder, the Atomic forms for one, fail with an
+// Write writes a filter and its hasher to w. Filters that are no filter.Encoder, such as a filter.Concurrent, fail with an
 // error wrapping filter.ErrUnsupported; a hash that the family does not take with one wrapping filter.ErrMismatch.
 func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
 	enc, ok := f.(filter.Encoder)

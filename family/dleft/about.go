@@ -26,7 +26,7 @@ var About = filter.About{
 
 const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if New would fail for this Config with any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, err := c.resolve()
