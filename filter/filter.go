@@ -72,6 +72,14 @@ type Valuer interface {
 	Put(h Hash, value uint64) error
 	// Get returns the value of the key with hash h, and whether the key may be in the set.
 	Get(h Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter was made without values.
+	ValueBits() int
+}
+
+// Upserter is a Valuer that sets a value in one step, also while other goroutines do.
+type Upserter interface {
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent. Errors are those of AddValue.
+	Upsert(h Hash, value uint64) error
 }
 
 // Merger is a Filter that can take over the keys of another one of the same Spec and Hasher.
@@ -122,6 +130,12 @@ type Trimmer interface {
 	Trimmed() Filter
 }
 
+// Emptier is a Filter whose Spec does not suffice to make an empty one like it.
+type Emptier interface {
+	// Empty returns a filter of the same geometry without keys.
+	Empty() (Filter, error)
+}
+
 // Reoptimizer is a Filter that was fitted to its keys by a search.
 type Reoptimizer interface {
 	// Reoptimize starts a filter of the same geometry whose search goes on from this one. All keys are needed again; they
@@ -138,27 +152,36 @@ type Builder interface {
 	Build(ctx context.Context) (Filter, error)
 }
 
-// Searcher is a Builder whose Build goes on for a while.
+// Searcher is a Builder that reports the progress of its Build.
 type Searcher interface {
 	Builder
-	// OnProgress has Build call f some ten times a second, from one goroutine.
+	// OnProgress makes Build call f about ten times a second, from one goroutine. Call it before Build.
 	OnProgress(f func(Progress))
 }
 
-// Progress is how far a search has come.
+// Progress is how far a Build is.
 type Progress struct {
 	Done float64       // the share that is done, in [0, 1]
-	Rate float64       // the posterior rate so far where a worker looked last, 0 if not known
-	Left time.Duration // what is left at the pace so far, 0 if not known
+	Rate float64       // the posterior rate so far of the part that was looked at last; 0 if not known
+	Left time.Duration // the time that is left at the pace so far; 0 if not known
 }
 
-// Spiller is a Builder that can keep some of its keys in a temporary file.
+// Parallel is a Builder whose Build uses several goroutines.
+type Parallel interface {
+	Builder
+	// SetWorkers sets how many goroutines Build uses at once, GOMAXPROCS if n is 0 or less. The filter does not depend on
+	// it, except after a search by time. Call it before the first key.
+	SetWorkers(n int)
+}
+
+// Spiller is a Builder that gathers its keys until Build and can keep some of them in a temporary file. A Builder that is
+// not a Spiller keeps no keys, so that any limit of their memory holds.
 type Spiller interface {
 	Builder
-	// Limit has the builder hold at most that many bytes of keys in memory, and the others in a file in dir, which is
-	// os.TempDir() if empty. It comes before the first key.
+	// Limit sets how many bytes of keys the builder holds in memory at most until Build has all of them, 0 for no limit.
+	// The others go to a file in dir, or in os.TempDir() if dir is empty. Call it before the first key.
 	Limit(memory int64, dir string)
-	// Close drops the keys, and the file with them, of a builder that will not Build.
+	// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
 	Close() error
 }
 

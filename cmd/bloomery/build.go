@@ -154,11 +154,6 @@ func (a *app) recipe(c *cobra.Command, f *buildFlags) (recipe, error) {
 	if err := r.family.Check(spec); err != nil {
 		return recipe{}, err
 	}
-	if f.memory.memory != "" {
-		if err := spills(r.family, spec); err != nil {
-			return recipe{}, fmt.Errorf("--memory %s: %w", f.memory.memory, err)
-		}
-	}
 	return r, nil
 }
 

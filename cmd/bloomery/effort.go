@@ -61,7 +61,7 @@ type memoryFlags struct {
 }
 
 func (f *memoryFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.memory, "memory", "", "hashes of keys to hold in memory at most, such as 512MiB, the others going to a temporary file (default all)")
+	c.Flags().StringVar(&f.memory, "memory", "", "memory for the hashes of keys while they are gathered, such as 512MiB; the others go to a temporary file (default no limit)")
 	c.Flags().StringVar(&f.dir, "temp-dir", os.TempDir(), "folder of temporary files")
 	_ = c.MarkFlagDirname("temp-dir")
 }
@@ -79,25 +79,7 @@ func (f *memoryFlags) parse(c *cobra.Command) error {
 	return err
 }
 
-// spills returns an error if builders of a family keep no keys that could go to a file.
-func spills(family families.Family, spec filter.Spec) error {
-	if family.Can.Has(filter.CanSearch) {
-		return nil
-	}
-	if !family.Can.Has(filter.CanRawKeys) {
-		b, err := family.NewBuilder(spec, 0)
-		if err != nil {
-			return err
-		}
-		defer drop(b)
-		if _, ok := b.(filter.Spiller); ok {
-			return nil
-		}
-	}
-	return fmt.Errorf("family %s keeps no keys while it is built, or all of them; add --family partitioned, blockpartitioned, twochoice or rankindexed", spec)
-}
-
-// limit applies the flags to a builder that keeps keys.
+// limit applies the flags to a builder that gathers keys. Others keep no keys, so that any limit holds.
 func (f *memoryFlags) limit(b filter.Builder) {
 	if s, ok := b.(filter.Spiller); ok {
 		s.Limit(f.bytes, f.dir)

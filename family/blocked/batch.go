@@ -11,7 +11,8 @@ const batch = 32
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it reads any of them.
 // dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if f.query.HasMany(dst, hs) {
 		return
 	}

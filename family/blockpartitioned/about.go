@@ -5,7 +5,7 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "as partitioned, in one cache line per query",
-	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanOneLine,
+	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself | filter.CanOneLine,
 	Default: "8 bits a key",
 	Parameters: append([]filter.Parameter{
 		filter.LaterParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
@@ -18,14 +18,14 @@ var About = filter.About{
 	}},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it
 }
 
-// Reoptimize starts a filter of the geometry of f whose search goes on from f. All keys are needed again; they may have
-// changed. f must not change before the Build ends.
+// Reoptimize returns a builder of a filter with the geometry of f, whose search goes on from f. It needs all keys again;
+// they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
 	b, err := NewBuilder(Config{From: f, Effort: e})
 	if err != nil {

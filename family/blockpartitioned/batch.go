@@ -16,7 +16,8 @@ const inCache = 1 << 18
 // HasMany sets dst[i] to Has(hs[i]), having asked for the blocks of a batch of keys before it looks at any of them. dst
 // must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.words) < inCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)

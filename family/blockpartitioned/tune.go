@@ -74,7 +74,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	}
 	if math.IsInf(per, 1) {
 		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the nearest that blocks of %d bits keep is %.2g; take partitioned or fuse", c.Block, nearest)}
+			Reason: fmt.Sprintf("the lowest rate with blocks of %d bits is %.2g; take family partitioned or fuse", c.Block, nearest)}
 	}
 	blocks := math.Ceil(blocksFor(per))
 	if !(blocks < maxBlocks) {

@@ -5,7 +5,7 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "d-left fingerprint table: keys are removed, in four short buckets per query",
-	Can:     formCan | filter.CanStartEmpty | filter.CanCount | filter.CanSpill,
+	Can:     formCan | filter.CanStartEmpty | filter.CanCount,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
@@ -24,9 +24,9 @@ var About = filter.About{
 	},
 }
 
-const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity
+const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill
 
-// Check returns an error if New would fail for this Config with any number of keys. It allocates no filter. Errors wrap
+// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, err := c.resolve()

@@ -1,32 +1,32 @@
 package dleft
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
-	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate that a Config without a size aims at.
+// DefaultFPR is the rate of a Config without a size.
 const DefaultFPR = 0.01
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config says what filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // how many keys will come
-	Capacity uint64 // how many keys shall fit at once; default: Keys. In the counting form copies count once, up to four of them
-	// Size fixes the bits of a remainder: the fewest that keep a rate when Capacity keys are in, or the most for the bits. Bits a
-	// key are those at capacity, of a filter of many keys: one of few has a whole number of buckets. Default: FPR = DefaultFPR.
+	Capacity uint64 // how many keys fit at once, default Keys; in the counting form up to four copies of a key count as one
+	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey or
+	// Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole. Default:
+	// FPR = DefaultFPR.
 	Size      filter.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
-	Counting  bool   // cells have a counter of 2 bits: copies of a key share one, up to four
-	Buckets   uint64 // of a subtable; default: a 24th of Capacity, rounded up
+	Counting  bool   // cells have a counter of 2 bits: copies of a key share a cell, up to four
+	Buckets   uint64 // per subtable; default: Capacity/24, rounded up
 }
 
 // ConfigFromSpec reads dleft(bits_per_key=, fpr=, bytes=, remainder=, counting=1, capacity=, buckets=).
@@ -59,15 +59,15 @@ func (c Config) check() error {
 	case c.Remainder != 0 && !c.Size.IsZero():
 		return &filter.ConfigError{Field: "remainder", Value: c.Remainder, Reason: "give remainder or one of bits_per_key, fpr and bytes"}
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
-		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("dleft reaches %.2g and no less", minFPR)}
+		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the lowest rate of dleft is %.2g", minFPR)}
 	}
 	return nil
 }
 
-// minFPR is the rate of the longest remainders at capacity.
+// minFPR is the rate at capacity with the longest remainders.
 const minFPR = load / (1.0*(1<<MaxRemainder) - 1)
 
-// resolve returns the shape of the filter.
+// resolve returns the geometry of the filter, or an error that wraps filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) resolve() (geometry, error) {
 	if err := c.check(); err != nil {
 		return geometry{}, err
@@ -86,7 +86,7 @@ func (c Config) resolve() (geometry, error) {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
 	}
 	if g.capacity > g.cells() {
-		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity, Reason: fmt.Sprintf("%d cells hold no more than as many keys", g.cells())}
+		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity, Reason: fmt.Sprintf("the buckets have %d cells in all; want at most as many", g.cells())}
 	}
 	switch {
 	case g.remainder != 0:
@@ -104,13 +104,13 @@ func (c Config) resolve() (geometry, error) {
 			p = DefaultFPR
 		}
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p, Reason: fmt.Sprintf("remainders of %d bits do not reach it", MaxRemainder)}
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p, Reason: fmt.Sprintf("remainders of %d bits have a higher rate", MaxRemainder)}
 		}
 	}
 	return g, nil
 }
 
-// fit gives the remainder what a cell of that many bits leaves it.
+// fit sets the remainder to the bits that a cell of width bits has for it.
 func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	if width < MinRemainder+g.counter {
 		least := float64((MinRemainder + g.counter) * subtables * cells)
@@ -121,7 +121,7 @@ func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	return g, nil
 }
 
-// New returns an empty filter.
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	g, err := c.resolve()
 	if err != nil {
@@ -134,15 +134,15 @@ func New(c Config) (*Filter, error) {
 	return &Filter{geometry: g, words: words}, nil
 }
 
-// Builder gathers the hashes of keys, 16 bytes each, and adds them at the end in an order of its own: where a key goes depends on those
-// that came before. In the plain form a key that comes twice is there once; in the counting form it counts twice.
+// Builder gathers the hashes of keys, 16 bytes each, and adds them at the end in an order of its own, because the place of
+// a key depends on the keys before it. A key that comes twice counts once in the plain form and twice in the counting form.
 type Builder struct {
-	c    Config
-	mu   sync.Mutex
-	keys []filter.Hash
+	gather.Intake
+	c Config
 }
 
-// NewBuilder returns an empty builder. Without Keys and Capacity the keys that come give the size.
+// NewBuilder returns an empty builder. If Keys and Capacity are 0, the capacity is the number of keys that come, duplicates
+// included. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -152,52 +152,55 @@ func NewBuilder(c Config) (*Builder, error) {
 			return nil, err
 		}
 	}
-	return &Builder{c: c, keys: make([]filter.Hash, 0, min(c.Keys, 1<<24))}, nil
+	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys, Copies: c.Counting, Form: turned}), c}, nil
 }
 
-// AddMany takes keys.
-func (b *Builder) AddMany(hs []filter.Hash) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.keys = append(b.keys, hs...)
-	return nil
-}
+// turned returns the form of a hash that a Builder orders: the low half of Hi first, on which neither bucket nor remainder
+// depend. Keys must come as if at random: in the order of Hi, those of one remainder come together, and a table of 10^5 keys
+// with remainders of 4 bits is sometimes full too early. turned of the result is the hash itself.
+func turned(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, 32), Lo: h.Lo} }
 
-// order puts the low half of Hi first, on which neither bucket nor remainder depend: keys must come as if at random. Ordered by
-// Hi, those of one remainder come together, and a table of 10^5 keys with 4 bits each is full too early now and then.
-func order(x, y filter.Hash) int {
-	return cmp.Or(cmp.Compare(bits.RotateLeft64(x.Hi, 32), bits.RotateLeft64(y.Hi, 32)), cmp.Compare(x.Lo, y.Lo))
-}
-
-// Build adds the keys to a filter that New makes and returns it, a *Filter. It fails with an error wrapping filter.ErrFull if
-// the buckets of a key are full: there are more keys than the capacity, or in the plain form far too few remainders for them.
+// Build adds the keys to a filter that New makes and returns it, a *Filter. Errors are those of New; one that wraps
+// filter.ErrFull says that the buckets of a key are full: there are more keys than the capacity, or in the plain form far
+// too few remainders for them.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	if err := ctx.Err(); err != nil {
+	f, err := b.build(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	keys := b.keys
-	b.keys = nil
-	slices.SortFunc(keys, order)
-	if !b.c.Counting {
-		keys = slices.Compact(keys)
+	return f, nil
+}
+
+func (b *Builder) build(ctx context.Context) (*Filter, error) {
+	n, err := b.Keys.Finish(ctx)
+	if err != nil {
+		return nil, err
 	}
 	c := b.c
 	if c.Keys == 0 {
-		c.Keys = uint64(len(keys))
+		c.Keys = b.Keys.Added()
 	}
 	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
-	for i, h := range keys {
-		if i%(1<<16) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	parts := n/partKeys + 1
+	err = b.Keys.Each(ctx, func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }, func(_ uint64, hs []filter.Hash) error {
+		for _, h := range hs {
+			if err := f.Add(turned(h)); errors.Is(err, filter.ErrFull) {
+				return fmt.Errorf("%d keys for a capacity of %d: %w", n, f.capacity, err)
+			} else if err != nil {
+				return err
+			}
 		}
-		if err := f.Add(h); errors.Is(err, filter.ErrFull) {
-			return nil, fmt.Errorf("%d keys for a capacity of %d: %w", len(keys), f.capacity, err)
-		} else if err != nil {
-			return nil, err
+		if b.Progress != nil {
+			b.Progress(filter.Progress{Done: float64(f.keys) / float64(n)})
 		}
-	}
-	return f, nil
+		return nil
+	})
+	return f, err
 }
+
+// partKeys is about how many keys come at once from gather. More would be copied more often: gather copies the keys of a
+// part that lies across two of its chunks of 65,536.
+const partKeys = 1 << 12

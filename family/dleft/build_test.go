@@ -68,7 +68,8 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestBuilder gives keys twice: they count once in the plain form and twice in the counting one.
+// TestBuilder gives keys twice: they count once in the plain form and twice in the counting one. A builder that does not
+// know the number of keys makes room for all that come, duplicates included, as one does that is told how many will come.
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(1000, 9)
 	for counter, want := range map[uint]uint64{0: 1, counterBits: 2} {
@@ -76,9 +77,11 @@ func TestBuilder(t *testing.T) {
 		if n := f.Info().Keys; n != want*1000 || countOf(f, hs[5]) != want {
 			t.Errorf("counter=%d: %d keys, count %d", counter, n, countOf(f, hs[5]))
 		}
-		unknown := build(t, Config{Remainder: 20, Counting: counter > 0}, hs)
-		if unknown.capacity != 1000 {
-			t.Errorf("capacity %d of a builder that did not know its keys", unknown.capacity)
+		for _, keys := range [][]filter.Hash{hs, append(hs[:1000:1000], hs...)} {
+			unknown := build(t, Config{Remainder: 20, Counting: counter > 0}, keys)
+			if unknown.capacity != uint64(len(keys)) {
+				t.Errorf("capacity %d of a builder that did not know its %d keys", unknown.capacity, len(keys))
+			}
 		}
 	}
 }

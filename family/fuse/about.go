@@ -5,16 +5,18 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "static and fast to query; whole bits per fingerprint",
-	Can:        0,
+	Can:        filter.CanSpill | filter.CanCountItself,
 	Default:    "8 bits per fingerprint: about 9 bits a key",
 	Parameters: []filter.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
+	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
+	// all of them.
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Reason: "static and fast to query, small above 100,000 keys",
 		Warning: "no key can be added; a build takes about 30 bytes a key",
 	}},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, _, err := c.Geometry(0)

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,25 +12,28 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultWidth is the fingerprint of a Config without a size.
+// DefaultWidth is the width of a Config without a size, in bits.
 const DefaultWidth = 8
 
-// MaxKeys is the most keys that the library takes: its positions are of 32 bits.
+// MaxKeys is the largest number of keys: the positions of the library have 32 bits.
 const MaxKeys = 3_000_000_000
 
-// smallKeys is the number of keys below which bits a key mean bits for that many: twelve slots are the least there are.
+// smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
 const smallKeys = 32
 
-// Config says what filter to make.
+// Config says what filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
-	Size  filter.Sizing // the width is the largest that fits bits, or the smallest that keeps the rate
-	Width uint          // bits a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
+	Size  filter.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR
+	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
 }
 
-// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=), and for the Spec of a built filter its geometry too.
+// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters of
+// the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
@@ -57,12 +61,18 @@ func (c Config) check() error {
 	case c.Width != 0 && !c.Size.IsZero():
 		return &filter.ConfigError{Field: "width", Value: c.Width, Reason: "give width or one of bits_per_key, fpr and bytes"}
 	case c.Keys > MaxKeys:
-		return fmt.Errorf("fuse takes at most %d keys, not %d: %w; take standard or blocked", uint64(MaxKeys), c.Keys, filter.ErrTooLarge)
+		return tooMany(c.Keys)
 	}
 	return nil
 }
 
-// Geometry returns the number of slots and the width for n distinct keys.
+// tooMany is the error for more than MaxKeys keys.
+func tooMany(n uint64) error {
+	return fmt.Errorf("fuse takes at most %d keys, not %d: %w; take family standard or blocked", uint64(MaxKeys), n, filter.ErrTooLarge)
+}
+
+// Geometry returns the number of slots and the width of a fingerprint in bits for n distinct keys. Errors wrap
+// filter.ErrConfig if the size is too small, or filter.ErrTooLarge beyond MaxKeys.
 func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 	c.Keys = n
 	if err := c.check(); err != nil {
@@ -74,7 +84,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
 		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
-			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("fuse reaches %.2g and no less", FPR(MaxWidth))}
+			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the lowest rate of fuse is %.2g", FPR(MaxWidth))}
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
@@ -108,14 +118,20 @@ func Slots(n uint64) uint64 {
 	return max(3, (capacity+segment-1)/segment) * segment
 }
 
-// Builder gathers keys, 8 bytes each, and solves for the slots at the end. Building takes some 30 bytes a key.
+// Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the others
+// for the tables of the library. A limit of memory (filter.Spiller) holds only while keys are gathered.
+//
+// Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
+// beside it, and raise the peak at two million keys by half.
 type Builder struct {
-	c    Config
-	mu   sync.Mutex
-	keys []uint64
+	c     Config
+	mu    sync.Mutex
+	keys  []uint64     // without a limit: Lo of all keys, in any order
+	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
 }
 
-// NewBuilder returns an empty builder. Whether the keys fit a size in bytes shows in Build, when duplicates are dropped.
+// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows how
+// many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -123,15 +139,37 @@ func NewBuilder(c Config) (*Builder, error) {
 	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
 		return nil, err
 	}
-	return &Builder{c: c, keys: make([]uint64, 0, min(c.Keys, 1<<28))}, nil
+	return &Builder{c: c}, nil
 }
 
-// AddMany takes keys. It fails with an error wrapping filter.ErrTooLarge beyond MaxKeys.
+// maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
+const maxReserve = 1 << 28
+
+// Limit sets how many bytes of keys the builder holds in memory at most while it gathers them, 16 a key; 0 for no limit.
+// It keeps the others in a temporary file in dir, or in os.TempDir() if dir is empty. Call it before the first key.
+func (b *Builder) Limit(memory int64, dir string) {
+	b.spill = nil
+	if memory > 0 {
+		b.spill = gather.New(gather.Config{
+			Memory: memory, Dir: dir, Expect: b.c.Keys, Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
+		})
+	}
+}
+
+// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
+// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the temporary
+// file cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
+	if b.spill != nil {
+		return b.spill.AddMany(hs)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if uint64(len(b.keys))+uint64(len(hs)) > MaxKeys {
-		return fmt.Errorf("more than %d keys are %w for fuse", uint64(MaxKeys), filter.ErrTooLarge)
+		return tooMany(uint64(len(b.keys)) + uint64(len(hs)))
+	}
+	if b.keys == nil {
+		b.keys = make([]uint64, 0, min(b.c.Keys, maxReserve))
 	}
 	for _, h := range hs {
 		b.keys = append(b.keys, h.Lo)
@@ -139,17 +177,21 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 	return nil
 }
 
-// Build solves for the slots and checks every key against the result. The keys are sorted first, so that their order
-// makes no difference, and duplicates are dropped.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	slices.Sort(b.keys)
-	keys := slices.Compact(b.keys)
+// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
+func (b *Builder) Close() error {
 	b.keys = nil
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if b.spill == nil {
+		return nil
 	}
-	_, width, err := b.c.Geometry(uint64(len(keys)))
-	if err != nil {
+	return b.spill.Close()
+}
+
+// Build solves for the slots, checks every key against the result and returns a *Filter. The result depends only on the
+// set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of
+// keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	keys, width, err := b.sorted(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
 	var f *Filter
@@ -169,13 +211,45 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 			return nil, ctx.Err()
 		}
 		if !f.Has(filter.Hash{Lo: k}) {
-			return nil, fmt.Errorf("fuse: key hash %#x does not answer after the build; take another seed", k)
+			return nil, fmt.Errorf("fuse: the key with hash %#x is missing after the build; take another seed", k)
 		}
 	}
 	return f, nil
 }
 
-// solve runs the library and packs the low width bits of its slots.
+// sorted returns the distinct keys in order, and the width of the fingerprints for that many.
+func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err error) {
+	if b.spill == nil {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		slices.Sort(b.keys)
+		keys = slices.Compact(b.keys)
+		_, width, err = b.c.Geometry(uint64(len(keys)))
+		return keys, width, err
+	}
+	n, err := b.spill.Finish(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, width, err = b.c.Geometry(n); err != nil {
+		return nil, 0, err
+	}
+	keys = make([]uint64, 0, n)
+	parts := n/partKeys + 1
+	err = b.spill.Each(ctx, func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }, func(_ uint64, hs []filter.Hash) error {
+		for _, h := range hs {
+			keys = append(keys, h.Hi)
+		}
+		return nil
+	})
+	return keys, width, err
+}
+
+// partKeys is about how many keys come at once from gather.
+const partKeys = 1 << 12
+
+// solve runs the library and packs the low width bits of its slots. The keys are distinct.
 func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
 	lib, err := xorfilter.NewBinaryFuse[T](keys)
 	if err != nil {

@@ -3,6 +3,9 @@ package fuse
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/FastFilter/xorfilter"
@@ -135,5 +138,49 @@ func TestBatches(t *testing.T) {
 				t.Fatalf("width %d, key %d: %v in a batch, %v alone", width, i, got[i], f.Has(h))
 			}
 		}
+	}
+}
+
+// TestLimit gathers keys in a file, and gets the filter that memory gives. Some keys come twice, and some differ only in
+// Hi, which is not used: the library does not take those either.
+func TestLimit(t *testing.T) {
+	hs := filtertest.Hashes(20_000, 6)
+	for _, h := range hs[:5000] {
+		hs = append(hs, h, filter.Hash{Hi: ^h.Hi, Lo: h.Lo})
+	}
+	hs = append(hs, filter.Hash{Hi: 1}, filter.Hash{Hi: 2})
+	want := build(t, "fuse", hs)
+	if want.keys != 20_001 {
+		t.Errorf("%d keys", want.keys)
+	}
+	for _, memory := range []int64{1, 100 << 10, 1 << 40} {
+		b, err := NewBuilder(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Limit(memory, t.TempDir())
+		for part := range slices.Chunk(hs, 700) {
+			if err := b.AddMany(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := b.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.(*Filter); got.seed != want.seed || got.keys != want.keys || !slices.Equal(got.words, want.words) {
+			t.Errorf("%d bytes: another filter", memory)
+		}
+	}
+	b, err := NewBuilder(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Limit(1, filepath.Join(t.TempDir(), "none"))
+	if err := b.AddMany(hs); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that does not exist: %v", err)
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("built without all keys")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
@@ -16,22 +15,22 @@ import (
 // DefaultBitsPerKey is the size of a Config without one.
 const DefaultBitsPerKey = 8
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config says what filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
-	// Later is how many keys will be added after the build, a thousand times those of the build at most. Size counts them, a
-	// rate is that after all of them, and the number of slots suits them too; without it each late key raises the rate
-	// several times as much.
+	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them, a
+	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
+	// much.
 	Later uint64
-	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits for fast, default and
-	// max, half as much again without vector code, and more in proportion to the number of slots.
+	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast, default
+	// and max, 1.5 times as much without vector code, and more in proportion to k.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
-	Memory  int64  // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
+	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	// From has the search go on from the shifts of an earlier filter, whose geometry the new one gets. Size is not used.
-	// The keys may have changed; all of them are needed again.
+	// From is an earlier filter: the new one has its geometry, and the search goes on from its shifts. Size is not used.
+	// All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -63,13 +62,13 @@ func (c Config) check() error {
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes about 8 + 4·k bytes more for each key of
-// the shards that are worked on.
+// the shards that are searched at once.
 type Builder struct {
 	gather.Intake
 	c Config
 }
 
-// NewBuilder returns an empty builder.
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -77,71 +76,38 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
 }
 
-// Build searches for the shifts. The result depends on the set of keys, the size and the effort alone: neither on the
-// order of the keys, nor on how often one was added, nor on the number of workers; but for an effort by time.
+// Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
+// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
-// If ctx ends with the cause filter.ErrEnough, Build settles for what the search has reached and returns the filter.
+// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	start := time.Now()
-	defer b.Close()
-	needed, cancel := anneal.Unless(ctx)
-	defer cancel()
-	n, err := b.Keys.Finish(needed)
-	if err != nil {
-		return nil, err
+	j := &job{Config: b.c}
+	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later}
+	if b.c.From == nil && b.c.Size.FPR != 0 {
+		goal.Rate = b.c.Size.FPR
 	}
-	c := b.c
-	g, err := c.geometry(needed, n)
-	if err != nil {
-		return nil, err
-	}
-	if c.Effort.Target != 0 {
-		if c.Effort, err = c.effortFor(needed, g, n); err != nil {
-			return nil, err
-		}
-	}
-	for {
-		f, err := b.search(ctx, g, n, c.Effort, start)
-		if err != nil {
-			return nil, err
-		}
-		p := f.after(float64(c.Later))
-		// Forecasts come from a sample. Where one promised too much, a little more room or time keeps the promise.
-		switch target := b.c.Effort.Target; {
-		case n == 0 || ctx.Err() != nil:
-			return f, nil
-		case c.From == nil && c.Size.FPR != 0 && p > c.Size.FPR:
-			if longer, ok := anneal.Longer(b.c.Effort, c.Effort, n); ok {
-				c.Effort = longer
-				continue
-			}
-			before := g.total()
-			if g, err = c.geometryOf(needed, n, before+8+uint64(anneal.MoreBits(p/c.Size.FPR, float64(n)+float64(c.Later)))); err != nil {
-				return nil, err
-			}
-			if g.total() <= before {
-				return nil, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-					Reason: fmt.Sprintf("the nearest that these keys reach is %.2g, with %d bits a key; take standard", p, maxBitsPerKey)}
-			}
-		case target != 0 && p > target:
-			if c.Effort.Passes >= 4*maxForecastPasses || g.width == 0 {
-				return nil, unreached(target, g, n, p)
-			}
-			c.Effort.Passes = c.Effort.Passes*3/2 + 1
-		default:
-			return f, nil
-		}
-	}
+	return anneal.Build(ctx, &b.Intake, goal, j)
 }
 
-// unreached says that a target is beyond a size.
-func unreached(target float64, g geometry, n uint64, rate float64) error {
-	return &filter.ConfigError{Field: "target", Value: target,
-		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
+// job is one build. See anneal.Job.
+type job struct {
+	Config
+	mu sync.Mutex // shards share words at their ends
 }
 
-// search makes the filter: every shard for itself, several at once.
-func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filter.Effort, start time.Time) (*Filter, error) {
+// Geometry returns the geometry for n distinct keys. With a target, the Effort is that whose forecast reaches it.
+func (j *job) Geometry(ctx context.Context, n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(ctx, n)
+	if err != nil || j.Effort.Target == 0 {
+		return g, j.Effort, err
+	}
+	e, err := j.effortFor(ctx, g, n)
+	return g, e, err
+}
+
+// New returns a filter for n keys with no bit set.
+func (j *job) New(g geometry, n uint64) (*Filter, error) {
 	bitmap, err := bitvec.Alloc(g.bitmapWords())
 	if err != nil {
 		return nil, err
@@ -150,26 +116,63 @@ func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filte
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(g, bitmap, shifts, n)
-	workers := anneal.Workers(b.c.Workers, g.shards)
-	pace := anneal.NewPace(ctx, anneal.Passes(effort), start, effort.Budget, n, workers)
-	defer pace.Report(b.Progress)()
-	var mu sync.Mutex // shards share words at their ends
-	err = pace.Each(b.Keys, g.shard, func() func(uint64, []filter.Hash) error {
-		var s anneal.State
-		return func(shard uint64, keys []filter.Hash) error {
-			part := pace.Take(uint64(len(keys)))
-			layOut(&s, g, shard, keys)
-			searchShard(&s, part, shard, b.c.From)
-			mu.Lock()
-			defer mu.Unlock()
-			f.store(shard, &s)
-			return anneal.Promise(f, keys)
-		}
-	})
-	if err != nil {
-		return nil, err
+	return newFilter(g, bitmap, shifts, n), nil
+}
+
+// Parts returns the shards.
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+
+// Worker searches shards.
+func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
+	var s anneal.State
+	return func(shard uint64, keys []filter.Hash) error {
+		part := pace.Take(uint64(len(keys)))
+		layOut(&s, f.geometry, shard, keys)
+		searchShard(&s, part, shard, j.From)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		f.store(shard, &s)
+		return anneal.Verify(f, keys)
 	}
+}
+
+// Rate notes the bits that the search left and returns the rate after the later keys.
+func (j *job) Rate(f *Filter) float64 {
 	f.searched = f.ones()
-	return f, nil
+	return f.after(float64(j.Later))
+}
+
+// Longer returns the Effort of a longer search. Towards a target it makes half as many passes more each time.
+func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
+	if j.Effort.Target == 0 {
+		return anneal.Longer(j.Effort, was, n)
+	}
+	if was.Passes >= 4*maxForecastPasses || g.width == 0 {
+		return was, false
+	}
+	return filter.Effort{Passes: was.Passes*3/2 + 1}, true
+}
+
+// Larger returns the best geometry with that many bits more.
+func (j *job) Larger(ctx context.Context, g geometry, n uint64, rate, bits float64) (geometry, error) {
+	if target := j.Effort.Target; target != 0 {
+		return geometry{}, unreached(target, g, n, rate)
+	}
+	larger, err := j.geometryOf(ctx, n, g.total()+8+uint64(bits))
+	if err == nil && larger.total() <= g.total() {
+		err = outOfReach(j.Size.FPR, rate)
+	}
+	return larger, err
+}
+
+// outOfReach is the error for a rate that the family does not reach with any size.
+func outOfReach(fpr, nearest float64) error {
+	return &filter.ConfigError{Field: "fpr", Value: fpr,
+		Reason: fmt.Sprintf("the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)}
+}
+
+// unreached is the error for a target that a size does not reach with any effort.
+func unreached(target float64, g geometry, n uint64, rate float64) error {
+	return &filter.ConfigError{Field: "target", Value: target,
+		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
 }

@@ -217,7 +217,7 @@ func TestConfigErrors(t *testing.T) {
 	if bits, _, err := (Config{}).Forecast(5e9); err != nil || bits > 8*5e9 || bits < 8*5e9-1e6 {
 		t.Errorf("5e9 keys: %d bits, %v", bits, err)
 	}
-	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-30}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "nearest") {
+	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-30}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "the lowest rate") {
 		t.Errorf("an impossible rate: %v", err)
 	}
 	if _, _, err := (Config{Size: filter.Sizing{Bytes: 1<<61 + 1}}).Forecast(100); !errors.Is(err, filter.ErrTooLarge) {

@@ -108,8 +108,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 		return geometry{}, err
 	}
 	if math.IsInf(per, 1) {
-		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the nearest that this family reaches is %.2g, with %d bits a key; take standard", nearest, maxBitsPerKey)}
+		return geometry{}, outOfReach(c.Size.FPR, nearest)
 	}
 	total, err := filter.BitsFor(per * all)
 	if err != nil {

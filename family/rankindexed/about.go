@@ -5,7 +5,8 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
-	Can:     formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanTrim | filter.CanOneLine,
+	Can: formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanSpill | filter.CanTrim |
+		filter.CanOneLine | filter.CanCountItself,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
@@ -40,12 +41,15 @@ var About = filter.About{
 	},
 }
 
-const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill
+const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity
 
 // form completes a form of this family.
 func form(f filter.Form, parameters ...any) filter.Form {
 	f.Spec = filter.NewSpec(Family, parameters...)
 	f.Can |= formCan
+	if f.Can&filter.CanCount == 0 { // the counting builder keeps no keys
+		f.Can |= filter.CanSpill
+	}
 	if f.LineFrom > 0 {
 		f.Can |= filter.CanOneLine
 	}
@@ -71,3 +75,9 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	}
 	return g.Bits(), g.FPR(keys), nil
 }
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (f *Filter) ValueBits() int { return f.g.ValueBits }
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (c *Concurrent) ValueBits() int { return c.all.Load().g.ValueBits }

@@ -25,7 +25,8 @@ const inCache = 1 << 18
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any of
 // them, then all other lines of the keys that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
-	dst = dst[:len(hs)]
+	filter.CheckBatch(dst, hs)
+	dst = dst[:len(hs)] // for the compiler: no bounds checks below
 	if len(f.words) < inCache {
 		for i, h := range hs {
 			dst[i] = f.Has(h)

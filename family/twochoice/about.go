@@ -1,11 +1,14 @@
 package twochoice
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
 
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys choose among groups of positions: small at low rates",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
 	Default: "8 bits a key",
 	Parameters: append([]filter.Parameter{
 		{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
@@ -19,18 +22,27 @@ var About = filter.About{
 	}},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it
 }
 
-// Reoptimize starts a filter of the geometry of f whose search goes on from f. All keys are needed again; they may have
-// changed. f must not change before the Build ends.
+// Reoptimize returns a builder of a filter with the geometry of f, whose search goes on from f. It needs all keys again;
+// they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
 	b, err := NewBuilder(Config{From: f, Effort: e})
 	if err != nil {
 		return nil, err // not b: a nil pointer in an interface is not nil
 	}
 	return b, nil
+}
+
+// Empty returns a filter of the same geometry without keys.
+func (f *Filter) Empty() (filter.Filter, error) {
+	words, err := bitvec.Alloc(f.geometry.words())
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{geometry: f.geometry, words: words}, nil
 }

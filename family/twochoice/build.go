@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
@@ -13,33 +12,33 @@ import (
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
-// The defaults of a Config. Three choices gain most of what more of them do, and a query reads twice as many bits as there
-// are choices.
+// The defaults of a Config. Three choices gain most of what more of them would, and a query reads about two bits per
+// choice.
 const (
 	DefaultBitsPerKey = 8
 	DefaultChoices    = 3
 )
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config says what filter to make. Zero fields take the default noted beside them.
 type Config struct {
-	Keys    uint64        // how many keys New makes room for; a Builder counts for itself
+	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
 	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
 	Choices int           // c, the groups of a key, 2 to MaxChoices; default: DefaultChoices
-	K       int           // functions a group, 1 to MaxK; default: what is best for the size and the choices
+	K       int           // functions per group, 1 to MaxK; default: what is best for the size and the choices
 	Hashing Hashing       // default: Independent
-	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every 16 Ki
-	// keys, which is faster and of the same rate; the paper has one.
+	// Shards is the number of filters that the keys are divided among, at most 4 Mi keys each. Default: one for every
+	// 16 Ki keys, which is faster than one (as in the paper) and has the same rate.
 	Shards uint64
-	// Greedy has the search go the paper's way, without noise, and end once some rounds gain nothing.
+	// Greedy searches as the paper does: without noise, until several rounds gain nothing.
 	Greedy bool
 	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of the
-	// hashes. One core takes some 60 ns a key and pass at 8 bits a key and 3 choices.
+	// hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
-	Memory  int64  // bytes of keys to hold in memory at most, the others going to Dir; default: no limit
+	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	// From has the search go on from an earlier filter, whose geometry the new one gets. Size, Choices, K, Hashing and Shards
-	// are not used. The keys may have changed; all of them are needed again.
+	// From is an earlier filter: the new one has its geometry, and the search goes on from it. Size, Choices, K, Hashing
+	// and Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -64,7 +63,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.check()
 }
 
-// check fills in defaults and returns what is wrong whatever the number of keys.
+// check fills in defaults and returns an error if the Config is wrong for any number of keys.
 func (c *Config) check() error {
 	if c.Choices == 0 {
 		c.Choices = DefaultChoices
@@ -88,7 +87,7 @@ func (c *Config) check() error {
 	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
 		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "this family has no such effort; give a size by fpr"}
+		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "twochoice takes no target; give fpr"}
 	case c.Shards > maxShards:
 		return &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
 	case c.From != nil && c.From.geometry.shards == 0:
@@ -99,7 +98,8 @@ func (c *Config) check() error {
 	return nil
 }
 
-// New returns an empty filter that takes keys one by one, Config.Keys of them. What concerns a search is not used.
+// New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search: Greedy,
+// Effort, Workers, Memory, Dir and From.
 func New(c Config) (*Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -117,13 +117,13 @@ func New(c Config) (*Filter, error) {
 }
 
 // Builder gathers keys, 16 bytes each, and searches at the end. A search takes 4·c·k + 1 bytes more for each key of the
-// shards that are worked on, and a byte for each of their bits.
+// shards that are searched at once, and a byte for each of their bits.
 type Builder struct {
 	gather.Intake
 	c Config
 }
 
-// NewBuilder returns an empty builder.
+// NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -131,72 +131,75 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
 }
 
-// Build searches for the groups. The result depends on the set of keys, the size and the effort alone: neither on the order
-// of the keys, nor on how often one was added, nor on the number of workers; but for an effort by time.
+// Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
+// effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends on the
+// machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
-// If ctx ends with the cause filter.ErrEnough, Build settles for what the search has reached and returns the filter.
+// If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	start := time.Now()
-	defer b.Close()
-	needed, cancel := anneal.Unless(ctx)
-	defer cancel()
-	n, err := b.Keys.Finish(needed)
-	if err != nil {
-		return nil, err
+	var goal anneal.Goal
+	if b.c.From == nil {
+		goal.Rate = b.c.Size.FPR
 	}
-	g, err := b.c.geometry(needed, n)
-	if err != nil {
-		return nil, err
-	}
-	effort := b.c.Effort
-	for {
-		f, err := b.search(ctx, g, n, effort, start)
-		if err != nil {
-			return nil, err
-		}
-		var p float64
-		f.searched, p = f.census()
-		if want := b.c.Size.FPR; b.c.From != nil || want == 0 || n == 0 || ctx.Err() != nil || p <= want {
-			return f, nil
-		}
-		if longer, ok := anneal.Longer(b.c.Effort, effort, n); ok {
-			effort = longer
-			continue
-		}
-		// The forecast comes from a sample. Where it promised too much, a little more room keeps the promise.
-		more := 1 + uint64(anneal.MoreBits(p/b.c.Size.FPR, float64(n)))/g.shards
-		if b.c.Hashing == Double {
-			more = (more + whole - 1) / whole * whole
-		}
-		if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
-			return nil, &filter.ConfigError{Field: "fpr", Value: b.c.Size.FPR, Reason: fmt.Sprintf("the nearest that these keys reach is %.2g; take standard", p)}
-		}
-	}
+	return anneal.Build(ctx, &b.Intake, goal, &job{Config: b.c})
 }
 
-// search makes the filter: every shard for itself, several at once.
-func (b *Builder) search(ctx context.Context, g geometry, n uint64, effort filter.Effort, start time.Time) (*Filter, error) {
+// job is one build. See anneal.Job.
+type job struct {
+	Config
+	mu sync.Mutex // shards share words at their ends
+}
+
+// Geometry returns the geometry for n distinct keys.
+func (j *job) Geometry(ctx context.Context, n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(ctx, n)
+	return g, j.Effort, err
+}
+
+// New returns a filter for n keys with no bit set.
+func (j *job) New(g geometry, n uint64) (*Filter, error) {
 	words, err := bitvec.Alloc(g.words())
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{geometry: g, words: words, keys: n}
-	workers := anneal.Workers(b.c.Workers, g.shards)
-	pace := anneal.NewPace(ctx, anneal.Passes(effort), start, effort.Budget, n, workers)
-	defer pace.Report(b.Progress)()
-	var mu sync.Mutex // shards share words at their ends
-	err = pace.Each(b.Keys, g.shard, func() func(uint64, []filter.Hash) error {
-		var s search
-		return func(shard uint64, keys []filter.Hash) error {
-			s.shard(g, shard, keys, pace.Take(uint64(len(keys))), b.c)
-			mu.Lock()
-			defer mu.Unlock()
-			s.store(f, shard)
-			return anneal.Promise(f, keys)
-		}
-	})
-	if err != nil {
-		return nil, err
+	return &Filter{geometry: g, words: words, keys: n}, nil
+}
+
+// Parts returns the shards.
+func (j *job) Parts(g geometry) (uint64, func(filter.Hash) uint64) { return g.shards, g.shard }
+
+// Worker searches shards.
+func (j *job) Worker(f *Filter, pace *anneal.Pace) func(uint64, []filter.Hash) error {
+	var s search
+	return func(shard uint64, keys []filter.Hash) error {
+		s.shard(f.geometry, shard, keys, pace.Take(uint64(len(keys))), j.Config)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		s.store(f, shard)
+		return anneal.Verify(f, keys)
 	}
-	return f, nil
+}
+
+// Rate notes the bits that the search left and returns the rate.
+func (j *job) Rate(f *Filter) (rate float64) {
+	f.searched, rate = f.census()
+	return rate
+}
+
+// Longer returns the Effort of a longer search.
+func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bool) {
+	return anneal.Longer(j.Effort, was, n)
+}
+
+// Larger adds bits to all shards.
+func (j *job) Larger(_ context.Context, g geometry, n uint64, rate, bits float64) (geometry, error) {
+	more := 1 + uint64(bits)/g.shards
+	if j.Hashing == Double {
+		more = (more + whole - 1) / whole * whole
+	}
+	if g.bits += more; float64(g.bits)*float64(g.shards) > (maxBitsPerKey+1)*float64(n)+1024 || !g.valid() {
+		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,
+			Reason: fmt.Sprintf("the lowest rate for these keys is %.2g; take family standard", rate)}
+	}
+	return g, nil
 }

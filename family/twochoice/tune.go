@@ -58,7 +58,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 			return geometry{}, err
 		}
 		if math.IsInf(per, 1) {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the nearest that %d bits a key keep is %.2g; take standard", maxBitsPerKey, nearest)}
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+				Reason: fmt.Sprintf("the lowest rate with %d bits a key is %.2g; take family standard", maxBitsPerKey, nearest)}
 		}
 		c.Size = filter.Sizing{BitsPerKey: per}
 	}

@@ -2,20 +2,20 @@ package anneal
 
 import "math"
 
-// slope is how many bits of the rate a bit a key gains, about.
+// slope is about how much the binary logarithm of the rate falls with one more bit per key.
 const slope = 0.85
 
-// MoreBits returns how many bits more so many keys need about, with half as much again to be sure, if the rate is too high
-// by a factor.
-func MoreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
+// moreBits returns about how many bits a filter of that many keys lacks if its rate is too high by a factor, and half as
+// many again to be sure.
+func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
-// LeastBits returns a number of bits a key in [least, most], at most a hundredth above the fewest, whose rate is not above
-// fpr. If most does not reach that, it returns +Inf and the rate that most has. The logarithm of the rate is almost a line
-// in bits a key, so a few steps along its slope find the place. rate returns more than 1 where bits are too few for
-// anything.
+// LeastBits returns a number of bits per key in [least, most] whose rate is at most fpr; it is at most 1% above the
+// smallest. If even most does not reach fpr, it returns +Inf and the rate at most. It needs few calls of rate, because the
+// logarithm of the rate is almost a line in bits per key. rate returns more than 1 if the bits are too few for any
+// filter; LeastBits returns its errors.
 func LeastBits(fpr, least, most float64, rate func(per float64) (float64, error)) (per, nearest float64, err error) {
 	want := -math.Log2(fpr)
-	lo, hi := least, math.Inf(1) // does not keep the rate; does
+	lo, hi := least, math.Inf(1) // the largest known to miss fpr, the smallest known to reach it
 	per = min(most, max(least, want/slope))
 	for range 40 {
 		r, err := rate(per)
@@ -36,7 +36,7 @@ func LeastBits(fpr, least, most float64, rate func(per float64) (float64, error)
 		case got < want && hi-lo <= hi/100 && !math.IsInf(hi, 1):
 			return hi, r, nil
 		}
-		next := per + (want-got)/slope + math.Copysign(per/400, want-got) // a little past it, to have it between lo and hi
+		next := per + (want-got)/slope + math.Copysign(per/400, want-got) // a little too far, to have it between lo and hi
 		if r > 1 || next <= lo || next >= hi {
 			if next = (lo + hi) / 2; math.IsInf(hi, 1) {
 				next = lo * 1.2

@@ -84,6 +84,7 @@ func Run(t *testing.T, f Family) {
 		t.Run(spec+"/remove", func(t *testing.T) { remove(t, f, spec) })
 		shared(t, f, spec)
 	}
+	t.Run("batches of wrong lengths", func(t *testing.T) { wrongBatches(t, f) })
 	t.Run("cancelled", func(t *testing.T) {
 		s, _ := filter.ParseSpec(f.Specs[0])
 		b, err := f.NewBuilder(s, 10)
@@ -181,6 +182,31 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 			if got != f.Has(mixed[i]) {
 				t.Fatalf("HasMany of %d differs from Has at %d", n, i)
 			}
+		}
+	}
+}
+
+// wrongBatches gives HasMany fewer and more places than keys: it must panic and write nothing.
+func wrongBatches(t *testing.T, f Family) {
+	b, ok := Build(t, f, f.Specs[0], Hashes(100, 1)).(filter.Batcher)
+	if !ok {
+		t.Skip("the family has no batches")
+	}
+	const keys = 40
+	hs := Hashes(keys, 1) // all of them present
+	for _, places := range []int{0, keys - 1, keys + 1} {
+		dst := make([]bool, 2*keys)
+		func() {
+			defer func() {
+				want := fmt.Sprintf("filter: HasMany: dst has %d places for %d keys", places, keys)
+				if got := recover(); got != want {
+					t.Errorf("HasMany with %d places for %d keys: panic %v, want %q", places, keys, got, want)
+				}
+			}()
+			b.HasMany(dst[:places], hs)
+		}()
+		if slices.Contains(dst, true) {
+			t.Errorf("HasMany with %d places for %d keys wrote an answer", places, keys)
 		}
 	}
 }

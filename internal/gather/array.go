@@ -47,6 +47,14 @@ func (a *array) add(hs []filter.Hash, reserve int) {
 	}
 }
 
+// change replaces each hash from lo on by form of it.
+func (a *array) change(lo int, form func(filter.Hash) filter.Hash) {
+	for i := lo; i < a.n; i++ {
+		p := a.at(i)
+		*p = form(*p)
+	}
+}
+
 // part returns hashes [lo, hi), at least one: themselves if they lie in one chunk, else a copy.
 func (a *array) part(lo, hi int) (hs []filter.Hash, copied bool) {
 	first, at := lo>>chunkBits, lo&(chunkLen-1)

@@ -1,11 +1,12 @@
-// Package gather gathers the hashes of keys from many goroutines and gives them back in order, of Hi and then of Lo, each of
-// them once, whatever the order and the number of times they came in. Hashes stay in memory as long as they fit; beyond
-// a limit they go to a temporary file, in sorted runs that are merged when they are read (external merge sort):
+// Package gather collects the hashes of keys from many goroutines and returns them in order, of Hi and then of Lo, without
+// duplicates unless Config.Copies is set. The result does not depend on the order in which they came. Hashes stay in memory
+// up to a limit; the others go to a temporary file in sorted runs, which are merged when they are read (external merge
+// sort):
 //
 //	AddMany ──▶ array of chunks ──────────────── sorted in place, compacted ───────────────▶ Each
 //	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
 //
-// An array that loses half of its hashes or more when it is compacted is not written: keys that come again and again do
+// To compact is to drop duplicates. If that empties half of the array or more, the array is not written: duplicates do
 // not fill the disk.
 package gather
 
@@ -23,7 +24,7 @@ import (
 const (
 	hashSize = 16 // bytes of a hash, in memory and in the file
 
-	// minRun is the least number of hashes of a full array. Their bytes are those of the smallest buffer that reads a run.
+	// minRun is the smallest number of hashes of a full array. They take as many bytes as the smallest buffer for a run.
 	minRun = minBuffer / hashSize
 )
 
@@ -33,29 +34,36 @@ var (
 	errClosed      = errors.New("gather: keys are closed")
 )
 
-// Config says how much room to take. Its zero value means: all keys in memory.
+// Config says what to keep and where. Its zero value keeps each hash once and all of them in memory.
 type Config struct {
-	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. Less than 4 KiB is taken for
-	// 4 KiB. On top of it come up to 3 MiB of buffers, and whatever the f of Each holds on to.
+	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. The smallest limit is 4 KiB.
+	// Buffers take up to 3 MiB more, and the f of Each may keep hashes.
 	Memory int64
 	Dir    string // of the file; os.TempDir() if empty
-	// Expect is the number of keys that will come, 0 if not known. It saves the first MiB from growing by steps; no more than
-	// that is reserved, and the rest comes by the MiB as it is needed and is never moved.
+	// Expect is the number of keys that will come, 0 if not known. At most 1 MiB is reserved for them; the rest is
+	// allocated by the MiB when it is needed and is never moved.
 	Expect  uint64
 	Workers int // goroutines that sort; GOMAXPROCS if 0
+	// Copies keeps duplicates: Finish counts all hashes, and Each returns a hash as often as it came.
+	Copies bool
+	// Form, if not nil, is applied to each hash that comes; its results are what is ordered, compared and returned. It
+	// gives a family another order, or lets it drop the bits that it does not use.
+	Form func(filter.Hash) filter.Hash
 }
 
-// Keys gathers hashes: AddMany from any number of goroutines, then one Finish, then any number of Each, and Close at any
-// time that none of them is at work. After an error of AddMany or Finish it is of no use, and every method but Close
-// returns that error.
+// Keys gathers hashes: AddMany from any number of goroutines, then one Finish, then any number of Each. Close may be called
+// at any time when no other method runs. After an error of AddMany or Finish, every method except Close returns that error.
 type Keys struct {
 	limit   int // hashes that array takes
 	reserve int // hashes that array begins with
 	workers int
+	copies  bool
+	form    func(filter.Hash) filter.Hash // or nil
 
 	mu       sync.Mutex
 	array    array // empty after Finish if there are runs
 	runs     runs
+	added    uint64
 	finished bool
 	err      error // once set, the answer to everything
 }
@@ -66,7 +74,9 @@ func New(c Config) *Keys {
 		limit:   math.MaxInt,
 		reserve: int(min(c.Expect, chunkLen)),
 		workers: c.Workers,
-		runs:    runs{dir: c.Dir, create: createTemp},
+		copies:  c.Copies,
+		form:    c.Form,
+		runs:    runs{dir: c.Dir, create: createTemp, copies: c.Copies},
 	}
 	if c.Memory > 0 {
 		k.limit = int(min(max(c.Memory/hashSize, minRun), math.MaxInt))
@@ -80,9 +90,8 @@ func New(c Config) *Keys {
 	return k
 }
 
-// AddMany takes hashes and keeps no reference to hs. Callers wait for each other as long as it takes to copy hs, and where
-// the memory is full, as long as it takes to sort and to write it. An error to write wraps that of the system,
-// such as syscall.ENOSPC.
+// AddMany takes hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the memory is
+// full, while it is sorted and written. A write error wraps that of the system, such as syscall.ENOSPC.
 func (k *Keys) AddMany(hs []filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,26 +105,48 @@ func (k *Keys) AddMany(hs []filter.Hash) error {
 		}
 		took := min(len(hs), k.limit-k.array.n)
 		k.array.add(hs[:took], k.reserve)
+		if k.form != nil {
+			k.array.change(k.array.n-took, k.form)
+		}
+		k.added += uint64(took)
 		hs = hs[took:]
 	}
 	return k.err
 }
 
-// makeRoom empties the array at least by half.
+// Added returns the number of hashes that AddMany took, duplicates included.
+func (k *Keys) Added() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.added
+}
+
+// makeRoom empties at least half of the array.
 func (k *Keys) makeRoom() error {
 	ctx := context.Background()
-	if err := k.array.sort(ctx, k.workers); err != nil {
+	if err := k.sort(ctx); err != nil {
 		return err
 	}
-	if k.array.compact(); k.array.n <= k.limit/2 {
+	if k.array.n <= k.limit/2 {
 		return nil
 	}
 	return k.runs.write(ctx, &k.array)
 }
 
-// Finish puts the hashes in order and returns how many distinct ones there are. With all of them in memory it sorts them where
-// they are: the peak stays at their 16 bytes each. With a file it writes the last run and reads all of them once.
-// If ctx ends before, it returns ctx.Err().
+// sort puts the array in order and drops duplicates.
+func (k *Keys) sort(ctx context.Context) error {
+	if err := k.array.sort(ctx, k.workers); err != nil {
+		return err
+	}
+	if !k.copies {
+		k.array.compact()
+	}
+	return nil
+}
+
+// Finish puts the hashes in order and returns how many there are, each distinct one counted once unless Copies is set.
+// Without a file it sorts in place: the peak stays at 16 bytes a hash. With a file it writes the last run and, unless Copies
+// is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
 func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,10 +162,9 @@ func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
 }
 
 func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
-	if err := k.array.sort(ctx, k.workers); err != nil {
+	if err := k.sort(ctx); err != nil {
 		return 0, err
 	}
-	k.array.compact()
 	if !k.runs.any() {
 		return uint64(k.array.n), nil
 	}
@@ -142,6 +172,9 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 		return 0, err
 	}
 	k.array, k.runs.buf = array{}, nil
+	if k.copies {
+		return k.added, nil
+	}
 	err = k.runs.merge(ctx, k.limit, func(hs []filter.Hash) error {
 		n += uint64(len(hs))
 		return nil
@@ -152,12 +185,14 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// Each calls f with all distinct hashes in order, cut where part changes; part of a hash must not be less than that of one
-// before it. Each part comes once, and parts without hashes do not come. The hashes are to be read only; f may keep them
-// and hand them to other goroutines: hashes that come from the file, or that lie across the end of a MiB of the array,
-// are a copy made for this call, the others the array itself. Each stops at the first error of f, which it
-// returns, and before the next call of f when ctx has ended, with ctx.Err(). Several Each at once do not
-// disturb each other; with a file, each of them needs the memory of its buffers.
+// Each calls f with all hashes in order, cut into parts. part must not fall from one hash to the next in that order. f gets
+// each part that has hashes once.
+//
+// f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those that lie
+// across the end of a chunk of 1 MiB, are a copy made for this call; the others lie in the array itself.
+//
+// Each returns the first error of f, or ctx.Err() if ctx ended before a call of f. Several Each may run at once; with a
+// file, each of them takes memory for its own buffers.
 func (k *Keys) Each(ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error) error {
 	k.mu.Lock()
 	err, finished, a, r := k.err, k.finished, k.array, k.runs
@@ -197,7 +232,7 @@ func (k *Keys) Spilled() bool {
 	return k.runs.file != nil
 }
 
-// Close frees the memory and removes the file. Parts that f of Each has kept stay valid.
+// Close frees the memory and removes the file. Parts that the f of an Each has kept stay valid.
 func (k *Keys) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -2,29 +2,39 @@ package gather
 
 import "github.com/bloomery/bloomery/filter"
 
-// Intake is the part of a builder that takes keys: it makes a family's Builder a filter.Searcher and a filter.Spiller.
+// Intake is the part of a builder that takes keys. A Builder that embeds it is a filter.Searcher, a filter.Spiller and a
+// filter.Parallel.
 type Intake struct {
 	Keys     *Keys
 	Progress func(filter.Progress) // or nil
+	Workers  int                   // goroutines of Build, 0 for GOMAXPROCS
 	config   Config
 }
 
-// NewIntake returns one without keys.
-func NewIntake(c Config) Intake { return Intake{Keys: New(c), config: c} }
+// NewIntake returns an Intake without keys.
+func NewIntake(c Config) Intake { return Intake{Keys: New(c), Workers: c.Workers, config: c} }
 
-// Limit has the builder hold at most that many bytes of keys in memory, and the others in a file in dir; see
-// filter.Spiller. It comes before the first key.
+// Limit sets how many bytes of keys the builder holds in memory at most, 0 for no limit. It keeps the others in a
+// temporary file in dir, or in os.TempDir() if dir is empty. See filter.Spiller. Call it before the first key.
 func (b *Intake) Limit(memory int64, dir string) {
 	b.config.Memory, b.config.Dir = memory, dir
 	b.Keys = New(b.config)
 }
 
-// AddMany takes keys. It fails where those beyond the memory limit cannot be written.
+// SetWorkers sets how many goroutines Build uses at once, 0 for GOMAXPROCS. The filter does not depend on it, except
+// after a search by time. Call it before the first key.
+func (b *Intake) SetWorkers(n int) {
+	b.config.Workers, b.Workers = max(n, 0), max(n, 0)
+	b.Keys = New(b.config)
+}
+
+// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an error
+// if keys beyond the memory limit cannot be written.
 func (b *Intake) AddMany(hs []filter.Hash) error { return b.Keys.AddMany(hs) }
 
-// OnProgress has Build call f some ten times a second, from one goroutine. After a search that missed a rate by a little, it
-// begins again from 0.
+// OnProgress makes Build call f about ten times a second, from one goroutine. If a search misses its rate and a second
+// one follows, the progress begins again at 0.
 func (b *Intake) OnProgress(f func(filter.Progress)) { b.Progress = f }
 
-// Close drops the keys of a builder that will not Build.
+// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
 func (b *Intake) Close() error { return b.Keys.Close() }

@@ -28,11 +28,12 @@ type file interface {
 
 func createTemp(dir string) (file, error) { return os.CreateTemp(dir, "bloomery-gather-*") }
 
-// runs is a file of sorted runs of distinct hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. The
-// file is there from the first run on. Only this user can read it, and it is gone after close, or on Unix after the
-// process has ended in any way.
+// runs is a file of sorted runs of hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. Without copies
+// the hashes of a run are distinct. The file is made with the first run. Only this user can read it. It is removed by close,
+// and on Unix when the process ends for any reason.
 type runs struct {
 	dir     string
+	copies  bool // merge keeps duplicates
 	create  func(dir string) (file, error)
 	file    file
 	removed bool    // the file has no name any more
@@ -43,12 +44,12 @@ type runs struct {
 // any reports whether there are runs.
 func (r *runs) any() bool { return len(r.ends) > 0 }
 
-// write adds the hashes of a, sorted and distinct, as a run and empties a.
+// write adds the sorted hashes of a as a run and empties a.
 func (r *runs) write(ctx context.Context, a *array) error {
 	if r.file == nil {
 		f, err := r.create(r.dir)
 		if err != nil {
-			return fmt.Errorf("gather: no room in memory for more keys and none in %s; choose another directory or a higher limit: %w", r.dir, err)
+			return fmt.Errorf("gather: no room in memory for more keys, and no file in %s; choose another directory or a higher limit: %w", r.dir, err)
 		}
 		r.file = f
 		r.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: close removes it
@@ -85,9 +86,9 @@ func (r *runs) end() int64 {
 	return r.ends[len(r.ends)-1]
 }
 
-// merge calls f with blocks of all distinct hashes in order, to be read until f returns. Its buffers take the memory of
-// limit hashes at most, but 4 KiB for each run at least: that is more than the limit only where the keys are more than
-// limit²/256, a million times a million for a limit of 256 MiB.
+// merge calls f with blocks of all hashes in order, each distinct one once unless copies is set. A block is valid until f
+// returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run: that is more than the limit only for
+// more than limit²/256 keys, 10^12 for a limit of 256 MiB.
 func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
@@ -118,7 +119,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 			if err != nil {
 				return r.readError(err)
 			}
-			if h != last || first && len(block) == 0 {
+			if r.copies || h != last || first && len(block) == 0 {
 				block, last = append(block, h), h
 			}
 		}
@@ -133,8 +134,8 @@ func (r *runs) readError(err error) error {
 	return fmt.Errorf("gather: reading keys back from %s: %w", r.dir, err)
 }
 
-// each is Keys.Each. A part is a slice of its own; memory for it is taken as its hashes come, in one piece if it is like
-// the part before.
+// each is Keys.Each. A part is a slice of its own, which grows as its hashes come and begins with room for 1/8 more than the
+// part before.
 func (r *runs) each(ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error) error {
 	var keys []filter.Hash
 	var current uint64

@@ -1,0 +1,147 @@
+package families_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// gatherers returns specs whose builders gather keys, by the list of families: the family without parameters, its forms,
+// and both with sizes.
+func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
+	t.Helper()
+	if f.NewBuilder == nil {
+		return nil
+	}
+	plain := []filter.Spec{filter.NewSpec(f.Name)}
+	for _, form := range f.Forms {
+		if !form.Spec.Equal(plain[0]) {
+			plain = append(plain, form.Spec)
+		}
+	}
+	for _, s := range plain {
+		b := builder(t, f, s, 0)
+		if spiller, ok := b.(filter.Spiller); ok {
+			specs = append(specs, s, s.With("fpr", 0.003), s.With("bits_per_key", 20.0))
+			spiller.Close()
+		}
+	}
+	if f.Can.Has(filter.CanSearch) {
+		for i, s := range specs {
+			specs[i] = s.With("effort", "fast")
+		}
+	}
+	return specs
+}
+
+func builder(t *testing.T, f families.Family, s filter.Spec, keys int) filter.Builder {
+	t.Helper()
+	b, err := f.NewBuilder(s, uint64(keys))
+	if err != nil {
+		t.Fatalf("%s for %d keys: %v", s, keys, err)
+	}
+	return b
+}
+
+// built feeds the keys in batches and returns what is stored of the filter.
+func built(t *testing.T, b filter.Builder, hs []filter.Hash) filter.Encoded {
+	t.Helper()
+	for part := range slices.Chunk(hs, 999) {
+		if err := b.AddMany(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hs {
+		if !f.Has(h) {
+			t.Fatal("a key is lost")
+		}
+	}
+	return f.(filter.Encoder).Encode()
+}
+
+func equal(a, b filter.Encoded) bool {
+	return a.Spec.Equal(b.Spec) && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+}
+
+// TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in advance,
+// in another order, with keys in a file, and with other numbers of workers. All give the same filter, with and without
+// duplicates among the keys.
+func TestGatherers(t *testing.T) {
+	const keys = 5000
+	hs := filtertest.Hashes(keys, 1)
+	twice := append(slices.Clone(hs), hs[:keys/3]...)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(twice), func(i, j int) { twice[i], twice[j] = twice[j], twice[i] })
+	inputs := [][]filter.Hash{nil, hs[:1], twice, hs}
+	if testing.Short() {
+		inputs = inputs[:3]
+	}
+	for _, f := range families.All() {
+		for _, s := range gatherers(t, f) {
+			for _, hs := range inputs {
+				t.Run(fmt.Sprintf("%s/%d", s, len(hs)), func(t *testing.T) {
+					want := built(t, builder(t, f, s, len(hs)), hs)
+					if !equal(built(t, builder(t, f, s, 0), hs), want) {
+						t.Error("the filter is another one if the builder did not know the number of keys")
+					}
+					backwards := slices.Clone(hs)
+					slices.Reverse(backwards)
+					if !equal(built(t, builder(t, f, s, 0), backwards), want) {
+						t.Error("the order of the keys changes the filter")
+					}
+					for _, memory := range []int64{1, 40 << 10} {
+						b := builder(t, f, s, 0)
+						b.(filter.Spiller).Limit(memory, t.TempDir())
+						if !equal(built(t, b, hs), want) {
+							t.Errorf("a limit of %d bytes changes the filter", memory)
+						}
+					}
+					for _, workers := range []int{0, 1, 3} {
+						b := builder(t, f, s, 0)
+						p, ok := b.(filter.Parallel)
+						if !ok {
+							b.(filter.Spiller).Close()
+							break
+						}
+						p.SetWorkers(workers)
+						if !equal(built(t, b, hs), want) {
+							t.Errorf("%d workers change the filter", workers)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestAbilitiesOfBuilders holds what the list says of builders against the interfaces that they have.
+func TestAbilitiesOfBuilders(t *testing.T) {
+	for _, f := range families.All() {
+		spills := len(gatherers(t, f)) > 0
+		if spills != f.Can.Has(filter.CanSpill) {
+			t.Errorf("%s: builders spill: %v, the list says %v", f.Name, spills, !spills)
+		}
+		for _, form := range f.Forms {
+			b := builder(t, f, form.Spec, 10)
+			if s, ok := b.(filter.Spiller); ok {
+				s.Close()
+			} else if form.Can.Has(filter.CanSpill) {
+				t.Errorf("%s does not spill, against the list", form.Spec)
+			}
+			if _, ok := b.(filter.Parallel); !ok && form.Can.Has(filter.CanSearch) {
+				t.Errorf("%s searches and takes no number of workers", form.Spec)
+			}
+			if _, ok := b.(filter.Searcher); !ok && form.Can.Has(filter.CanSearch) {
+				t.Errorf("%s searches and reports no progress", form.Spec)
+			}
+		}
+	}
+}

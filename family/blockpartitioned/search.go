@@ -1,0 +1,93 @@
+package blockpartitioned
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+)
+
+// searcher is the state of a worker.
+type searcher struct {
+	f     *Filter
+	from  *Filter // or nil
+	pace  *anneal.Pace
+	sizes []uint32
+	state anneal.State
+}
+
+// stretch searches the blocks of some keys, which are in the order of their blocks.
+func (s *searcher) stretch(keys []filter.Hash) error {
+	part := s.pace.Take(uint64(len(keys)))
+	for done := 0; done < len(keys); {
+		block, _ := s.f.place(keys[done])
+		end := done + 1
+		for end < len(keys) {
+			if next, _ := s.f.place(keys[end]); next != block {
+				break
+			}
+			end++
+		}
+		if stopped, keep := s.pace.Stopped(); stopped && !keep {
+			return nil // the filter is not kept
+		}
+		s.block(block, keys[done:end], part)
+		if err := anneal.Verify(s.f, keys[done:end]); err != nil {
+			return err
+		}
+		done = end
+		part.Advance(float64(done) / float64(len(keys)))
+	}
+	return nil
+}
+
+// layOut fills the state for the keys of a block, which are in the order of their groups. It is marked norace as are the
+// functions that it calls for every key and slot.
+//
+//go:norace
+func (s *searcher) layOut(keys []filter.Hash) {
+	f := s.f
+	clear(s.sizes)
+	for _, h := range keys {
+		_, group := f.place(h)
+		s.sizes[group]++
+	}
+	s.state.Reset(anneal.Shape{Bits: f.bits, K: f.k, Width: f.width, Words: true}, s.sizes)
+	for j := range s.sizes {
+		pos, size := s.state.Positions(j), s.state.Size(j)
+		for i, h := range keys[:size] {
+			for l := range f.k {
+				pos[l*size+i] = anneal.Twice(f.query.Position(h.Lo, l))
+			}
+		}
+		keys = keys[size:]
+	}
+}
+
+// crowded is the number of (key, slot) pairs per bit of a block beyond which there is no search: almost every query finds
+// all bits of such a block set.
+const crowded = 8
+
+// block searches one block and writes its bits and shifts to the filter.
+func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
+	f := s.f
+	s.layOut(keys)
+	if uint64(len(keys)*f.k) > crowded*f.bits {
+		s.state.Fill()
+	} else {
+		rnd := anneal.Random(block * 0x9E3779B97F4A7C15)
+		if s.from != nil {
+			for i := range s.state.Shifts {
+				s.state.Shifts[i] = uint8(s.from.shift(block, 0, i))
+			}
+		}
+		part.RunSmall(&s.state, &rnd, len(keys), s.from != nil)
+	}
+	s.state.Store(f.words, block*f.block+f.first)
+	at0 := block * f.block
+	for _, shift := range s.state.Shifts {
+		f.words[at0/64] |= uint64(shift) << (at0 % 64)
+		if end := at0%64 + uint64(f.width); end > 64 {
+			f.words[at0/64+1] |= uint64(shift) >> (64 - at0%64)
+		}
+		at0 += uint64(f.width)
+	}
+}

@@ -1,0 +1,130 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// Goal is what a build has to reach.
+type Goal struct {
+	// Rate is the posterior rate that the filter must keep after Later more keys, in (0, 1); 0 for any rate.
+	Rate  float64
+	Later uint64
+	// Clock measures an Effort by time. Nil, except in tests.
+	Clock *Clock
+}
+
+// Job is one build of a family that searches. G is the geometry of its filters, F the filter.
+type Job[G any, F filter.Filter] interface {
+	// Geometry returns the geometry for n distinct keys and the Effort of the first search.
+	Geometry(ctx context.Context, n uint64) (G, filter.Effort, error)
+	// New returns a filter for n keys with no bit set.
+	New(g G, n uint64) (F, error)
+	// Parts returns how many parts the keys divide into and the part of a key: a number that does not fall from one key
+	// to the next in the order of their hashes.
+	Parts(g G) (parts uint64, of func(filter.Hash) uint64)
+	// Worker returns a function that searches one part and writes its bits to f. Each worker calls Worker once and the
+	// function for one part after the other; workers run at the same time.
+	Worker(f F, pace *Pace) func(part uint64, keys []filter.Hash) error
+	// Rate completes f after the search and returns its posterior rate after the later keys.
+	Rate(f F) float64
+	// Longer returns the Effort of another search with the same geometry, or false if that is not worth its time.
+	Longer(g G, was filter.Effort, n uint64) (filter.Effort, bool)
+	// Larger returns a geometry with about that many bits more, for a filter that missed the Goal with this rate. The
+	// error wraps filter.ErrConfig and names the rate if no geometry of the family keeps the goal.
+	Larger(ctx context.Context, g G, n uint64, rate, bits float64) (G, error)
+}
+
+// Build makes a filter of the gathered keys that keeps the Goal, and closes in. It is the loop of all families that
+// search:
+//
+//	gather ─▶ geometry ─▶ search ─▶ rate kept? ── yes ─▶ filter
+//	                        ▲          │ no
+//	                        └── longer search, or more room
+//
+// The geometry comes from a forecast, which is made from a sample. If the forecast was too good, a longer search or a
+// little more room keeps the rate.
+//
+// If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
+// filter whatever its rate. If ctx ends with another cause, Build returns ctx.Err().
+func Build[G any, F filter.Filter](ctx context.Context, in *gather.Intake, goal Goal, job Job[G, F]) (filter.Filter, error) {
+	start := goal.Clock.Now()
+	defer in.Close()
+	needed, cancel := unless(ctx)
+	defer cancel()
+	n, err := in.Keys.Finish(needed)
+	if err != nil {
+		return nil, err
+	}
+	g, effort, err := job.Geometry(needed, n)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		f, err := search(ctx, in, goal.Clock, job, g, n, effort, start)
+		if err != nil {
+			return nil, err
+		}
+		rate := job.Rate(f)
+		if goal.Rate == 0 || n == 0 || ctx.Err() != nil || rate <= goal.Rate {
+			return f, nil
+		}
+		if longer, ok := job.Longer(g, effort, n); ok {
+			effort = longer
+			continue
+		}
+		bits := moreBits(rate/goal.Rate, float64(n)+float64(goal.Later))
+		if g, err = job.Larger(needed, g, n, rate, bits); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// search makes one filter: it searches the parts, several at once.
+func search[G any, F filter.Filter](
+	ctx context.Context, in *gather.Intake, clock *Clock, job Job[G, F], g G, n uint64, effort filter.Effort, start time.Time,
+) (f F, err error) {
+	if f, err = job.New(g, n); err != nil {
+		return f, err
+	}
+	parts, of := job.Parts(g)
+	pace := NewPace(ctx, clock, effort, start, n, workers(in.Workers, parts))
+	defer pace.report(in.Progress)()
+	return f, pace.each(in.Keys, of, func() func(uint64, []filter.Hash) error { return job.Worker(f, pace) })
+}
+
+// workers returns the number of goroutines that search: n, or GOMAXPROCS for 0, but no more than there are parts.
+func workers(n int, parts uint64) int {
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return int(min(uint64(n), parts))
+}
+
+// unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before the
+// search, without which there is no filter to return.
+func unless(ctx context.Context) (context.Context, context.CancelFunc) {
+	to, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), filter.ErrEnough) {
+			cancel()
+		}
+	})
+	return to, func() { stop(); cancel() }
+}
+
+// Verify returns an error if f lacks one of the keys. A worker calls it for each part that it has searched; it takes
+// about a hundredth of the time of the search.
+func Verify(f filter.Filter, keys []filter.Hash) error {
+	for _, h := range keys {
+		if !f.Has(h) {
+			return errors.New("a key is missing after the build; this is a bug of the search, please report it")
+		}
+	}
+	return nil
+}

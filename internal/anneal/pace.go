@@ -1,0 +1,134 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// Pace divides a search among its parts, which workers search one after the other, and keeps the progress of all.
+type Pace struct {
+	ctx      context.Context
+	clock    *Clock
+	passes   int       // or 0, and
+	deadline time.Time // when to end
+	workers  int
+	keys     uint64
+	begun    atomic.Uint64 // keys of the parts that were taken
+	done     atomic.Uint64 // the sum over all parts of keys times millionths done
+	ask      atomic.Bool   // progress is reported and needs the rate
+	rate     atomic.Uint64 // its bits
+}
+
+// NewPace returns the pace of a search over that many keys by that many workers. A search by time ends effort.Budget
+// after start, which is when the build began, but takes at least half of the budget.
+func NewPace(ctx context.Context, clock *Clock, effort filter.Effort, start time.Time, keys uint64, workers int) *Pace {
+	deadline := start.Add(effort.Budget)
+	if least := clock.Now().Add(effort.Budget / 2); deadline.Before(least) {
+		deadline = least
+	}
+	return &Pace{ctx: ctx, clock: clock, passes: Passes(effort), deadline: deadline, workers: workers, keys: keys}
+}
+
+const millionths = 1_000_000
+
+// Done returns the share of the search that is done, in [0, 1].
+func (p *Pace) Done() float64 {
+	return min(1, float64(p.done.Load())/millionths/float64(max(p.keys, 1)))
+}
+
+// Stopped reports whether the search has to end because its context ended, and whether its result is kept: always if it
+// has not ended, else if the cause is filter.ErrEnough.
+func (p *Pace) Stopped() (stopped, keep bool) {
+	if p.ctx.Err() == nil {
+		return false, true
+	}
+	return true, errors.Is(context.Cause(p.ctx), filter.ErrEnough)
+}
+
+// Take returns the next part, which has that many keys. In a search by time the part gets a share of the time that is
+// left: its keys over the keys that are left.
+func (p *Pace) Take(keys uint64) *Part {
+	part := &Part{Each: watcher(p.ctx), pace: p, keys: keys, start: p.clock.Now()}
+	left := max(1, p.keys-(p.begun.Add(keys)-keys))
+	if p.passes == 0 {
+		remains := float64(max(0, p.deadline.Sub(part.start)))
+		part.time = time.Duration(min(1, float64(p.workers)*float64(keys)/float64(left)) * remains)
+	}
+	return part
+}
+
+// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get what that
+// worker does with a part. If the search is stopped and not kept, each gives no more parts and returns the error of the
+// context; if it is kept, all parts are given, so that the filter has all keys. Otherwise it returns the first error of a
+// worker.
+func (p *Pace) each(keys *gather.Keys, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error) error {
+	type job struct {
+		part uint64
+		keys []filter.Hash
+	}
+	jobs := make(chan job, p.workers)
+	var once sync.Once
+	var failed error
+	var wg sync.WaitGroup
+	for range p.workers {
+		wg.Go(func() {
+			work := worker()
+			for j := range jobs {
+				if err := work(j.part, j.keys); err != nil {
+					once.Do(func() { failed = err })
+				}
+			}
+		})
+	}
+	err := keys.Each(context.WithoutCancel(p.ctx), part, func(part uint64, keys []filter.Hash) error {
+		if stopped, keep := p.Stopped(); stopped && !keep {
+			return p.ctx.Err()
+		}
+		jobs <- job{part, keys}
+		return nil
+	})
+	close(jobs)
+	wg.Wait()
+	if stopped, keep := p.Stopped(); stopped && !keep {
+		return p.ctx.Err()
+	}
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// report calls give ten times a second from one goroutine until stop is called. give may be nil.
+func (p *Pace) report(give func(filter.Progress)) (stop func()) {
+	if give == nil {
+		return func() {}
+	}
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		start := time.Now()
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			now := filter.Progress{Done: p.Done(), Rate: math.Float64frombits(p.rate.Load())}
+			if now.Done > 0 {
+				now.Left = time.Duration(float64(time.Since(start)) * (1 - now.Done) / now.Done)
+			}
+			p.ask.Store(true)
+			give(now)
+		}
+	}()
+	return func() { close(quit); <-gone }
+}

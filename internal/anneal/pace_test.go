@@ -1,0 +1,110 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// TestLoop holds where on its schedule each pass stands: by number, by time, when told to stop, and when it has enough.
+func TestLoop(t *testing.T) {
+	none := func() float64 { return 0 }
+	for passes, want := range map[int][]float64{1: {1}, 2: {0, 1}, 5: {0, 0.25, 0.5, 0.75, 1}} {
+		var got []float64
+		NewPart(passes).Loop(none, func(at float64) bool { got = append(got, at); return true })
+		if !slices.Equal(got, want) {
+			t.Errorf("%d passes stand at %v, want %v", passes, got, want)
+		}
+	}
+	n := 0
+	NewPart(10).Loop(none, func(float64) bool { n++; return n < 3 })
+	if n != 3 {
+		t.Errorf("%d passes, wanted to end after 3", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var got []float64
+	p := NewPace(ctx, nil, filter.Effort{Passes: 100}, time.Time{}, 1, 1)
+	p.Take(1).Loop(none, func(at float64) bool {
+		if got = append(got, at); len(got) == 2 {
+			cancel()
+		}
+		return true
+	})
+	if len(got) != 3 || got[2] != 1 || p.Done() != 1 {
+		t.Errorf("stopped after 2 passes: %v, done %g", got, p.Done())
+	}
+	got = nil
+	clock := NewClock(5 * time.Millisecond)
+	NewPace(t.Context(), clock, filter.Effort{Budget: 20 * time.Millisecond}, clock.Now(), 1, 1).Take(1).Loop(none, func(at float64) bool {
+		got = append(got, at)
+		return true
+	})
+	if want := []float64{0, 0.25, 0.5, 0.75, 1}; !slices.Equal(got, want) {
+		t.Errorf("20 ms with passes of 5 ms stand at %v, want %v", got, want)
+	}
+}
+
+// TestEach gives all parts once whatever the number of workers, passes on their errors, and stops when nobody wants the rest.
+func TestEach(t *testing.T) {
+	keys := gather.New(gather.Config{})
+	for i := range uint64(1000) {
+		_ = keys.AddMany([]filter.Hash{{Hi: i << 54}})
+	}
+	if _, err := keys.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	part := func(h filter.Hash) uint64 { return h.Hi >> 57 }
+	broken := errors.New("broken")
+	for _, workers := range []int{1, 2, 7} {
+		for _, fault := range []error{nil, broken} {
+			var seen, made atomic.Int64
+			err := NewPace(t.Context(), nil, filter.Effort{Passes: 1}, time.Time{}, 1000, workers).each(keys, part, func() func(uint64, []filter.Hash) error {
+				made.Add(1)
+				return func(p uint64, hs []filter.Hash) error {
+					seen.Add(int64(len(hs)))
+					if p == 3 {
+						return fault
+					}
+					return nil
+				}
+			})
+			if !errors.Is(err, fault) || seen.Load() != 1000 || made.Load() != int64(workers) {
+				t.Errorf("%d workers, fault %v: %v, %d keys, %d workers made", workers, fault, err, seen.Load(), made.Load())
+			}
+		}
+	}
+	for _, cause := range []error{context.Canceled, filter.ErrEnough} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		seen := 0
+		err := NewPace(ctx, nil, filter.Effort{Passes: 1}, time.Time{}, 1000, 1).each(keys, part, func() func(uint64, []filter.Hash) error {
+			return func(_ uint64, hs []filter.Hash) error {
+				cancel(cause)
+				seen += len(hs)
+				return nil
+			}
+		})
+		if keep := cause == filter.ErrEnough; keep != (err == nil) || keep != (seen == 1000) {
+			t.Errorf("%v: %v, %d keys", cause, err, seen)
+		}
+	}
+	if workers(5, 3) != 3 || workers(2, 100) != 2 || workers(0, 1) != 1 {
+		t.Error("workers")
+	}
+	lost := Verify(holder{1}, []filter.Hash{{Hi: 1}, {Hi: 2}})
+	if lost == nil || Verify(holder{1}, []filter.Hash{{Hi: 1}}) != nil {
+		t.Errorf("a lost key: %v", lost)
+	}
+}
+
+// holder is a filter of one key.
+type holder struct{ key uint64 }
+
+func (h holder) Has(x filter.Hash) bool { return x.Hi == h.key }
+
+func (h holder) Info() filter.Info { return filter.Info{} }

@@ -1,0 +1,159 @@
+package anneal
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Part is a part of a search: one State, or many small ones. It belongs to one goroutine.
+type Part struct {
+	Each  func(*State) // if not nil, Run calls it after every pass
+	pace  *Pace
+	keys  uint64
+	start time.Time
+	time  time.Duration // that it may take, in a search by time
+	done  float64
+	spent float64 // keys times passes of RunSmall
+}
+
+// NewPart returns a search of one part.
+func NewPart(passes int) *Part {
+	return NewPace(context.Background(), nil, filter.Effort{Passes: passes}, time.Time{}, 1, 1).Take(1)
+}
+
+// Advance notes that a share of the part is done, in [0, 1].
+func (p *Part) Advance(done float64) {
+	p.pace.done.Add(uint64((done - p.done) * float64(p.keys) * millionths))
+	p.done = done
+}
+
+// share returns how much of the part is done after that many passes, in [0, 1].
+func (p *Part) share(passes int) float64 {
+	if p.pace.passes != 0 {
+		return float64(passes) / float64(p.pace.passes)
+	}
+	return min(1, float64(p.pace.clock.since(p.start))/float64(max(1, p.time)))
+}
+
+// resume is the share of a schedule that a search leaves out if it goes on from earlier shifts: the noise of those passes
+// would undo what the earlier search reached.
+const resume = 0.4
+
+// begin sets the bits of all keys, with a first choice of every shift, or if again is set with the present shifts. It
+// returns the share of the schedule at which the search starts, and a function to call at its end: a short search from
+// earlier shifts may end with more bits set than before, and settle then restores the earlier shifts.
+func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
+	if !again {
+		s.First(rnd)
+		return 0, func() {}
+	}
+	s.Fill()
+	ones, shifts := s.Ones(), slices.Clone(s.Shifts)
+	return resume, func() {
+		if s.Ones() > ones {
+			clear(s.cells)
+			copy(s.Shifts, shifts)
+			s.Fill()
+		}
+	}
+}
+
+// Run searches a State after Reset. With again it goes on from the shifts in s. If the Pace is stopped, it ends with one
+// pass without noise.
+func (p *Part) Run(s *State, rnd *Random, again bool) {
+	from, settle := begin(s, rnd, again)
+	defer settle()
+	for pass := 1; ; pass++ {
+		p.pace.clock.work(p.keys, 1)
+		done := p.share(pass)
+		p.Advance(done)
+		p.tell(s.Rate)
+		if p.Each != nil {
+			p.Each(s)
+		}
+		if done >= 1 {
+			return
+		}
+		if stopped, _ := p.pace.Stopped(); stopped {
+			s.Pass(0, rnd)
+			return
+		}
+		passes := p.pace.passes
+		if passes == 0 {
+			passes = int(float64(pass) / max(done, 1e-9))
+		}
+		s.Pass(Noise(from+float64((1-from)*done), passes), rnd) // no fused product: the same noise on every machine
+	}
+}
+
+// tell gives the rate to the progress report if that waits for it.
+func (p *Part) tell(rate func() float64) {
+	if p.pace.ask.Swap(false) {
+		p.pace.rate.Store(math.Float64bits(rate()))
+	}
+}
+
+// Loop runs a search that is not over a State. It calls pass for every pass, with the place of the pass in the schedule: 0
+// for the first, 1 for the last or only one. Loop ends when pass returns false. If the Pace is stopped, one more pass at 1
+// is the last. rate returns the rate so far, for the progress report.
+func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
+	for n := 0; ; n++ {
+		at := p.share(n)
+		switch passes := p.pace.passes; {
+		case passes == 1:
+			at = 1
+		case passes > 1:
+			at = float64(n) / float64(passes-1)
+		}
+		if stopped, _ := p.pace.Stopped(); stopped {
+			at = 1
+		}
+		p.tell(rate)
+		more := pass(at)
+		p.pace.clock.work(p.keys, 1)
+		if !more || at >= 1 {
+			p.Advance(1)
+			return
+		}
+		p.Advance(p.share(n + 1))
+	}
+}
+
+// RunSmall is Run for a State that is one of many in a Part. It reads the clock once, before the search, and the context
+// every 1024 passes. In a search by time it makes as many passes as the part has time for on average.
+func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
+	passes := p.pace.passes
+	if passes == 0 {
+		passes = p.passesInTime()
+	}
+	if stopped, _ := p.pace.Stopped(); stopped {
+		passes = 1
+	}
+	from, settle := begin(s, rnd, again)
+	defer settle()
+	for pass := 1; pass < passes; pass++ {
+		s.Pass(Noise(from+float64((1-from)*float64(pass)/float64(passes)), passes), rnd)
+		if pass%1024 == 0 {
+			if stopped, _ := p.pace.Stopped(); stopped {
+				s.Pass(0, rnd)
+				break
+			}
+		}
+	}
+	p.pace.clock.work(uint64(keys), passes)
+	p.spent += float64(keys) * float64(passes)
+}
+
+// passesInTime returns how many passes over the rest of the part fit into its time, at the pace so far.
+func (p *Part) passesInTime() int {
+	elapsed, left := float64(p.pace.clock.since(p.start)), max(1, float64(p.keys)*(1-p.done))
+	cost := 40. // ns per key and pass, a first guess
+	if p.spent > 0 {
+		cost = elapsed / p.spent
+	}
+	return int(max(1, min(filter.MaxPasses, (float64(p.time)-elapsed)/(cost*left))))
+}
