@@ -29,7 +29,7 @@ const (
 	maxWidth = anneal.MaxWidth
 )
 
-// payload returns the bits that keys set: all whole words of 32 bits that the head leaves.
+// payload returns the number of bits that keys set: those of all whole words of 32 bits behind the head.
 func (s shape) payload() uint64 {
 	head := s.groups * uint64(s.k*s.width)
 	if head > s.block {
