@@ -13,8 +13,8 @@ const batch = 32
 // inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It prefetches the blocks of a batch of keys before it tests them. It panics if dst and
-// hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]). It prefetches the blocks of a batch of keys before it tests them. It panics if dst
+// and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

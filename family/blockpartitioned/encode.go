@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that no
-// query needs, the number of keys added after the search and of bits set at its end.
+// Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that
+// no query needs, the number of keys added after the search and of bits set at its end.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
@@ -22,8 +22,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.words(), 2}, nil
 }
 
-// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have the
-// sizes of SectionWords, or the counts contradict each other.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
+// the sizes of SectionWords, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -35,7 +35,8 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	f := newFilter(g, e.Sections[0], e.Keys)
 	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payload() {
-		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.blocks*g.payload())
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
+			f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
 	return f, nil
 }
@@ -51,7 +52,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 	g := geometry{shape{block: block, groups: groups, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
 	}
 	if blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)

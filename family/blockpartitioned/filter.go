@@ -1,9 +1,9 @@
 // Package blockpartitioned is partitioned hashing in cache lines: a blocked Bloom filter in which each block has hash
 // functions that a search fitted to its keys. A query reads one line, which also holds the choice.
 //
-//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋, and from the low half of the product, in the same way, one of the block's groups
-//	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋, eight from its high
-//	            half, and further ones from Lo mixed anew
+//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋; from the low half of the product, in the same way, a group of the block
+//	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋,
+//	            eight from its high half, and more from Lo mixed again
 //
 //	block of 512 or 1024 bits
 //	  head     groups · k shifts of width bits, from the lowest bit on, those of a group in a row
@@ -56,8 +56,8 @@ func (f *Filter) shift(block, group uint64, l int) uint64 {
 	return bitvec.Load57(f.words, at) & (1<<f.width - 1)
 }
 
-// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a blocked filter.
-// The error is always nil.
+// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a blocked
+// filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	block, group := f.place(h)
 	start := block*f.block + f.first

@@ -40,7 +40,8 @@ func (s shape) payload() uint64 {
 
 // valid reports whether a filter may have this shape.
 func (s shape) valid() bool {
-	return (s.block == lineBits || s.block == 2*lineBits) && s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
+	return (s.block == lineBits || s.block == 2*lineBits) &&
+		s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
 		s.width >= minWidth && s.width <= maxWidth && s.payload() >= 64 // and so 64 bits from any shift on lie in the block
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// Limits of the size. Below minBitsPerKey a block has no room for shifts; above maxBitsPerKey other families are better.
+// Limits of the size. Below minBitsPerKey a block has no room for shifts; above maxBitsPerKey other families are
+// better.
 const (
 	minBitsPerKey = 2
 	maxBitsPerKey = 40
@@ -35,7 +36,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family blocked", maxLater, n)}
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
+			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family blocked", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
@@ -74,7 +76,8 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	}
 	if math.IsInf(per, 1) {
 		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate with blocks of %d bits is %.2g; take family partitioned or fuse", c.Block, nearest)}
+			Reason: fmt.Sprintf("blocks of %d bits have a rate of %.2g at least; take family partitioned or fuse",
+				c.Block, nearest)}
 	}
 	blocks := math.Ceil(blocksFor(per))
 	if !(blocks < maxBlocks) {
@@ -84,9 +87,9 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	return geometry{t.shape, uint64(blocks)}, err
 }
 
-// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and Later
-// more keys: the rate of a sample of random blocks of the same shape. It takes up to a second. Errors wrap filter.ErrConfig
-// or filter.ErrTooLarge.
+// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
+// Later more keys: the rate of a sample of random blocks of the same shape. It takes up to a second. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -100,8 +103,8 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.blocks * g.block, t.rate, err
 }
 
-// maxTunePasses bounds the passes that a shape is chosen for and forecast with. The rate of a longer search is lower than
-// its forecast, by less than 10%.
+// maxTunePasses bounds the passes that a shape is chosen for and forecast with. The rate of a longer search is lower
+// than its forecast, by less than 10%.
 const maxTunePasses = 150
 
 func (c Config) tunePasses() int {
@@ -132,8 +135,8 @@ func (c Config) problem(n uint64, blocks float64) problem {
 	return problem{block: c.Block, load: float64(n) / blocks, later: float64(c.Later) / float64(n), passes: c.tunePasses()}
 }
 
-// tune looks for the shape with the lowest rate. It tries all plausible numbers of slots and of payload words, each with as
-// many groups as the rest of the block has room for, on a few random blocks, and the best of them on more.
+// tune looks for the shape with the lowest rate. It tries all plausible numbers of slots and of payload words, each
+// with as many groups as the rest of the block has room for, on a few random blocks, and the best of them on more.
 func tune(ctx context.Context, p problem) (forecast, error) {
 	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil
@@ -151,7 +154,10 @@ func tune(ctx context.Context, p problem) (forecast, error) {
 			}
 		}
 	}
-	for _, round := range []struct{ keep, blocks, passes int }{{len(tried), 16, min(passes, 12)}, {16, 60, min(passes, 30)}, {4, 300, passes}} {
+	rounds := []struct{ keep, blocks, passes int }{
+		{len(tried), 16, min(passes, 12)}, {16, 60, min(passes, 30)}, {4, 300, passes},
+	}
+	for _, round := range rounds {
 		tried = tried[:min(round.keep, len(tried))]
 		for i := range tried {
 			if err := ctx.Err(); err != nil {
@@ -165,8 +171,8 @@ func tune(ctx context.Context, p problem) (forecast, error) {
 	return tried[0], nil
 }
 
-// simulate returns the mean rate of some blocks of random keys. Block b has as many keys as the quantile (b + 1/2) / blocks
-// of the Poisson distribution, which scatters less than random numbers of keys.
+// simulate returns the mean rate of some blocks of random keys. Block b has as many keys as the quantile (b + 1/2) /
+// blocks of the Poisson distribution, which scatters less than random numbers of keys.
 func simulate(s shape, q problem, blocks int) float64 {
 	r := rand.New(rand.NewPCG(1, 0x626c6f636b))
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)

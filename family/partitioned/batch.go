@@ -14,8 +14,8 @@ const batch = 32
 // inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It prefetches the shifts and the first slots of a batch of keys before it tests them,
-// then all other slots of the keys that may still be present. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]). It prefetches the shifts and the first slots of a batch of keys before it tests
+// them, then all other slots of the keys that may still be present. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -48,7 +48,8 @@ type pending struct {
 	rest  [maxK]uint64
 }
 
-// begin tests the first slots of a batch of keys. It lists those that may be present in p.maybe and returns their number.
+// begin tests the first slots of a batch of keys. It lists those that may be present in p.maybe and returns their
+// number.
 func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		shard, rest := bits.Mul64(h.Hi, f.geometry.shards)
@@ -67,7 +68,8 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i := range group {
 		s := bitvec.Load57(f.shifts, p.side[i])
 		at := p.at[i*together:][:together]
-		hit := bitvec.Load32(f.bitmap, at[0], s&31) & bitvec.Load32(f.bitmap, at[1], s>>5&31) & bitvec.Load32(f.bitmap, at[2], s>>10&31) & 1
+		hit := bitvec.Load32(f.bitmap, at[0], s&31) & bitvec.Load32(f.bitmap, at[1], s>>5&31) &
+			bitvec.Load32(f.bitmap, at[2], s>>10&31) & 1
 		out[i] = hit == 1
 		p.maybe[n] = i
 		n += int(hit)

@@ -33,8 +33,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.bitmapWords(), g.shiftWords(), 2}, nil
 }
 
-// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have the
-// sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
+// the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -49,7 +49,8 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	}
 	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.shards*g.bits {
-		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.shards*g.bits)
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
+			f.late, f.keys, f.searched, g.shards*g.bits)
 	}
 	return f, nil
 }
@@ -84,7 +85,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 		(shards == 1 || bits >= minShard) &&
 		(width > 0 || groups == 1) // without shifts groups are alike and take no bits, so that the size would not bound them
 	if !ok {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
 	}
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(k), width: int(width)}
 	if shards*groups >= 1<<50 || shards*bits >= 1<<60 {

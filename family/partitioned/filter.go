@@ -1,7 +1,7 @@
-// Package partitioned is a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and Lakshman, "Building
-// high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups. Each group has its
-// own hash functions, which a search picks so that all keys together set few bits. The picks are stored and count towards
-// the size of the filter.
+// Package partitioned is a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and Lakshman,
+// "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups.
+// Each group has its own hash functions, which a search picks so that all keys together set few bits. The picks are
+// stored and count towards the size of the filter.
 //
 // In the paper each group picks k of H functions. Here each slot l of a group picks a shift:
 //
@@ -14,8 +14,8 @@
 //	one shard   bitmap: base + H - 1 bits       shifts: groups · k numbers below H = 2^width
 //
 // The search looks at all H shifts of a slot at once (internal/anneal) and is thousands of times faster than the greedy
-// algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards that of a
-// filter without a search.
+// algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards that of
+// a filter without a search.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package partitioned
@@ -36,7 +36,7 @@ const Family = "partitioned"
 type Filter struct {
 	geometry
 	bitmap   []uint64 // bit b of shard s is bit s·bits + b; at least 64 zero bits follow the last
-	shifts   []uint64 // packed: the shift of slot l of group j, counted over all shards, is number j·k + l; 64 zero bits follow
+	shifts   []uint64 // packed, number j·k + l for slot l of group j of all shards; at least 64 zero bits follow
 	keys     uint64
 	late     uint64 // how many of the keys were added after the search
 	searched uint64 // bits that were set at the end of the search
@@ -122,8 +122,8 @@ func (f *Filter) shift(group uint64, l int) uint64 {
 	return bitvec.Load57(f.shifts, (group*uint64(f.k)+uint64(l))*uint64(f.width)) & (1<<f.width - 1)
 }
 
-// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a standard filter.
-// The error is always nil.
+// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a standard
+// filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	group := f.group(h)
 	start := group / f.groups * f.bits
@@ -153,7 +153,8 @@ func (f *Filter) Info() filter.Info {
 func (f *Filter) ones() uint64 { return bitvec.OnesCount(f.bitmap) }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
+	return filter.NewSpec(Family,
+		"bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
 }
 
 func (g geometry) String() string {

@@ -5,21 +5,22 @@ import (
 	"math/bits"
 )
 
-// prior returns p_b, the rate before the search, as the paper defines it: that of n keys with random shifts in a standard
-// filter with the bits of the bitmaps. Late keys move the rate towards it. Config.Forecast predicts the rate after a search.
+// prior returns p_b, the rate before the search, as the paper defines it: that of n keys with random shifts in a
+// standard filter with the bits of the bitmaps. Late keys move the rate towards it. Config.Forecast predicts the rate
+// after a search.
 func (g geometry) prior(n uint64) float64 {
 	empty := float64(g.k) * float64(n) * math.Log1p(-1/float64(g.shards*g.bits+1))
 	return math.Pow(-math.Expm1(empty), float64(g.k))
 }
 
 // posterior returns p_a. An absent key has a random group and random base positions. Its slot l finds a set bit with a
-// probability that is the share of set bits among those that the shift of the slot reaches, and p_a is the mean over the
-// groups of the product of these shares. With the fill f that is about f^k: not every shift reaches the 31 bits at either
-// end of a shard.
+// probability that is the share of set bits among those that the shift of the slot reaches, and p_a is the mean over
+// the groups of the product of these shares. With the fill f that is about f^k: not every shift reaches the 31 bits at
+// either end of a shard.
 func (f *Filter) posterior() float64 { return f.after(0) }
 
-// after returns the posterior rate to expect after that many more keys with the present shifts. They set some of the empty
-// bits that a slot reaches.
+// after returns the posterior rate to expect after that many more keys with the present shifts. They set some of the
+// empty bits that a slot reaches.
 func (f *Filter) after(keys float64) float64 {
 	// The share of empty bits that stay empty. In a small filter every shift reaches only the middle, where most of the
 	// later bits are.

@@ -255,8 +255,8 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestFarOff asks for what few keys may or may not reach, and for many more late keys than early ones: an end is all that
-// is wanted, and the promise kept if there is a filter.
+// TestFarOff asks for what few keys may or may not reach, and for many more late keys than early ones: an end is all
+// that is wanted, and the promise kept if there is a filter.
 func TestFarOff(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, c := range []Config{
@@ -423,8 +423,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and against
-// that of a filter which was not told.
+// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
+// against that of a filter which was not told.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)
@@ -456,7 +456,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly none.
+// TestLaterSmall keeps the rate in filters so small that their bits are nearly all in reach of every shift, or nearly
+// none.
 func TestLaterSmall(t *testing.T) {
 	const filters = 24
 	for _, n := range []int{1, 3, 10, 20, 37, 50, 100} {

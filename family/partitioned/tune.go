@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// shardKeys is the number of keys of a full shard. Its bitmap and counters fit a second-level cache, and 2^15 keys are so
-// many that shards differ little in their number of keys.
+// shardKeys is the number of keys of a full shard. Its bitmap and counters fit a second-level cache, and 2^15 keys are
+// so many that shards differ little in their number of keys.
 const shardKeys = 1 << 15
 
 // shardBits is the most bits of a shard. A shard of shardKeys keys has more only if most keys come after the build.
@@ -63,7 +63,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family standard", maxLater, n)}
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
+			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family standard", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
@@ -117,8 +118,8 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	return c.geometryOf(ctx, n, total)
 }
 
-// effortFor returns the number of passes after which the forecast of a geometry reaches the target of the Effort. The rate
-// falls by a few percent with each doubling of the passes.
+// effortFor returns the number of passes after which the forecast of a geometry reaches the target of the Effort. The
+// rate falls by a few percent with each doubling of the passes.
 func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Effort, error) {
 	target, rate := c.Effort.Target, 1.0
 	if n == 0 {
@@ -159,9 +160,9 @@ func (c Config) tunePasses() int {
 	return budgetTunePasses
 }
 
-// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and Later
-// more keys: the rate of a sample of random keys in the same shape. It takes up to a second. Errors wrap filter.ErrConfig
-// or filter.ErrTooLarge.
+// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
+// Later more keys: the rate of a sample of random keys in the same shape. It takes up to a second. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -182,16 +183,16 @@ type forecast struct {
 	ok   bool
 }
 
-// sampleKeys is the most random keys of a sample. The rates of several samples of 2048 keys at 8 bits a key lie within 1% of
-// each other.
+// sampleKeys is the most random keys of a sample. The rates of several samples of 2048 keys at 8 bits a key lie within
+// 1% of each other.
 const sampleKeys = 2048
 
 // sampleBits is the most bits of a sample, which bounds it if most keys come later.
 const sampleBits = 1 << 20
 
-// maxTunePasses bounds the passes that a shape is chosen for. Long searches do best with smaller groups: at 8 bits a key and
-// 2500 passes the best shape for 600 passes has a rate of 0.00573 and that for 150 passes 0.00595; that for 1500 passes is no
-// better. budgetTunePasses is for searches by time, whose time the choice takes.
+// maxTunePasses bounds the passes that a shape is chosen for. Long searches do best with smaller groups: at 8 bits a
+// key and 2500 passes the best shape for 600 passes has a rate of 0.00573 and that for 150 passes 0.00595; that for
+// 1500 passes is no better. budgetTunePasses is for searches by time, whose time the choice takes.
 const (
 	maxTunePasses    = 600
 	budgetTunePasses = 150
@@ -218,8 +219,8 @@ func (c Config) problem(n, total uint64) problem {
 	}
 }
 
-// tune looks for the shape with the lowest rate on a sample of random keys. From a first guess it changes one of k, the size
-// of the groups and the number of shifts at a time as long as that lowers the rate.
+// tune looks for the shape with the lowest rate on a sample of random keys. From a first guess it changes one of k, the
+// size of the groups and the number of shifts at a time as long as that lowers the rate.
 func tune(ctx context.Context, p problem) (forecast, error) {
 	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil

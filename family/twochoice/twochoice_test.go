@@ -40,7 +40,8 @@ func buildIn(t testing.TB, ctx context.Context, c Config, hs []filter.Hash) *Fil
 	return f.(*Filter)
 }
 
-// TestPlain holds a search, with and without noise, against one that is written as the paper says it: sets of owners on every
+// TestPlain holds a search, with and without noise, against one that is written as the paper says it: sets of owners on
+// every
 
 // bit, and nothing remembered.
 
@@ -95,7 +96,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPublished holds a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials. Tolerances are
+// TestPublished holds a few rows of Tables 1, 2 and 3 of the paper; the lab has all of them with more trials.
+// Tolerances are
 
 // 4.5 standard deviations of the mean of so many trials and the last digit printed.
 
@@ -150,7 +152,8 @@ func TestPublished(t *testing.T) {
 
 // euler solves the equation by the plainest method, and by that of half as many steps to extrapolate twice.
 
-// TestDouble counts false positives of double hashing where groups that coincide are nearly all of them: few keys and many
+// TestDouble counts false positives of double hashing where groups that coincide are nearly all of them: few keys and
+// many
 
 // bits. With independent hashing there are none.
 
@@ -220,7 +223,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestForecastDouble: groups that coincide are as frequent as in a shard of the filter, neither as in a sample nor as in the
+// TestForecastDouble: groups that coincide are as frequent as in a shard of the filter, neither as in a sample nor as
+// in the
 
 // whole, for filters of a search and for those that grow; and what was asked before does not matter.
 

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// fullFile is a file on a disk with little room, or one that cannot be read back, or that cannot be removed before it is
-// closed.
+// fullFile is a file on a disk with little room, or one that cannot be read back, or that cannot be removed before it
+// is closed.
 type fullFile struct {
 	file
 	room    int64
