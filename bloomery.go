@@ -1,82 +1,135 @@
-// Package bloomery builds, queries and stores compact approximate-membership filters: it answers "is this key in the
-// set?" from a few bits a key, with no false negative ever and with a rate of false positives that it can tell you.
+// Package bloomery builds, queries and stores compact approximate-membership filters. A filter answers "is this key in the
+// set?" from a few bits a key. It never says no for a key that was added; it says yes for an absent key with a
+// false-positive rate that you choose and that the filter can tell.
 //
-// Most users need three calls: Build a Set from keys, Save it, Open it elsewhere and ask Contains.
+// Most programs need three calls: Build a Set of keys, Save it, and Open it elsewhere and call Contains.
 //
-// A filter is named by a Spec, a short text: a family and its size.
+// A Spec names a filter: a family and its parameters.
 //
-//	standard(fpr=0.01)                 the Bloom filter: any size, keys may be added, union and intersection
-//	blocked(bits_per_key=12)           one cache miss a query, for a few bits more; layout=split is Parquet's
-//	fuse(width=8)                      static and fast to ask: 9 bits a key at 0.39%
-//	partitioned(bits_per_key=8)        smallest: a search fits it to its keys: 0.70% at 8 bits a key
-//	blockpartitioned(bits_per_key=8)   the same in one cache line: 0.91%
-//	twochoice(bits_per_key=16)         keys choose among groups of positions: by Build a third of the rate of standard
-//	rankindexed(capacity=1000000)      keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
-//	counting(fpr=0.01)                 the counting Bloom filter: keys may be removed; four times standard
-//	dleft(fpr=0.01)                    keys may be removed, in 16 bits a key; counting=1 counts them in less room
-//	guava, bitsandblooms, redisbloom   filters of other systems; package interop reads and writes their files
+//	standard(fpr=0.01)                the plain Bloom filter: any size, keys at any time, union and intersection
+//	blocked(bits_per_key=12)          one cache miss per query, for a few bits more; layout=split is Parquet's
+//	fuse(width=8)                     static and fast to query: 9 bits a key at a rate of 0.39%
+//	partitioned(bits_per_key=8)       a search fits it to its keys: 0.70% at 8 bits a key
+//	blockpartitioned(bits_per_key=8)  the same in one cache line: 0.91%
+//	twochoice(bits_per_key=16)        keys choose among groups of positions: by Build a third of the rate of standard
+//	rankindexed(capacity=1000000)     keys come and go; counting=1 counts them, value_bits=8 keeps a value with each
+//	counting(fpr=0.01)                the counting Bloom filter: keys may be removed; four times standard
+//	dleft(fpr=0.01)                   keys may be removed, in 16 bits a key; counting=1 counts them in less room
+//	guava, bitsandblooms, redisbloom  filters of other systems; package interop reads and writes their files
 //
-// The packages below hold the depth: filter (the vocabulary), family/... (one package a family), container (the files).
+// Instead of a Spec, Config.Needs says what the filter must do, and the planner chooses.
+//
+// Packages below: filter (the vocabulary), family/... (one package a family), families (the list of them), plan (what a
+// filter costs), container (the file format).
 package bloomery
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"fmt"
-	"io"
 	"iter"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
 
-// DefaultSpec is the filter of a Config without a Spec.
+// DefaultSpec is the filter of a Config without Spec and Needs.
 const DefaultSpec = "standard(fpr=0.01)"
 
-// Config says what filter to make and how to hash its keys.
+// Key is what can be a key. Named types hash as their underlying type; an integer is its eight bytes, little endian.
+type Key interface{ ~string | ~[]byte | ~uint64 }
+
+// Config says what filter to make and how. The zero value makes a standard Bloom filter with a false-positive rate of 1%.
 type Config struct {
-	// Spec is a family with its parameters, see the package comment; DefaultSpec if empty.
+	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
 	Spec string
+	// Needs has the planner choose the filter, as the command does without --family: see Config.Choose. It is not used with
+	// a Spec. Needs.Keys is not used: Keys is.
+	Needs plan.Needs
+	// Keys is how many keys will come. New sizes the filter for them. For Build and a Builder it is an exact number that
+	// saves counting, or 0 if it is not known: they then keep the hashes of all keys, 16 bytes each, until they are
+	// counted. Duplicates count, in the number and in the size, except in families that drop them (fuse, partitioned,
+	// blockpartitioned, twochoice, and without counters rankindexed).
+	Keys uint64
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
-	// Hash is the hash function of another system: XXH64 makes a blocked(layout=split) a filter of Parquet. Seed and Secret
-	// are not used then, and a Secret is an error. 0 is what the family needs, and in our own families XXH3 or SipHash.
-	Hash filter.HashID
-	// Secret, if not nil, makes the hash a keyed one (SipHash-128): who does not know it cannot find keys that are
-	// falsely present. It is not stored; Open and Read need it again. Seed is then not used.
+	// Secret makes the hash a keyed one (SipHash-128): without the secret nobody can find keys that are falsely present.
+	// It is not stored; Open and Read need it again. It excludes Seed. See NewSecret.
 	Secret *[filter.SecretSize]byte
+	// Hash selects the hash function of another system: XXH64 makes a blocked(layout=split) a filter of Parquet. It excludes
+	// Seed and Secret. Zero: the family's own hash; in ours, SipHash with a Secret, else XXH3.
+	Hash filter.HashID
+	// Workers is how many goroutines a Build uses for searching and sorting. Default: GOMAXPROCS.
+	Workers int
+	// Memory bounds the bytes of key hashes that a Build holds in memory; the others go to a temporary file in TempDir.
+	// Default: no bound in families that gather keys, and 64 MiB while keys are only counted. The filter itself, and what a
+	// search needs, come on top.
+	Memory int64
+	// TempDir is the folder of temporary files. Default: os.TempDir().
+	TempDir string
+	// Progress, if not nil, is called by Build about ten times a second, from one goroutine, in families that take a while
+	// after the last key.
+	Progress func(filter.Progress)
+	// Concurrent makes a Set whose Add, TestAndAdd and, where the family has it, Remove are safe for any number of
+	// goroutines, together with all queries. Families: standard, blocked, rankindexed, counting, dleft.
+	Concurrent bool
 }
 
 // NewSecret returns a random secret for Config.Secret.
 func NewSecret() *[filter.SecretSize]byte {
 	var s [filter.SecretSize]byte
-	_, _ = rand.Read(s[:]) // never fails, says its documentation
+	_, _ = rand.Read(s[:]) // never fails, as its documentation says
 	return &s
 }
 
-// hasher returns the hasher of a filter of that Spec.
-func (c Config) hasher(f families.Family, s filter.Spec) (h filter.Hasher, err error) {
-	id := c.Hash
-	if id == 0 {
-		id = f.Hash
+// New returns an empty Set with room for Config.Keys keys; add them with Add. Families that are built at once, such as fuse,
+// give an error wrapping errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error
+// wrapping filter.ErrFull, in rankindexed a little beyond Config.Keys unless its spec has growth=.
+func New(c Config) (*Set, error) {
+	if err := c.plan(context.Background()); err != nil {
+		return nil, err
 	}
-	switch {
-	case id.Foreign() && c.Secret == nil:
-		h, err = filter.ForeignHasher(id)
-	case c.Secret != nil:
-		h = filter.NewKeyedHasher(*c.Secret)
-	default:
-		h = filter.NewHasher(c.Seed)
+	family, spec, err := c.family()
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && (!f.TakesHash(s, h.ID()) || id != 0 && id != h.ID()) {
-		err = &filter.ConfigError{Field: "hash", Value: max(id, h.ID()), Reason: fmt.Sprintf("%s has another hash function, or none with a secret", s)}
+	if family.New == nil {
+		return nil, families.Lacks(spec, filter.CanStartEmpty)
 	}
-	return h, err
+	h, err := family.Hasher(spec, c.Hash, c.Seed, c.Secret)
+	if err != nil {
+		return nil, err
+	}
+	f, err := family.New(spec, c.Keys)
+	if err != nil {
+		return nil, err
+	}
+	return newSet(f, h, c.Concurrent)
 }
 
+// Build makes a Set of keys. It ranges over keys once and keeps no slice that they yield. It stops with ctx.Err() when ctx
+// ends. Without Config.Keys it keeps the hashes of all keys until they are counted, 16 bytes each; families that gather
+// their keys anyway take no more than that.
+//
+// Duplicates do no harm, except that they count as keys when the size is chosen; see Config.Keys. A family that counts, such
+// as rankindexed(counting=1), counts them.
+func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error) {
+	b, err := NewBuilder(c)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	if err := feed(ctx, b, keys); err != nil {
+		return nil, err
+	}
+	return b.Build(ctx)
+}
+
+// Plan ranks the filters that meet the needs, best first, with the bits and the time that each costs. The Spec of a choice
+// goes into Config. Errors are those of plan.For: for needs that nothing meets it says why and what comes nearest.
+func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
+
+// family returns the family and the Spec of a Config without open Needs.
 func (c Config) family() (families.Family, filter.Spec, error) {
 	text := c.Spec
 	if text == "" {
@@ -87,113 +140,24 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 		return families.Family{}, s, err
 	}
 	f, err := families.ByName(s.Family())
+	if err == nil && c.Concurrent && !f.Can.Has(filter.CanConcurrent) {
+		err = families.Lacks(s, filter.CanConcurrent)
+	}
 	return f, s, err
 }
 
-// New returns an empty Set with room for that many keys; add them with Add. Families that are built at once, such as
-// fuse, give an error wrapping errors.ErrUnsupported: use Build. Some families are full at some time, with errors wrapping
-// filter.ErrFull: rankindexed a little beyond that many keys, unless its spec has growth=.
-func New(keys uint64, c Config) (*Set, error) {
-	family, spec, err := c.family()
-	if err != nil {
-		return nil, err
-	}
-	if family.New == nil {
-		return nil, fmt.Errorf("family %s needs all keys at once, with Build: %w", family.Name, filter.ErrUnsupported)
-	}
-	h, err := c.hasher(family, spec)
-	if err != nil {
-		return nil, err
-	}
-	f, err := family.New(spec, keys)
-	if err != nil {
-		return nil, err
-	}
-	return NewSet(f, h), nil
-}
+// open reports whether the planner has to choose the Spec.
+func (c Config) open() bool { return c.Spec == "" && c.Needs != plan.Needs{} }
 
-// Build makes a Set of keys. It gathers their hashes first, 16 bytes a key in a slice that grows, and some families gather
-// them again: some 40 to 70 bytes a key at the peak, besides the filter. Duplicates do no harm, but in families
-// standard, blocked, counting and dleft they count as keys when the size is chosen. A family that counts, such as
-// rankindexed(counting=1), counts them; rankindexed without that takes each key once.
-func Build(keys iter.Seq[[]byte], c Config) (*Set, error) {
-	return build(c, keys, filter.Hasher.Sum, bytes.Clone)
-}
-
-// BuildStrings is Build for strings.
-func BuildStrings(keys iter.Seq[string], c Config) (*Set, error) {
-	return build(c, keys, filter.Hasher.SumString, func(k string) []byte { return []byte(k) })
-}
-
-func build[K any](c Config, keys iter.Seq[K], sum func(filter.Hasher, K) filter.Hash, clone func(K) []byte) (*Set, error) {
-	family, spec, err := c.family()
+// plan sets the Spec of a Config with Needs.
+func (c *Config) plan(ctx context.Context) error {
+	if !c.open() {
+		return nil
+	}
+	choice, err := c.Choose(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	hasher, err := c.hasher(family, spec)
-	if err != nil {
-		return nil, err
-	}
-	if family.Can.Has(filter.CanRawKeys) {
-		return buildKeyed(c, keys, clone)
-	}
-	var hs []filter.Hash
-	for k := range keys {
-		hs = append(hs, sum(hasher, k))
-	}
-	b, err := family.NewBuilder(spec, uint64(len(hs)))
-	if err != nil {
-		return nil, err
-	}
-	if err := b.AddMany(hs); err != nil {
-		return nil, err
-	}
-	f, err := b.Build(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	return NewSet(f, hasher), nil
-}
-
-// buildKeyed gathers the keys themselves.
-func buildKeyed[K any](c Config, keys iter.Seq[K], clone func(K) []byte) (*Set, error) {
-	var all [][]byte
-	for k := range keys {
-		all = append(all, clone(k))
-	}
-	set, err := New(uint64(len(all)), c)
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range all {
-		if err := set.Add(k); err != nil {
-			return nil, err
-		}
-	}
-	return set, nil
-}
-
-// Plan ranks the filters that do what is needed, best first, with what each costs in bits and in time; Spec of a choice goes
-// into Config. See plan.For for its errors: needs that nothing meets are told from what comes nearest.
-func Plan(ctx context.Context, n plan.Needs) (plan.Plan, error) { return plan.For(ctx, n) }
-
-// Open maps the file at path into memory and returns its Set; Close it when done. See container.Open for what must not
-// happen to the file meanwhile. secret is nil but for a keyed filter.
-func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
-	st, closer, err := container.Open(path, container.Options{Secret: secret})
-	if err != nil {
-		return nil, err
-	}
-	set := NewSet(st.Filter, st.Hasher)
-	set.close = closer
-	return set, nil
-}
-
-// Read reads a Set of at most maxBytes from r. See container.Read for its errors and for the memory that it takes.
-func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
-	st, err := container.Read(r, maxBytes, container.Options{Secret: secret})
-	if err != nil {
-		return nil, err
-	}
-	return NewSet(st.Filter, st.Hasher), nil
+	c.Spec = choice.Spec.String()
+	return nil
 }

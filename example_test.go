@@ -1,6 +1,7 @@
 package bloomery_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -9,7 +10,7 @@ import (
 
 func Example() {
 	blocklist := []string{"mailinator.com", "0-mail.com", "yopmail.com"}
-	set, err := bloomery.BuildStrings(slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"})
+	set, err := bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"})
 	if err != nil {
 		panic(err)
 	}
@@ -22,7 +23,7 @@ func Example() {
 
 // Keys that come and go, in a filter that counts them.
 func ExampleSet_Remove() {
-	set, err := bloomery.New(1000, bloomery.Config{Spec: "rankindexed(counting=1)"})
+	set, err := bloomery.New(bloomery.Config{Keys: 1000, Spec: "rankindexed(counting=1)"})
 	if err != nil {
 		panic(err)
 	}
@@ -35,7 +36,7 @@ func ExampleSet_Remove() {
 	if err := set.Remove(key); err != nil { // only what was added
 		panic(err)
 	}
-	n, err := set.Count(key)
+	n, _, err := set.Count(key)
 	fmt.Println(n, err, set.Contains(key))
 	// Output:
 	// 1 <nil> true
@@ -43,7 +44,7 @@ func ExampleSet_Remove() {
 
 // A small value with each key.
 func ExampleSet_AddValue() {
-	set, err := bloomery.New(1000, bloomery.Config{Spec: "rankindexed(fpr=0.001,value_bits=4)"})
+	set, err := bloomery.New(bloomery.Config{Keys: 1000, Spec: "rankindexed(fpr=0.001,value_bits=4)"})
 	if err != nil {
 		panic(err)
 	}

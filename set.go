@@ -1,238 +1,227 @@
 package bloomery
 
 import (
-	"context"
-	"encoding/binary"
-	"fmt"
-	"io"
-	"iter"
+	"errors"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Set is a filter with the hash function of its keys. Questions are safe from any number of goroutines; whatever changes
-// it needs exclusive use.
+// Set is a filter with the hash function of its keys. Queries are safe from any number of goroutines. Whatever changes a Set
+// needs exclusive use, unless it was made with Config.Concurrent or WithConcurrent.
+//
+// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. A Set must not be copied after
+// first use: see Clone.
 type Set struct {
+	// plain says that queries may go straight to the filter: it is there, takes hashes, and does not lie in a mapped file.
+	plain  bool
 	filter filter.Filter
 	hasher filter.Hasher
-	keyed  filter.RawKeyFilter // filter, if it asks for keys, else nil
-	close  func() error
+	// batcher, raw and concurrent are the filter if it is one of these, else nil.
+	batcher    filter.Batcher
+	raw        filter.RawKeyFilter
+	concurrent filter.Concurrent
+	// mapping is the file that the filter lies in, and borrowed says that the filter lies in memory that is not ours: both
+	// end with the first change.
+	mapping  *container.Mapping
+	borrowed bool
+	fault    atomic.Pointer[error] // the first fault in the mapping
 }
 
-// NewSet joins a filter with the hasher that its keys were hashed with.
+// NewSet returns a Set of a filter and the hasher that its keys were hashed with. It takes over the filter. With a nil filter
+// it is an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom: they need the hasher of a filter with a secret.
 func NewSet(f filter.Filter, h filter.Hasher) *Set {
-	keyed, _ := f.(filter.RawKeyFilter)
-	return &Set{filter: f, hasher: h, keyed: keyed}
+	s := new(Set)
+	s.become(f, h)
+	return s
 }
 
-// Filter returns the filter itself, for what only its family can do.
+// newSet is NewSet, in the form for many writers if concurrent is true.
+func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
+	if concurrent {
+		sharer, ok := f.(filter.Sharer)
+		if !ok {
+			return nil, families.Lacks(filter.SpecOf(f), filter.CanConcurrent)
+		}
+		f = sharer.Concurrent()
+	}
+	return NewSet(f, h), nil
+}
+
+// become makes s a Set of another filter.
+func (s *Set) become(f filter.Filter, h filter.Hasher) {
+	s.filter, s.hasher, s.mapping, s.borrowed = f, h, nil, false
+	s.batcher, _ = f.(filter.Batcher)
+	s.raw, _ = f.(filter.RawKeyFilter)
+	s.concurrent, _ = f.(filter.Concurrent)
+	s.plain = f != nil && s.raw == nil
+	s.fault.Store(nil)
+}
+
+// Filter returns the filter itself, for what only its family can do; nil for the zero Set. Do not change the filter of a Set
+// from Open or FromBytes.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
 
-// Info describes the filter. It may read all of it.
-func (s *Set) Info() filter.Info { return s.filter.Info() }
-
-// Contains reports whether key may be in the set: false is certain, true is wrong with probability Info().FPRPosterior.
-func (s *Set) Contains(key []byte) bool {
-	if s.keyed != nil {
-		return s.keyed.HasKey(key)
+// Spec returns the Spec of the filter, which fixes its geometry.
+func (s *Set) Spec() filter.Spec {
+	if s.filter == nil {
+		return filter.Spec{}
 	}
-	return s.filter.Has(s.hasher.Sum(key))
+	return filter.SpecOf(s.filter)
+}
+
+// Info describes the filter. It may read all of it.
+func (s *Set) Info() (i filter.Info) {
+	if s.filter != nil {
+		s.guard(func() { i = s.filter.Info() })
+	}
+	return i
+}
+
+// Len returns the number of keys that were added, less those that were removed, and 0 where the file does not say. A key that
+// was added twice counts twice, except in families that drop duplicates; see filter.Info.
+func (s *Set) Len() uint64 {
+	if s.concurrent != nil {
+		return s.concurrent.Keys()
+	}
+	if e, ok := s.filter.(filter.Encoder); ok {
+		return e.Encode().Keys
+	}
+	return s.Info().Keys
+}
+
+// EstimateKeys returns how many distinct keys the filter holds, estimated from its bits where they tell, else Len. It is
+// +Inf if every bit is set. It may read the whole filter.
+func (s *Set) EstimateKeys() (n float64) {
+	if e, ok := s.filter.(filter.Estimator); ok {
+		s.guard(func() { n = e.EstimateKeys() })
+		return n
+	}
+	if s.filter == nil {
+		return 0
+	}
+	return float64(s.Len())
+}
+
+// Contains reports whether key may be in the set. False is certain; true is wrong with probability Info().FPRPosterior. If
+// the file of a mapped Set cannot be read any more, it is true, and Err says why.
+func (s *Set) Contains(key []byte) bool {
+	if s.plain {
+		return s.filter.Has(s.hasher.Sum(key))
+	}
+	if s.raw != nil {
+		return s.containsRaw(string(key))
+	}
+	return s.filter != nil && s.guardedHas(s.hasher.Sum(key))
 }
 
 // ContainsString is Contains for a string.
 func (s *Set) ContainsString(key string) bool {
-	if s.keyed != nil {
-		return s.keyed.HasKey([]byte(key))
+	if s.plain {
+		return s.filter.Has(s.hasher.SumString(key))
 	}
-	return s.filter.Has(s.hasher.SumString(key))
+	if s.raw != nil {
+		return s.containsRaw(string([]byte(key))) // a copy, so that key does not escape
+	}
+	return s.filter != nil && s.guardedHas(s.hasher.SumString(key))
 }
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
 func (s *Set) ContainsUint64(key uint64) bool {
-	if s.keyed != nil {
-		return s.keyed.HasKey(binary.LittleEndian.AppendUint64(nil, key))
+	if s.plain {
+		return s.filter.Has(s.hasher.SumUint64(key))
 	}
-	return s.filter.Has(s.hasher.SumUint64(key))
+	if s.raw != nil {
+		return s.containsRaw(string(littleEndian(key)))
+	}
+	return s.filter != nil && s.guardedHas(s.hasher.SumUint64(key))
 }
 
-// manyKeys is how many keys ContainsMany hashes before it asks.
-const manyKeys = 256
+// Has is Contains for a key that Hasher has hashed. A filter that takes raw keys has more false positives here.
+func (s *Set) Has(h filter.Hash) bool {
+	if s.plain {
+		return s.filter.Has(h)
+	}
+	return s.filter != nil && s.guardedHas(h)
+}
 
-var scratch = sync.Pool{New: func() any { return new([manyKeys]filter.Hash) }}
+// containsRaw asks a filter that takes raw keys.
+func (s *Set) containsRaw(key string) (present bool) {
+	present = true
+	s.guard(func() { present = s.raw.HasKey([]byte(key)) })
+	return present
+}
 
-// ContainsMany sets dst[i] to Contains(keys[i]), several times as fast as one by one where the filter is larger than the
-// cache. dst must be as long as keys.
-func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
-	if s.keyed != nil {
-		for i, k := range keys {
-			dst[i] = s.keyed.HasKey(k)
+// guardedHas asks a filter that may lie in a mapped file.
+func (s *Set) guardedHas(h filter.Hash) (present bool) {
+	if s.mapping == nil {
+		return s.filter.Has(h)
+	}
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		if err := s.mapping.Fault(recover()); err != nil {
+			s.fault.CompareAndSwap(nil, &err)
+			present = true // never a false no
 		}
+	}()
+	return s.filter.Has(h)
+}
+
+// guard calls f, which reads the filter, and keeps a fault in its file for Err.
+func (s *Set) guard(f func()) {
+	if s.mapping == nil {
+		f()
 		return
 	}
-	buf := scratch.Get().(*[manyKeys]filter.Hash)
-	defer scratch.Put(buf)
-	for start := 0; start < len(keys); start += manyKeys {
-		part := keys[start:min(start+manyKeys, len(keys))]
-		for i, k := range part {
-			buf[i] = s.hasher.Sum(k)
-		}
-		s.HasMany(dst[start:][:len(part)], buf[:len(part)])
+	if err := s.mapping.Guard(f); err != nil {
+		s.fault.CompareAndSwap(nil, &err)
 	}
 }
 
-// HasMany is ContainsMany for keys that Hasher has hashed already. Of a filter.RawKeyFilter it says yes oftener than that.
-func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
-	if b, ok := s.filter.(filter.Batcher); ok {
-		b.HasMany(dst, hs)
-		return
+// Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place since
+// Open, so that answers may have been wrong. It compares size, time of modification and header of the file, and costs a
+// system call. It is nil for other Sets.
+func (s *Set) Err() error {
+	if err := s.fault.Load(); err != nil {
+		return *err
 	}
-	for i, h := range hs {
-		dst[i] = s.filter.Has(h)
-	}
-}
-
-// Add puts a key into the set, or returns an error wrapping errors.ErrUnsupported if the family is built at once.
-func (s *Set) Add(key []byte) error {
-	if s.keyed != nil {
-		return s.keyed.AddKey(key)
-	}
-	if a, ok := s.filter.(filter.Adder); ok {
-		return a.Add(s.hasher.Sum(key))
-	}
-	return s.lacks("adding keys")
-}
-
-// Remove undoes one Add. Remove only what was added: a key that was not mostly gives an error wrapping filter.ErrNotFound, and
-// nothing changes, but one that looks like a present key takes that out. The error wraps errors.ErrUnsupported if the
-// family cannot.
-func (s *Set) Remove(key []byte) error {
-	if r, ok := s.filter.(filter.Remover); ok {
-		return r.Remove(s.hasher.Sum(key))
-	}
-	return s.lacks("removing keys")
-}
-
-// Count returns how often a key was added, never less, or an error wrapping errors.ErrUnsupported if the family does
-// not count.
-func (s *Set) Count(key []byte) (uint64, error) {
-	if c, ok := s.filter.(filter.Counter); ok {
-		n, _ := c.Count(s.hasher.Sum(key))
-		return n, nil
-	}
-	return 0, s.lacks("counting keys")
-}
-
-// AddValue puts a key with a value into the set; like Add it wants a Remove of its own. The error wraps errors.ErrUnsupported
-// if the filter keeps no values, filter.ErrConfig if the value has too many bits, filter.ErrFull if there is no room.
-func (s *Set) AddValue(key []byte, value uint64) error {
-	if v, ok := s.filter.(filter.Valuer); ok {
-		return v.AddValue(s.hasher.Sum(key), value)
-	}
-	return s.lacks("values")
-}
-
-// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if it is not there, and errors.ErrUnsupported
-// or filter.ErrConfig as that of AddValue.
-func (s *Set) Put(key []byte, value uint64) error {
-	if v, ok := s.filter.(filter.Valuer); ok {
-		return v.Put(s.hasher.Sum(key), value)
-	}
-	return s.lacks("values")
-}
-
-// Get returns the value of a key, 0 if none was Put, and whether the key may be in the set; a key that looks like another one
-// may have the value of that. The error wraps errors.ErrUnsupported if the family keeps no values.
-func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
-	v, valuer := s.filter.(filter.Valuer)
-	if !valuer {
-		return 0, false, s.lacks("values")
-	}
-	value, ok = v.Get(s.hasher.Sum(key))
-	return value, ok, nil
-}
-
-// Trimmed returns the set in the form in which it is sent: Save and Write leave out what Open and Read make again. It
-// shares everything else with s. The error wraps errors.ErrUnsupported if the family has no such form.
-func (s *Set) Trimmed() (*Set, error) {
-	t, ok := s.filter.(filter.Trimmer)
-	if !ok {
-		return nil, s.lacks("a trimmed form")
-	}
-	return NewSet(t.Trimmed(), s.hasher), nil
-}
-
-// Merge makes s hold the keys of both. The two must agree in spec and hash, else the error wraps filter.ErrMismatch and
-// nothing changes.
-func (s *Set) Merge(o *Set) error {
-	m, ok := s.filter.(filter.Merger)
-	if !ok {
-		return s.lacks("merging")
-	}
-	if !s.hasher.Equal(o.hasher) {
-		return fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
-	}
-	return m.Merge(o.filter)
-}
-
-func (s *Set) lacks(what string) error {
-	return fmt.Errorf("family %s does not support %s: %w", filter.SpecOf(s.filter).Family(), what, filter.ErrUnsupported)
-}
-
-// Save writes the set to a file, or replaces the file, all or nothing; see container.WriteFile.
-func (s *Set) Save(ctx context.Context, path string) error {
-	return container.WriteFile(ctx, path, s.filter, s.hasher)
-}
-
-// Write writes the set to w in the file format.
-func (s *Set) Write(w io.Writer) error { return container.Write(w, s.filter, s.hasher) }
-
-// Close releases the memory of a Set from Open, which must not be used afterwards. Other Sets need no Close.
-func (s *Set) Close() error {
-	if s.close == nil {
+	if s.mapping == nil {
 		return nil
 	}
-	err := s.close()
-	s.close = nil
-	return err
+	return s.mapping.Err()
 }
 
-// Rate is p_o, a rate of false positives that was observed.
-type Rate struct {
-	Trials, FalsePositives uint64
-	Observed               float64
-	Low, High              float64 // the exact 95% interval (Clopper and Pearson) of the true rate
-}
-
-// NewRate returns the rate of that many false positives among trials absent keys.
-func NewRate(falsePositives, trials uint64) Rate {
-	r := Rate{Trials: trials, FalsePositives: falsePositives}
-	if trials > 0 {
-		r.Observed = float64(falsePositives) / float64(trials)
+// Close releases the memory of a Set from Open or OpenLive. The Set must not be used afterwards, nor may queries be running;
+// see Live for a Set whose Close waits. Other Sets need no Close.
+func (s *Set) Close() error {
+	if s.mapping == nil {
+		return nil
 	}
-	r.Low, r.High = stat.Interval(falsePositives, trials, 0.95)
-	return r
+	m := s.mapping
+	s.become(nil, filter.Hasher{})
+	return m.Close()
 }
 
-// Holds reports whether the observations are compatible with a promised rate: false if that many false positives or more
-// would come about with a probability below 1 in 10,000 at the promised rate.
-func (r Rate) Holds(promised float64) bool {
-	return stat.UpperTail(r.FalsePositives, r.Trials, promised) >= 1e-4
-}
-
-// MeasureFPR asks for keys of which the caller knows that they are distinct and not in the set.
-func (s *Set) MeasureFPR(absent iter.Seq[[]byte]) Rate {
-	var trials, hits uint64
-	for k := range absent {
-		trials++
-		if s.Contains(k) {
-			hits++
-		}
+// lacks returns the error for an operation that the family does not have.
+func (s *Set) lacks(can filter.Ability) error {
+	if s.filter == nil {
+		return errEmpty
 	}
-	return NewRate(hits, trials)
+	return families.Lacks(s.Spec(), can)
 }
+
+var errEmpty = errors.New("bloomery: the Set is empty: it was neither made by New or Build nor read")
+
+// hashPool holds buffers for the hashes of batches.
+var hashPool = sync.Pool{New: func() any { return new([batchLen]filter.Hash) }}
+
+// batchLen is how many keys a batch hashes before it asks the filter.
+const batchLen = 256

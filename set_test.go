@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -23,11 +24,11 @@ func (uncounted) Encode() filter.Encoded {
 
 func TestErrorsDoNotCount(t *testing.T) {
 	strange := bloomery.NewSet(uncounted{}, filter.NewHasher(0))
-	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "family uncounted does not") {
+	if err := strange.Add([]byte("key")); !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "uncounted(m=9) does not") {
 		t.Errorf("Add: %v", err)
 	}
 	for _, spec := range []string{"standard", "blocked"} {
-		set, err := bloomery.New(10, bloomery.Config{Spec: spec})
+		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,11 +42,11 @@ func TestErrorsDoNotCount(t *testing.T) {
 func TestForeign(t *testing.T) {
 	keys := strings.Fields("one two three four a-key-that-is-longer-than-thirty-two-bytes-so-that-blocks-matter")
 	for spec, hash := range map[string]filter.HashID{"guava": filter.Murmur3, "bitsandblooms": filter.Murmur3Twice, "redisbloom": filter.Murmur64A, "blocked(layout=split)": filter.XXH64} {
-		set, err := bloomery.BuildStrings(slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
+		set, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Spec: spec, Hash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}
-		empty, err := bloomery.New(uint64(len(keys)+1), bloomery.Config{Spec: spec, Hash: hash})
+		empty, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(keys) + 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,10 +56,10 @@ func TestForeign(t *testing.T) {
 			}
 		}
 		var b bytes.Buffer
-		if err := set.Write(&b); err != nil {
+		if _, err := set.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
-		again, err := bloomery.Read(&b, 1<<20, nil)
+		again, err := bloomery.Read(&b)
 		if err != nil || again.Hasher().ID() != hash || again.Info().Keys != uint64(len(keys)+1) {
 			t.Fatalf("%s: %v", spec, err)
 		}
@@ -77,8 +78,8 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: integers", spec)
 		}
 		if n := testing.AllocsPerRun(100, func() {
-			again.Contains(all[0])
-			if hash != filter.Murmur3Twice { // asks through an interface, which keeps what it is given
+			if hash != filter.Murmur3Twice { // copies the key, since it calls through an interface
+				again.Contains(all[0])
 				again.ContainsString(keys[0])
 				again.ContainsUint64(5)
 			}
@@ -89,7 +90,8 @@ func TestForeign(t *testing.T) {
 	secret := bloomery.NewSecret()
 	for _, c := range []bloomery.Config{{Spec: "guava", Hash: filter.XXH64}, {Spec: "guava", Secret: secret}, {Spec: "standard", Hash: filter.XXH64},
 		{Spec: "blocked", Hash: filter.XXH64}, {Spec: "blocked(layout=split)", Hash: filter.XXH64, Secret: secret}, {Spec: "guava", Hash: filter.XXH3}, {Spec: "standard", Hash: 99}} {
-		if _, err := bloomery.New(10, c); !errors.Is(err, filter.ErrConfig) {
+		c.Keys = 10
+		if _, err := bloomery.New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -98,7 +100,7 @@ func TestForeign(t *testing.T) {
 // TestSetComeAndGo has keys come, carry values, and go, or be refused by families that cannot.
 func TestSetComeAndGo(t *testing.T) {
 	key := []byte("key")
-	set, err := bloomery.New(100, bloomery.Config{Spec: "rankindexed(value_bits=4)"})
+	set, err := bloomery.New(bloomery.Config{Spec: "rankindexed(value_bits=4)", Keys: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +118,10 @@ func TestSetComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var full, sent bytes.Buffer
-	if err := errors.Join(set.Write(&full), trimmed.Write(&sent)); err != nil || sent.Len() >= full.Len() {
+	if err := errors.Join(write(&full, set), write(&sent, trimmed)); err != nil || sent.Len() >= full.Len() {
 		t.Errorf("%d bytes, trimmed %d: %v", full.Len(), sent.Len(), err)
 	}
-	back, err := bloomery.Read(&sent, 1<<20, nil)
+	back, err := bloomery.Read(&sent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +129,7 @@ func TestSetComeAndGo(t *testing.T) {
 		if v, ok, err := s.Get(key); v != 7 || !ok || err != nil {
 			t.Errorf("Get: %d, %t, %v", v, ok, err)
 		}
-		if n, err := s.Count(key); n != 1 || err != nil {
+		if n, saturated, err := s.Count(key); n != 1 || saturated || err != nil {
 			t.Errorf("Count: %d, %v", n, err)
 		}
 		if err := s.Remove(key); err != nil || s.Contains(key) {
@@ -140,16 +142,21 @@ func TestSetComeAndGo(t *testing.T) {
 			t.Error("Get of nothing")
 		}
 	}
-	plain, err := bloomery.New(100, bloomery.Config{})
+	plain, err := bloomery.New(bloomery.Config{Keys: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, get := plain.Get(key)
-	_, count := plain.Count(key)
+	_, _, count := plain.Count(key)
 	_, trim := plain.Trimmed()
 	for what, err := range map[string]error{"Put": plain.Put(key, 1), "Get": get, "Count": count, "Remove": plain.Remove(key), "Trimmed": trim} {
-		if !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "family standard does not support ") {
+		if !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "standard(k=7,m=960) does not ") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+func write(w io.Writer, s *bloomery.Set) error {
+	_, err := s.WriteTo(w)
+	return err
 }

@@ -1,29 +1,35 @@
-// Package admission decides what is worth a place in a cache: what is asked for a second time. Most objects that a content
-// delivery network is asked for are never asked for again; to store them costs a disk write each, and evicts something better.
+// Package admission decides which objects a cache stores: those that are requested for a second time.
 //
-// Doorkeeper is a filter that forgets, in two generations. Who asks for a key asks both, and puts it into the current one;
-// when that has taken so many keys it becomes the previous one, and what was the previous one is emptied and takes its place:
+// Most objects that a content delivery network serves are requested once and never again. Storing one costs a disk
+// write and evicts an object that is worth more. A Doorkeeper is a filter of recent keys in fixed memory, in two
+// generations:
 //
-//	                  one shard                    the blocks of two arrays, as many to each shard
-//	         ┌──────────────────────┐        ┌────────┬────────┬────────┬─────┐
-//	key ──┬─ │ current:   has? put  │        │ A  ... │ A prev │ A cur  │ ... │
-//	      │  ├──────────────────────┤        ├────────┼────────┼────────┼─────┤
-//	      └─ │ previous:  has?      │        │ B  ... │ B cur  │ B prev │ ... │
-//	         └──────────────────────┘        └────────┴────────┴────────┴─────┘
-//	                                          shard 0   shard 1  shard 2  ...
+//		                  one shard                    two arrays of blocks; each shard owns the same range in both
+//		         ┌──────────────────────┐        ┌────────┬────────┬────────┬─────┐
+//		key ──┬─ │ current:   has? put  │        │ A  ... │ A prev │ A cur  │ ... │
+//		      │  ├──────────────────────┤        ├────────┼────────┼────────┼─────┤
+//		      └─ │ previous:  has?      │        │ B  ... │ B cur  │ B prev │ ... │
+//		         └──────────────────────┘        └────────┴────────┴────────┴─────┘
+//		                                          shard 0   shard 1  shard 2  ...
 //
-// So a key is remembered for one to two generations after it was asked for last, in memory that never grows. "Cache on second
-// hit" is the rule of Maggs and Sitaraman (CCR 45, 2015); a filter at the door that is dropped now and then is the doorkeeper
-// of TinyLFU (Einziger, Friedman and Manes, ACM ToS 13, 2017), hence the name. One of a single generation forgets everything
-// at once; two forget by age.
+//	  - A request tests both generations and adds the key to the current one.
+//	  - When the current generation is full, it becomes the previous one. The old previous generation is cleared and
+//	    becomes the current one. This is a rotation.
+//	  - A key is therefore remembered for one to two generations after its last request. A filter with one generation
+//	    would forget all keys at once.
 //
-// The keys are divided among shards of some 16 thousand, each with its lock, its count and its own time to rotate. A rotation
-// empties one generation of one shard, some 23 kB at a rate of 1%, which takes one or two microseconds and has only requests
-// for that shard wait: there is no moment at which all stand still, and no spare to swap in. Shards get their keys at random, so
-// that the memory of one is a generation of Keys other keys give or take a hundredth.
+// Keys are divided among shards of about 16,384 keys. Each shard has a lock and a key count and rotates on its own. A
+// rotation clears one generation of one shard, about 23 kB at a rate of 1%. It takes 1 to 2 µs and blocks requests for
+// that shard only. No spare generation is needed. Keys fall into shards at random, so the memory of one shard spans
+// Keys other keys give or take about 1%.
 //
-//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋ and with it the shard, which holds as many blocks as any other
-//	      Lo -> the bits in it (package blocked, line layout)
+// Bits of the hash:
+//
+//	Hi -> block ⌊Hi·blocks / 2^64⌋, and with it the shard: all shards have the same number of blocks
+//	Lo -> the bits in the block (package blocked, line layout)
+//
+// Sources: "cache on second hit" is by Maggs and Sitaraman, CCR 45, 2015. The name is that of the doorkeeper in TinyLFU
+// (Einziger, Friedman and Manes, ACM ToS 13, 2017), a filter in front of a cache that is cleared from time to time.
 package admission
 
 import (
@@ -35,33 +41,34 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Doorkeeper admits a key that was asked for before. It is safe for concurrent use, and a request takes one short lock.
+// Doorkeeper admits a key that was requested before. It is safe for concurrent use. A request holds the lock of one
+// shard. Printing, logging or marshalling a Doorkeeper gives its sizes only, never its secret.
 type Doorkeeper struct {
 	hasher      filter.Hasher
-	shape       shape
+	geometry    geometry
 	generations [2]*blocked.Bits
 	shards      []shard
 }
 
-// shard is a part of the keys. It fills a cache line, so that no two wait for each other by accident.
+// shard is the state of one part of the keys. It fills one cache line, so that two shards never share one.
 type shard struct {
 	mu                            sync.Mutex
-	current                       uint64 // which of the two generations
-	held                          uint64 // keys that set a bit in it
+	current                       uint64 // index of the current generation, 0 or 1
+	held                          uint64 // keys that set a bit in the current generation
 	requests, admitted, rotations uint64
 	_                             [16]byte
 }
 
-// shardBytes is the size of a shard.
+// shardBytes is the size of a shard in bytes.
 const shardBytes = 64
 
-// New returns a Doorkeeper that remembers nothing yet. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// New returns an empty Doorkeeper. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Doorkeeper, error) {
-	s, err := c.shape()
+	s, err := c.geometry()
 	if err != nil {
 		return nil, err
 	}
-	d := &Doorkeeper{hasher: c.Hasher, shape: s}
+	d := &Doorkeeper{hasher: c.Hasher, geometry: s}
 	if d.hasher == (filter.Hasher{}) {
 		var secret [filter.SecretSize]byte
 		_, _ = rand.Read(secret[:]) // never fails
@@ -76,15 +83,16 @@ func New(c Config) (*Doorkeeper, error) {
 	return d, nil
 }
 
-// Admit reports whether the key was asked for before, as far as the memory goes, and remembers that it was now. Both are one
-// step: of any number of concurrent first requests for a key exactly one is told false, or none if the key is taken for
-// another one by mistake. Admit does not allocate.
+// Admit reports whether the key was requested before and is still remembered, and remembers this request.
+//
+// Both happen in one atomic step: of any number of concurrent first requests for a key, exactly one returns false. If
+// the key is a false positive, none does. Admit does not allocate.
 func (d *Doorkeeper) Admit(key []byte) bool { return d.AdmitHash(d.hasher.Sum(key)) }
 
-// longest is the longest string that is copied to the stack, where the hash wants bytes.
+// longest is the length in bytes of the longest string that AdmitString copies to the stack for a keyed hash.
 const longest = 256
 
-// AdmitString is Admit([]byte(key)). It does not allocate unless the key is longer than 256 bytes and the hash is a keyed one.
+// AdmitString is Admit([]byte(key)). It allocates only if the hash is keyed and the key is longer than 256 bytes.
 func (d *Doorkeeper) AdmitString(key string) bool {
 	if d.hasher.ID() == filter.SipHash && len(key) <= longest {
 		var room [longest]byte
@@ -93,15 +101,15 @@ func (d *Doorkeeper) AdmitString(key string) bool {
 	return d.AdmitHash(d.hasher.SumString(key))
 }
 
-// AdmitHash is Admit for a key that was hashed before: by Hasher, or by any other hash of 128 bits that are all as good as
-// random. A hash that clients can compute lets them choose keys that are admitted at their first request; see Config.Hasher.
+// AdmitHash is Admit for the hash of a key. The hash comes from Hasher or from another function with 128 uniform bits.
+// If clients can compute the hash, they can choose keys that are admitted at their first request; see Config.Hasher.
 func (d *Doorkeeper) AdmitHash(h filter.Hash) bool {
 	at, _ := bits.Mul64(h.Hi, uint64(len(d.shards)))
 	s := &d.shards[at]
 	s.mu.Lock()
 	known := d.generations[s.current^1].Has(h)
 	if d.generations[s.current].Put(h) {
-		if s.held++; s.held == d.shape.limit {
+		if s.held++; s.held == d.geometry.limit {
 			d.rotate(s, at)
 		}
 	} else {
@@ -115,28 +123,28 @@ func (d *Doorkeeper) AdmitHash(h filter.Hash) bool {
 	return known
 }
 
-// rotate begins a generation of a shard, which is locked.
+// rotate begins a new generation in shard number at. The caller holds its lock.
 func (d *Doorkeeper) rotate(s *shard, at uint64) {
 	s.current ^= 1
-	d.generations[s.current].Clear(at*d.shape.blocks, (at+1)*d.shape.blocks)
+	d.generations[s.current].Clear(at*d.geometry.blocks, (at+1)*d.geometry.blocks)
 	s.held = 0
 	s.rotations++
 }
 
-// Hasher returns what hashes keys for AdmitHash.
+// Hasher returns the Hasher to use for AdmitHash.
 func (d *Doorkeeper) Hasher() filter.Hasher { return d.hasher }
 
-// Stats is what a Doorkeeper has done since it was made.
+// Stats are counts since New.
 type Stats struct {
-	Requests  uint64 // calls of Admit and its kin
-	Admitted  uint64 // those that were told true
-	Rotations uint64 // generations that were begun anew, in all shards; divided by Shards, those of the whole
-	Held      uint64 // keys in the current generations, but for those that looked like others
+	Requests  uint64 // calls of Admit, AdmitString and AdmitHash
+	Admitted  uint64 // calls that returned true
+	Rotations uint64 // rotations of all shards; divided by Shards, the generations that the Doorkeeper has begun anew
+	Held      uint64 // keys in the current generations, without those that were false positives when they were added
 	Shards    int
 }
 
-// Stats returns the counts. It takes the lock of one shard after the other, so that requests which are under way meanwhile
-// may be counted or not.
+// Stats returns the counts. It locks one shard after the other, so requests that run at the same time may or may not be
+// counted.
 func (d *Doorkeeper) Stats() Stats {
 	all := Stats{Shards: len(d.shards)}
 	for i := range d.shards {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func newTest(t testing.TB, c Config) *Doorkeeper {
 	return d
 }
 
-// TestSecond admits every key at its second request, by whichever method, and hardly any at its first.
+// TestSecond checks that every method admits a key at its second request, and almost none at its first.
 func TestSecond(t *testing.T) {
 	d := newTest(t, Config{Keys: 10_000})
 	first := 0
@@ -43,17 +44,18 @@ func TestSecond(t *testing.T) {
 	if first > 50 {
 		t.Errorf("%d of 5000 keys admitted at once", first)
 	}
-	if s := d.Stats(); s.Requests != 20_000 || s.Admitted != 15_000+uint64(first) || s.Held != 5000-uint64(first) || s.Rotations != 0 || s.Shards != 1 {
-		t.Errorf("%+v", s)
+	want := Stats{Requests: 20_000, Admitted: 15_000 + uint64(first), Held: 5000 - uint64(first), Shards: 1}
+	if s := d.Stats(); s != want {
+		t.Errorf("%+v, want %+v", s, want)
 	}
 }
 
-// TestMemory remembers a key for one generation to two, whatever comes twice meanwhile, and forgets it then.
+// TestMemory checks that a key is remembered for one to two generations, and forgotten then.
 func TestMemory(t *testing.T) {
 	const keys = 1000
 	d := newTest(t, Config{Keys: keys, FPR: 1e-6, Shards: 1})
 	hs := filtertest.Hashes(5*keys, 1)
-	for i, h := range hs { // the first one comes to a new generation
+	for i, h := range hs { // until the first key is two generations old
 		if d.AdmitHash(h) {
 			t.Fatalf("key %d admitted at once, which has a chance of 1 in 200", i)
 		}
@@ -65,7 +67,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	if d.AdmitHash(hs[0]) {
-		t.Error("a key is remembered for ever")
+		t.Error("a key is never forgotten")
 	}
 	// Exactly: keys 0 to 999 fill a generation, the next 999 do not fill the second.
 	d = newTest(t, Config{Keys: keys, FPR: 1e-6, Shards: 1})
@@ -94,10 +96,10 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestModel holds answers and counts against two sets a shard, with requests that come back after all times.
+// TestModel compares answers and counts with a model of two sets a shard. Requests repeat after short and long times.
 func TestModel(t *testing.T) {
 	const keys, shards = 300, 3
-	d := newTest(t, Config{Keys: keys, FPR: 1e-9, Shards: shards}) // no mistakes to speak of
+	d := newTest(t, Config{Keys: keys, FPR: 1e-9, Shards: shards}) // practically no false positives
 	type set = map[filter.Hash]bool
 	var current, previous [shards]set
 	var want Stats
@@ -130,7 +132,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestShards has all shards take part, rotate at times of their own and keep to themselves.
+// TestShards checks that all shards get keys at random and rotate.
 func TestShards(t *testing.T) {
 	const keys, shards = 64 * 256, 64
 	d := newTest(t, Config{Keys: keys, Shards: shards})
@@ -153,8 +155,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestRate counts false admissions with both generations full but for a few keys, and holds them against promise and prediction,
-// for sizes by rate and by memory.
+// TestRate measures false admissions just before a rotation and compares them with the promise and the prediction, for
+// sizes by rate and by memory.
 func TestRate(t *testing.T) {
 	const keys = 1 << 16
 	absent := 300_000
@@ -163,7 +165,8 @@ func TestRate(t *testing.T) {
 	}
 	for _, c := range []Config{
 		{Keys: keys}, {Keys: keys, FPR: 0.001}, {Keys: keys, FPR: 0.05, Shards: 1}, {Keys: keys, Shards: 256},
-		{Keys: keys, FPR: maxFPR, Shards: 16}, {Keys: 40, Shards: 1}, {Keys: keys, Bytes: 150_000}, {Keys: keys, Bytes: 300_000, Shards: 3},
+		{Keys: keys, FPR: maxFPR, Shards: 16}, {Keys: 40, Shards: 1}, {Keys: keys, Bytes: 150_000},
+		{Keys: keys, Bytes: 300_000, Shards: 3},
 	} {
 		d := newTest(t, c)
 		promised := c.FPR
@@ -173,21 +176,21 @@ func TestRate(t *testing.T) {
 		if c.Bytes != 0 && (d.Bytes() > c.Bytes || d.Bytes() < c.Bytes*8/10) {
 			t.Errorf("%+v: %d bytes", c, d.Bytes())
 		}
-		if promised != 0 && (d.FPR() > promised || d.FPR() < 0.95*promised && d.shape.keys > 1000) {
+		if promised != 0 && (d.FPR() > promised || d.FPR() < 0.95*promised && d.geometry.keys > 1000) {
 			t.Errorf("%+v: %g predicted, %g promised", c, d.FPR(), promised)
 		}
-		// Fill every shard twice less one key, then ask without putting in: the state just before a rotation.
+		// Fill both generations of every shard, less one key, then query without adding.
 		var asked, wrong uint64
 		var predicted float64
 		for trial := range uint64(max(1, 200/c.Keys)) {
 			d = newTest(t, c)
 			for _, h := range filtertest.Hashes(int(4*c.Keys), trial) {
-				at, _ := bits.Mul64(h.Hi, d.shape.shards)
-				if s := &d.shards[at]; s.rotations < 1 || s.held < d.shape.limit-1 {
+				at, _ := bits.Mul64(h.Hi, d.geometry.shards)
+				if s := &d.shards[at]; s.rotations < 1 || s.held < d.geometry.limit-1 {
 					d.AdmitHash(h)
 				}
 			}
-			predicted = d.FPRAt(d.shape.keys, d.shape.keys-1)
+			predicted = d.FPRAt(d.geometry.keys, d.geometry.keys-1)
 			for _, h := range filtertest.Hashes(absent, 1000+trial) {
 				asked++
 				if d.generations[0].Has(h) || d.generations[1].Has(h) {
@@ -196,7 +199,7 @@ func TestRate(t *testing.T) {
 			}
 		}
 		low, high := stat.Interval(wrong, asked, 0.9999)
-		// What the bits happen to be adds to the error of counting: some percent of the rate for a few keys.
+		// The rate of one random bit pattern differs from the mean: by a few percent if there are few keys.
 		slack := predicted * (0.005 + 3/math.Sqrt(float64(c.Keys)))
 		if predicted < low-slack || predicted > high+slack {
 			t.Errorf("%+v: %g predicted, %g to %g observed", c, predicted, low, high)
@@ -205,7 +208,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestStream lets requests for new keys run for many generations: the share that is admitted is below the promise all along.
+// TestStream requests new keys for many generations: the share of false admissions is below the promise.
 func TestStream(t *testing.T) {
 	d := newTest(t, Config{Keys: 50_000, Hasher: filter.NewHasher(1)})
 	const n = 1_000_000
@@ -219,23 +222,23 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestGenerations runs for many generations with several seeds: new keys are admitted at the rate that is predicted for the mean of
-// a generation, within 4.5 standard deviations, and a generation takes Keys of them on average.
+// TestGenerations runs for many generations with several seeds: new keys are admitted at the predicted mean rate of a
+// generation, within 4.5 standard deviations, and a generation takes Keys of them on average.
 func TestGenerations(t *testing.T) {
 	generations := uint64(60)
 	if testing.Short() {
 		generations = 12
 	}
 	for _, c := range []Config{
-		{Keys: 3000}, {Keys: 3000, FPR: 0.1, Shards: 3}, {Keys: 2000, FPR: maxFPR, Shards: 1}, {Keys: 4000, FPR: 0.3, Shards: 50}, {Keys: 500, FPR: 0.02},
-		{Keys: 5000, Bytes: 8000},
+		{Keys: 3000}, {Keys: 3000, FPR: 0.1, Shards: 3}, {Keys: 2000, FPR: maxFPR, Shards: 1},
+		{Keys: 4000, FPR: 0.3, Shards: 50}, {Keys: 500, FPR: 0.02}, {Keys: 5000, Bytes: 8000},
 	} {
 		d := newTest(t, c)
-		const steps = 20 // through a generation, the one before being full
+		const steps = 20 // through the current generation, with a full previous one
 		var rate, own float64
 		for i := range uint64(steps) {
-			at := d.shape.keys * (2*i + 1) / (2 * steps)
-			rate += d.FPRAt(d.shape.keys, at) / steps
+			at := d.geometry.keys * (2*i + 1) / (2 * steps)
+			rate += d.FPRAt(d.geometry.keys, at) / steps
 			own += d.FPRAt(0, at) / steps
 		}
 		var asked, wrong, rotations float64
@@ -252,22 +255,25 @@ func TestGenerations(t *testing.T) {
 			asked, wrong = asked+float64(s.Requests-before.Requests), wrong+float64(s.Admitted-before.Admitted)
 			rotations += float64(s.Rotations - before.Rotations)
 		}
-		// Mistakes of a generation come together, those of a block above all: its fill makes their number vary by as much again.
-		if off := 4.5 * math.Sqrt(2*asked*rate); math.Abs(wrong-asked*rate) > off+0.01*asked*rate || wrong > asked*d.FPR()+off {
+		// False admissions within a block are correlated by its fill, which doubles their variance.
+		off := 4.5 * math.Sqrt(2*asked*rate)
+		if math.Abs(wrong-asked*rate) > off+0.01*asked*rate || wrong > asked*d.FPR()+off {
 			t.Errorf("%+v: %.0f of %.0f admitted, %.0f ± %.0f predicted", c, wrong, asked, asked*rate, off)
 		}
-		// Of the keys a share of own leaves no trace, and at both ends there is part of a generation. Those of few keys, in one
-		// block or two, last about one key longer: how many leave no trace varies, and many of them have more come that do not.
-		keys := asked / float64(d.shape.keys)
-		off := 4.5*math.Sqrt(2*own*asked)/float64(d.shape.keys) + 3*math.Sqrt(float64(d.shape.shards)) + (0.005+1/float64(d.shape.keys))*keys
+		// A share own of the keys is not counted, and both ends cut a generation. Generations of few keys, in one or
+		// two blocks, last about one key longer, because the number of uncounted keys varies.
+		each := float64(d.geometry.keys)
+		keys := asked / each
+		off = 4.5*math.Sqrt(2*own*asked)/each + 3*math.Sqrt(float64(d.geometry.shards)) + (0.005+1/each)*keys
 		if math.Abs(rotations-keys) > off {
 			t.Errorf("%+v: %.0f generations, %.0f ± %.0f predicted", c, rotations, keys, off)
 		}
-		t.Logf("%+v: %.4f of %.0f admitted, %.4f predicted, %.4f promised; %.0f generations of %.1f", c, wrong/asked, asked, rate, d.FPR(), rotations, keys)
+		t.Logf("%+v: %.4f of %.0f admitted, %.4f predicted, %.4f promised; %.0f generations of %.1f",
+			c, wrong/asked, asked, rate, d.FPR(), rotations, keys)
 	}
 }
 
-// TestFirstIsOne has many goroutines ask for the same new keys at the same time, across rotations: one of them is the first.
+// TestFirstIsOne requests the same new keys from many goroutines at once: for each key exactly one is the first.
 func TestFirstIsOne(t *testing.T) {
 	const keys, askers = 20_000, 8
 	d := newTest(t, Config{Keys: 100 * keys, FPR: 1e-9, Shards: 4}) // no rotation
@@ -289,7 +295,7 @@ func TestFirstIsOne(t *testing.T) {
 			t.Fatalf("key %d: %d of %d were the first", i, n, askers)
 		}
 	}
-	// With rotations all the time, and Stats at once, every request is counted.
+	// Every request is counted, with frequent rotations and concurrent calls of Stats.
 	d = newTest(t, Config{Keys: 512, Shards: 4})
 	for g := range askers {
 		wg.Go(func() {
@@ -306,8 +312,8 @@ func TestFirstIsOne(t *testing.T) {
 	}
 }
 
-// TestSecret gives every Doorkeeper a secret of its own, unless told otherwise. Keys that look like others to one are as good as
-// any to the next: who finds them with a copy of the program has found nothing.
+// TestSecret checks that every Doorkeeper draws its own secret by default: the false positives of one are not more
+// often false positives of another.
 func TestSecret(t *testing.T) {
 	const n = 2000
 	c := Config{Keys: 2 * n, FPR: 0.3, Shards: 1}
@@ -334,11 +340,11 @@ func TestSecret(t *testing.T) {
 		t.Errorf("%d of %d keys that fool one fool another", fooled, found)
 	}
 	if c := newTest(t, Config{Keys: 1, Hasher: filter.NewHasher(7)}); !c.Hasher().Equal(filter.NewHasher(7)) {
-		t.Error("another hasher than the one given")
+		t.Error("Config.Hasher is not used")
 	}
 }
 
-// TestConfig refuses what makes no sense.
+// TestConfig checks errors, limits and sizes.
 func TestConfig(t *testing.T) {
 	short, err := filter.ForeignHasher(filter.XXH64)
 	if err != nil {
@@ -347,14 +353,18 @@ func TestConfig(t *testing.T) {
 	for _, c := range []Config{
 		{}, {Keys: 1, FPR: -0.1}, {Keys: 1, FPR: 0.51}, {Keys: 1, FPR: math.NaN()}, {Keys: 1, FPR: 0.1, Bytes: 1000},
 		{Keys: 100, FPR: math.SmallestNonzeroFloat64}, {Keys: 100, FPR: 0.9 * minFPR}, {Keys: 1, Hasher: short},
-		{Keys: 1, Shards: -1}, {Keys: 1, Shards: 2}, {Keys: 1, Bytes: 191}, {Keys: 300, Bytes: 192}, {Keys: 1 << 20, Bytes: 64 * 192, Shards: 65},
+		{Keys: 1, Shards: -1}, {Keys: 1, Shards: 2}, {Keys: 1, Bytes: 191}, {Keys: 300, Bytes: 192},
+		{Keys: 1 << 20, Bytes: 64 * 192, Shards: 65},
 	} {
 		var e *filter.ConfigError
 		if _, err := New(c); !errors.As(err, &e) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for _, c := range []Config{{Keys: math.MaxUint64}, {Keys: 1 << 62, FPR: 1e-6}, {Keys: 1, Bytes: math.MaxUint64}, {Keys: math.MaxUint64, Shards: 1}, {Keys: 1 << 60, Shards: math.MaxInt32}} {
+	for _, c := range []Config{
+		{Keys: math.MaxUint64}, {Keys: 1 << 62, FPR: 1e-6}, {Keys: 1, Bytes: math.MaxUint64},
+		{Keys: math.MaxUint64, Shards: 1}, {Keys: 1 << 60, Shards: math.MaxInt32},
+	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -366,12 +376,13 @@ func TestConfig(t *testing.T) {
 		c            Config
 		shards, keys uint64
 	}{
-		{Config{Keys: 1}, 1, 1}, {Config{Keys: 16384}, 1, 16384}, {Config{Keys: 16385}, 2, 8193}, {Config{Keys: 1e6}, 62, 16130},
-		{Config{Keys: 10, Shards: 3}, 3, 4}, {Config{Keys: 9, Shards: 3}, 3, 3}, {Config{Keys: 100, Shards: 100}, 100, 1},
-		{Config{Keys: 1000, FPR: minFPR}, 1, 1000},
+		{Config{Keys: 1}, 1, 1}, {Config{Keys: 16384}, 1, 16384}, {Config{Keys: 16385}, 2, 8193},
+		{Config{Keys: 1e6}, 62, 16130}, {Config{Keys: 10, Shards: 3}, 3, 4}, {Config{Keys: 9, Shards: 3}, 3, 3},
+		{Config{Keys: 100, Shards: 100}, 100, 1}, {Config{Keys: 1000, FPR: minFPR}, 1, 1000},
 	} {
-		if d := newTest(t, x.c); d.shape.shards != x.shards || d.shape.keys != x.keys || d.FPR() > max(x.c.FPR, DefaultFPR) || x.c.FPR != 0 && d.FPR() > x.c.FPR {
-			t.Errorf("%+v: %+v, rate %g", x.c, d.shape, d.FPR())
+		d := newTest(t, x.c)
+		if d.geometry.shards != x.shards || d.geometry.keys != x.keys || d.FPR() > cmp.Or(x.c.FPR, DefaultFPR) {
+			t.Errorf("%+v: %+v, rate %g", x.c, d.geometry, d.FPR())
 		}
 	}
 	// A generation of one key forgets it at the next.
@@ -383,7 +394,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestAllocations has none in Admit and its kin, rotations included.
+// TestAllocations checks that Admit, AdmitString and AdmitHash do not allocate, rotations included.
 func TestAllocations(t *testing.T) {
 	for _, h := range []filter.Hasher{{}, filter.NewHasher(1)} {
 		d := newTest(t, Config{Keys: 10, Hasher: h})
@@ -400,7 +411,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkAdmit asks for keys of which half were asked for before, from one goroutine a core.
+// BenchmarkAdmit requests each key twice in a row, from one goroutine a core.
 func BenchmarkAdmit(b *testing.B) {
 	for _, keys := range []uint64{1e6, 5e7} {
 		for _, h := range []filter.Hasher{filter.NewKeyedHasher([filter.SecretSize]byte{}), filter.NewHasher(1)} {
@@ -427,19 +438,19 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// BenchmarkRotate is how long requests for a shard wait for a rotation, of memory that is in the caches and that is not.
+// BenchmarkRotate measures a rotation of one shard, with its memory in the caches (1M keys) and not (50M).
 func BenchmarkRotate(b *testing.B) {
 	for _, keys := range []uint64{1e6, 5e7} {
 		b.Run(fmt.Sprintf("op=rotate/keys=%.0e", float64(keys)), func(b *testing.B) {
 			d := newTest(b, Config{Keys: keys})
-			b.SetBytes(int64(d.shape.blocks * blockBytes))
+			b.SetBytes(int64(d.geometry.blocks * blockBytes))
 			at := uint64(0)
 			for b.Loop() {
 				s := &d.shards[at]
 				s.mu.Lock()
 				d.rotate(s, at)
 				s.mu.Unlock()
-				if at++; at == d.shape.shards {
+				if at++; at == d.geometry.shards {
 					at = 0
 				}
 			}
@@ -447,7 +458,7 @@ func BenchmarkRotate(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is how long a start takes, most of it to find the size.
+// BenchmarkNew measures New, which mostly searches for the size.
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		newTest(b, Config{Keys: 1_000_000})

@@ -6,9 +6,9 @@ import (
 	"github.com/bloomery/bloomery/admission"
 )
 
-// A cache asks about what it does not hold, and stores what is admitted. examples/cdn has the whole of it.
+// On a miss, a cache asks the Doorkeeper and stores the object if it is admitted. See examples/cdn for a whole cache.
 func Example() {
-	door, err := admission.New(admission.Config{Keys: 1_000_000}) // some times what the cache holds
+	door, err := admission.New(admission.Config{Keys: 1_000_000}) // a small multiple of the objects in the cache
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,55 +10,58 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// DefaultFPR is the rate of false admissions that a Config without a size aims at.
+// DefaultFPR is the rate of false admissions if Config has neither FPR nor Bytes.
 const DefaultFPR = 0.01
 
-// Config says what to remember and how well. Fields that are 0 have the default that stands with them.
+// Config is what a Doorkeeper remembers and how well. Zero fields take the default noted beside them.
 type Config struct {
-	// Keys is how many distinct keys a generation holds: a key is forgotten after as many others came, at the earliest, and
-	// after twice as many at the latest, on average over generations; of those that look like others as many are reckoned as
-	// are expected. Needed. Some times the number of objects that the cache holds is a good start.
+	// Keys is the number of distinct keys that a generation holds. Required. A key is forgotten after at least Keys and
+	// at most 2·Keys other distinct keys, on average over generations. Keys that are false positives leave no trace and
+	// are counted as the number expected. A good start is a small multiple of the number of objects in the cache.
 	Keys uint64
-	// FPR is the rate of false admissions that is kept: the share of keys asked for the first time that are admitted all the
-	// same, when both generations are full, which is when it is highest. Each generation has about half of it. Default:
-	// DefaultFPR, unless Bytes is set.
-	FPR float64 // 1e-18 to 0.5
-	// Bytes is the memory of all, instead of FPR.
+	// FPR bounds the rate of false admissions: the share of keys that are admitted at their first request when both
+	// generations are full, which is the worst moment. Each generation contributes about half.
+	// Range: 1e-18 to 0.5. Default: DefaultFPR, unless Bytes is set.
+	FPR float64
+	// Bytes is the total memory, instead of FPR.
 	Bytes uint64
-	// Hasher hashes keys. Default: SipHash under a secret that is drawn anew for every Doorkeeper, so that nobody can compute
-	// which keys look like others: a client who could would have objects stored that nobody else asks for, or fill one shard to
-	// have it forget. filter.NewHasher is faster, for keys that no stranger chooses. One of 64 bits (filter.XXH64) is an error.
+	// Hasher hashes keys. Default: SipHash with a random secret for each Doorkeeper, so that clients cannot compute
+	// keys that are false positives, or that fall into one shard and push its keys out. filter.NewHasher is faster; use
+	// it if no outsider chooses the keys. A hash of 64 bits (filter.XXH64) is an error.
 	Hasher filter.Hasher
-	// Shards is the number of parts that have locks, and rotate, on their own. Default: one for every 16384 keys. More of
-	// them make requests wait less for each other, and the memory of each vary more: by the inverse of the root of its keys.
+	// Shards is the number of parts with a lock and a rotation of their own, 1 to Keys. Default: one for each 16,384
+	// keys. With more shards requests wait less for each other, but the memory of a shard varies more: relative to its
+	// size, by 1/√(keys of a shard).
 	Shards int
 }
 
-// shardKeys is the number of keys of a shard if Config.Shards does not say.
+// shardKeys is the number of keys of a shard if Config.Shards is 0.
 const shardKeys = 16384
 
-// shape is the size of a Doorkeeper.
-type shape struct {
+// geometry holds the sizes of a Doorkeeper.
+type geometry struct {
 	shards uint64
-	keys   uint64 // distinct ones that a generation of a shard takes
-	limit  uint64 // those of them that set a bit, as expected: so many end a generation
-	blocks uint64 // of a generation of a shard
+	keys   uint64 // distinct keys that one generation of one shard takes
+	limit  uint64 // how many of them are expected to set a bit; a generation ends at this count
+	blocks uint64 // blocks of one generation of one shard
 	k      int    // probes a key
 }
 
-// shape returns the size. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) shape() (s shape, err error) {
+// geometry returns the sizes. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) geometry() (s geometry, err error) {
 	switch {
 	case c.Keys == 0:
-		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "want how many keys a generation holds"}
+		return s, &filter.ConfigError{Field: "Keys", Value: 0, Reason: "must be at least 1"}
 	case c.Shards < 0 || uint64(c.Shards) > c.Keys:
-		return s, &filter.ConfigError{Field: "Shards", Value: c.Shards, Reason: "want 1 to Keys"}
+		return s, &filter.ConfigError{Field: "Shards", Value: c.Shards, Reason: "must be 1 to Keys"}
 	case !(c.FPR == 0 || c.FPR >= minFPR && c.FPR <= maxFPR):
-		return s, &filter.ConfigError{Field: "FPR", Value: c.FPR, Reason: fmt.Sprintf("want a rate of %g to %g, such as 0.01", minFPR, maxFPR)}
+		reason := fmt.Sprintf("must be %g to %g, such as 0.01", minFPR, maxFPR)
+		return s, &filter.ConfigError{Field: "FPR", Value: c.FPR, Reason: reason}
 	case c.Hasher.ID() == filter.XXH64:
-		return s, &filter.ConfigError{Field: "Hasher", Value: c.Hasher.ID(), Reason: "want a hash of 128 bits: with fewer the rate would not be kept"}
+		const reason = "must have 128 bits: a shorter hash cannot keep the rate"
+		return s, &filter.ConfigError{Field: "Hasher", Value: c.Hasher.ID(), Reason: reason}
 	case c.FPR != 0 && c.Bytes != 0:
-		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: "give one of FPR and Bytes"}
+		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: "FPR and Bytes exclude each other"}
 	}
 	if s.shards = uint64(c.Shards); s.shards == 0 {
 		s.shards = (c.Keys-1)/shardKeys + 1
@@ -78,38 +81,40 @@ func (c Config) shape() (s shape, err error) {
 	case err != nil:
 		return s, err
 	case s.rate(s.keys, s.keys) > maxFPR:
-		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: fmt.Sprintf("too little for %d keys: more than %g of those asked for once would be admitted", c.Keys, maxFPR)}
+		reason := fmt.Sprintf("too small for %d keys: the rate of false admissions would be above %g", c.Keys, maxFPR)
+		return s, &filter.ConfigError{Field: "Bytes", Value: c.Bytes, Reason: reason}
 	}
 	s.limit = s.changing()
 	return s, nil
 }
 
-// maxFPR is the highest rate that makes sense. Beside, a block with all bits set would never rotate.
+// maxFPR is the highest rate allowed. A shard whose bits are all set would never rotate.
 const maxFPR = 0.5
 
-// minFPR is the lowest that a filter of blocks keeps at a size that makes sense.
+// minFPR is the lowest rate allowed: below it, blocked filters become unreasonably large.
 const minFPR = 1e-18
 
-// keep chooses as few blocks as keep a rate.
-func (s *shape) keep(rate float64) (err error) {
+// keep sets the smallest number of blocks that keeps the rate, and k.
+func (s *geometry) keep(rate float64) (err error) {
 	each := -math.Expm1(math.Log1p(-rate) / 2) // 1-(1-each)² = rate
 	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Size: filter.Sizing{FPR: each}}.Geometry()
 	return err
 }
 
-// fit chooses as many blocks as bytes allow.
-func (s *shape) fit(bytes uint64) (err error) {
+// fit sets the largest number of blocks that fits into bytes, and k.
+func (s *geometry) fit(bytes uint64) (err error) {
 	hi, least := bits.Mul64(s.shards, 2*blockBytes+shardBytes)
 	if hi != 0 || bytes < least {
-		return &filter.ConfigError{Field: "Bytes", Value: bytes, Reason: fmt.Sprintf("want %d or more for %d shards", least, s.shards)}
+		reason := fmt.Sprintf("must be at least %d for %d shards", least, s.shards)
+		return &filter.ConfigError{Field: "Bytes", Value: bytes, Reason: reason}
 	}
 	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Blocks: (bytes/s.shards - shardBytes) / (2 * blockBytes)}.Geometry()
 	return err
 }
 
-// changing returns how many of the keys of a generation are expected to set a bit. The others look like keys that are there and
-// leave no trace to be counted: after as many as the rate says, the mean of 1 - rate over a generation that fills.
-func (s *shape) changing() uint64 {
+// changing returns the expected number of keys of a generation that set a bit: keys times the mean of 1 - rate while
+// the generation fills. The other keys are false positives of the current generation and cannot be counted.
+func (s *geometry) changing() uint64 {
 	const steps = 12
 	var same float64
 	for i := range steps {
@@ -119,24 +124,26 @@ func (s *shape) changing() uint64 {
 	return max(1, s.keys-uint64(same/steps*float64(s.keys)))
 }
 
-// blockBytes is the size of a block of the filters.
+// blockBytes is the size of a block in bytes.
 const blockBytes = 64
 
-// Bytes returns the memory that a Doorkeeper takes, now and for ever, but for some hundred bytes.
+// Bytes returns the memory of the Doorkeeper in bytes, without a fixed part of a few hundred bytes. It never changes.
 func (d *Doorkeeper) Bytes() uint64 {
 	return 2*d.generations[0].Bytes() + uint64(len(d.shards))*shardBytes
 }
 
-// FPR returns the predicted rate of false admissions just before a rotation, when it is highest: the share of keys asked for
-// the first time that would be admitted. It is at most Config.FPR.
-func (d *Doorkeeper) FPR() float64 { return d.FPRAt(d.shape.keys, d.shape.keys) }
+// FPR returns the predicted rate of false admissions just before a rotation, when it is highest: the share of keys that
+// are admitted at their first request. It is at most Config.FPR.
+func (d *Doorkeeper) FPR() float64 { return d.FPRAt(d.geometry.keys, d.geometry.keys) }
 
-// FPRAt returns the predicted rate of false admissions of a shard whose generations have taken so many distinct keys. It takes
-// about a millisecond.
-func (d *Doorkeeper) FPRAt(previous, current uint64) float64 { return d.shape.rate(previous, current) }
+// FPRAt returns the predicted rate of false admissions of a shard whose previous and current generations have taken the
+// given numbers of distinct keys. A call takes about 1 ms.
+func (d *Doorkeeper) FPRAt(previous, current uint64) float64 {
+	return d.geometry.rate(previous, current)
+}
 
-// rate is 1-(1-p)(1-q), p and q being the rates of the two generations (blocked.FPR).
-func (s *shape) rate(previous, current uint64) float64 {
+// rate returns 1-(1-p)(1-q), where p and q are the rates of the two generations (blocked.FPR).
+func (s *geometry) rate(previous, current uint64) float64 {
 	p := blocked.FPR(previous, s.blocks, s.k, blocked.Line)
 	q := p
 	if current != previous {

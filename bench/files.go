@@ -90,9 +90,12 @@ func writeIndex(dir string) error {
 	return writeFile(filepath.Join(dir, "README.md"), func(w io.Writer) error {
 		fmt.Fprint(w, `# Our families beside other libraries
 
-The same keys, one process, all filters asked in turns: what each takes in bits, time and memory, what it lets through, and the ratios of
-ours to the peers', losses as plainly as wins. `+"`go run . --keys 1M,20M --fpr 1% --out ../docs/results`"+` in `+"`bench/`"+` writes these
-pages and this list.
+Bits, build time, query time, memory and false-positive rate of every family and of other libraries, and the ratios of
+ours to theirs, slower results first. All filters hold the same keys and run alternately in one process.
+
+To write these pages and this list, run in `+"`"+`bench/`+"`"+`:
+
+    go run . --keys 1M,20M --fpr 1% --out ../docs/results
 
 `)
 		t := cells{{"keys", "rate asked for", "measured on", "machine", "page", "numbers"}}

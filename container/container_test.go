@@ -48,7 +48,7 @@ func samples(t testing.TB) (all []sample) {
 			}
 			s.filter = fill(t, f, spec, s.hasher)
 			var b bytes.Buffer
-			if err := Write(&b, s.filter, s.hasher); err != nil {
+			if err := writeFilter(&b, s.filter, s.hasher); err != nil {
 				t.Fatal(err)
 			}
 			s.file = b.Bytes()
@@ -58,7 +58,7 @@ func samples(t testing.TB) (all []sample) {
 				continue
 			}
 			s.name, s.filter, b = s.name+"-trimmed", trimmer.Trimmed(), bytes.Buffer{}
-			if err := Write(&b, s.filter, s.hasher); err != nil {
+			if err := writeFilter(&b, s.filter, s.hasher); err != nil {
 				t.Fatal(err)
 			}
 			s.file = b.Bytes()
@@ -68,7 +68,7 @@ func samples(t testing.TB) (all []sample) {
 	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
 	parquet.filter = fill(t, families.All()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
 	var b bytes.Buffer
-	if err := Write(&b, parquet.filter, parquet.hasher); err != nil {
+	if err := writeFilter(&b, parquet.filter, parquet.hasher); err != nil {
 		t.Fatal(err)
 	}
 	parquet.file = b.Bytes()
@@ -86,7 +86,7 @@ func foreign(t testing.TB, id filter.HashID) filter.Hasher {
 // fill builds a filter of the keys of members.
 func fill(t testing.TB, f families.Family, spec string, h filter.Hasher) filter.Filter {
 	if !f.Can.Has(filter.CanRawKeys) {
-		return filtertest.Build(t, conformance(f), spec, members(h))
+		return filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, members(h))
 	}
 	s, err := filter.ParseSpec(spec)
 	if err != nil {
@@ -111,15 +111,15 @@ func members(h filter.Hasher) (hs []filter.Hash) {
 	return hs
 }
 
-func (s sample) options() Options {
+func (s sample) options() reading {
 	if s.hasher.ID() == filter.SipHash {
-		return Options{Secret: &secret}
+		return reading{Secret: &secret}
 	}
-	return Options{}
+	return reading{}
 }
 
 // sentinels are all that Read may wrap.
-var sentinels = []error{ErrMagic, ErrVersion, families.ErrFamily, ErrHash, ErrChecksum, ErrCorrupt, ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
+var sentinels = []error{ErrMagic, ErrVersion, filter.ErrFamily, ErrHash, ErrChecksum, ErrCorrupt, ErrSecret, filter.ErrTooLarge, io.ErrUnexpectedEOF}
 
 func isSentinel(err error) bool {
 	var fe *FormatError
@@ -132,19 +132,19 @@ func isSentinel(err error) bool {
 }
 
 // asRead writes a filter in the form in which it was read.
-func asRead(s *Stored) ([]byte, error) {
+func asRead(s *stored) ([]byte, error) {
 	f := s.Filter
 	if s.Trimmed {
 		f = f.(filter.Trimmer).Trimmed()
 	}
 	var b bytes.Buffer
-	err := Write(&b, f, s.Hasher)
+	err := writeFilter(&b, f, s.Hasher)
 	return b.Bytes(), err
 }
 
 func TestRoundTrip(t *testing.T) {
 	for _, s := range samples(t) {
-		got, err := Read(io.MultiReader(bytes.NewReader(s.file), bytes.NewReader([]byte("what follows"))), limit, s.options())
+		got, err := readFilter(io.MultiReader(bytes.NewReader(s.file), bytes.NewReader([]byte("what follows"))), limit, s.options())
 		if err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
@@ -172,9 +172,9 @@ func TestGolden(t *testing.T) {
 		if !bytes.Equal(want, s.file) {
 			t.Errorf("%s: the same keys give another file than %s holds", s.name, path)
 		}
-		for _, how := range []func() (*Stored, error){
-			func() (*Stored, error) { return ReadFile(path, s.options()) },
-			func() (*Stored, error) { o, _, err := Open(path, s.options()); return o, err },
+		for _, how := range []func() (*stored, error){
+			func() (*stored, error) { return readFilterFile(path, s.options()) },
+			func() (*stored, error) { o, _, err := mapFilter(path, s.options()); return o, err },
 		} {
 			got, err := how()
 			if err != nil {
@@ -190,13 +190,13 @@ func TestGolden(t *testing.T) {
 }
 
 // check reads damaged bytes in both ways and fails unless each gives an error of ours.
-func damaged(t *testing.T, what string, file []byte, o Options) {
+func damaged(t *testing.T, what string, file []byte, o reading) {
 	t.Helper()
-	if got, err := Read(bytes.NewReader(file), limit, o); got != nil || !isSentinel(err) {
+	if got, err := readFilter(bytes.NewReader(file), limit, o); got != nil || !isSentinel(err) {
 		t.Errorf("%s: Read gave %v, %v", what, got, err)
 	}
 	aligned := alignedCopy(file)
-	if got, err := fromBytes(aligned, o); got != nil || !isSentinel(err) {
+	if got, err := filterFromBytes(aligned, o); got != nil || !isSentinel(err) {
 		t.Errorf("%s: fromBytes gave %v, %v", what, got, err)
 	}
 }
@@ -237,7 +237,7 @@ func TestEveryFlippedBitMended(t *testing.T) {
 					b[section.offset+bit/8] ^= 1 << (bit % 8)
 					le.PutUint32(b[headerSize+sectionSize*i+16:], crc32.Checksum(b[section.offset:][:section.length], castagnoli))
 				})
-				got, err := Read(bytes.NewReader(file), limit, s.options())
+				got, err := readFilter(bytes.NewReader(file), limit, s.options())
 				if err != nil {
 					refused++
 					if got != nil || !errors.Is(err, ErrCorrupt) {
@@ -278,7 +278,7 @@ func TestForgedHeaders(t *testing.T) {
 	}{
 		"magic":         {ErrMagic, func(b []byte) { b[0] = 'B' }},
 		"version":       {ErrVersion, func(b []byte) { b[8] = 2 }},
-		"family":        {families.ErrFamily, func(b []byte) { b[10] = 99 }},
+		"family":        {filter.ErrFamily, func(b []byte) { b[10] = 99 }},
 		"other family":  {ErrCorrupt, func(b []byte) { b[10] = 2 }},
 		"hash":          {ErrHash, func(b []byte) { b[12] = 9 }},
 		"no section":    {ErrCorrupt, func(b []byte) { b[14] = 0 }},
@@ -295,7 +295,7 @@ func TestForgedHeaders(t *testing.T) {
 		"foreign seed":  {ErrCorrupt, func(b []byte) { b[12] = 3 }},
 		"keyed":         {ErrSecret, func(b []byte) { b[12] = 2; b[24] = 1; le.PutUint64(b[16:], 0) }},
 	} {
-		_, err := Read(bytes.NewReader(forge(s.file, c.change)), limit, Options{})
+		_, err := readFilter(bytes.NewReader(forge(s.file, c.change)), limit, reading{})
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
@@ -305,7 +305,7 @@ func TestForgedHeaders(t *testing.T) {
 	b[len(b)-1] |= 0x80
 	at := align(uint64(headerSize + sectionSize + len(s.filter.Info().Spec.String())))
 	b = forge(b, func(b []byte) { le.PutUint32(b[80:], crc32.Checksum(b[at:], castagnoli)) })
-	if _, err := Read(bytes.NewReader(b), limit, Options{}); !errors.Is(err, ErrCorrupt) {
+	if _, err := readFilter(bytes.NewReader(b), limit, reading{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("bit behind m: %v", err)
 	}
 }
@@ -322,12 +322,12 @@ func TestAllocationBomb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &header{family: f, hash: filter.XXH3, spec: s}
+		h := &header{File: File{Family: f.ID, Hash: filter.XXH3, Encoded: filter.Encoded{Spec: s}}}
 		h.sections, h.dataAt, h.length, _ = layout(len(spec), words)
 		file := append(h.marshal(), make([]byte, 1000)...)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = Read(bytes.NewReader(file), 1<<40, Options{})
+		_, err = readFilter(bytes.NewReader(file), 1<<40, reading{})
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", spec, err)
@@ -335,7 +335,7 @@ func TestAllocationBomb(t *testing.T) {
 		if n := after.TotalAlloc - before.TotalAlloc; n > 9<<20 {
 			t.Errorf("%s: %d bytes allocated for a file of %d", spec, n, len(file))
 		}
-		if _, err := Read(bytes.NewReader(file), 1<<20, Options{}); !errors.Is(err, filter.ErrTooLarge) {
+		if _, err := readFilter(bytes.NewReader(file), 1<<20, reading{}); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s over the limit: %v", spec, err)
 		}
 	}
@@ -349,14 +349,14 @@ func TestReadAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := Write(&b, f, filter.NewHasher(0)); err != nil {
+		if err := writeFilter(&b, f, filter.NewHasher(0)); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range []float64{0, 0.3, 0.6, 1} {
 			file := b.Bytes()[:headerSize+int(part*float64(b.Len()-headerSize))]
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Read(bytes.NewReader(file), uint64(b.Len()), Options{})
+			_, err := readFilter(bytes.NewReader(file), uint64(b.Len()), reading{})
 			runtime.ReadMemStats(&after)
 			if (err == nil) != (part == 1) {
 				t.Errorf("%d MiB, %g of it: %v", mib, part, err)
@@ -371,8 +371,8 @@ func TestReadAllocates(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	s := samples(t)[1]
-	for _, o := range []Options{{}, {Secret: &[filter.SecretSize]byte{9}}} {
-		if _, err := Read(bytes.NewReader(s.file), limit, o); !errors.Is(err, ErrSecret) {
+	for _, o := range []reading{{}, {Secret: &[filter.SecretSize]byte{9}}} {
+		if _, err := readFilter(bytes.NewReader(s.file), limit, o); !errors.Is(err, ErrSecret) {
 			t.Errorf("wrong secret: %v", err)
 		}
 	}
@@ -390,13 +390,13 @@ func TestWriteFile(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := WriteFile(ctx, path, s.filter, s.hasher); !errors.Is(err, context.Canceled) {
+	if err := writeFilterFile(ctx, path, s.filter, s.hasher); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if b, _ := os.ReadFile(path); string(b) != "old" {
 		t.Error("a cancelled write changed the file")
 	}
-	if err := WriteFile(t.Context(), path, s.filter, s.hasher); err != nil {
+	if err := writeFilterFile(t.Context(), path, s.filter, s.hasher); err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := os.ReadFile(path); !bytes.Equal(b, s.file) {
@@ -411,10 +411,10 @@ func TestWriteFile(t *testing.T) {
 	if err := os.WriteFile(path, append(bytes.Clone(s.file), 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFile(path, Options{}); !errors.Is(err, ErrCorrupt) {
+	if _, err := readFilterFile(path, reading{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a byte too many: %v", err)
 	}
-	if _, _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := mapFilter(path, reading{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open with a byte too many: %v", err)
 	}
 }
@@ -423,13 +423,13 @@ func TestReplaceFile(t *testing.T) {
 	s := samples(t)[0]
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	for what, change := range map[string]func() error{
-		"replaced":   func() error { return WriteFile(t.Context(), path, s.filter, s.hasher) },
+		"replaced":   func() error { return writeFilterFile(t.Context(), path, s.filter, s.hasher) },
 		"written to": func() error { return os.WriteFile(path, []byte("longer"), 0o644) },
 		"touched":    func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
 		"removed":    func() error { return os.Remove(path) },
 		"":           func() error { return nil },
 	} {
-		if err := WriteFile(t.Context(), path, s.filter, s.hasher); err != nil {
+		if err := writeFilterFile(t.Context(), path, s.filter, s.hasher); err != nil {
 			t.Fatal(err)
 		}
 		was, err := os.Stat(path)
@@ -440,7 +440,7 @@ func TestReplaceFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.ReadFile(path)
-		err = ReplaceFile(t.Context(), path, s.filter, s.hasher, was)
+		err = replaceFilterFile(t.Context(), path, s.filter, s.hasher, was)
 		if got := err == nil; got != (what == "") || !got && !errors.Is(err, ErrChanged) && !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%q: %v", what, err)
 		}
@@ -466,9 +466,9 @@ func TestReadPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
-		got, unmap, err := Open(path, s.options())
+		got, mapping, err := mapFilter(path, s.options())
 		r.Close()
-		if !errors.Is(err, want) || err == nil && (unmap() != nil || got.FileBytes != uint64(len(s.file))) {
+		if !errors.Is(err, want) || err == nil && (mapping != nil || got.FileBytes != uint64(len(s.file))) {
 			t.Errorf("%q behind the filter: %v", behind, err)
 		}
 	}
@@ -484,7 +484,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, data := range [][]byte{file, forge(append(file, make([]byte, max(0, headerSize-len(file)))...), func([]byte) {})} {
-			got, err := Read(bytes.NewReader(data), 1<<24, Options{Secret: &secret})
+			got, err := readFilter(bytes.NewReader(data), 1<<24, reading{Secret: &secret})
 			if err != nil {
 				if !isSentinel(err) {
 					t.Fatalf("%v\n%s", err, hex.Dump(data))
@@ -512,7 +512,7 @@ func TestTakesHash(t *testing.T) {
 				h = foreign(t, id)
 			}
 			var b bytes.Buffer
-			err := Write(&b, s.filter, h)
+			err := writeFilter(&b, s.filter, h)
 			want := id == s.hasher.ID() || !s.hasher.ID().Foreign() && !id.Foreign() || s.name == "blocked-parquet" && id <= filter.SipHash
 			if (err == nil) != want || err != nil && (!errors.Is(err, filter.ErrMismatch) || b.Len() > 0) {
 				t.Errorf("%s with hash %s: %v", s.name, id, err)

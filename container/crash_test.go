@@ -37,7 +37,7 @@ func generation(t testing.TB, i uint64) *standard.Filter {
 func TestKilledWriter(t *testing.T) {
 	if path := os.Getenv(crashEnv); path != "" {
 		for i := uint64(1); ; i++ {
-			if err := WriteFile(t.Context(), path, generation(t, i%50), filter.NewHasher(7)); err != nil {
+			if err := writeFilterFile(t.Context(), path, generation(t, i%50), filter.NewHasher(7)); err != nil {
 				t.Fatal(err)
 			}
 			if i == 1 {
@@ -46,7 +46,7 @@ func TestKilledWriter(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if err := WriteFile(t.Context(), path, generation(t, 1), filter.NewHasher(7)); err != nil {
+	if err := writeFilterFile(t.Context(), path, generation(t, 1), filter.NewHasher(7)); err != nil {
 		t.Fatal(err)
 	}
 	kills := 30
@@ -74,7 +74,7 @@ func TestKilledWriter(t *testing.T) {
 		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
 			t.Fatalf("the writer ended by itself: %v", err)
 		}
-		s, err := ReadFile(path, Options{})
+		s, err := readFilterFile(path, reading{})
 		if err != nil {
 			t.Fatalf("kill %d: %v", round, err)
 		}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// Sentinels of Read, ReadFile and Open, whose others are filter.ErrTooLarge and io.ErrUnexpectedEOF, and of ReplaceFile.
+// Sentinels of reading, beside filter.ErrFamily, filter.ErrTooLarge and io.ErrUnexpectedEOF, and of ReplaceFile.
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
 	ErrVersion  = errors.New("format version of a newer Bloomery")
 	ErrHash     = errors.New("unknown hash function")
 	ErrChecksum = errors.New("checksum does not match: the file is damaged")
 	ErrCorrupt  = errors.New("the file contradicts itself")
-	// ErrSecret says that the filter's hash is keyed and the secret is missing or another one.
+	// ErrSecret says that the hash is keyed and the secret is missing or another one.
 	ErrSecret = errors.New("the secret is missing or not the one that this filter was built with")
-	// ErrChanged says that another process changed a file between reading and replacing it.
+	// ErrChanged says that another process changed a file after it was read and before it was replaced.
 	ErrChanged = errors.New("another process changed the file meanwhile")
 )
 

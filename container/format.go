@@ -1,12 +1,13 @@
-// Package container is the one file format of Bloomery. All numbers are little endian.
+// Package container is the file format of Bloomery: bytes on one side, a filter.Encoded on the other. It knows no family;
+// package families makes filters of what it reads. All numbers are little endian.
 //
 //	offset  bytes
-//	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n": a transfer as text breaks it, and it shows)
+//	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
 //	     8      2  format version, 1
-//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed, 8 counting, 9 dleft,
-//	          20 guava, 21 bitsandblooms, 22 redisbloom
-//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file,
-//	          3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice: those of other systems
+//	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
+//	               8 counting, 9 dleft, 20 guava, 21 bitsandblooms, 22 redisbloom
+//	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
+//	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice
 //	    14      2  number of sections, 1 to 8
 //	    16      8  seed of hash 1, else 0
 //	    24      8  check of the secret of hash 2, else 0
@@ -15,21 +16,22 @@
 //	    48      4  length of the spec in bytes, 1 to 512
 //	    52      8  zero
 //	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
-//	    64     24  a section: its offset (8), its length (8), both in bytes, its CRC-32C (4), zero (4); and so on
-//	           ..  the spec, in canonical form; zeros up to a multiple of 64
+//	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
+//	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
-// Every size follows from the spec and is checked against it before anything is allocated; every byte is under a checksum
-// or must be zero. A section is 64-bit words in the layout that the family's Encode documents, ready to be mapped.
+// Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
+// documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before memory
+// is taken.
 package container
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -47,28 +49,47 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Stored is a filter with all that a file says of it.
-type Stored struct {
-	Filter    filter.Filter
-	Hasher    filter.Hasher
-	Version   uint16
-	FileBytes uint64
-	Trimmed   bool // the file holds the trimmed form of the filter
+// File is a filter as a file holds it.
+type File struct {
+	filter.Encoded
+	Family   uint16        // its number in families
+	Hash     filter.HashID // the hash function of its keys
+	Seed     uint64        // of XXH3, else 0
+	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
+	Version  uint16        // of the format that it was read in
+	Bytes    uint64        // length of the file that was read
 }
 
-// header is a parsed header: what Read knows before it allocates anything.
+// New returns the file of a filter whose keys were hashed by h. It shares the words of e.
+func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
+	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck(), Version: Version}
+}
+
+// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or another one.
+func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+	switch {
+	case f.Hash == filter.XXH3:
+		return filter.NewHasher(f.Seed), nil
+	case f.Hash.Foreign():
+		return filter.ForeignHasher(f.Hash)
+	}
+	if secret != nil {
+		if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
+			return h, nil
+		}
+	}
+	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
+}
+
+// SpecAt returns where the spec begins in the file.
+func (f *File) SpecAt() uint64 { return headerSize + sectionSize*uint64(len(f.Sections)) }
+
+// header is what stands before the sections.
 type header struct {
-	family   families.Family
-	hash     filter.HashID
-	seed     uint64
-	keyCheck uint64
-	keys     uint64
-	length   uint64
-	spec     filter.Spec
+	File
 	sections []section
 	dataAt   uint64 // where the first section begins
-	inflated uint64 // bytes that a trimmed filter takes beside its sections
-	trimmed  bool
+	length   uint64
 }
 
 type section struct {
@@ -76,9 +97,18 @@ type section struct {
 	crc            uint32
 }
 
+// words returns the number of words of each section.
+func (h *header) words() []uint64 {
+	words := make([]uint64, len(h.sections))
+	for i, s := range h.sections {
+		words[i] = s.length / 8
+	}
+	return words
+}
+
 func align(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
 
-// layout places the sections of a spec in a file and returns where the first begins and the file ends.
+// layout places sections of that many words in a file and returns where the first begins and the file ends.
 func layout(specLen int, words []uint64) (sections []section, dataAt, length uint64, err error) {
 	dataAt = align(uint64(headerSize + sectionSize*len(words) + specLen))
 	length = dataAt
@@ -98,17 +128,17 @@ func (h *header) specAt() uint64 { return headerSize + sectionSize*uint64(len(h.
 
 // marshal returns the bytes before the first section.
 func (h *header) marshal() []byte {
-	spec := h.spec.String()
+	spec := h.Spec.String()
 	b := make([]byte, h.dataAt)
 	copy(b, magic)
 	le := binary.LittleEndian
 	le.PutUint16(b[8:], Version)
-	le.PutUint16(b[10:], h.family.ID)
-	le.PutUint16(b[12:], uint16(h.hash))
+	le.PutUint16(b[10:], h.Family)
+	le.PutUint16(b[12:], uint16(h.Hash))
 	le.PutUint16(b[14:], uint16(len(h.sections)))
-	le.PutUint64(b[16:], h.seed)
-	le.PutUint64(b[24:], h.keyCheck)
-	le.PutUint64(b[32:], h.keys)
+	le.PutUint64(b[16:], h.Seed)
+	le.PutUint64(b[24:], h.KeyCheck)
+	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.length)
 	le.PutUint32(b[48:], uint32(len(spec)))
 	at := headerSize
@@ -123,12 +153,12 @@ func (h *header) marshal() []byte {
 	return b
 }
 
-// headerCRC sums all that lies before byte end but the checksum itself.
+// headerCRC returns the checksum of all that precedes byte end, except the checksum itself.
 func headerCRC(b []byte, end int) uint32 {
 	return crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headerSize:end])
 }
 
-// prefix checks the first 64 bytes and returns how many bytes lie before the first section.
+// prefix checks the first 64 bytes and returns how many bytes stand before the first section.
 func prefix(b []byte) (dataAt uint64, err error) {
 	le := binary.LittleEndian
 	fail := func(at uint64, what string, err error) (uint64, error) { return 0, &FormatError{at, what, err} }
@@ -148,7 +178,7 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
 }
 
-// parse reads all bytes before the first section, whose number prefix returned.
+// parse reads all bytes before the first section, as many as prefix returned.
 func parse(b []byte) (*header, error) {
 	le := binary.LittleEndian
 	fail := func(at int, what string, err error) (*header, error) { return nil, &FormatError{uint64(at), what, err} }
@@ -157,20 +187,14 @@ func parse(b []byte) (*header, error) {
 	if headerCRC(b, specAt+specLen) != le.Uint32(b[60:]) {
 		return fail(60, "header", ErrChecksum)
 	}
-	h := &header{
-		hash: filter.HashID(le.Uint16(b[12:])), seed: le.Uint64(b[16:]), keyCheck: le.Uint64(b[24:]),
-		keys: le.Uint64(b[32:]), length: le.Uint64(b[40:]),
+	h := &header{length: le.Uint64(b[40:]), File: File{
+		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
+		Version: Version, Bytes: le.Uint64(b[40:]), Encoded: filter.Encoded{Keys: le.Uint64(b[32:])},
+	}}
+	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !h.Hash.Foreign() {
+		return fail(12, fmt.Sprintf("hash %d", h.Hash), ErrHash)
 	}
-	id := le.Uint16(b[10:])
-	family, err := families.ByID(id)
-	if err != nil {
-		return fail(10, fmt.Sprintf("family %d", id), families.ErrFamily)
-	}
-	h.family = family
-	if h.hash != filter.XXH3 && h.hash != filter.SipHash && !h.hash.Foreign() {
-		return fail(12, fmt.Sprintf("hash %d", h.hash), ErrHash)
-	}
-	if (h.hash != filter.SipHash) != (h.keyCheck == 0) || h.hash != filter.XXH3 && h.seed != 0 {
+	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
 		return fail(16, "seed and check of the secret", ErrCorrupt)
 	}
 	if le.Uint64(b[52:]) != 0 || len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
@@ -178,25 +202,17 @@ func parse(b []byte) (*header, error) {
 	}
 	text := string(b[specAt : specAt+specLen])
 	spec, err := filter.ParseSpec(text)
-	if err != nil || spec.String() != text || spec.Family() != h.family.Name {
+	if err != nil || spec.String() != text {
 		return fail(specAt, fmt.Sprintf("spec %q", text), ErrCorrupt)
 	}
-	if !h.family.TakesHash(spec, h.hash) {
-		return fail(12, fmt.Sprintf("hash %s of a filter %s", h.hash, text), ErrCorrupt)
-	}
-	h.spec, h.trimmed = spec, spec.Has("trimmed")
-	words, err := h.family.SectionWords(spec)
-	if err != nil || len(words) != n {
-		return fail(specAt, fmt.Sprintf("spec %q: %v", text, err), ErrCorrupt)
-	}
-	if h.family.Inflated != nil {
-		if h.inflated, err = h.family.Inflated(spec); err != nil {
-			return fail(specAt, fmt.Sprintf("spec %q", text), err)
-		}
+	h.Spec = spec
+	words := make([]uint64, n)
+	for i := range words {
+		words[i] = le.Uint64(b[headerSize+sectionSize*i+8:]) / 8
 	}
 	want, dataAt, length, err := layout(specLen, words)
 	if err != nil || length != h.length {
-		return fail(40, fmt.Sprintf("length of the file is %d, the spec asks for %d", h.length, length), ErrCorrupt)
+		return fail(40, fmt.Sprintf("length of the file is %d, its sections take %d", h.length, length), ErrCorrupt)
 	}
 	h.dataAt = dataAt
 	for i, w := range want {
@@ -210,18 +226,21 @@ func parse(b []byte) (*header, error) {
 	return h, nil
 }
 
-// hasher returns the hasher that the header names; secret is nil or the secret of a keyed one.
-func (h *header) hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
+// accept has the caller check the header before memory is taken for the sections.
+func (h *header) accept(o Options) error {
+	if h.length > o.limit() {
+		return &FormatError{40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit()), filter.ErrTooLarge}
+	}
+	if o.Check == nil {
+		return nil
+	}
+	err := o.Check(&h.File, h.words())
+	var format *FormatError
 	switch {
-	case h.hash == filter.XXH3:
-		return filter.NewHasher(h.seed), nil
-	case h.hash.Foreign():
-		return filter.ForeignHasher(h.hash)
+	case err == nil || errors.As(err, &format):
+		return err
+	case errors.Is(err, filter.ErrTooLarge) || errors.Is(err, filter.ErrFamily):
+		return &FormatError{h.specAt(), "spec", err}
 	}
-	if secret != nil {
-		if k := filter.NewKeyedHasher(*secret); k.KeyCheck() == h.keyCheck {
-			return k, nil
-		}
-	}
-	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
+	return &FormatError{h.specAt(), err.Error(), ErrCorrupt}
 }

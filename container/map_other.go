@@ -7,4 +7,8 @@ import (
 	"os"
 )
 
-func mapFile(*os.File) ([]byte, func() error, error) { return nil, nil, errors.ErrUnsupported }
+const canMap = false
+
+func mapFile(*os.File, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func unmapFile([]byte) error { return nil }

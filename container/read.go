@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -8,40 +9,40 @@ import (
 	"math"
 	"os"
 
-	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Options say how to read. The zero value reads a filter without a secret.
+// Options say how to read. The zero value reads a filter of any size.
 type Options struct {
-	Secret *[filter.SecretSize]byte // of a keyed hash
+	// MaxBytes limits the length of the file. 0: no limit.
+	MaxBytes uint64
+	// Check, if not nil, is called when the header has been verified, and before memory is taken for the sections, with
+	// everything but them and the number of words that each will have. Its error ends reading.
+	Check func(f *File, words []uint64) error
 }
 
-// Read reads one filter from r, of at most maxBytes with its header; a trimmed one counts with what it becomes, besides
-// what it is. It verifies the header before it allocates, and all checksums before it builds anything; it stops at the end
-// of the filter, whatever follows. It allocates half as much again as the filter has, and up to 8 MiB for each of its
-// sections; and never more than three times what has come and 8 MiB, whatever the header promises. When all of a trimmed
-// filter has come and its checksums hold, it allocates what that becomes, which the family bounds: 64 times its size and a
-// MiB in rankindexed. On error the filter is nil and the error is a *FormatError that wraps ErrMagic, ErrVersion,
-// families.ErrFamily, ErrHash, ErrSecret, ErrChecksum, ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF and says at which byte
-// reading stopped, or the error of r.
-func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
+func (o Options) limit() uint64 {
+	if o.MaxBytes == 0 {
+		return math.MaxInt64
+	}
+	return o.MaxBytes
+}
+
+// Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums before
+// it returns. Peak memory: 1.5 times the filter and 8 MiB per section, and never more than three times what has come and
+// 8 MiB, whatever the header promises.
+//
+// On error the File is nil and the error is that of r, or a *FormatError with the byte where reading stopped that wraps
+// ErrMagic, ErrVersion, ErrHash, ErrChecksum, ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+func Read(r io.Reader, o Options) (*File, error) {
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	if h.length > maxBytes {
-		return nil, &FormatError{40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, maxBytes), filter.ErrTooLarge}
-	}
-	if h.inflated > maxBytes-h.length {
-		return nil, &FormatError{h.specAt(), fmt.Sprintf("a trimmed filter of %d bytes, and %d when it is read, is over the limit of %d", h.length, h.inflated, maxBytes), filter.ErrTooLarge}
-	}
-	hasher, err := h.hasher(o.Secret)
-	if err != nil {
+	if err := h.accept(o); err != nil {
 		return nil, err
 	}
 	at := h.dataAt
-	var words [][]uint64
 	for i, s := range h.sections {
 		if err := readZeros(r, at, s.offset-at); err != nil {
 			return nil, err
@@ -54,27 +55,61 @@ func Read(r io.Reader, maxBytes uint64, o Options) (*Stored, error) {
 			return nil, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
 		}
 		bitvec.FixOrder(w)
-		words = append(words, w)
+		h.File.Sections = append(h.File.Sections, w)
 		at = s.offset + s.length
 	}
-	return h.decode(words, hasher)
+	return &h.File, nil
 }
 
-func (h *header) decode(words [][]uint64, hasher filter.Hasher) (*Stored, error) {
-	f, err := h.family.Decode(filter.Encoded{Spec: h.spec, Keys: h.keys, Sections: words})
-	if err != nil {
-		if errors.Is(err, filter.ErrTooLarge) { // a trimmed filter that becomes too large, for one
-			return nil, &FormatError{h.dataAt, "filter", err}
+// FromBytes reads the filter in b, which must be the whole file. Its sections lie in b if shared is true, so that nothing
+// may change b while they are in use; they are copies if b is not aligned to 8 bytes or this machine is not little endian.
+// Errors are those of Read.
+func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
+	if _, ok := bitvec.View(b); !ok {
+		r := bytes.NewReader(b)
+		f, err := Read(r, o)
+		if err == nil && r.Len() > 0 {
+			return nil, false, &FormatError{f.Bytes, "bytes behind the filter", ErrCorrupt}
 		}
-		return nil, &FormatError{h.dataAt, err.Error(), ErrCorrupt}
+		return f, false, err
 	}
-	return &Stored{Filter: f, Hasher: hasher, Version: Version, FileBytes: h.length, Trimmed: h.trimmed}, nil
+	h, err := readHeader(bytes.NewReader(b))
+	if err != nil {
+		return nil, false, err
+	}
+	if err := h.accept(o); err != nil {
+		return nil, false, err
+	}
+	if h.length > uint64(len(b)) {
+		return nil, false, &FormatError{uint64(len(b)), "end of the file", io.ErrUnexpectedEOF}
+	}
+	if h.length < uint64(len(b)) {
+		return nil, false, &FormatError{h.length, "bytes behind the filter", ErrCorrupt}
+	}
+	at := h.dataAt
+	for i, s := range h.sections {
+		if err := readZeros(bytes.NewReader(b[at:]), at, s.offset-at); err != nil {
+			return nil, false, err
+		}
+		part := b[s.offset:][:s.length:s.length]
+		if crc32.Checksum(part, castagnoli) != s.crc {
+			return nil, false, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
+		}
+		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
+		h.File.Sections = append(h.File.Sections, w)
+		at = s.offset + s.length
+	}
+	return &h.File, true, nil
 }
 
 func readHeader(r io.Reader) (*header, error) {
 	b := make([]byte, headerSize)
-	if err := readFull(r, b, 0); err != nil {
-		return nil, err
+	n, err := io.ReadFull(r, b)
+	if m := min(n, len(magic)); string(b[:m]) != magic[:m] { // also if the input is shorter than a header
+		return nil, &FormatError{0, "magic", ErrMagic}
+	}
+	if err != nil {
+		return nil, ended(err, uint64(n))
 	}
 	dataAt, err := prefix(b)
 	if err != nil {
@@ -90,9 +125,9 @@ func readHeader(r io.Reader) (*header, error) {
 // chunkWords is how much readWords allocates at a time, 8 MiB, while more is promised than has come.
 const chunkWords = 1 << 20
 
-// readWords reads words in file order. What has come stays in chunks until it is half of what is promised, so that a
-// header that promises more than follows costs at most three times of what followed and a chunk, and an honest one
-// half as much again as its words and a chunk.
+// readWords reads words in file order. Until half of what is promised has come, it keeps what came in chunks. So a header
+// that promises more than follows costs at most three times what followed and a chunk, and an honest one 1.5 times its words
+// and a chunk.
 func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
 	var chunks [][]uint64
 	have := uint64(0)
@@ -134,31 +169,36 @@ func readZeros(r io.Reader, at, n uint64) error {
 
 func readFull(r io.Reader, b []byte, at uint64) error {
 	n, err := io.ReadFull(r, b)
+	return ended(err, at+uint64(n))
+}
+
+// ended returns err, or if the input ended at that byte an error wrapping io.ErrUnexpectedEOF.
+func ended(err error, at uint64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &FormatError{at + uint64(n), "end of the file", io.ErrUnexpectedEOF}
+		return &FormatError{at, "end of the file", io.ErrUnexpectedEOF}
 	}
 	return err
 }
 
-// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. A pipe is read as well;
-// only what comes bounds the memory that it takes, see Read.
-func ReadFile(path string, o Options) (*Stored, error) {
-	f, err := os.Open(path)
+// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe: only
+// what comes bounds the memory that it takes. Errors are those of Read and of the file system, and name the path.
+func ReadFile(path string, o Options) (*File, error) {
+	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	s, err := Read(f, math.MaxInt64, o)
+	defer in.Close()
+	f, err := Read(in, o)
 	if err == nil {
 		var b [1]byte
-		if n, _ := io.ReadFull(f, b[:]); n > 0 {
-			err = &FormatError{s.FileBytes, "bytes behind the filter", ErrCorrupt}
+		if n, _ := io.ReadFull(in, b[:]); n > 0 {
+			err = &FormatError{f.Bytes, "bytes behind the filter", ErrCorrupt}
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return s, nil
+	return f, nil
 }
 
 // HasMagic reports whether what r gives begins like a filter file. It reads eight bytes.

@@ -2,58 +2,28 @@ package container
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Write writes a filter and its hasher to w. Filters that are no filter.Encoder, the Atomic forms for one, fail with an
-// error wrapping filter.ErrUnsupported; a hash that the family does not take with one wrapping filter.ErrMismatch.
-func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
-	enc, ok := f.(filter.Encoder)
-	if !ok {
-		return fmt.Errorf("%T cannot be stored: %w", f, filter.ErrUnsupported)
-	}
-	e := enc.Encode()
-	family, err := families.ByName(e.Spec.Family())
+// Write writes a file to w. It reads the sections twice: once for the checksums, which stand before them.
+func Write(w io.Writer, f *File) error {
+	h, err := newHeader(f)
 	if err != nil {
 		return err
-	}
-	if !family.TakesHash(e.Spec, hasher.ID()) {
-		return fmt.Errorf("%s with hash %s: %w", e.Spec, hasher.ID(), filter.ErrMismatch)
-	}
-	var words []uint64
-	for _, s := range e.Sections {
-		words = append(words, uint64(len(s)))
-	}
-	h := &header{family: family, hash: hasher.ID(), seed: hasher.Seed(), keyCheck: hasher.KeyCheck(), keys: e.Keys, spec: e.Spec}
-	h.sections, h.dataAt, h.length, err = layout(len(e.Spec.String()), words)
-	if err != nil {
-		return err
-	}
-	for i, s := range e.Sections {
-		if err := chunks(s, func(b []byte) error {
-			h.sections[i].crc = crc32.Update(h.sections[i].crc, castagnoli, b)
-			return nil
-		}); err != nil {
-			return err
-		}
 	}
 	if _, err := w.Write(h.marshal()); err != nil {
 		return err
 	}
 	at := h.dataAt
-	for i, s := range e.Sections {
+	for i, s := range f.Sections {
 		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
 			return err
 		}
@@ -65,7 +35,38 @@ func Write(w io.Writer, f filter.Filter, hasher filter.Hasher) error {
 	return nil
 }
 
-// chunks gives the words as bytes in file order, a megabyte at a time.
+// Len returns the length in bytes of the file that Write would write.
+func Len(f *File) (uint64, error) {
+	_, _, length, err := layout(len(f.Spec.String()), wordsOf(f.Encoded))
+	return length, err
+}
+
+func wordsOf(e filter.Encoded) []uint64 {
+	words := make([]uint64, len(e.Sections))
+	for i, s := range e.Sections {
+		words[i] = uint64(len(s))
+	}
+	return words
+}
+
+// newHeader returns the header of a file, with the checksums of its sections.
+func newHeader(f *File) (*header, error) {
+	h := &header{File: *f}
+	var err error
+	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f.Encoded))
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range f.Sections {
+		_ = chunks(s, func(b []byte) error { // never fails
+			h.sections[i].crc = crc32.Update(h.sections[i].crc, castagnoli, b)
+			return nil
+		})
+	}
+	return h, nil
+}
+
+// chunks calls give with the words as bytes in file order, at most a MiB at a time.
 func chunks(words []uint64, give func([]byte) error) error {
 	const size = 1 << 17
 	for len(words) > 0 {
@@ -82,114 +83,20 @@ func chunks(words []uint64, give func([]byte) error) error {
 	return nil
 }
 
-// WriteFile writes a filter to a file, or replaces the file, so that a crash at any moment leaves the old file or the
-// new one whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. It stops when ctx
-// is done and then removes the temporary file. The new file has the permissions of the old one, else those that
-// the umask leaves. Errors name path, not the temporary file.
-func WriteFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher) error {
-	return writeFile(ctx, path, f, hasher, nil)
+// WriteFile writes a filter file with WriteAtomic.
+func WriteFile(ctx context.Context, path string, f *File) error {
+	return writeAtomic(ctx, path, nil, func(w io.Writer) error { return Write(w, f) })
 }
 
-// ReplaceFile is WriteFile over a file that was read before, when was described it. It fails with an error wrapping
-// ErrChanged, and leaves the file, if that has been replaced or written to since: what was put into it would be lost.
-func ReplaceFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, was fs.FileInfo) error {
-	return writeFile(ctx, path, f, hasher, func() error {
+// ReplaceFile is WriteFile over a file that was read when was described it. If the file was replaced or written to since,
+// it is left as it is and the error wraps ErrChanged: the other change would be lost.
+func ReplaceFile(ctx context.Context, path string, f *File, was fs.FileInfo) error {
+	check := func() error {
 		now, err := os.Stat(path)
 		if err == nil && !(os.SameFile(was, now) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())) {
 			err = fmt.Errorf("%s: %w", path, ErrChanged)
 		}
 		return err
-	})
-}
-
-// writeFile is WriteFile with a last check, if not nil, before the rename.
-func writeFile(ctx context.Context, path string, f filter.Filter, hasher filter.Hasher, check func() error) (err error) {
-	target, mode := path, fs.FileMode(0o666)
-	old, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case !old.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", path)
-	default:
-		mode = 0o600
-		if target, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
 	}
-	name := filepath.Join(filepath.Dir(target), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(target), rand.Uint64()))
-	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return named(path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
-		}
-	}()
-	if err := Write(&ctxWriter{ctx, tmp}, f, hasher); err != nil {
-		return err
-	}
-	if old != nil {
-		if err := tmp.Chmod(old.Mode().Perm()); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if check != nil {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	if err := os.Rename(name, target); err != nil {
-		return err
-	}
-	syncDir(filepath.Dir(target))
-	return nil
-}
-
-// named makes an error about a file of another name one about path.
-func named(path string, err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
-	case errors.As(err, &l):
-		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
-	}
-	return err
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-// syncDir makes the rename last. Not every system lets a folder be synced; the file itself is safe either way.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-}
-
-type ctxWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c *ctxWriter) Write(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(b)
+	return writeAtomic(ctx, path, check, func(w io.Writer) error { return Write(w, f) })
 }

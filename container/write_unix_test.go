@@ -28,7 +28,7 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 		before := syscall.Umask(c.umask)
-		err := WriteFile(t.Context(), path, s.filter, s.hasher)
+		err := writeFilterFile(t.Context(), path, s.filter, s.hasher)
 		syscall.Umask(before)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestPermissions(t *testing.T) {
 func TestWriteFileNamesThePath(t *testing.T) {
 	s := samples(t)[0]
 	path := filepath.Join(t.TempDir(), "none", "f.bloom")
-	if err := WriteFile(t.Context(), path, s.filter, s.hasher); err == nil || err.Error() != "write "+path+": no such file or directory" {
+	if err := writeFilterFile(t.Context(), path, s.filter, s.hasher); err == nil || err.Error() != "write "+path+": no such file or directory" {
 		t.Errorf("%v", err)
 	}
 }
@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 			os.Exit(0)
 		}
 		s := samples(t)[0]
-		fmt.Print(WriteFile(t.Context(), path, s.filter, s.hasher))
+		fmt.Print(writeFilterFile(t.Context(), path, s.filter, s.hasher))
 		os.Exit(0)
 	}
 	path := filepath.Join(t.TempDir(), "f.bloom")

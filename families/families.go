@@ -7,7 +7,6 @@
 package families
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,9 +25,6 @@ import (
 	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
 )
-
-// ErrFamily says that a family is not in the list.
-var ErrFamily = errors.New("unknown family")
 
 // list has every family, in the order in which tables show them. An id is part of the file format and is never used for
 // another family. Those of other systems have ids from 20 on and a hash function of their own; Parquet's filters are of
@@ -56,24 +52,24 @@ var list = []Family{
 // All returns every family, in the order in which tables show them.
 func All() []Family { return slices.Clone(list) }
 
-// ByName returns a family, or an error wrapping ErrFamily that lists all names.
+// ByName returns a family, or an error wrapping filter.ErrFamily that lists all names.
 func ByName(name string) (Family, error) {
 	for _, f := range list {
 		if f.Name == name {
 			return f, nil
 		}
 	}
-	return Family{}, fmt.Errorf("%w %q; want one of %s", ErrFamily, name, strings.Join(names(list), ", "))
+	return Family{}, fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(names(list), ", "))
 }
 
-// ByID returns a family by the id that files hold, or an error wrapping ErrFamily.
+// ByID returns a family by the id that files hold, or an error wrapping filter.ErrFamily.
 func ByID(id uint16) (Family, error) {
 	for _, f := range list {
 		if f.ID == id {
 			return f, nil
 		}
 	}
-	return Family{}, fmt.Errorf("%w %d", ErrFamily, id)
+	return Family{}, fmt.Errorf("%w %d", filter.ErrFamily, id)
 }
 
 // Names returns the names of all families, in the order of All.

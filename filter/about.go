@@ -53,22 +53,23 @@ type Ability uint32
 
 // The abilities.
 const (
-	CanAdd        Ability = 1 << iota // Adder: keys may be added after the build
-	CanStartEmpty                     // a filter may start empty and take all of its keys one by one
-	CanRemove                         // Remover
-	CanCount                          // Counter
-	CanValues                         // Valuer
-	CanMerge                          // Merger
-	CanIntersect                      // Intersecter
-	CanConcurrent                     // Sharer: has a form that many goroutines may change at once
-	CanOneLine                        // a query reads one cache line, or in at most 5% of the cases a second one
-	CanCapacity                       // takes capacity=
-	CanLater                          // takes later=
-	CanGrow                           // takes growth=
-	CanSearch                         // Reoptimizer: a search fits the filter to its keys
-	CanSpill                          // its builder is a Spiller
-	CanTrim                           // Trimmer
-	CanRawKeys                        // RawKeyFilter: takes keys, not hashes
+	CanAdd         Ability = 1 << iota // Adder: keys may be added after the build
+	CanStartEmpty                      // a filter may start empty and take all of its keys one by one
+	CanRemove                          // Remover
+	CanCount                           // Counter
+	CanValues                          // Valuer
+	CanMerge                           // Merger
+	CanIntersect                       // Intersecter
+	CanConcurrent                      // Sharer: has a form that many goroutines may change at once
+	CanOneLine                         // a query reads one cache line, or in at most 5% of the cases a second one
+	CanCapacity                        // takes capacity=
+	CanLater                           // takes later=
+	CanGrow                            // takes growth=
+	CanSearch                          // Reoptimizer: a search fits the filter to its keys
+	CanSpill                           // its builder is a Spiller
+	CanTrim                            // Trimmer
+	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
 )
 
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".
@@ -76,6 +77,7 @@ var verbs = [...]string{
 	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
 	"take keys from many goroutines", "read one cache line a query", "take capacity=", "take later=", "take growth=",
 	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
+	"count distinct keys while building",
 }
 
 // Has reports whether a has all abilities of b.

@@ -5,31 +5,35 @@ import (
 	"time"
 )
 
-// Effort says how long a family that searches for its hash functions goes on: by name, by passes over all keys, by time,
-// or until a rate is reached. At most one field is set; with none it is Default.
+// Effort limits the search of a family that fits its filter to the keys: by name, by passes over all keys, by time,
+// or by the rate to reach. Set at most one field. The zero Effort is the level Default.
 type Effort struct {
 	Level  Level
-	Passes int           // 1 to MaxPasses
-	Budget time.Duration // for the whole Build, half of it at least for the search; the result then depends on the speed of the machine
-	Target float64       // the posterior rate to reach with as few passes as it takes, in (0, 1)
+	Passes int // over all keys, 1 to MaxPasses
+	// Budget is the time for the whole Build, at least half of it for the search. The filter then depends on the
+	// speed of the machine.
+	Budget time.Duration
+	Target float64 // the posterior false-positive rate to reach, with as few passes as possible, in (0, 1)
 }
 
-// Level is an Effort by name.
+// Level names an Effort.
 type Level string
 
-// The levels. What they take is said with the families.
+// The levels. The package comment of each family that searches gives their times and rates.
 const (
 	Fast    Level = "fast"
 	Default Level = "default"
 	Max     Level = "max"
 )
 
-// MaxPasses is far above where a search stops to gain.
+// MaxPasses is the largest Effort.Passes. Searches stop improving far below it.
 const MaxPasses = 1_000_000
 
-// ReadEffort takes the parameters effort, passes, budget and target.
+// ReadEffort reads the parameters effort, passes, budget and target. Errors are left in r.
 func ReadEffort(r *SpecReader) Effort {
-	e := Effort{Level: Level(r.Text("effort", "")), Passes: int(min(r.Uint("passes"), MaxPasses+1)), Target: r.Float("target")}
+	e := Effort{
+		Level: Level(r.Text("effort", "")), Passes: int(min(r.Uint("passes"), MaxPasses+1)), Target: r.Float("target"),
+	}
 	if t := r.Text("budget", ""); t != "" {
 		var err error
 		if e.Budget, err = time.ParseDuration(t); err != nil || e.Budget <= 0 {
@@ -37,12 +41,12 @@ func ReadEffort(r *SpecReader) Effort {
 		}
 	}
 	if r.spec.Has("passes") && e.Passes == 0 {
-		r.errs = append(r.errs, &ConfigError{"passes", 0, "want at least one"})
+		r.errs = append(r.errs, &ConfigError{"passes", 0, "want at least 1"})
 	}
 	return e
 }
 
-// Check returns an error wrapping ErrConfig if a field is out of its range or more than one is set.
+// Check returns an error wrapping ErrConfig if a field is out of range or more than one is set.
 func (e Effort) Check() error {
 	set := 0
 	for _, is := range []bool{e.Level != "", e.Passes != 0, e.Budget != 0, e.Target != 0} {
@@ -58,9 +62,9 @@ func (e Effort) Check() error {
 	case e.Budget < 0:
 		return &ConfigError{"budget", e.Budget, "want more than 0"}
 	case !(e.Target >= 0 && e.Target < 1):
-		return &ConfigError{"target", e.Target, "want a rate between 0 and 1, both excluded, such as 0.007"}
+		return &ConfigError{"target", e.Target, "want a rate above 0 and below 1, such as 0.007"}
 	case set > 1:
-		return &ConfigError{"effort", fmt.Sprintf("%+v", e), "give one of effort, passes, budget and target"}
+		return &ConfigError{"effort", fmt.Sprintf("%+v", e), "give only one of effort, passes, budget and target"}
 	}
 	return nil
 }

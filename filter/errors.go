@@ -3,33 +3,37 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"reflect"
 )
 
-// Sentinels. Errors of this module wrap them; test with errors.Is.
+// Sentinels. Errors of this module wrap them: test with errors.Is.
 var (
-	// ErrConfig says that a parameter is outside what its documentation allows.
+	// ErrConfig means that a parameter is out of its documented range, or contradicts another.
 	ErrConfig = errors.New("invalid configuration")
-	// ErrSpec says that a Spec does not parse.
+	// ErrSpec means that the text of a Spec does not parse.
 	ErrSpec = errors.New("invalid spec")
-	// ErrTooLarge says that a size is beyond a limit, or beyond what this machine has memory for.
+	// ErrTooLarge means that a size exceeds a limit or the memory of this machine.
 	ErrTooLarge = errors.New("too large")
-	// ErrMismatch says that two filters cannot be combined, because spec, hash or seed differ.
+	// ErrFamily means that there is no family of a name, or of a number in a file.
+	ErrFamily = errors.New("unknown family")
+	// ErrMismatch means that two filters cannot be combined: their spec, hash function, seed or secret differ, or one
+	// is nil.
 	ErrMismatch = errors.New("filters do not match")
-	// ErrNotFound says that a key to remove is not in the filter.
+	// ErrNotFound means that a key is not in the filter.
 	ErrNotFound = errors.New("key not found")
-	// ErrFull says that a filter has no room for another key. It is intact.
+	// ErrFull means that a filter has no room for another key. The filter is unchanged.
 	ErrFull = errors.New("filter is full")
-	// ErrEnough ends a search but keeps what it has reached: give it to the function that context.WithCancelCause returns.
+	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
 	ErrEnough = errors.New("enough")
-	// ErrUnsupported says that a family lacks an operation. It is errors.ErrUnsupported.
+	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )
 
-// ConfigError is an error about one parameter. It wraps ErrConfig.
+// ConfigError is an invalid parameter. It wraps ErrConfig.
 type ConfigError struct {
-	Field  string // the parameter as it stands in a Spec, such as "bits_per_key"
-	Value  any    // what was given
-	Reason string // what is allowed
+	Field  string // the parameter's name in a Spec, such as "bits_per_key"
+	Value  any    // the value that was given
+	Reason string // what is allowed, such as "want 1 to 64"
 }
 
 func (e *ConfigError) Error() string {
@@ -37,3 +41,13 @@ func (e *ConfigError) Error() string {
 }
 
 func (e *ConfigError) Unwrap() error { return ErrConfig }
+
+// Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
+// be nil, a nil pointer, or of any family.
+func Mismatch(s Spec, other Filter) error {
+	what := "nil"
+	if v := reflect.ValueOf(other); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		what = SpecOf(other).String()
+	}
+	return fmt.Errorf("%s and %s: %w", s, what, ErrMismatch)
+}

@@ -72,6 +72,14 @@ type Valuer interface {
 	Put(h Hash, value uint64) error
 	// Get returns the value of the key with hash h, and whether the key may be in the set.
 	Get(h Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter was made without values.
+	ValueBits() int
+}
+
+// Upserter is a Valuer that sets a value in one step, also while other goroutines do.
+type Upserter interface {
+	// Upsert sets the value of the key with hash h, and adds the key if it is absent. Errors are those of AddValue.
+	Upsert(h Hash, value uint64) error
 }
 
 // Merger is a Filter that can take over the keys of another one of the same Spec and Hasher.
@@ -120,6 +128,12 @@ type Sharer interface {
 type Trimmer interface {
 	// Trimmed returns the same filter, sharing its memory, whose Encode leaves out what Decode makes again.
 	Trimmed() Filter
+}
+
+// Emptier is a Filter whose Spec does not suffice to make an empty one like it.
+type Emptier interface {
+	// Empty returns a filter of the same geometry without keys.
+	Empty() (Filter, error)
 }
 
 // Reoptimizer is a Filter that was fitted to its keys by a search.

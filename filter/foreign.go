@@ -8,33 +8,37 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The hash functions of other systems, whose filters we read and write. None has a seed or a secret: who chooses the keys
-// can choose them so that they look present.
+// The hash functions of other systems, whose filters we read and write. None has a seed or a secret: anyone can choose
+// keys that look present.
 const (
-	// XXH64 is that of Parquet: XXH64 with seed 0. Lo is all of it, Hi its upper half with zeros below.
+	// XXH64 is the hash function of Parquet: XXH64 with seed 0. Lo is the 64-bit hash. Hi is its upper 32 bits, with
+	// the lower 32 bits zero.
 	XXH64 HashID = 3
-	// Murmur3 is that of Guava: MurmurHash3 x64 128 with seed 0. Lo is its first half, Hi its second.
+	// Murmur3 is the hash function of Guava: MurmurHash3 x64 128 with seed 0. Lo is its first word, Hi its second.
 	Murmur3 HashID = 4
-	// Murmur3Twice is that of bits-and-blooms: MurmurHash3 x64 128 of the key and of the key with a byte 1 behind it, 256
-	// bits in all. Lo is the first quarter, Hi the last; KeyFilter says why a Hash does not hold the others.
+	// Murmur3Twice is the hash function of bits-and-blooms: MurmurHash3 x64 128 of the key, then of the key followed
+	// by a byte 1; 256 bits in total. Lo is the first of the four words, Hi the last. A Hash has no room for the
+	// other two: see RawKeyFilter and Quarters.
 	Murmur3Twice HashID = 5
-	// Murmur64A is that of RedisBloom: MurmurHash64A with the seed 0xc6a4a7935bd1e995 in Lo, and with that as the seed in
-	// Hi.
+	// Murmur64A is the hash function of RedisBloom: MurmurHash64A of the key, twice. Lo has the seed
+	// 0xc6a4a7935bd1e995, Hi has the seed Lo.
 	Murmur64A HashID = 6
 )
 
-// Foreign reports whether the hash function is that of another system.
+// Foreign reports whether the hash function belongs to another system.
 func (id HashID) Foreign() bool { return id >= XXH64 && id <= Murmur64A }
 
-// ForeignHasher returns the hasher of a hash function of another system, or an error wrapping ErrConfig.
+// ForeignHasher returns the hasher of a hash function of another system. The error wraps ErrConfig if id is not
+// Foreign.
 func ForeignHasher(id HashID) (Hasher, error) {
 	if !id.Foreign() {
-		return Hasher{}, &ConfigError{"hash", id, fmt.Sprintf("want %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A)}
+		want := fmt.Sprintf("want %s, %s, %s or %s", XXH64, Murmur3, Murmur3Twice, Murmur64A)
+		return Hasher{}, &ConfigError{"hash", id, want}
 	}
-	return Hasher{id: id}, nil
+	return Hasher{kind: uint64(id)}, nil
 }
 
-// sumForeign returns the hash of a key by a hash function of another system.
+// sumForeign is Sum for the hash functions of other systems.
 func (id HashID) sumForeign(key []byte) Hash {
 	switch id {
 	case XXH64:
@@ -64,7 +68,8 @@ func murmur3(key []byte) (h1, h2 uint64) {
 	return murmur3End(h1, h2, key[len(key)&^15:], uint64(len(key)))
 }
 
-// Quarters returns the four words of Murmur3Twice. Both halves begin with the same blocks, which are read once.
+// Quarters returns the four words of Murmur3Twice: two of the key and two of the key followed by a byte 1. It reads the
+// key once, because both hashes begin with the same blocks. It does not allocate.
 func Quarters(key []byte) (h [4]uint64) {
 	h1, h2 := murmur3Blocks(key)
 	var tail [16]byte
@@ -99,7 +104,7 @@ func murmur3Block(h1, h2 uint64, b []byte) (uint64, uint64) {
 func murmur3Low(k uint64) uint64  { return bits.RotateLeft64(k*murmur3C1, 31) * murmur3C2 }
 func murmur3High(k uint64) uint64 { return bits.RotateLeft64(k*murmur3C2, 33) * murmur3C1 }
 
-// murmur3End mixes the last 0 to 15 bytes and the length in.
+// murmur3End mixes in the last 0 to 15 bytes and the length in bytes, and returns the two words of the hash.
 func murmur3End(h1, h2 uint64, tail []byte, length uint64) (uint64, uint64) {
 	var k1, k2 uint64
 	for i, c := range tail {
@@ -124,7 +129,7 @@ func murmur3Mix(k uint64) uint64 {
 	return k ^ k>>33
 }
 
-// murmur64A is MurmurHash64A, read as little endian on every machine.
+// murmur64A is MurmurHash64A. It reads words as little endian on every machine.
 func murmur64A(key []byte, seed uint64) uint64 {
 	h := seed ^ uint64(len(key))*murmur64
 	for ; len(key) >= 8; key = key[8:] {

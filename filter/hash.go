@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -10,24 +9,25 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Hash is the 128-bit hash of a key. Each family's package comment says which of its bits do what.
+// Hash is the 128-bit hash of a key. The package comment of each family says which bits it uses for what.
 type Hash struct {
 	Hi, Lo uint64
 }
 
-// HashID names a hash function in files. Its values are part of the file format.
+// HashID identifies a hash function in files. The values are part of the file format; 0 is never used.
 type HashID uint16
 
-// The hash functions. 0 is never used.
+// The hash functions of our own families.
 const (
-	// XXH3 is XXH3-128 with a 64-bit seed: fast, and predictable to anybody who knows the seed.
+	// XXH3 is XXH3-128 with a 64-bit seed. It is the fastest. Anyone who knows the seed can choose keys that look
+	// present.
 	XXH3 HashID = 1
-	// SipHash is SipHash-2-4 with 128 bits of output under a secret 128-bit key that no file contains. Take it
-	// where an adversary may choose the keys that are asked for.
+	// SipHash is SipHash-2-4 with 128 bits of output and a secret of 16 bytes, which no file contains. Use it if an
+	// adversary may choose the keys of queries. A Hasher with a secret is called keyed.
 	SipHash HashID = 2
 )
 
-// String returns the name that files and reports show, such as "xxh3-128".
+// String returns the name in files and reports, such as "xxh3-128".
 func (id HashID) String() string {
 	switch id {
 	case XXH3:
@@ -46,90 +46,62 @@ func (id HashID) String() string {
 	return fmt.Sprintf("hash(%d)", uint16(id))
 }
 
-// SecretSize is the number of bytes of the secret of a keyed Hasher.
-const SecretSize = 16
-
-// Hasher turns keys into Hashes. It is a small value, safe for concurrent use; its zero value is not valid.
+// Hasher hashes keys with one hash function and its seed or secret. It is a value of three words and safe for
+// concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal, also by ==, if they give
+// every key the same Hash. A Hasher prints without its secret; see String.
 //
-// It has three fields so that the compiler passes it in registers. With five it went over the stack, and the copy held
-// every query up until the loads of the one before had come: three times the time of a present key at 20 million.
+// Three fields fit in registers when a Hasher is passed by value. With five it was passed on the stack, and each query
+// waited for the loads of the one before: three times the time of a present key among 20 million.
 type Hasher struct {
-	id HashID
-	// a and b are the seed and secretFlip combined with it (XXH3), the two words of the secret (SipHash), or 0.
+	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
+	kind uint64
+	// a and b are the seed and secretFlip combined with the seed for XXH3, the two words of the secret XORed with
+	// mask(kind) for SipHash, else 0.
 	a, b uint64
 }
 
-// NewHasher returns the XXH3 hasher with a seed; every seed is valid.
+// NewHasher returns an XXH3 hasher. Every seed is valid.
 func NewHasher(seed uint64) Hasher {
-	return Hasher{id: XXH3, a: seed, b: secretFlip + (seed ^ uint64(bits.ReverseBytes32(uint32(seed)))<<32)}
+	return Hasher{kind: uint64(XXH3), a: seed, b: secretFlip + (seed ^ uint64(bits.ReverseBytes32(uint32(seed)))<<32)}
 }
 
-// NewKeyedHasher returns the SipHash hasher under a secret, its 16 bytes read as two little-endian words.
-func NewKeyedHasher(secret [SecretSize]byte) Hasher {
-	return Hasher{
-		id: SipHash,
-		a:  binary.LittleEndian.Uint64(secret[:8]),
-		b:  binary.LittleEndian.Uint64(secret[8:]),
-	}
-}
+// ID returns the hash function.
+func (h Hasher) ID() HashID { return HashID(h.kind) }
 
-// ID returns which hash function this is.
-func (h Hasher) ID() HashID { return h.id }
-
-// Seed returns the seed of an XXH3 hasher and 0 for others.
+// Seed returns the seed of an XXH3 hasher, or 0 for another.
 func (h Hasher) Seed() uint64 {
-	if h.id == XXH3 {
+	if h.kind == uint64(XXH3) {
 		return h.a
 	}
 	return 0
 }
 
-// keyCheckLabel is hashed under the secret to tell a wrong secret from the right one. It is longer than any
-// mail domain or address so that it does not coincide with a real key by accident.
-const keyCheckLabel = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1"
+// Equal reports whether h and o give every key the same Hash. It is h == o. Words of secrets are masked, so the time
+// that a comparison takes says nothing about them.
+func (h Hasher) Equal(o Hasher) bool { return h == o }
 
-// KeyCheck returns 64 bits that tell whether two keyed hashers share their secret, without giving it away, and
-// 0 for a hasher without a secret.
-func (h Hasher) KeyCheck() uint64 {
-	if h.id != SipHash {
-		return 0
-	}
-	_, hi := siphash.Hash128(h.a, h.b, []byte(keyCheckLabel))
-	return hi | 1
-}
-
-// Equal reports whether the two hashers give the same Hash to every key.
-func (h Hasher) Equal(o Hasher) bool {
-	var a, b [16]byte
-	binary.LittleEndian.PutUint64(a[:], h.a)
-	binary.LittleEndian.PutUint64(a[8:], h.b)
-	binary.LittleEndian.PutUint64(b[:], o.a)
-	binary.LittleEndian.PutUint64(b[8:], o.b)
-	return h.id == o.id && subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-// Sum returns the hash of a key.
+// Sum returns the hash of a key. It does not allocate, and key does not escape.
 func (h Hasher) Sum(key []byte) Hash {
-	if h.id == XXH3 {
+	if h.kind == uint64(XXH3) {
 		u := xxh3.Hash128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
 	return h.sumOther(key)
 }
 
-// SumString returns Sum([]byte(key)). XXH3 does without copying the key; the others copy those of more than 32 bytes.
+// SumString returns Sum([]byte(key)) without copying the key. It does not allocate.
 func (h Hasher) SumString(key string) Hash {
-	if h.id == XXH3 {
+	if h.kind == uint64(XXH3) {
 		u := xxh3.HashString128Seed(key, h.a)
 		return Hash{Hi: u.Hi, Lo: u.Lo}
 	}
-	return h.sumOther([]byte(key))
+	return h.sumOther(view(key))
 }
 
-// SumUint64 returns Sum of the eight bytes of key, little endian. It is XXH3-128 for inputs of 4 to 8 bytes, without
-// the detour through memory.
+// SumUint64 returns Sum of the eight bytes of key, little endian. It does not allocate. For XXH3 it is the algorithm
+// for inputs of 4 to 8 bytes, computed without a copy of the key in memory.
 func (h Hasher) SumUint64(key uint64) Hash {
-	if h.id != XXH3 {
+	if h.kind != uint64(XXH3) {
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], key)
 		return h.sumOther(b[:])
@@ -142,22 +114,24 @@ func (h Hasher) SumUint64(key uint64) Hash {
 	return Hash{Hi: hi ^ hi>>32, Lo: lo ^ lo>>28}
 }
 
-// The constants of XXH3 for short inputs: its first 64-bit prime, and bytes 16 to 23 of its secret exclusive or bytes 24
-// to 31.
+// Constants of XXH3 for inputs of 4 to 8 bytes: its first 64-bit prime, and bytes 16 to 23 of its default secret
+// XORed with bytes 24 to 31.
 const (
 	prime64    = 0x9E3779B185EBCA87
 	secretFlip = 0xDB979083E96DD4DE ^ 0x1F67B3B7A4A44072
 )
 
-// sumOther is Sum without XXH3. It panics on the zero Hasher: hashing with a key of zeros by mistake would not be noticed
-// otherwise.
+// sumOther is Sum for all hash functions except XXH3. It panics on the zero Hasher, which would otherwise hash under
+// a key of zeros unnoticed.
 func (h Hasher) sumOther(key []byte) Hash {
+	id := h.ID()
 	switch {
-	case h.id == SipHash:
-		lo, hi := siphash.Hash128(h.a, h.b, key)
+	case id == SipHash:
+		a, b := h.secret()
+		lo, hi := siphash.Hash128(a, b, key)
 		return Hash{Hi: hi, Lo: lo}
-	case h.id.Foreign():
-		return h.id.sumForeign(key)
+	case id.Foreign():
+		return id.sumForeign(key)
 	}
 	panic("filter: Hasher was not made by NewHasher, NewKeyedHasher or ForeignHasher")
 }

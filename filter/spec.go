@@ -9,18 +9,22 @@ import (
 	"strings"
 )
 
-// MaxSpecLen is the longest Spec, in bytes, that ParseSpec takes.
+// MaxSpecLen is the length in bytes of the longest Spec that ParseSpec accepts.
 const MaxSpecLen = 512
 
-// Spec names a filter: a family and parameters, written
+// Spec describes a filter as text: a family and parameters, such as
 //
 //	standard(bits_per_key=10,k=7)
 //
-// Names are of a-z, 0-9 and _, and begin with a letter; values are of A-Z, a-z, 0-9, and "_.+-". A parameter
-// stands once. The empty list may be left out with its parentheses. String writes the parameters in the order
-// of their names, so that equal Specs are equal strings, and ParseSpec(s.String()) gives s back.
+// Names consist of a-z, 0-9 and _ and begin with a letter. Values consist of A-Z, a-z, 0-9 and "_.+-". No parameter
+// appears twice. A family without parameters is written without parentheses. The canonical form, which String
+// returns, has no spaces and sorts parameters by name: equal Specs are equal strings, and ParseSpec(s.String())
+// returns s.
 //
-// Each family says which parameters it takes. A built filter's Spec fixes its geometry: all sizes follow from it.
+// A Spec prints in its canonical form and is that form in JSON and text. The zero Spec is the empty text.
+//
+// About.Parameters lists the parameters that a family takes. The Spec of a built filter fixes its geometry: all sizes
+// follow from it. A Spec is immutable: With and Without return another one.
 type Spec struct {
 	family string
 	params []Param // sorted by name
@@ -31,11 +35,14 @@ type Param struct {
 	Name, Value string
 }
 
-// NewSpec returns the Spec of a family with parameters given as pairs of name and value, in any order. Values
-// are integers, floats or strings. It panics on what ParseSpec would refuse: it is for specs written in code.
+// NewSpec returns the Spec of a family with parameters given as name and value in turn, in any order. Values are
+// strings, integers or floats. It panics if ParseSpec would reject the Spec: use it for specs written in code.
 func NewSpec(family string, nameValue ...any) Spec {
+	if len(nameValue)%2 != 0 {
+		panic("filter: NewSpec: a parameter has no value")
+	}
 	s := Spec{family: family}
-	for i := 0; i+1 < len(nameValue); i += 2 {
+	for i := 0; i < len(nameValue); i += 2 {
 		s = s.With(nameValue[i].(string), nameValue[i+1])
 	}
 	if _, err := ParseSpec(s.String()); err != nil {
@@ -44,8 +51,8 @@ func NewSpec(family string, nameValue ...any) Spec {
 	return s
 }
 
-// ParseSpec reads a Spec. Its errors wrap ErrSpec and say at which byte they are. Spaces around names, values and
-// punctuation are allowed.
+// ParseSpec parses a Spec. Spaces around names, values and punctuation are allowed. The error wraps ErrSpec and gives
+// the byte offset at which parsing failed.
 func ParseSpec(text string) (Spec, error) {
 	fail := func(at int, why string) (Spec, error) {
 		if len(text) > 80 {
@@ -59,7 +66,7 @@ func ParseSpec(text string) (Spec, error) {
 	head, list, open := strings.Cut(text, "(")
 	s := Spec{family: strings.Trim(head, " ")}
 	if !isName(s.family) {
-		return fail(0, "a family's name, such as standard, is missing")
+		return fail(0, "want the name of a family, such as standard")
 	}
 	if !open {
 		return s, nil
@@ -67,10 +74,10 @@ func ParseSpec(text string) (Spec, error) {
 	at := len(head) + 1
 	list, rest, closed := strings.Cut(list, ")")
 	if !closed {
-		return fail(len(text), "the closing parenthesis is missing")
+		return fail(len(text), "want a closing parenthesis")
 	}
 	if strings.Trim(rest, " ") != "" {
-		return fail(at+len(list)+1, "nothing may follow the closing parenthesis")
+		return fail(at+len(list)+1, "want nothing after the closing parenthesis")
 	}
 	if strings.Trim(list, " ") == "" {
 		return s, nil
@@ -80,11 +87,11 @@ func ParseSpec(text string) (Spec, error) {
 		name, value = strings.Trim(name, " "), strings.Trim(value, " ")
 		switch {
 		case !isName(name):
-			return fail(at, "a parameter's name is missing or has other letters than a-z, 0-9 and _")
+			return fail(at, "want the name of a parameter, of a-z, 0-9 and _, with a letter first")
 		case !ok || !isValue(value):
-			return fail(at, fmt.Sprintf("parameter %s has no value, or one with letters that are not allowed", name))
+			return fail(at, fmt.Sprintf("parameter %s: want a value of A-Z, a-z, 0-9 and _.+-", name))
 		case s.Has(name):
-			return fail(at, fmt.Sprintf("parameter %s stands twice", name))
+			return fail(at, fmt.Sprintf("parameter %s is given twice", name))
 		}
 		s = s.With(name, value)
 		at += len(item) + 1
@@ -92,7 +99,7 @@ func ParseSpec(text string) (Spec, error) {
 	return s, nil
 }
 
-// Family returns the family's name.
+// Family returns the name of the family.
 func (s Spec) Family() string { return s.family }
 
 // Params returns a copy of the parameters, sorted by name.
@@ -104,7 +111,11 @@ func (s Spec) Has(name string) bool {
 	return ok
 }
 
-// With returns the Spec with one parameter set, replacing any earlier value.
+// IsZero reports whether s is the zero Spec, which has no family.
+func (s Spec) IsZero() bool { return s.family == "" && len(s.params) == 0 }
+
+// With returns s with one parameter set to value, instead of its earlier value if it had one. Values are strings,
+// integers or floats. With does not check them: ParseSpec(s.String()) does.
 func (s Spec) With(name string, value any) Spec {
 	var v string
 	switch value := value.(type) {
@@ -125,7 +136,7 @@ func (s Spec) With(name string, value any) Spec {
 	return s
 }
 
-// Without returns the Spec without a parameter, or as it is if that is not given.
+// Without returns s without a parameter, or s if it does not have it.
 func (s Spec) Without(name string) Spec {
 	if i, ok := s.find(name); ok {
 		s.params = slices.Delete(slices.Clone(s.params), i, i+1)
@@ -133,7 +144,7 @@ func (s Spec) Without(name string) Spec {
 	return s
 }
 
-// String writes the Spec in its one canonical form.
+// String returns the canonical form.
 func (s Spec) String() string {
 	if len(s.params) == 0 {
 		return s.family
@@ -148,10 +159,10 @@ func (s Spec) String() string {
 	return b.String()
 }
 
-// Equal reports whether the two are the same family with the same parameters, values compared as text.
+// Equal reports whether s and o have the same canonical form. Values are compared as text: 1e-3 and 0.001 differ.
 func (s Spec) Equal(o Spec) bool { return s.family == o.family && slices.Equal(s.params, o.params) }
 
-// Contains reports whether s is of the family of o and has all of its parameters, values compared as text.
+// Contains reports whether s has the family and all parameters of o, with the same values as text.
 func (s Spec) Contains(o Spec) bool {
 	for _, p := range o.params {
 		if i, ok := s.find(p.Name); !ok || s.params[i].Value != p.Value {
@@ -161,11 +172,15 @@ func (s Spec) Contains(o Spec) bool {
 	return s.family == o.family
 }
 
-// MarshalText and UnmarshalText write and read the canonical form, in JSON for one.
+// MarshalText returns the canonical form.
 func (s Spec) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseSpec into s.
+// UnmarshalText sets s to ParseSpec of text, or to the zero Spec if text is empty. On error s is unchanged.
 func (s *Spec) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = Spec{}
+		return nil
+	}
 	p, err := ParseSpec(string(text))
 	if err == nil {
 		*s = p
@@ -173,22 +188,22 @@ func (s *Spec) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Reader returns a SpecReader over the parameters.
+// Reader returns a SpecReader of the parameters.
 func (s Spec) Reader() *SpecReader { return &SpecReader{spec: s} }
 
 func (s Spec) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.params, name, func(p Param, n string) int { return strings.Compare(p.Name, n) })
 }
 
-// SpecReader takes typed parameters from a Spec and gathers what was wrong, so that a family reads all of its
-// parameters and then asks Err once.
+// SpecReader reads typed parameters from a Spec and collects errors. A family reads all of its parameters and then
+// calls Err once. A SpecReader is for one goroutine.
 type SpecReader struct {
 	spec Spec
 	seen []string
 	errs []error
 }
 
-// Text returns a parameter, or def if it is not given.
+// Text returns the value of a parameter, or def if it is not given.
 func (r *SpecReader) Text(name, def string) string {
 	r.seen = append(r.seen, name)
 	if i, ok := r.spec.find(name); ok {
@@ -197,7 +212,7 @@ func (r *SpecReader) Text(name, def string) string {
 	return def
 }
 
-// Float returns a finite parameter, or 0 if it is not given.
+// Float returns the value of a parameter as a finite number, or 0 if it is not given.
 func (r *SpecReader) Float(name string) float64 {
 	t := r.Text(name, "0")
 	v, err := strconv.ParseFloat(t, 64)
@@ -207,7 +222,8 @@ func (r *SpecReader) Float(name string) float64 {
 	return v
 }
 
-// Uint returns a whole, non-negative parameter in canonical decimal form, or 0 if it is not given.
+// Uint returns the value of a parameter as an integer of 0 to 2^64-1, or 0 if it is not given. Only the canonical
+// decimal form is accepted: no sign, no leading zeros.
 func (r *SpecReader) Uint(name string) uint64 {
 	t := r.Text(name, "0")
 	v, err := strconv.ParseUint(t, 10, 64)
@@ -217,7 +233,8 @@ func (r *SpecReader) Uint(name string) uint64 {
 	return v
 }
 
-// Err returns all that was wrong, unknown parameters included, or nil.
+// Err returns all errors so far, joined, or nil. A parameter of the Spec that was not read is one of them. Each wraps
+// ErrConfig.
 func (r *SpecReader) Err() error {
 	for _, p := range r.spec.params {
 		if !slices.Contains(r.seen, p.Name) {

@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 
 // A filter for a Java program, read back as that would.
 func Example() {
-	set, err := bloomery.BuildStrings(slices.Values([]string{"ada", "alan"}), bloomery.Config{Spec: "guava(fpr=0.001)"})
+	set, err := bloomery.Build(context.Background(), slices.Values([]string{"ada", "alan"}), bloomery.Config{Spec: "guava(fpr=0.001)"})
 	if err != nil {
 		panic(err)
 	}

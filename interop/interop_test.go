@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 		if g.format == interop.RedisBloom {
 			spec = "redisbloom(capacity=10)"
 		}
-		made, err := bloomery.New(uint64(len(g.keys)), bloomery.Config{Spec: spec, Hash: hash})
+		made, err := bloomery.New(bloomery.Config{Keys: uint64(len(g.keys)), Spec: spec, Hash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +99,10 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: %d keys, %d were added", g.name, n, len(g.keys))
 		}
 		var ours bytes.Buffer
-		if err := set.Write(&ours); err != nil {
+		if _, err := set.WriteTo(&ours); err != nil {
 			t.Fatal(err)
 		}
-		again, err := bloomery.Read(&ours, 1<<20, nil)
+		again, err := bloomery.Read(&ours)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,8 @@ func TestLarge(t *testing.T) {
 		if strings.HasPrefix(spec, "blocked") {
 			c.Hash = filter.XXH64
 		}
-		set, err := bloomery.New(1_000_000, c)
+		c.Keys = 1_000_000
+		set, err := bloomery.New(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +284,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"guava", 0, interop.Guava}, {"bitsandblooms", 0, interop.BitsAndBlooms}, {"redisbloom", 0, interop.RedisBloom},
 	} {
 		spec, own := c.spec, c.own
-		set, err := bloomery.New(100, bloomery.Config{Spec: spec, Hash: c.hash})
+		set, err := bloomery.New(bloomery.Config{Keys: 100, Spec: spec, Hash: c.hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +363,7 @@ func TestEstimate(t *testing.T) {
 
 // TestChunks replays what BF.LOADCHUNK is given against its rules: data ends at the iterator less one, within one link.
 func TestChunks(t *testing.T) {
-	set, err := bloomery.New(100, bloomery.Config{Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
+	set, err := bloomery.New(bloomery.Config{Keys: 100, Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
 	if err != nil {
 		t.Fatal(err)
 	}

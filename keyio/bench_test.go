@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchInput has a million lines of 20 bytes with the newline, or CSV rows with such keys.
+// benchInput has a million lines of 20 bytes, newline included, or CSV rows with such keys.
 func benchInput(b *testing.B, o Options) *Input {
 	var text bytes.Buffer
 	for i := range 1_000_000 {

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// recordSlack is how many bytes of a CSV record are allowed beyond MaxKey.
+	// recordSlack is the number of bytes that a CSV record may have beyond MaxKey.
 	recordSlack = 1 << 20
-	// bom is the byte order mark in UTF-8, which spreadsheets write before a CSV header.
+	// bom is the byte order mark in UTF-8, which spreadsheets write at the start of a CSV file.
 	bom = "\xef\xbb\xbf"
 )
 
-var errRecordTooLong = errors.New("record is too long; is a quote left open?")
+var errRecordTooLong = errors.New("record is too long; is a closing quote missing?")
 
-// readCSV packs the keys of a CSV stream into blocks. Parsing stays in the reader goroutine: where a record ends
-// depends on all the quotes before it.
+// readCSV packs the keys of a CSV stream into blocks. It parses in the reader goroutine, because the end of a record
+// depends on all quotes before it.
 func (r *reader) readCSV(st *stream) error {
 	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.set.MaxKey + recordSlack}
 	br := bufio.NewReaderSize(limited, 64<<10)
-	if head, _ := br.Peek(1); string(head) == bom[:1] { // others do not wait for three bytes
+	if head, _ := br.Peek(1); string(head) == bom[:1] { // a live stream without one must not wait for three bytes
 		if head, _ := br.Peek(len(bom)); string(head) == bom {
 			br.Discard(len(bom))
 		}
 	}
-	rows := csv.NewReader(br) // reads from br itself, which is large enough, and not from a copy
-	rows.FieldsPerRecord = -1 // rows may differ; the column is checked below
+	rows := csv.NewReader(br) // uses br without a second buffer, since br is large enough
+	rows.FieldsPerRecord = -1 // rows may differ in length; the column is checked below
 	rows.ReuseRecord = true
 	next := func() ([]string, error) {
 		limited.left = r.in.set.MaxKey + recordSlack
@@ -61,7 +61,7 @@ func (r *reader) readCSV(st *stream) error {
 		}
 		if column >= len(row) {
 			line, _ := rows.FieldPos(0)
-			return fmt.Errorf("%s:%d: the row ends before column %d, it has %d", st.name, line, column+1, len(row))
+			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, column+1, len(row))
 		}
 		if key := row[column]; key != "" || r.in.set.KeepEmpty {
 			line, _ := rows.FieldPos(column)
@@ -74,7 +74,7 @@ func (r *reader) readCSV(st *stream) error {
 			b.data = append(b.data, key...)
 			b.ends = append(b.ends, len(b.data))
 		}
-		// Empty keys take room too. A block of a live stream leaves before the next row is waited for.
+		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
 		if len(b.data)+len(b.ends) >= r.in.blockSize || st.live && br.Buffered() == 0 {
 			r.send(b)
 			if b, err = r.take(st.name); err != nil {
@@ -84,7 +84,7 @@ func (r *reader) readCSV(st *stream) error {
 	}
 }
 
-// header reads the header row, if there is to be one, and returns the column counted from 0.
+// header reads the header row if the options ask for one, and returns the column of the keys, counted from 0.
 func (r *reader) header(input string, next func() ([]string, error)) (int, error) {
 	if !r.in.set.Header {
 		return r.in.set.column, nil
@@ -94,22 +94,22 @@ func (r *reader) header(input string, next func() ([]string, error)) (int, error
 	case err == io.EOF && r.in.set.column >= 0:
 		return r.in.set.column, nil
 	case err == io.EOF:
-		return 0, fmt.Errorf("%s is empty; column %q needs a header row", input, r.in.set.Column)
+		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", input, r.in.set.Column)
 	case err != nil || r.in.set.column >= 0:
 		return r.in.set.column, err
 	}
 	column := slices.Index(row, r.in.set.Column)
 	if column < 0 {
-		return 0, fmt.Errorf("%s has no column %q; its header row has %s", input, r.in.set.Column, quoteNames(row))
+		return 0, fmt.Errorf("%s has no column %q; the columns are %s", input, r.in.set.Column, quoteNames(row))
 	}
 	if again := slices.Index(row[column+1:], r.in.set.Column); again >= 0 {
-		return 0, fmt.Errorf("%s has column %q twice; say %d or %d, and that there is a header",
+		return 0, fmt.Errorf("%s has two columns %q; give the number %d or %d, and set the header option",
 			input, r.in.set.Column, column+1, column+again+2)
 	}
 	return column, nil
 }
 
-// quoteNames lists names for an error, cut to a length that a terminal can show.
+// quoteNames lists at most 30 names of at most 60 bytes for an error.
 func quoteNames(names []string) string {
 	const maxNames, maxName = 30, 60
 	var quoted []string
@@ -126,8 +126,8 @@ func quoteNames(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// csvError says why a row could not be read. A failed read of the stream, readErr, comes before what the parser
-// makes of it.
+// csvError returns the error for a row that could not be read. An error of the stream, readErr, takes precedence over
+// the error of the parser that follows from it.
 func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	var parse *csv.ParseError
 	switch {
@@ -141,13 +141,13 @@ func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	return fmt.Errorf("%s: %w", st.name, err)
 }
 
-// recordReader reads from r until it has read left bytes, which are counted anew for each record, or r fails,
-// or ctx ends.
+// recordReader reads at most left bytes from r, until left is reset for the next record. It stops at an error of r and
+// when ctx is done.
 type recordReader struct {
 	ctx  context.Context
 	r    io.Reader
 	left int
-	err  error // the first error but io.EOF
+	err  error // the first error other than io.EOF
 }
 
 func (l *recordReader) Read(p []byte) (int, error) {
@@ -169,7 +169,7 @@ func (l *recordReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// splitFields sets b.Keys from b.data and b.ends.
+// splitFields sets b.Keys from b.data and b.ends, for CSV.
 func (b *block) splitFields() {
 	b.Keys = slices.Grow(b.Keys, len(b.ends))
 	start := 0

@@ -16,7 +16,8 @@ func TestCSV(t *testing.T) {
 	}{
 		{"first column", Options{}, []string{"a,1\nb,2"}, []string{"a", "b"}},
 		{"number", Options{Column: "2"}, []string{"a,1\r\nb,2\r\n"}, []string{"1", "2"}},
-		{"number and header", Options{Column: "2", Header: true}, []string{"k,n\na,1\n", "k,n\nb,2\n", ""}, []string{"1", "2"}},
+		{"number and header", Options{Column: "2", Header: true}, []string{"k,n\na,1\n", "k,n\nb,2\n", ""},
+			[]string{"1", "2"}},
 		{"header alone", Options{Header: true}, []string{"k,n\na,1\n"}, []string{"a"}},
 		{"name", Options{Column: "n"}, []string{"k,n\na,1\n", "n,k\n2,b\n"}, []string{"1", "2"}},
 		{"BOM", Options{Column: "k"}, []string{"\xef\xbb\xbfk,n\na,1\n", "\xef\xbb\xbf\"k\"\nb"}, []string{"a", "b"}},
@@ -52,7 +53,8 @@ func TestCSVErrors(t *testing.T) {
 		{"empty file", Options{Column: "b"}, "", []string{"is empty", "header row"}},
 		{"bare quote", Options{}, "a\nb\"c\n", []string{":2:", "bare"}},
 		{"open quote", Options{}, "a\n\"b\n", []string{"quote"}},
-		{"endless quote", Options{}, "a\n\"" + strings.Repeat("b\n", 2<<20), []string{"after byte 2", "quote left open"}},
+		{"endless quote", Options{}, "a\n\"" + strings.Repeat("b\n", 2<<20),
+			[]string{"after byte 2", "closing quote missing"}},
 		{"endless row", Options{}, "a\n" + strings.Repeat("b", 4<<20), []string{"too long"}},
 		{"endless header", Options{Column: "b"}, strings.Repeat("b", 4<<20), []string{"too long"}},
 	} {
@@ -84,7 +86,7 @@ func TestCSVBatchLine(t *testing.T) {
 		lines = append(lines, b.Line)
 		return nil
 	})
-	// A block of 40 bytes takes ten keys: three bytes and an end each; line 4 has the first.
+	// A block of 40 bytes holds ten keys of three bytes and one end each. The first key is on line 4.
 	if want := []int64{4, 24, 44, 64}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("first keys on lines %v, %v; want %v", lines, err, want)
 	}

@@ -1,9 +1,8 @@
-// Package keyio brings keys in: it reads them from files or standard input, as the lines of a text or as one
-// column of CSV, for building filters and for asking them.
+// Package keyio reads keys from files or standard input: the lines of a text or one column of CSV, plain or compressed.
 //
 // # A pass
 //
-// Open checks names and options once. Each Count or Process is then a pass over all the inputs:
+// Open checks options and names once. Each call of Count or Process is then one pass over all inputs:
 //
 //	files, stdin ──► reader ──────────────► workers ────────────► emit
 //	                 1 goroutine            n goroutines          1 goroutine
@@ -12,21 +11,22 @@
 //	                   ▲                                            │
 //	                   └──────────── 2n+2 blocks, reused ◄──────────┘
 //
-// The blocks are all the memory that a pass takes: each holds 256 KiB of input, or one key where that is
-// longer, and a slice header for each key. A slow emit or work holds the reader back.
+// The blocks are all the memory that a pass takes. A block holds 256 KiB of input, or one key if that is longer, and a
+// slice header of 24 bytes a key. A slow emit or work slows the reader down.
 //
 // # What a key is
 //
-// An input is decompressed first if it begins with the magic bytes of gzip or zstd; its name does not matter.
-// With Lines, a key is a line without its line end, LF or CRLF; the last line needs none. One CR before the
-// line end goes, any other byte belongs to the key: NUL, further CRs, what is not UTF-8, and a byte order mark
-// at the start of the input. With CSV, a key is a field as encoding/csv reads it, after the quotes are taken
-// off, and a byte order mark at the start of the input is dropped. Empty keys are skipped unless
-// Options.KeepEmpty. The end of an input ends a line: no key spans two files.
+//   - Compression: an input that begins with the magic bytes of gzip or zstd is decompressed. Its name does not matter.
+//   - Lines: a key is a line without its line end, LF or CRLF. The last line needs no line end. One CR before LF is
+//     dropped; all other bytes belong to the key: NUL, more CRs, invalid UTF-8, a byte order mark.
+//   - CSV: a key is a field as encoding/csv reads it, without its quotes. A byte order mark at the start is dropped.
+//   - Empty keys are skipped unless Options.KeepEmpty is set.
+//   - The end of an input ends its last line: no key spans two inputs.
 //
 // # Hostile input
 //
-// A key beyond Options.MaxKey stops the pass with a KeyTooLongError, and memory does not grow with it. A CSV record
-// is cut off 1 MiB beyond MaxKey, so that a quote that nobody closes does not swallow the file, and a zstd frame
-// may ask for a window of 128 MiB, the most that the zstd tool reads without being told to.
+//   - A key longer than Options.MaxKey stops the pass with a KeyTooLongError. A block holds at most
+//     about 256 KiB + 1.25·MaxKey of input, however long a line is.
+//   - A CSV record longer than MaxKey + 1 MiB is an error, so an unclosed quote does not read the whole file.
+//   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
 package keyio

@@ -9,25 +9,27 @@ import (
 )
 
 const (
-	// blockSize is how much of an input a worker gets at a time, in bytes. With the 24-byte slice headers of
-	// short keys on top, a block of 256 KiB stays in a core's second-level cache, and one of 1 MiB does not.
+	// blockSize is the number of bytes that a worker gets at a time. With the 24-byte slice headers of short keys, a
+	// block of 256 KiB fits into the second-level cache of a core; one of 1 MiB does not.
 	blockSize = 256 << 10
-	// stdinName stands for standard input in errors and batches.
+	// stdinName is the name of standard input in errors and batches.
 	stdinName = "standard input"
 )
 
-// Input is a list of files, or standard input, to read keys from. It holds nothing open between passes and
-// needs no Close. One pass at a time may run.
+// Input is a list of files, or standard input, to read keys from. No file stays open between passes, so there is no
+// Close. Only one pass may run at a time.
 type Input struct {
 	set       settings
 	sources   []source
-	blockSize int         // bytes; tests make it small
+	blockSize int         // bytes; tests make it smaller
 	begun     atomic.Bool // whether a pass has begun
 }
 
-// Open returns the keys of the named inputs, one after the other. The path "-", allowed once, is standard input,
-// and so is an empty list. Open checks the options, wrapping filter.ErrConfig, and that every input exists, is
-// not a directory and can be opened; it reads nothing yet.
+// Open returns an Input that reads the named files one after the other. The path "-" is standard input and is allowed
+// once. An empty list means standard input. Open reads nothing. It returns an error if
+//
+//   - an option is invalid; the error then wraps filter.ErrConfig,
+//   - a file does not exist or cannot be opened, or is a directory.
 func Open(paths []string, o Options) (*Input, error) {
 	s, err := o.check()
 	if err != nil {
@@ -42,7 +44,7 @@ func Open(paths []string, o Options) (*Input, error) {
 		var src source
 		if path == "-" {
 			if stdin {
-				return nil, errors.New(`"-" is given twice; standard input can be read once`)
+				return nil, errors.New(`"-" is given twice; standard input can be read only once`)
 			}
 			stdin = true
 			src = stdinSource(s.Stdin)
@@ -54,11 +56,11 @@ func Open(paths []string, o Options) (*Input, error) {
 	return in, nil
 }
 
-// Rewindable reports whether every input is a regular file, so that there can be more than one pass.
+// Rewindable reports whether every input is a regular file, which allows more than one pass.
 func (in *Input) Rewindable() bool { return in.Size() >= 0 }
 
-// Size returns the sum of the sizes of the inputs in bytes, compressed as they are, when Open saw them, or -1 if
-// one is not a regular file. Options.Progress counts up to it.
+// Size returns the total size of the inputs in bytes when Open was called, before decompression. It returns -1 if one
+// of them is not a regular file. Options.Progress counts up to Size.
 func (in *Input) Size() int64 {
 	var sum int64
 	for i := range in.sources {
@@ -70,7 +72,7 @@ func (in *Input) Size() int64 {
 	return sum
 }
 
-// begin notes that a pass begins. A pass over a pipe begins once.
+// begin starts a pass. It returns ErrNotRewindable for the second pass over a pipe.
 func (in *Input) begin() error {
 	if in.begun.Swap(true) && !in.Rewindable() {
 		return ErrNotRewindable
@@ -88,7 +90,7 @@ func fileSource(path string) (source, error) {
 		return source{}, fmt.Errorf("%s is a directory; name the files in it", path)
 	}
 	src := source{name: path, path: path, size: -1}
-	if fi.Mode().IsRegular() { // opening a named pipe would wait for its writer
+	if fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
 		src.size = fi.Size()
 		f, err := os.Open(path)
 		if err != nil {
@@ -99,7 +101,7 @@ func fileSource(path string) (source, error) {
 	return src, nil
 }
 
-// stdinSource returns the source of standard input, rewindable if a regular file was redirected to it.
+// stdinSource returns the source of standard input. It is rewindable if r is a regular file.
 func stdinSource(r io.Reader) source {
 	src := source{name: stdinName, stdin: r, size: -1}
 	f, ok := r.(*os.File)

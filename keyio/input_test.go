@@ -90,7 +90,7 @@ func TestStdinRegularFile(t *testing.T) {
 	}
 }
 
-// TestLive wants a batch for a line while its writer still holds the pipe open.
+// TestLive checks that a line becomes a batch while its writer still holds the pipe open.
 func TestLive(t *testing.T) {
 	for _, format := range []Format{Lines, CSV} {
 		r, w := io.Pipe()
@@ -134,8 +134,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestDamaged cuts compressed inputs short at every length, which must be an error, and flips bytes, after which there
-// must be an error or, where a byte is padding, the same keys.
+// TestDamaged truncates compressed inputs at every length, which must be an error, and flips each byte, which must be
+// an error or leave the keys unchanged (padding).
 func TestDamaged(t *testing.T) {
 	text := "name\n" + strings.Repeat("some text\nand some more,2\n", 4) + "the end\n"
 	for codec, data := range map[string]string{"gzip": gzipped(t, text), "zstd": zstded(t, text)} {
@@ -168,7 +168,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDecompress reads plain and compressed data, and what is damaged, to which its errors give a name.
+// TestDecompress reads plain, compressed and damaged data; errors name the kind of damage.
 func TestDecompress(t *testing.T) {
 	const text = "some text\nand some more"
 	for codec, data := range map[string]string{"plain": text, "gzip": gzipped(t, text), "zstd": zstded(t, text)} {
@@ -205,7 +205,7 @@ func TestDecompress(t *testing.T) {
 }
 
 func TestZstdWindow(t *testing.T) {
-	// RFC 8878, 3.1.1.1.2: window descriptor 0x90 is 2^28 bytes, of a frame with one raw block "a\n".
+	// RFC 8878, 3.1.1.1.2: window descriptor 0x90 means 2^28 bytes; the frame has one raw block "a\n".
 	in := open(t, Options{}, blockSize, "\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")
 	_, err := count(in)
 	wantError(t, err, "window", in.sources[0].path)

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// write puts content into a new file and returns its path.
+// write writes content to a new file and returns its path.
 func write(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -68,7 +68,7 @@ func keysOf(t testing.TB, in *Input) ([]string, error) {
 	return keys, err
 }
 
-// plainKeys is the specification of Lines: it returns the keys of one input, or the line of a key beyond maxKey.
+// plainKeys is the specification of Lines: it returns the keys of one input, or the line of a key longer than maxKey.
 func plainKeys(content string, keepEmpty bool, maxKey int) (keys []string, tooLong int64) {
 	keys = []string{}
 	lines := strings.Split(content, "\n")
@@ -150,7 +150,7 @@ func wantError(t testing.TB, err error, parts ...string) {
 	}
 }
 
-// lineReader returns n lines, or without end if n is negative, a line a Read, and then err.
+// lineReader returns n lines, one each Read, and then err. If n is negative, it never ends.
 type lineReader struct {
 	n    int
 	err  error

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// readLines cuts a stream into blocks of whole lines. Every block ends in a newline: the last line of the stream
-// gets one if it has none.
+// readLines cuts a stream into blocks of whole lines. Every block ends in a newline, which is added to the last line of
+// the stream if it has none.
 func (r *reader) readLines(st *stream) error {
 	line := int64(1)
 	for eof := false; !eof; {
@@ -32,10 +32,11 @@ func (r *reader) readLines(st *stream) error {
 
 var newline = []byte{'\n'}
 
-// fill reads into b, which holds the begin of a line or nothing, until it is full or the stream has ended or
-// rests. It returns the length of the whole lines in b.data, which is 0 only at the end of an empty stream.
+// fill reads into b, which is empty or holds the beginning of a line. It stops when b is full, at the end of the
+// stream, and, in a live stream, after a Read that completes a line. It returns the length of the whole lines in
+// b.data, which is 0 only at the end of an empty stream.
 //
-// The buffer of a block grows, and up to its limit only, while it holds nothing but the begin of one line.
+// The buffer of a block grows only while it holds an incomplete single line, up to the longest line allowed.
 func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 	maxLine := r.in.set.MaxKey + len("\r\n")
 	buf := b.data
@@ -76,8 +77,8 @@ func (b *block) split(s *settings) error {
 	keys := slices.Grow(b.Keys, b.lines)
 	skipped := 0 // empty lines before the first key
 	for start, end := 0, 0; start < len(data); start = end + 1 {
-		// At 20 bytes a line IndexByte is as fast as looking at eight bytes at a time with word arithmetic, and
-		// with longer lines faster. Two workers keep up with a reader that copies from the page cache.
+		// IndexByte is as fast as word arithmetic on eight bytes at a time for lines of 20 bytes, and faster for longer
+		// lines. Two workers keep up with a reader that copies from the page cache.
 		end = start + bytes.IndexByte(data[start:], '\n')
 		stop := end
 		if stop > start && data[stop-1] == '\r' {
@@ -99,7 +100,7 @@ func (b *block) split(s *settings) error {
 	return nil
 }
 
-// tooLong returns the error about the line that starts at an offset of b.data.
+// tooLong returns the error for the line that starts at offset start of b.data.
 func (b *block) tooLong(start, maxKey int) error {
 	line := b.Line + int64(bytes.Count(b.data[:start], newline))
 	return &KeyTooLongError{Input: b.Input, Line: line, MaxKey: maxKey}

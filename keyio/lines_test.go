@@ -42,8 +42,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestLinesRandom holds Process and Count against plainKeys, with blocks so small that line ends fall on all their
-// borders.
+// TestLinesRandom compares Process and Count with plainKeys. Blocks are so small that line ends fall on all block
+// boundaries.
 func TestLinesRandom(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, seed))
@@ -121,7 +121,7 @@ func TestEndlessLine(t *testing.T) {
 }
 
 func TestLongLinesThroughGzip(t *testing.T) {
-	// Megabyte lines arrive in pieces of a decompressor's window; each grows the buffer, none is lost.
+	// Lines of 1 MB arrive in pieces of the window of the decompressor; each grows the buffer.
 	line := strings.Repeat("k", DefaultMaxKey)
 	got, err := keysOf(t, open(t, Options{}, blockSize, gzipped(t, line+"\nshort\n"+line)))
 	if err != nil || !slices.Equal(got, []string{line, "short", line}) {

@@ -10,60 +10,59 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Format says how an input is divided into keys.
+// Format is the way in which an input is divided into keys.
 type Format string
 
 // The formats.
 const (
-	Lines Format = "lines" // a key a line
-	CSV   Format = "csv"   // a key a row, in one column
+	Lines Format = "lines" // one key a line
+	CSV   Format = "csv"   // one key a row, in one column
 )
 
-// DefaultMaxKey is the longest key, in bytes, where Options.MaxKey is 0.
+// DefaultMaxKey is the length limit of a key in bytes if Options.MaxKey is 0.
 const DefaultMaxKey = 1 << 20
 
-// maxMaxKey leaves room for line ends in an int of 32 bits.
+// maxMaxKey is the largest Options.MaxKey. With a line end it fits into an int of 32 bits.
 const maxMaxKey = 1 << 30
 
-// Options say how to read keys. The zero Options read lines.
+// Options control how keys are read. The zero value reads lines.
 type Options struct {
-	// Format is Lines if empty.
+	// Format of the inputs. Default: Lines.
 	Format Format
-	// Column, for CSV, is a name in the header row or a number counted from 1. Empty is the first column.
-	// A name needs a header row in every input.
+	// Column of the keys, for CSV: a name in the header row, or a number counted from 1. Default: the first column.
+	// With a name, every input must have a header row.
 	Column string
-	// Header, for CSV, says that the first row of every input is a header even though Column is a number.
+	// Header makes the first row of every CSV input a header row. It is implied if Column is a name.
 	Header bool
-	// KeepEmpty makes empty lines and empty fields keys. encoding/csv passes over blank lines all the same.
+	// KeepEmpty keeps empty lines and empty fields as keys. encoding/csv still skips blank lines.
 	KeepEmpty bool
-	// MaxKey is the longest key allowed, in bytes without the line end, at most 1 GiB; 0 is DefaultMaxKey.
+	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.
 	MaxKey int
-	// Stdin is read for the path "-" and where there are no paths. It is os.Stdin if nil. A *os.File that is
-	// a regular file is read from its offset at Open and can be rewound. Any other reader may still be in a
-	// Read when a pass has returned an error: leave it alone then.
+	// Stdin is read for the path "-" and if there are no paths. Default: os.Stdin. An *os.File that is a regular file
+	// is read from its offset at Open and can be rewound. On any other reader a Read may still be running after a pass
+	// returned an error: do not use the reader then.
 	Stdin io.Reader
-	// Progress, if not nil, is called now and then during a pass, and at its end, with the number of bytes
-	// taken from the inputs so far in this pass, before decompression. The reader goroutine calls and waits
-	// for it.
+	// Progress, if not nil, is called after each block and at the end of a pass with the number of bytes that the pass
+	// has read from the inputs so far, before decompression. The reader goroutine calls it and waits for it.
 	Progress func(bytes int64)
 }
 
-// ErrNotRewindable says that a second pass was asked of an input that can be read only once, such as a pipe.
-var ErrNotRewindable = errors.New("the input is a pipe or device and was read already; give a regular file")
+// ErrNotRewindable is returned by a second pass over an input that can be read only once, such as a pipe.
+var ErrNotRewindable = errors.New("the input is a pipe or device and was already read; use a regular file")
 
-// KeyTooLongError says where a key is longer than Options.MaxKey.
+// KeyTooLongError locates a key that is longer than Options.MaxKey.
 type KeyTooLongError struct {
 	Input  string // path, or "standard input"
-	Line   int64  // line of the key, from 1
+	Line   int64  // line number of the key, counted from 1
 	MaxKey int    // the limit, in bytes
 }
 
 func (e *KeyTooLongError) Error() string {
-	return fmt.Sprintf("%s:%d: key is longer than %d bytes; raise the limit if such keys are meant",
+	return fmt.Sprintf("%s:%d: key is longer than %d bytes, the limit; is this a list of keys?",
 		e.Input, e.Line, e.MaxKey)
 }
 
-// settings are Options that were checked, with defaults filled in.
+// settings are checked Options with their defaults filled in.
 type settings struct {
 	Options
 	column int // counted from 0; -1 if Column is a name
@@ -81,7 +80,8 @@ func (o Options) check() (settings, error) {
 		s.Stdin = os.Stdin
 	}
 	if s.MaxKey < 0 || s.MaxKey > maxMaxKey {
-		return s, config("max_key", o.MaxKey, fmt.Sprintf("must be from 1 to %d bytes, or 0 for %d", maxMaxKey, DefaultMaxKey))
+		reason := fmt.Sprintf("must be 1 to %d bytes, or 0 for %d", maxMaxKey, DefaultMaxKey)
+		return s, config("max_key", o.MaxKey, reason)
 	}
 	switch s.Format {
 	case Lines:

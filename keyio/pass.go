@@ -9,27 +9,27 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Batch is some consecutive keys of one input, at least one.
+// Batch holds one or more consecutive keys of one input.
 type Batch struct {
-	// Keys are valid until the last callback for this batch has returned: they share a buffer that is reused.
+	// Keys are valid until the last callback for this batch returns: they share a buffer that is reused.
 	Keys [][]byte
-	// Out and Hashes are scratch for the callbacks, empty at first, their memory reused: work may fill them
-	// for emit.
+	// Out and Hashes are scratch space in which work passes results to emit. They are empty at first; their memory is
+	// reused.
 	Out    []byte
 	Hashes []filter.Hash
 	// Input is the path of the input, or "standard input".
 	Input string
-	// Line is the line of the first key, from 1.
+	// Line is the line number of the first key, counted from 1.
 	Line int64
 }
 
-// block is a Batch on its way from the reader to emit.
+// block is a Batch and its buffers, on the way from the reader to emit.
 type block struct {
 	Batch
 	data  []byte     // lines, each with its newline, or the bytes of CSV fields
 	lines int        // newlines in data, for Lines
-	ends  []int      // for CSV: where each field ends in data
-	done  chan error // gets the outcome when a worker is through
+	ends  []int      // for CSV: the end of each field in data
+	done  chan error // receives the result of the worker
 }
 
 // Count returns the number of keys.
@@ -45,14 +45,19 @@ func (in *Input) Count(ctx context.Context) (uint64, error) {
 	return total.Load(), nil
 }
 
-// Process passes over the keys in batches. workers goroutines, or GOMAXPROCS if that is not positive, call work
-// with their number in [0, workers) and a batch; emit is then called with the batches in input order, from
-// one goroutine. Either may be nil.
+// Process reads all keys once, in batches.
 //
-// An error of the input, of work or of emit stops the pass. Process returns the one that comes first in the
-// input, so that it is the same each time, after emit has seen all batches before it; work may have seen some
-// that come later. When ctx ends, Process drops the batches on their way and returns the cause. It always waits for
-// the callbacks that run to return. No goroutine stays behind, save one in a Read of a pipe until that returns.
+//   - work is called from several goroutines, with the number of the goroutine in [0, workers) and a batch. If workers
+//     is not positive, GOMAXPROCS goroutines call it.
+//   - emit is then called with the batches in input order, from one goroutine.
+//
+// work and emit may be nil. An error of the input, work or emit stops the pass. Process returns the error that comes
+// first in input order, after emit was called for all batches before it; so it returns the same error on every run.
+// work may have been called for later batches.
+//
+// When ctx is done, Process drops the batches that are under way and returns the cause. It waits until running
+// callbacks return. It leaves no goroutine behind, except one that is blocked in a Read of a pipe until that Read
+// returns.
 func (in *Input) Process(ctx context.Context, workers int,
 	work func(worker int, b *Batch) error, emit func(b *Batch) error) error {
 	if ctx.Err() != nil {
@@ -65,13 +70,13 @@ func (in *Input) Process(ctx context.Context, workers int,
 		workers = runtime.GOMAXPROCS(0)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // for an emit that panics
+	defer cancel() // in case emit panics
 
-	// A channel holds all the blocks there are, so that only taking a free one can block the reader.
+	// Each channel has room for all blocks, so the reader blocks only when no block is free.
 	blocks := 2*workers + 2
 	free := make(chan *block, blocks)
 	todo := make(chan *block, blocks)
-	order := make(chan *block, blocks) // the blocks of todo, for drain to wait for
+	order := make(chan *block, blocks) // the blocks of todo, in the order in which drain waits for them
 	for range blocks {
 		free <- &block{done: make(chan error, 1)}
 	}
@@ -83,7 +88,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 		defer close(todo)
 		r := &reader{ctx: ctx, in: in, free: free, todo: todo, order: order}
 		if readErr = r.run(); readErr != nil && ctx.Err() != nil {
-			readErr = context.Cause(ctx) // what a read cut short says is no news
+			readErr = context.Cause(ctx) // the error of an interrupted read is not the cause
 		}
 	})
 	for worker := range workers {
@@ -104,12 +109,12 @@ func (in *Input) Process(ctx context.Context, workers int,
 	cancel()
 	wg.Wait()
 	if err == nil {
-		err = readErr // what comes after all blocks
+		err = readErr // comes after all blocks in input order
 	}
 	return err
 }
 
-// drain gives the blocks of order back to free, each once it is done and emit has seen it, until order is closed.
+// drain waits for each block of order, calls emit and returns the block to free, until order is closed.
 func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit func(b *Batch) error) error {
 	for b := range order {
 		select {
@@ -136,11 +141,11 @@ func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit fu
 type reader struct {
 	ctx   context.Context
 	in    *Input
-	free  chan *block // to take from; giving back never blocks
+	free  chan *block // sending never blocks
 	todo  chan<- *block
 	order chan<- *block
 	raw   int64  // bytes consumed, before decompression
-	carry []byte // the begun line that the next block starts with, empty between inputs
+	carry []byte // the incomplete last line, with which the next block starts; empty between inputs
 }
 
 // run reads the inputs one after the other.
@@ -181,7 +186,7 @@ func (r *reader) take(input string) (*block, error) {
 	}
 }
 
-// send hands a block to the workers, or puts an empty one back.
+// send passes a block on to the workers. An empty block goes back to free.
 func (r *reader) send(b *block) {
 	if len(b.data) == 0 && len(b.ends) == 0 {
 		r.free <- b

@@ -18,7 +18,7 @@ import (
 
 func randSeeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-// TestProcessOrder lets workers finish in any order and wants emit to see the input's.
+// TestProcessOrder lets workers finish in any order and checks that emit is called in input order.
 func TestProcessOrder(t *testing.T) {
 	var text strings.Builder
 	for i := range 2000 {
@@ -74,7 +74,7 @@ func TestWorkersSeeEveryKeyOnce(t *testing.T) {
 	}
 }
 
-// TestStops ends passes over an endless input in every way there is. That no goroutine stays behind is for TestMain.
+// TestStops ends passes over an endless input in all ways. TestMain checks that no goroutine is left.
 func TestStops(t *testing.T) {
 	stop := errors.New("stop")
 	for _, format := range []Format{Lines, CSV} {
@@ -132,11 +132,12 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestFirstErrorWins has work fail on many keys, and the input at its end, and wants the first of these errors after
-// all the batches before it.
+// TestFirstErrorWins lets work fail on many keys, and the input at its end. Process must return the first of these
+// errors after emit was called for all batches before it.
 func TestFirstErrorWins(t *testing.T) {
 	for range 20 {
-		in := open(t, Options{MaxKey: 10}, 10, strings.Repeat("good\nmore\n", 50)+strings.Repeat("bad 1\nbad 2\n", 50)+"bad key beyond")
+		text := strings.Repeat("good\nmore\n", 50) + strings.Repeat("bad 1\nbad 2\n", 50) + "bad key beyond"
+		in := open(t, Options{MaxKey: 10}, 10, text)
 		emitted := 0
 		err := in.Process(t.Context(), 4, func(_ int, b *Batch) error {
 			if string(b.Keys[0]) != "good" && string(b.Keys[0]) != "more" {
@@ -150,7 +151,7 @@ func TestFirstErrorWins(t *testing.T) {
 	}
 }
 
-// TestEmptyFields goes through fields of which none makes a key, so that no block is ever sent.
+// TestEmptyFields reads fields that are all empty, so that no block is sent.
 func TestEmptyFields(t *testing.T) {
 	var progress int64
 	o := Options{Format: CSV, Column: "2", Progress: func(n int64) { progress = n }}
@@ -160,7 +161,7 @@ func TestEmptyFields(t *testing.T) {
 	}
 }
 
-// TestRecordReaderStops is for rows that never fill a block: no other place would see that ctx has ended.
+// TestRecordReaderStops reads rows that never fill a block: only recordReader can notice that ctx is done.
 func TestRecordReaderStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &recordReader{ctx: ctx, r: new(zeros), left: 100}
@@ -190,7 +191,7 @@ func TestStopsWhileBlocked(t *testing.T) {
 	}
 }
 
-// TestSlowEmit wants the reader held back by emit.
+// TestSlowEmit checks that a slow emit blocks the reader.
 func TestSlowEmit(t *testing.T) {
 	src := &lineReader{n: -1}
 	in, err := Open(nil, Options{Stdin: src})
@@ -205,7 +206,7 @@ func TestSlowEmit(t *testing.T) {
 	if err != stop {
 		t.Fatal(err)
 	}
-	// Each Read gives a line and each line of a live stream a block: six blocks and what the pump holds.
+	// Each Read returns one line and each line of a live stream is one block: six blocks and the buffers of the pump.
 	if got := src.read.Load(); got > 20 {
 		t.Errorf("%d lines were read ahead", got)
 	}

@@ -5,21 +5,21 @@ import (
 	"io"
 )
 
-// pumpSize is the size in bytes of a pump's buffers: what a Linux pipe holds.
+// pumpSize is the size in bytes of a buffer of a pump: the capacity of a Linux pipe.
 const pumpSize = 64 << 10
 
-// pump reads from a pipe in a goroutine of its own, so that a pass can end while a Read is blocked. Nothing
-// in Go ends a blocked Read of an arbitrary io.Reader: that goroutine stays until the Read returns, touches
-// only its own buffer, and drops what it read.
+// pump reads from a pipe in its own goroutine, so that a pass can end while a Read is blocked. Go cannot cancel a
+// blocked Read of an arbitrary io.Reader: the goroutine stays until Read returns. It touches only its own buffer and
+// drops the data.
 type pump struct {
 	ctx    context.Context
 	chunks chan chunk
 	free   chan []byte
 	last   chunk
-	rest   []byte // what Read has yet to hand out of last.data
+	rest   []byte // the part of last.data that Read has not returned yet
 }
 
-// chunk is the outcome of one Read.
+// chunk is the result of one Read.
 type chunk struct {
 	data []byte
 	err  error
@@ -55,7 +55,7 @@ func (p *pump) run(r io.Reader) {
 	}
 }
 
-// Read returns what has come, as soon as something has, or the cause of ctx's end.
+// Read returns data as soon as there is some, or the cause of ctx when ctx is done.
 func (p *pump) Read(dst []byte) (int, error) {
 	for len(p.rest) == 0 {
 		if p.last.err != nil {

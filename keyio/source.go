@@ -15,11 +15,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the largest window of a zstd frame, in bytes: what zstd --long=27 makes, and the most that the
-// zstd tool decompresses without a flag. The decoder holds about twice as much.
+// maxWindow is the largest zstd window accepted, in bytes: that of zstd --long=27, and the most that the zstd tool
+// decompresses without a flag. The decoder allocates about twice as much.
 const maxWindow = 128 << 20
 
-// source is one input. Exactly one of path, file and stdin says where it is.
+// source is one input. Exactly one of path, file and stdin is set.
 type source struct {
 	name  string
 	path  string
@@ -29,17 +29,17 @@ type source struct {
 	size  int64 // bytes; -1 if it is not a regular file
 }
 
-// stream is an opened source: a reader of what it holds, decompressed.
+// stream is an opened source. It reads the decompressed data.
 type stream struct {
 	io.Reader
 	name   string
 	codec  string // "gzip", "zstd", or "" for plain
-	live   bool   // data may come slowly, and what came should be passed on at once
+	live   bool   // a pipe or device: pass data on as soon as it arrives
 	closes []func()
 }
 
-// open opens s for one pass and adds to raw, before decompression, the bytes that the stream consumes. It is
-// ctx that frees a stream that waits for a pipe.
+// open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
+// done, a Read that waits for a pipe returns.
 func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 	st := &stream{name: s.name}
 	var r io.Reader
@@ -67,13 +67,13 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 	return st, nil
 }
 
-// decompress makes st read r through the decompressor that the first bytes of r call for. Both decompressors
-// work in the goroutine that reads.
+// decompress makes st read r, through a decompressor if r begins with the magic bytes of gzip or zstd. The
+// decompressors work in the goroutine that calls Read.
 func (st *stream) decompress(r io.Reader) error {
-	br := bufio.NewReaderSize(r, 64<<10) // steps aside for the large reads of plain text
+	br := bufio.NewReaderSize(r, 64<<10) // large reads of plain text bypass its buffer
 	head := peekMagic(br)
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}): // RFC 1952, with the one method there is
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}): // RFC 1952, method deflate
 		st.codec = "gzip"
 		z, err := gzip.NewReader(br)
 		if err != nil {
@@ -95,8 +95,8 @@ func (st *stream) decompress(r io.Reader) error {
 	return nil
 }
 
-// peekMagic returns the first four bytes, or fewer as soon as they begin no magic number: a key of a live stream that is
-// shorter must not wait for the next. An error comes again with the first Read.
+// peekMagic returns the first four bytes, or fewer as soon as they cannot begin a magic number: a short key of a live
+// stream must not wait for the next one. An error is repeated by the first Read.
 func peekMagic(br *bufio.Reader) []byte {
 	for n := 1; ; n++ {
 		head, err := br.Peek(n)
@@ -107,27 +107,28 @@ func peekMagic(br *bufio.Reader) []byte {
 		if head[0]&0xf0 == 0x50 {
 			like = "\x50" + like[1:]
 		}
-		if !strings.HasPrefix("\x1f\x8b\x08", like) && !strings.HasPrefix("\x28\xb5\x2f\xfd", like) && !strings.HasPrefix("\x50\x2a\x4d\x18", like) {
+		begins := func(magic string) bool { return strings.HasPrefix(magic, like) }
+		if !begins("\x1f\x8b\x08") && !begins("\x28\xb5\x2f\xfd") && !begins("\x50\x2a\x4d\x18") {
 			return head
 		}
 	}
 }
 
-// isZstd reports whether head begins a frame of RFC 8878: one with data, or a skippable one, which tools that
-// compress in parallel put first.
+// isZstd reports whether head begins a frame of RFC 8878: a data frame, or a skippable frame, which tools that compress
+// in parallel write first.
 func isZstd(head []byte) bool {
 	return bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18})
 }
 
-// close releases what open took. Standard input stays open.
+// close closes the file and the decompressor. Standard input stays open.
 func (st *stream) close() {
 	for _, f := range st.closes {
 		f()
 	}
 }
 
-// wrap says which input err is about, and what may have happened to it.
+// wrap adds the name of the input and a likely cause to err.
 func (st *stream) wrap(err error) error {
 	if st.codec == "" {
 		return fmt.Errorf("reading %s: %w", st.name, err)
@@ -135,7 +136,7 @@ func (st *stream) wrap(err error) error {
 	return fmt.Errorf("%s: %w", st.name, st.explain(err))
 }
 
-// explain says what may have happened to compressed data.
+// explain adds a likely cause to an error of a decompressor.
 func (st *stream) explain(err error) error {
 	switch {
 	case st.codec == "":
@@ -143,14 +144,14 @@ func (st *stream) explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the %s data ends too early; is the file complete? %w", st.codec, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("needs a zstd window beyond %d MiB; pipe it through zstd -dc: %w", maxWindow>>20, err)
+		return fmt.Errorf("its zstd window is larger than %d MiB; pipe it through zstd -dc: %w", maxWindow>>20, err)
 	}
 	return fmt.Errorf("reading it as %s: %w", st.codec, err)
 }
 
-// Decompress returns a reader of what r holds: decompressed if it begins as an input of Open may, with the magic bytes of gzip
-// or zstd, and else as it is. The same limit of zstd holds, and errors say what may have happened to compressed data. Close
-// frees the decompressor; r stays open.
+// Decompress returns a reader of the data in r, decompressed if r begins with the magic bytes of gzip or zstd. A zstd
+// window larger than 128 MiB is an error. Errors of compressed data name a likely cause. Close frees the decompressor;
+// r stays open.
 func Decompress(r io.Reader) (io.ReadCloser, error) {
 	st := new(stream)
 	if err := st.decompress(r); err != nil {
@@ -159,7 +160,7 @@ func Decompress(r io.Reader) (io.ReadCloser, error) {
 	return plain{st}, nil
 }
 
-// plain is the reader of Decompress.
+// plain is the reader that Decompress returns.
 type plain struct{ st *stream }
 
 func (p plain) Read(b []byte) (int, error) {

@@ -1,8 +1,12 @@
 package lab
 
 import (
+	"reflect"
+	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/bloomery/bloomery/internal/figure"
 )
 
 func TestMatch(t *testing.T) {
@@ -25,6 +29,30 @@ func TestMatch(t *testing.T) {
 	for _, bad := range []string{"nothing*", "ph-[", ""} {
 		if found, err := Match("ph-time", bad); err == nil {
 			t.Errorf("%q is %d experiments", bad, len(found))
+		}
+	}
+}
+
+// TestCores requires the same results on one core and on several.
+func TestCores(t *testing.T) {
+	all, err := Match("plank-findinck", "saha-spam", "plank-tester", "saha-universal", "onehit", "hashes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		all = all[:2]
+	}
+	for _, e := range all {
+		run := func(cores int) figure.Result {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+			r, err := e.Do(t.Context(), Config{Quick: true, Trials: 2, Seed: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if !reflect.DeepEqual(run(1), run(4)) {
+			t.Errorf("%s: other results on other cores", e.Name)
 		}
 	}
 }

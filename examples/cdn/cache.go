@@ -26,35 +26,39 @@ import (
 	"github.com/bloomery/bloomery/admission"
 )
 
-// cache answers requests from files in a folder, or else from an origin. An object becomes a file at its second request.
+// cache answers requests from files in a directory, or else from an origin. It stores an object at its second request.
 //
-// A file is named by the SHA-256 of the object's address and holds its header, an empty line and its body. It is written under
-// another name and renamed when it is complete, so that whatever ends the program leaves no half of one to be served.
+// The name of a file is the SHA-256 of the request URI. The file holds the header, an empty line and the body. It is
+// written under another name and renamed when it is complete, so an incomplete file is never served, even after a
+// crash.
 type cache struct {
 	dir   string
 	limit int64         // bytes of all files
-	fresh time.Duration // how long an object is served from its file at most
+	fresh time.Duration // longest time that an object is served from its file
 	door  *admission.Doorkeeper
 	proxy *httputil.ReverseProxy
 
-	mu   sync.Mutex // for what changes the folder
+	mu   sync.Mutex // for changes of the directory
 	size int64      // bytes of all files
 }
 
-// unfinished is the beginning of the name of a file that is being written.
+// unfinished is the prefix of the names of files that are being written.
 const unfinished = "unfinished-"
 
-// complete are the names of all others. What has another name is not the cache's, and stays.
+// complete matches the names of complete files. The cache never touches files with other names.
 var complete = regexp.MustCompile("^[0-9a-f]{64}$")
 
-// newCache returns a cache over a folder, which it makes if there is none. What another run left unfinished is removed.
-func newCache(dir string, limit int64, fresh time.Duration, origin *url.URL, door *admission.Doorkeeper) (*cache, error) {
+// newCache returns a cache in directory dir, which it creates if necessary. It removes unfinished files of earlier
+// runs.
+func newCache(
+	dir string, limit int64, fresh time.Duration, origin *url.URL, door *admission.Doorkeeper,
+) (*cache, error) {
 	c := &cache{dir: dir, limit: limit, fresh: fresh, door: door}
 	c.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(origin)
 			if _, ok := r.In.Context().Value(storing{}).(string); ok {
-				r.Out.Header.Set("Accept-Encoding", "identity") // which all clients can read
+				r.Out.Header.Set("Accept-Encoding", "identity") // readable for all clients
 			}
 		},
 		ModifyResponse: c.tee,
@@ -75,11 +79,11 @@ func newCache(dir string, limit int64, fresh time.Duration, origin *url.URL, doo
 	return c, err
 }
 
-// storing is the key of the context value that says under which name an answer shall be stored.
+// storing is the key of the context value that holds the file name for the answer to a request.
 type storing struct{}
 
-// ServeHTTP answers from a file if there is one, or else passes the request on. The doorkeeper hears of misses only: what is
-// on disk need not be remembered, too.
+// ServeHTTP answers from a file if there is one, and else passes the request on. It tells the doorkeeper of misses
+// only: the directory already records what is stored.
 func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if personal(r) {
 		c.proxy.ServeHTTP(w, r)
@@ -90,13 +94,13 @@ func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.serve(w, r, name) {
 		return
 	}
-	if whole := r.Method == http.MethodGet && r.Header.Get("Range") == ""; whole && c.door.AdmitString(key) {
+	if r.Method == http.MethodGet && r.Header.Get("Range") == "" && c.door.AdmitString(key) {
 		r = r.WithContext(context.WithValue(r.Context(), storing{}, name))
 	}
 	c.proxy.ServeHTTP(w, r)
 }
 
-// serve answers from a file, if there is one that is fresh, and reports whether it did.
+// serve answers from the file with this name if it exists and is fresh, and reports whether it did.
 func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	f, err := os.Open(filepath.Join(c.dir, name))
 	if err != nil {
@@ -107,7 +111,7 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	if err != nil {
 		return false
 	}
-	var read bytes.Buffer // the header, and some of the body
+	var read bytes.Buffer // the header and the beginning of the body
 	header, err := textproto.NewReader(bufio.NewReader(io.TeeReader(f, &read))).ReadMIMEHeader()
 	if err != nil {
 		return false
@@ -127,7 +131,7 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	return true
 }
 
-// tee has an answer written to a file while it goes to the client, if it was asked for before and may be stored.
+// tee copies an answer to a file while the client receives it, if the doorkeeper admitted it and it may be stored.
 func (c *cache) tee(r *http.Response) error {
 	name, ok := r.Request.Context().Value(storing{}).(string)
 	if !ok || !storable(r) || r.ContentLength > c.limit {
@@ -135,11 +139,11 @@ func (c *cache) tee(r *http.Response) error {
 	}
 	f, err := os.CreateTemp(c.dir, unfinished+"*")
 	if err != nil {
-		return nil // the client need not care
+		return nil // the client gets its answer all the same
 	}
 	header := r.Header.Clone()
-	header.Del("Content-Length") // follows from the file
-	header.Set("X-Cache", "")    // so that there is a line in any case
+	header.Del("Content-Length") // follows from the size of the file
+	header.Set("X-Cache", "")    // so that the file has at least one header line
 	var head bytes.Buffer
 	_ = header.Write(&head) // cannot fail
 	head.WriteString("\r\n")
@@ -149,7 +153,8 @@ func (c *cache) tee(r *http.Response) error {
 	return nil
 }
 
-// teeBody writes what is read from it to a file, which joins the cache once all of it was read, and goes away otherwise.
+// teeBody copies a body to a file while it is read. The file joins the cache if the body was read to its end; otherwise
+// it is removed.
 type teeBody struct {
 	from  io.ReadCloser
 	to    *os.File
@@ -157,17 +162,17 @@ type teeBody struct {
 	name  string
 	size  int64
 	whole bool  // the body was read to its end
-	err   error // of the file, which is gone then
+	err   error // of the file, which is then already removed
 }
 
 func (b *teeBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.write(p[:n])
-	b.whole = err == io.EOF // a body that is shorter than announced ends in another error
+	b.whole = err == io.EOF // a truncated body ends with another error
 	return n, err
 }
 
-// write adds to the file. What does not fit gives back its place at once: the client may still read for hours.
+// write appends to the file. On an error it removes the file at once, because the client may keep reading for hours.
 func (b *teeBody) write(p []byte) {
 	if b.err != nil {
 		return
@@ -196,22 +201,22 @@ func (b *teeBody) Close() error {
 	return b.from.Close()
 }
 
-// keep has a complete file join the cache.
+// keep adds a complete file to the cache.
 func (b *teeBody) keep() error {
-	err := b.to.Sync() // or else a machine that loses power might keep the name without the content
+	err := b.to.Sync() // otherwise a power failure could leave the name without the content
 	if err = cmp.Or(err, b.to.Close()); err == nil {
 		err = b.cache.take(b.to.Name(), b.name)
 	}
 	return err
 }
 
-// take gives a complete file its name, and makes room for it: the oldest files go first, a tenth of the cache at a time, so
-// that the folder is not listed for each.
+// take renames a complete file to its name. If the cache is over its limit then, it removes the oldest files, a tenth
+// of the cache at a time, so that it lists the directory rarely.
 func (c *cache) take(temporary, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name = filepath.Join(c.dir, name)
-	var before int64 // of the file that is replaced, if the object was stored at the same time or is no longer fresh
+	var before int64 // size of the file that is replaced: it is stale, or another client has just stored it
 	if old, err := os.Stat(name); err == nil {
 		before = old.Size()
 	}
@@ -228,9 +233,9 @@ func (c *cache) take(temporary, name string) error {
 	if err != nil {
 		return err
 	}
-	c.size = size // someone else may have removed files
+	c.size = size // other programs may have removed files
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	for _, f := range files[:max(0, len(files)-1)] { // the last one fits, as teeBody saw
+	for _, f := range files[:max(0, len(files)-1)] { // the newest fits: teeBody has checked it
 		if c.size > c.limit-c.limit/10 && os.Remove(filepath.Join(c.dir, f.Name())) == nil {
 			c.size -= f.Size()
 		}
@@ -238,14 +243,14 @@ func (c *cache) take(temporary, name string) error {
 	return nil
 }
 
-// files returns the complete files and their bytes in all.
+// files returns the complete files and their total size in bytes.
 func (c *cache) files() (files []fs.FileInfo, size int64, err error) {
 	entries, err := os.ReadDir(c.dir)
 	for _, e := range entries {
 		if !complete.MatchString(e.Name()) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // or else it has just gone away
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise it was just removed
 			files = append(files, info)
 			size += info.Size()
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/admission"
 )
 
-// site is an origin that counts, and a cache in front of it.
+// site is an origin that counts requests, and a cache in front of it.
 type site struct {
 	t      *testing.T
 	dir    string
@@ -49,7 +49,7 @@ func newSite(t *testing.T, limit int64, origin http.HandlerFunc) *site {
 	return s
 }
 
-// start makes a cache of what is in the folder.
+// start starts a cache on the directory and its files.
 func (s *site) start(limit int64) {
 	s.t.Helper()
 	var err error
@@ -58,7 +58,7 @@ func (s *site) start(limit int64) {
 	}
 }
 
-// get asks the cache; header is a list of names and values.
+// get sends a request to the cache; header is a list of names and values.
 func (s *site) get(path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -69,7 +69,7 @@ func (s *site) get(path string, header ...string) *httptest.ResponseRecorder {
 	return w
 }
 
-// files returns what lies in the folder.
+// files returns the files in the directory.
 func (s *site) files() (names []string) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func page(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.Repeat(r.URL.RequestURI(), 100))
 }
 
-// TestThird writes nothing at the first request, a file at the second, and answers the third from it.
+// TestThird checks that the first request stores nothing, the second stores a file, and the third is answered from it.
 func TestThird(t *testing.T) {
 	s := newSite(t, 1<<20, page)
 	for i, want := range []struct {
@@ -113,7 +113,7 @@ func TestThird(t *testing.T) {
 	if w.Header().Get("X-Cache") != "hit" || w.Header().Get("Content-Length") != "600" || w.Body.Len() != 0 {
 		t.Errorf("a header: %v, %d bytes", w.Header(), w.Body.Len())
 	}
-	for _, other := range []string{"/a?b=d", "/a", "/a?", "/%61?b=c", "/a/../a?b=c"} { // are answered from no file but their own
+	for _, other := range []string{"/a?b=d", "/a", "/a?", "/%61?b=c", "/a/../a?b=c"} { // have other files
 		if w := s.get(other); w.Header().Get("X-Cache") != "" || w.Body.String() != strings.Repeat(other, 100) {
 			t.Errorf("%s: %v %.20q", other, w.Header(), w.Body)
 		}
@@ -132,8 +132,8 @@ func TestThird(t *testing.T) {
 	}
 }
 
-// TestUnfinished leaves no file of an answer that broke off, at the origin or at the client, and removes what a killed program
-// left.
+// TestUnfinished checks that an answer that is cut off at the origin or at the client leaves no file, and that a new
+// cache removes unfinished files of a killed program.
 func TestUnfinished(t *testing.T) {
 	s := newSite(t, 1<<20, page)
 	s.get("/half")
@@ -180,7 +180,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestNotStored keeps out what is private or too large, and what is not a plain question.
+// TestNotStored checks that private and too large answers, and answers to other methods, are not stored.
 func TestNotStored(t *testing.T) {
 	s := newSite(t, 3000, func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range r.URL.Query() {
@@ -189,7 +189,7 @@ func TestNotStored(t *testing.T) {
 		if r.URL.Path == "/missing" {
 			http.NotFound(w, r)
 		}
-		if r.URL.Path == "/large" { // and tells nobody before
+		if r.URL.Path == "/large" { // without Content-Length
 			_ = http.NewResponseController(w).Flush()
 		}
 		if strings.HasPrefix(r.URL.Path, "/large") {
@@ -197,8 +197,9 @@ func TestNotStored(t *testing.T) {
 		}
 	})
 	for _, path := range []string{
-		"/?Set-Cookie=a", "/?Set-Cookie=", "/?Cache-Control=No-Store", "/?Cache-Control=private", "/?Cache-Control=max-age=5,no-cache", "/?Vary=Accept", "/?Vary=*",
-		"/?Vary=Accept-Encoding,+Origin", "/?Content-Encoding=gzip", "/?Cache-Control=max-age=0", "/?Expires=-1", "/missing", "/large", "/larger",
+		"/?Set-Cookie=a", "/?Set-Cookie=", "/?Cache-Control=No-Store", "/?Cache-Control=private",
+		"/?Cache-Control=max-age=5,no-cache", "/?Vary=Accept", "/?Vary=*", "/?Vary=Accept-Encoding,+Origin",
+		"/?Content-Encoding=gzip", "/?Cache-Control=max-age=0", "/?Expires=-1", "/missing", "/large", "/larger",
 	} {
 		for range 3 {
 			if w := s.get(path); w.Header().Get("X-Cache") != "" {
@@ -206,7 +207,9 @@ func TestNotStored(t *testing.T) {
 			}
 		}
 	}
-	for header, value := range map[string]string{"Cookie": "a=b", "Authorization": "x", "Range": "bytes=0-", "Cache-Control": "no-store", "Upgrade": "x"} {
+	for header, value := range map[string]string{
+		"Cookie": "a=b", "Authorization": "x", "Range": "bytes=0-", "Cache-Control": "no-store", "Upgrade": "x",
+	} {
 		for range 3 {
 			if w := s.get("/plain"+header, header, value); w.Header().Get("X-Cache") != "" {
 				t.Errorf("%s: stored", header)
@@ -225,7 +228,7 @@ func TestNotStored(t *testing.T) {
 	if f := s.files(); len(f) != 0 {
 		t.Errorf("%v", f)
 	}
-	for range 3 { // the one that would be stored, so that the others are not kept out by something else
+	for range 3 { // control: this one is stored
 		s.get("/?Vary=Accept-Encoding&Cache-Control=max-age=60,+public")
 	}
 	if f := s.files(); len(f) != 1 {
@@ -233,7 +236,7 @@ func TestNotStored(t *testing.T) {
 	}
 }
 
-// TestLimit removes the oldest files when they are too many, while many clients ask.
+// TestLimit checks that many concurrent clients do not push the cache over its limit.
 func TestLimit(t *testing.T) {
 	const limit = 5000
 	s := newSite(t, limit, page)
@@ -268,14 +271,15 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestRun serves, counts, and ends when it is told to.
+// TestRun checks that run serves, counts and stops.
 func TestRun(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(page))
 	defer origin.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	log, ended := &firstLine{line: make(chan string, 1)}, make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-origin", origin.URL, "-dir", filepath.Join(t.TempDir(), "new"), "-listen", "localhost:0"}, log)
+		dir := filepath.Join(t.TempDir(), "new")
+		ended <- run(ctx, []string{"-origin", origin.URL, "-dir", dir, "-listen", "localhost:0"}, log)
 	}()
 	at := regexp.MustCompile(`http://\S+:\d+`).FindString(<-log.line)
 	get := func(path string) string {
@@ -305,14 +309,17 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for _, args := range [][]string{{}, {"-origin", "x", "-dir", "y"}, {"-origin", origin.URL}, {"-nonsense"}, {"-origin", "ftp://x", "-dir", "y"}, {"-origin", origin.URL, "-dir", "y", "z"}} {
+	for _, args := range [][]string{
+		{}, {"-origin", "x", "-dir", "y"}, {"-origin", origin.URL}, {"-nonsense"}, {"-origin", "ftp://x", "-dir", "y"},
+		{"-origin", origin.URL, "-dir", "y", "z"},
+	} {
 		if err := run(t.Context(), args, io.Discard); err == nil {
 			t.Errorf("%v: no error", args)
 		}
 	}
 }
 
-// firstLine sends the first line that is written to it.
+// firstLine is a writer that sends its first line to a channel.
 type firstLine struct {
 	line chan string
 	all  bytes.Buffer

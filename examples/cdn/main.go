@@ -1,13 +1,13 @@
-// Command cdn is a cache on disk in front of a web server that stores an object at its second request, for package admission to
-// be seen at work:
+// Command cdn is an example of package admission: a disk cache in front of a web server that stores an object at its
+// second request.
 //
-//	python3 -m http.server -d docs 8000                                          or any other server
+//	python3 -m http.server -d docs 8000                                 # or any other server
 //	go run ./examples/cdn -origin http://localhost:8000 -dir /tmp/cdn
-//	curl -si localhost:8080/format.md | grep X-Cache                             prints X-Cache: hit the third time
-//	curl -s localhost:8080/-/doorkeeper                                          what the doorkeeper counted
+//	curl -si localhost:8080/format.md | grep X-Cache                    # the third time it prints X-Cache: hit
+//	curl -s localhost:8080/-/doorkeeper                                 # counts of the doorkeeper
 //
-// It is an example, small enough to be read: it never asks whether an object has changed, what varies by header is not stored,
-// and what is stored is not compressed.
+// To stay small, it never revalidates an object, does not store answers that vary by request header, and stores answers
+// uncompressed.
 package main
 
 import (
@@ -36,22 +36,22 @@ func main() {
 	}
 }
 
-// run serves until ctx is done. It prints to log where.
+// run serves until ctx is done. It prints the address to log.
 func run(ctx context.Context, args []string, log io.Writer) error {
 	flags := flag.NewFlagSet("cdn", flag.ContinueOnError)
 	flags.SetOutput(log)
-	origin := flags.String("origin", "", "`URL` of the server to ask for what is not in the cache")
-	dir := flags.String("dir", "", "`folder` of the cache")
-	listen := flags.String("listen", "localhost:8080", "`address` to serve at")
-	limit := flags.Int64("limit", 1<<30, "`bytes` of the cache")
-	fresh := flags.Duration("fresh", time.Hour, "how long an object is served from the cache, unless it says less")
-	keys := flags.Uint64("keys", 1_000_000, "`objects` that a generation of the doorkeeper remembers")
+	origin := flags.String("origin", "", "`URL` of the server that is cached")
+	dir := flags.String("dir", "", "`directory` of the cache")
+	listen := flags.String("listen", "localhost:8080", "`address` to listen on")
+	limit := flags.Int64("limit", 1<<30, "size limit of the cache in `bytes`")
+	fresh := flags.Duration("fresh", time.Hour, "longest time to serve an object from the cache")
+	keys := flags.Uint64("keys", 1_000_000, "number of `objects` in a generation of the doorkeeper")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	from, err := url.Parse(*origin)
 	if err != nil || from.Scheme != "http" && from.Scheme != "https" || from.Host == "" || *dir == "" || flags.NArg() > 0 {
-		return errors.New("give -origin, such as https://go.dev, and -dir, and nothing else")
+		return errors.New("usage: cdn -origin URL -dir DIRECTORY; the URL is absolute, such as https://go.dev")
 	}
 	door, err := admission.New(admission.Config{Keys: *keys})
 	if err != nil {
@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	handler := func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect what has // in it
+	handler := func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths with //
 		if r.URL.Path == "/-/doorkeeper" {
 			_ = json.NewEncoder(w).Encode(door.Stats())
 			return
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(log, "serving at http://%s, the doorkeeper takes %.1f MB\n", l.Addr(), float64(door.Bytes())/1e6)
+	fmt.Fprintf(log, "serving at http://%s; the doorkeeper uses %.1f MB\n", l.Addr(), float64(door.Bytes())/1e6)
 	server := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -83,5 +83,5 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	}
 	last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return server.Shutdown(last) // what is not done by then leaves an unfinished file, which the next run removes
+	return server.Shutdown(last) // the next run removes files that are unfinished then
 }

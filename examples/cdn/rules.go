@@ -8,26 +8,28 @@ import (
 	"time"
 )
 
-// What a cache that many clients share may store, and for how long (RFC 9111), as far as this one goes: it never asks an origin
-// whether an object has changed.
+// These are the rules of RFC 9111 for what a shared cache may store, and for how long. This cache never revalidates.
 
-// personal reports whether a request says who asks, or is more than a question: these are none of the cache's business.
+// personal reports whether a request bypasses the cache: it identifies its client, has a body, forbids storing, or is
+// neither GET nor HEAD.
 func personal(r *http.Request) bool {
 	_, dont := directive(r.Header, "no-store")
 	return r.Method != http.MethodGet && r.Method != http.MethodHead || r.ContentLength != 0 || dont ||
 		len(r.Header.Values("Authorization"))+len(r.Header.Values("Cookie"))+len(r.Header.Values("Upgrade")) > 0
 }
 
-// storable reports whether an answer may be stored for all. One that ends with its connection may not: nobody can tell whether
-// all of it came.
+// storable reports whether an answer may be stored for all clients. An answer that ends with its connection may not,
+// because nobody can tell whether it is complete.
 func storable(r *http.Response) bool {
 	h := r.Header
-	if ends := r.ContentLength < 0 && len(r.TransferEncoding) == 0 && r.ProtoMajor < 2; ends || r.StatusCode != http.StatusOK {
+	ends := r.ContentLength < 0 && len(r.TransferEncoding) == 0 && r.ProtoMajor < 2 // with its connection
+	if ends || r.StatusCode != http.StatusOK {
 		return false
 	}
 	for _, vary := range h.Values("Vary") {
 		for name := range strings.SplitSeq(vary, ",") {
-			if name = strings.TrimSpace(name); name != "" && !strings.EqualFold(name, "Accept-Encoding") { // that is the same for all
+			name = strings.TrimSpace(name)
+			if name != "" && !strings.EqualFold(name, "Accept-Encoding") { // which is the same in all requests to the origin
 				return false
 			}
 		}
@@ -35,7 +37,8 @@ func storable(r *http.Response) bool {
 	return len(h.Values("Set-Cookie")) == 0 && len(h.Values("Content-Encoding")) == 0 && lifetime(h, time.Now()) > 0
 }
 
-// lifetime returns how long an answer that came at that time may be served, by its own header, or 0 if not at all.
+// lifetime returns how long an answer received at time came may be served, by its header. It returns 0 or less for
+// never.
 func lifetime(h http.Header, came time.Time) time.Duration {
 	for _, name := range []string{"no-store", "private", "no-cache"} {
 		if _, ok := directive(h, name); ok {
@@ -60,16 +63,17 @@ func lifetime(h http.Header, came time.Time) time.Duration {
 	return math.MaxInt64
 }
 
-// earlier returns how old an answer was when it came: other caches may have had it.
+// earlier returns the age of an answer when it was received: it may come from another cache.
 func earlier(h http.Header) time.Duration { return seconds(h.Get("Age")) }
 
-// seconds reads a number of seconds: 0 if it is none, 68 years if it is larger.
+// seconds parses a number of seconds. It returns 0 if s is no number, and at most 68 years.
 func seconds(s string) time.Duration {
-	n, _ := strconv.ParseUint(strings.Trim(s, `"`), 10, 31) // the least or the most, on errors
+	n, _ := strconv.ParseUint(strings.Trim(s, `"`), 10, 31) // on errors n is 0 or the maximum
 	return time.Duration(n) * time.Second
 }
 
-// directive returns a directive of Cache-Control and its value. There may be several lines of several of them.
+// directive returns the value of a directive of Cache-Control. The header may have several lines with several
+// directives.
 func directive(h http.Header, name string) (value string, ok bool) {
 	for _, line := range h.Values("Cache-Control") {
 		for part := range strings.SplitSeq(line, ",") {

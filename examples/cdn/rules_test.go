@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// TestLifetime reads headers as origins write them.
+// TestLifetime parses headers of real origins.
 func TestLifetime(t *testing.T) {
 	came := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := func(d time.Duration) string { return came.Add(d).Format(http.TimeFormat) }
@@ -49,7 +49,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// TestStorable has rules that stand in several lines, and no length.
+// TestStorable tests headers of several lines and answers without a length.
 func TestStorable(t *testing.T) {
 	for _, x := range []struct {
 		header http.Header
@@ -69,7 +69,7 @@ func TestStorable(t *testing.T) {
 	}
 }
 
-// TestHead stores nothing when only the header was asked for, least of all a body without bytes.
+// TestHead checks that the answer to HEAD is not stored as an empty body.
 func TestHead(t *testing.T) {
 	s := newSite(t, 1<<20, page)
 	for range 3 {
@@ -84,13 +84,14 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestOldest makes room for what comes by removing what came first, some at a time, and sees that somebody else removed files.
+// TestOldest checks that the oldest files are removed first, several at a time, and that removals by others are
+// noticed.
 func TestOldest(t *testing.T) {
 	const limit = 20_000
 	s := newSite(t, limit, page)
 	began := time.Now().Add(-10 * time.Minute)
 	twice := func(i int) {
-		path := fmt.Sprintf("/%02d", i) // some 500 bytes with its header
+		path := fmt.Sprintf("/%02d", i) // about 500 bytes with its header
 		s.get(path)
 		s.get(path)
 		name := filepath.Join(s.dir, fmt.Sprintf("%x", sha256.Sum256([]byte(path))))
@@ -99,7 +100,7 @@ func TestOldest(t *testing.T) {
 		}
 	}
 	stored := 0
-	for held := int64(0); s.cache.size >= held; stored++ { // until files were removed
+	for held := int64(0); s.cache.size >= held; stored++ { // until files are removed
 		held = s.cache.size
 		twice(stored)
 	}
@@ -126,7 +127,7 @@ func TestOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 10 { // the first few look like too many
+	for i := range 10 { // the counted size is too large until the cache lists its directory
 		twice(60 + i)
 	}
 	if n := len(s.files()); n != 10 || s.cache.size > limit/2 {
@@ -140,7 +141,7 @@ func TestOldest(t *testing.T) {
 	}
 }
 
-// TestFresh serves an object for no longer than it says, and says how old it is.
+// TestFresh checks lifetimes and the Age header.
 func TestFresh(t *testing.T) {
 	s := newSite(t, 1<<20, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
@@ -165,7 +166,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestEncoding stores what every client can read, whatever the one that had it stored would have liked.
+// TestEncoding checks that answers are stored uncompressed, whatever encodings the client accepts.
 func TestEncoding(t *testing.T) {
 	s := newSite(t, 1<<20, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "accept-encoding")
@@ -189,7 +190,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestBareOrigin has answers that net/http would not write: without a header, which are stored, and without an end, which are not.
+// TestBareOrigin has answers that net/http does not write: without a header (stored) and without an end (not stored).
 func TestBareOrigin(t *testing.T) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -225,7 +226,7 @@ func TestBareOrigin(t *testing.T) {
 	}
 }
 
-// TestStranger leaves files alone that are not the cache's, however many bytes they have.
+// TestStranger checks that the cache neither counts nor removes files of others.
 func TestStranger(t *testing.T) {
 	s := newSite(t, 2000, page)
 	for _, name := range []string{"thesis.txt", "thesis.tmp", strings.Repeat("A", 64), strings.Repeat("a", 64) + ".gz"} {
@@ -251,7 +252,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestFull answers as if nothing had happened while the disk cannot be written to, and leaves nothing there.
+// TestFull checks that clients get their answers if the disk cannot be written, and that no file is left.
 func TestFull(t *testing.T) {
 	s := newSite(t, 1<<20, page)
 	s.get("/")
@@ -266,7 +267,7 @@ func TestFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = f.Close() // so that all writing fails
+	_ = f.Close() // so that all writes fail
 	from := &closed{Reader: strings.NewReader("body")}
 	b := &teeBody{from: from, to: f, cache: s.cache, name: strings.Repeat("0", 64)}
 	if got, err := io.ReadAll(b); string(got) != "body" || err != nil {
@@ -280,7 +281,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// closed counts how often it was.
+// closed counts calls of Close.
 type closed struct {
 	io.Reader
 	times int
@@ -288,7 +289,7 @@ type closed struct {
 
 func (c *closed) Close() error { c.times++; return nil }
 
-// TestSameTime stores an object that many clients ask for at the same time, and counts its bytes once.
+// TestSameTime checks that an object stored by many clients at the same time is counted once.
 func TestSameTime(t *testing.T) {
 	const clients = 8
 	s := newSite(t, 1<<20, nil)

@@ -1,5 +1,6 @@
-// Package domains holds two real lists for examples, tests and the demo: 133,604 domains of disposable mail addresses
-// and 9,631 domains of ordinary mail providers, none of them in the first list. NOTICE names their authors and licences.
+// Package domains has two real lists for examples, tests and the demo: 133,604 domains of disposable mail addresses and
+// 9,631 domains of ordinary mail providers. The lists have no domain in common. NOTICE names their authors and
+// licences.
 package domains
 
 import (
@@ -21,7 +22,7 @@ func Disposable() []string { return lines(disposable) }
 // Ordinary returns the domains of ordinary mail providers.
 func Ordinary() []string { return lines(ordinary) }
 
-// lines panics on data that does not unpack: it is part of the program.
+// lines returns the lines of gzip data. It panics on an error, since the data is embedded in the program.
 func lines(packed []byte) (out []string) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

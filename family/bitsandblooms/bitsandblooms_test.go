@@ -89,7 +89,64 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestHas counts the probes that a Hash without the key is held against: with k=7 those are 0, 2 and 6, of a filter half full.
+// TestIntersect: the common keys stay, and the bits are those that both filters have.
+func TestIntersect(t *testing.T) {
+	c := Config{M: 20001, Length: 20100, K: 5}
+	a, b := filled(t, c, 0, 1000), filled(t, c, 700, 900)
+	want := slices.Clone(a.words)
+	for i := range want {
+		want[i] &= b.words[i]
+	}
+	if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 900 {
+		t.Errorf("%v, %d keys", err, a.keys)
+	}
+	for i := 700; i < 1000; i++ {
+		if !a.HasKey(fmt.Appendf(nil, "key %d", i)) {
+			t.Fatalf("key %d is lost", i)
+		}
+	}
+}
+
+// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+func TestMismatch(t *testing.T) {
+	a := filled(t, Config{M: 1000, K: 3}, 0, 50)
+	before := slices.Clone(a.words)
+	small := filled(t, Config{M: 999, K: 3}, 0, 50)
+	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*other)(nil), &other{}, other{}, small} {
+		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Merge with %T: %v", o, err)
+		}
+		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Intersect with %T: %v", o, err)
+		}
+	}
+	if !slices.Equal(a.words, before) || a.keys != 50 {
+		t.Error("the filter changed")
+	}
+}
+
+// TestEstimateKeys counts keys that were added twice once.
+func TestEstimateKeys(t *testing.T) {
+	f := filled(t, Config{Keys: 20_000}, 0, 0)
+	if n := f.EstimateKeys(); n != 0 {
+		t.Errorf("empty: %g", n)
+	}
+	for range 2 {
+		for i := range 20_000 {
+			_ = f.AddKey(fmt.Appendf(nil, "key %d", i))
+		}
+	}
+	if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
+		t.Errorf("%g of 20000 keys", n)
+	}
+	full := &Filter{words: []uint64{1<<10 - 1}, m: 10, length: 64, k: 2}
+	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
+		t.Errorf("full: %g", n)
+	}
+}
+
+// TestHas counts the probes that a Hash without the key is held against: with k=7 those are 0, 2 and 6, of a filter
+// half full.
 func TestHas(t *testing.T) {
 	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
 	var seen uint64

@@ -8,20 +8,21 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
-	Keys   uint64        // how many distinct keys will be added; needed unless M or Size.Bytes is set
+	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
 	Size   filter.Sizing // default: FPR = probe.DefaultFPR
-	M      uint64        // the number of bits itself, instead of Size
-	Length uint64        // of the bit set, at least M; default: M
-	K      int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
+	M      uint64        // bits, instead of Size
+	Length uint64        // bits of the bit set that stores them, M to 2^62-1; default: M
+	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
 }
 
-// ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for capacity keys, if
-// that is more than keys.
+// ConfigFromSpec reads bitsandblooms(bits_per_key=, fpr=, bytes=, capacity=, m=, length=, k=). The size is for
+// capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Length: r.Uint("length")}
+	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r)}
+	c.M, c.Length = r.Uint("m"), r.Uint("length")
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -30,16 +31,16 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	case k > MaxK || s.Has("k") && k == 0:
 		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case s.Has("m") && c.M == 0:
-		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want one or more"}
+		return Config{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
 	case s.Has("length") && c.Length == 0:
-		return Config{}, &filter.ConfigError{Field: "length", Value: 0, Reason: "want m or more"}
+		return Config{}, &filter.ConfigError{Field: "length", Value: 0, Reason: "want at least m"}
 	}
 	c.K = int(k)
 	return c, nil
 }
 
-// Geometry returns the bits, the length of the bit set and the probes that New takes for this Config, without allocating.
-// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of bits, the length in bits of the bit set, and the number of probes per key of the
+// filter that New makes. It does not allocate. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m, length uint64, k int, err error) {
 	m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
 	if err != nil {
@@ -49,14 +50,15 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	case c.Length == 0:
 		return m, m, k, nil
 	case c.Length < m:
-		return 0, 0, 0, &filter.ConfigError{Field: "length", Value: c.Length, Reason: "want m or more"}
+		return 0, 0, 0, &filter.ConfigError{Field: "length", Value: c.Length, Reason: "want at least m"}
 	case c.Length >= 1<<62:
 		return 0, 0, 0, fmt.Errorf("length=%d: %w", c.Length, filter.ErrTooLarge)
 	}
 	return m, c.Length, k, nil
 }
 
-// New returns an empty filter. Keys come by AddKey.
+// New returns an empty filter. AddKey adds keys. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is
+// not enough memory.
 func New(c Config) (*Filter, error) {
 	m, length, k, err := c.Geometry()
 	if err != nil {

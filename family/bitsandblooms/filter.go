@@ -1,16 +1,16 @@
-// Package bitsandblooms is the filter of the Go library bits-and-blooms/bloom, version 3, bit for bit: m bits, any m, and
-// k probes a key by double hashing with two pairs of hashes in turn.
+// Package bitsandblooms is the Bloom filter of the Go library github.com/bits-and-blooms/bloom/v3, bit for bit: m
+// bits, for any m, and k probes per key by double hashing with two pairs of hashes in turn.
 //
-//	h0, h1 = murmur3-x64-128 of the key, h2, h3 = murmur3-x64-128 of the key and a byte 1
-//	probe i -> bit (h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod m, the sum modulo 2^64
+//	h0, h1 = murmur3-x64-128 of the key
+//	h2, h3 = murmur3-x64-128 of the key followed by a byte 1
+//	probe i = 0..k-1 -> bit ((h[i mod 2] + i·h[2 + ((i + i mod 2) mod 4) / 2]) mod 2^64) mod m
 //
-// The sum wraps before it is divided, so that every position takes three of four words of 64 bits, whose 256 bits a
-// filter.Hash does not hold. A Filter therefore is a filter.RawKeyFilter: HasKey and AddKey hash the key themselves. Has, of a
-// Hash with h0 in Lo and h3 in Hi, tests the positions that are made of these: probes 0, 2, 6, 10 and so on.
+// The probes together need all four words: 256 bits, twice what a filter.Hash holds. A Filter therefore is a
+// filter.RawKeyFilter: HasKey and AddKey take the key and hash it themselves. Has takes a Hash, with h0 in Lo and h3
+// in Hi, and tests only the positions that follow from those two words: probes 0, 2, 6, 10 and so on.
 package bitsandblooms
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -18,28 +18,28 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Family is the name in a Spec: bitsandblooms(k=7,m=9586).
+// Family is the name of the family in a Spec: bitsandblooms(k=7,m=9586).
 const Family = "bitsandblooms"
 
-// MaxK is the largest number of probes a key; the library has no limit, and no use for more.
+// MaxK is the largest number of probes per key. The library has no limit; more probes than this are of no use.
 const MaxK = 255
 
-// Filter is a Bloom filter of bits-and-blooms. Reads are safe from any number of goroutines; AddKey and Merge need
-// exclusive use.
+// Filter is a Bloom filter of bits-and-blooms. Any number of goroutines may query it at once. AddKey, Merge and
+// Intersect need exclusive use.
 type Filter struct {
 	words  []uint64 // bit i is bit i%64 of word i/64; bits from length on are 0
 	m      uint64
-	length uint64 // of the bit set that the library keeps: m, unless the filter was made of words
+	length uint64 // bits of the library's bit set: m, or more if the filter was made from words
 	k      int
 	keys   uint64
 }
 
-// at returns the position of a probe.
+// at returns the position of probe i of a key with hashes h.
 func (f *Filter) at(h *[4]uint64, i uint64) uint64 {
 	return (h[i%2] + i*h[2+(i+i%2)%4/2]) % f.m
 }
 
-// HasKey reports whether the key may be in the set. It stops at the first probe that is not set.
+// HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) HasKey(key []byte) bool {
 	h := filter.Quarters(key)
 	for i := range uint64(f.k) {
@@ -50,7 +50,7 @@ func (f *Filter) HasKey(key []byte) bool {
 	return true
 }
 
-// AddKey puts a key into the set. The error is always nil.
+// AddKey adds a key. The error is always nil.
 func (f *Filter) AddKey(key []byte) error {
 	h := filter.Quarters(key)
 	for i := range uint64(f.k) {
@@ -61,7 +61,8 @@ func (f *Filter) AddKey(key []byte) error {
 	return nil
 }
 
-// Has tests the probes that are made of h0 and h3: it is true of all keys of which HasKey is, and of many more.
+// Has reports whether a key with hash h may be in the set. It tests only the probes that h determines, so it is true
+// for every key for which HasKey is, and for many more.
 func (f *Filter) Has(h filter.Hash) bool {
 	four := [4]uint64{0: h.Lo, 3: h.Hi}
 	for i := uint64(0); i < uint64(f.k); i += 2 + i&2 { // 0, 2, 6, 10
@@ -72,11 +73,12 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// Merge makes f hold the keys of both. Keys counts those that stand in both twice.
+// Merge makes f hold the keys of both filters: the bitwise or. A key in both counts twice in Info.Keys. The error wraps
+// filter.ErrMismatch if other is nil or not a bitsandblooms filter with the same m, k and length.
 func (f *Filter) Merge(other filter.Filter) error {
-	o, ok := other.(*Filter)
-	if !ok || o.m != f.m || o.k != f.k || o.length != f.length {
-		return fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
+	o, err := f.same(other)
+	if err != nil {
+		return err
 	}
 	for i, w := range o.words {
 		f.words[i] |= w
@@ -85,9 +87,41 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// Info counts the set bits of the first m, which reads the whole filter. Its rates are those of independent probes.
+// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
+// most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
+// the two numbers, an upper bound. Errors are those of Merge.
+func (f *Filter) Intersect(other filter.Filter) error {
+	o, err := f.same(other)
+	if err != nil {
+		return err
+	}
+	for i, w := range o.words {
+		f.words[i] &= w
+	}
+	f.keys = min(f.keys, o.keys)
+	return nil
+}
+
+// same returns other as a filter of the same geometry, or an error wrapping filter.ErrMismatch.
+func (f *Filter) same(other filter.Filter) (*Filter, error) {
+	o, ok := other.(*Filter)
+	if !ok || o == nil || o.m != f.m || o.k != f.k || o.length != f.length {
+		return nil, filter.Mismatch(f.spec(), other)
+	}
+	return o, nil
+}
+
+// fill returns the share of the first m bits that are set.
+func (f *Filter) fill() float64 { return float64(bitvec.OnesBelow(f.words, f.m)) / float64(f.m) }
+
+// EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
+// whole filter and returns +Inf if all of the first m bits are set.
+func (f *Filter) EstimateKeys() float64 { return probe.EstimateKeys(f.fill(), f.m, f.k) }
+
+// Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates assume
+// independent probes.
 func (f *Filter) Info() filter.Info {
-	fill := float64(bitvec.OnesBelow(f.words, f.m)) / float64(f.m)
+	fill := f.fill()
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: fill,
 		FPRPrior: probe.FPR(f.keys, f.m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),

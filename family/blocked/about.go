@@ -6,7 +6,8 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Also: filter.Also{Spec: filter.NewSpec(Family, "layout", string(Split)), Hash: filter.XXH64}, // a filter of Parquet
 	Name: Family, Summary: "one cache line per query; keys at any time, union",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity | filter.CanOneLine,
+	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
+		filter.CanCapacity | filter.CanOneLine,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..32", Help: "probes per key (layout=line)"},
@@ -28,7 +29,7 @@ var About = filter.About{
 
 const formCan = filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity | filter.CanOneLine
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if New would fail for this Config with any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, _, err := c.Geometry()

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestBits holds Bits against a Filter of the same shape, says which keys were new, and empties some blocks only.
+// TestBits compares Bits with a Filter of the same geometry and clears some of the blocks.
 func TestBits(t *testing.T) {
 	for _, k := range []int{1, 7, 8, MaxK} {
 		const blocks = 37

@@ -8,22 +8,26 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// DefaultFPR is the rate that a Config without a size aims at.
+// DefaultFPR is the false-positive rate of a Config without a size.
 const DefaultFPR = 0.01
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys   uint64        // how many distinct keys will be added; needed unless Blocks or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = DefaultFPR; a rate is kept with the fewest blocks
-	Blocks uint64        // the number of blocks itself, instead of Size
-	K      int           // probes a key, line layout only, 1 to MaxK; default: the best for Keys and the blocks
+	Keys   uint64        // number of distinct keys that will be added; needed unless Blocks or Size.Bytes is set
+	Size   filter.Sizing // default: FPR = DefaultFPR; for an FPR, the fewest blocks that reach it (within 0.1%)
+	Blocks uint64        // number of blocks, instead of Size
+	K      int           // probes per key, line layout only, 1 to MaxK; default: OptimalK of Keys and the blocks
 	Layout Layout        // default: Line
 }
 
-// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split).
+// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity larger
+// than keys takes its place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line)))}
+	c := Config{
+		Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r),
+		Blocks: r.Uint("blocks"), Layout: Layout(r.Text("layout", string(Line))),
+	}
 	k := r.Uint("k")
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -32,14 +36,14 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	}
 	if s.Has("blocks") && c.Blocks == 0 {
-		return Config{}, &filter.ConfigError{Field: "blocks", Value: 0, Reason: "want at least one"}
+		return Config{}, &filter.ConfigError{Field: "blocks", Value: 0, Reason: "want at least 1"}
 	}
 	c.K = int(k)
 	return c, nil
 }
 
-// Geometry returns the number of blocks and of probes that New takes for this Config, without allocating. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter. Errors
+// wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (blocks uint64, k int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -51,7 +55,7 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 	case c.Size.BitsPerKey != 0 || c.Size.Bytes != 0:
 		var total uint64
 		total, err = c.Size.Bits(n)
-		blocks = total / size // rounded down where the user set a limit in bytes
+		blocks = total / size // rounded down: Bytes is a limit
 		if c.Size.BitsPerKey != 0 {
 			blocks = (total + size - 1) / size
 		}
@@ -80,12 +84,13 @@ func (c Config) check() error {
 	case c.Layout == Split && c.K != 0 && c.K != splitK:
 		return &filter.ConfigError{Field: "k", Value: c.K, Reason: "the split layout has 8 probes"}
 	case c.Blocks != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "blocks", Value: c.Blocks, Reason: "give blocks or one of bits_per_key, fpr and bytes"}
+		reason := "give blocks or one of bits_per_key, fpr and bytes"
+		return &filter.ConfigError{Field: "blocks", Value: c.Blocks, Reason: reason}
 	}
 	return nil
 }
 
-// probes returns the number of probes for that many blocks.
+// probes returns the number of probes per key for n keys in that many blocks.
 func (c Config) probes(n, blocks uint64) int {
 	switch {
 	case c.Layout == Split:
@@ -96,8 +101,8 @@ func (c Config) probes(n, blocks uint64) int {
 	return OptimalK(n, blocks)
 }
 
-// blocksForRate returns the least number of blocks whose predicted rate is at most the promised one, by bisection; the
-// rate falls as blocks are added. Beyond 2^20 keys the search is in steps of a 1000th.
+// blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1% more.
+// The rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(n uint64) (uint64, error) {
 	p := c.Size.FPR
 	if p == 0 {
@@ -105,12 +110,13 @@ func (c Config) blocksForRate(n uint64) (uint64, error) {
 	}
 	size := float64(c.Layout.BlockBits())
 	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), c.Layout) <= p }
-	// A standard filter's size is a lower bound; past 4096 bits a key nothing is gained.
+	// The size of a standard filter is a lower bound. Beyond 4096 bits per key the rate hardly falls any more.
 	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/size*0.5))
 	hi := lo
 	for !kept(hi) {
 		if float64(hi)*size > 4096*max(float64(n), 64) || hi > 1<<52 {
-			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: "a blocked filter cannot keep this rate at any sensible size; take standard or fuse"}
+			reason := "a blocked filter needs more than 4096 bits per key for this rate; take standard or fuse"
+			return 0, &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
 		}
 		lo, hi = hi, hi+hi/2+1
 	}
@@ -124,7 +130,7 @@ func (c Config) blocksForRate(n uint64) (uint64, error) {
 	return hi, nil
 }
 
-// New returns an empty filter.
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	blocks, k, err := c.Geometry()
 	if err != nil {

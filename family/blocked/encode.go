@@ -6,13 +6,13 @@ func (f *Filter) spec() filter.Spec {
 	return filter.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
 }
 
-// Encode returns one section: the blocks one after the other, 8 words each in the line layout, 4 in the split one, where
-// word i of 32 bits is the low (i even) or high (i odd) half of 64-bit word i/2.
+// Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split layout
+// the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
@@ -22,7 +22,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{f.blocks * uint64(f.blockWords())}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
+// the sections do not have the sizes of SectionWords.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, nil
 }
 
-// geometry reads the canonical Spec of a built filter, blocked(blocks=,k=,layout=), and no other.
+// geometry reads the Spec of a built filter, blocked(blocks=,k=,layout=). Other Specs are errors.
 func geometry(s filter.Spec) (*Filter, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {

@@ -1,16 +1,15 @@
-// Package blocked is the Bloom filter whose keys each live in one block, so that a query costs one cache miss
-// (Putze, Sanders and Singler, JEA 14, 2009). Two layouts:
+// Package blocked is the blocked Bloom filter (Putze, Sanders and Singler, JEA 14, 2009): all bits of a key are in one
+// block, so a query costs one cache miss. It has two layouts:
 //
-//	line   512-bit block = one cache line, k probes of 9 bits, anywhere in the block
-//	split  256-bit block = 8 words of 32 bits, one bit in each: the layout of Parquet's split-block filter
+//	line   512-bit blocks = cache lines, k probes of 9 bits, anywhere in the block
+//	split  256-bit blocks of 8 words of 32 bits, one bit in each word: the split-block filter of Parquet
 //
 //	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋
-//	      Lo -> line: probe i of the first seven is word x>>61, bit x mod 64, where x is Lo rotated left by 9·i: nine bits
-//	            of Lo that no other of them uses; each further seven come from Lo mixed anew
+//	      Lo -> line:  probe i of the first seven is bit x mod 64 of word x>>61, where x is Lo rotated left by 9·i: nine
+//	                   bits of Lo that no other of them uses. Each further seven come from Lo mixed anew
 //	            split: bit (low 32 bits of Lo · salt_i mod 2^32) >> 27 of word i
 //
-// Hi chooses the block and nothing else; Lo chooses the bits and nothing else. A Parquet hash h fits as
-// Hash{Hi: h with its low 32 bits cleared, Lo: h}.
+// Hi chooses only the block and Lo only the bits. A hash h of Parquet is Hash{Hi: h with its low 32 bits cleared, Lo: h}.
 package blocked
 
 import (
@@ -25,7 +24,7 @@ import (
 // Family is the name in a Spec: blocked(blocks=1872,k=7,layout=line).
 const Family = "blocked"
 
-// Layout names the arrangement of a block.
+// Layout is the arrangement of the bits in a block.
 type Layout string
 
 // The layouts.
@@ -38,7 +37,7 @@ const (
 	lineBits  = 512
 	splitBits = 256
 	splitK    = 8
-	// MaxK is the largest number of probes a key in the line layout.
+	// MaxK is the largest number of probes per key in the line layout.
 	MaxK = 32
 )
 
@@ -50,8 +49,8 @@ func (l Layout) BlockBits() uint64 {
 	return lineBits
 }
 
-// Filter is a blocked Bloom filter. Reads are safe from any number of goroutines; Add and Merge need exclusive use.
-// See Atomic for concurrent writers.
+// Filter is a blocked Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need exclusive
+// use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	words  []uint64 // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
 	blocks uint64
@@ -61,7 +60,7 @@ type Filter struct {
 	query  kernel.Blocks // of the same words
 }
 
-// hold makes the filter one over these words.
+// hold sets the words of the filter.
 func (f *Filter) hold(words []uint64) {
 	f.words = words
 	if f.split {
@@ -71,7 +70,7 @@ func (f *Filter) hold(words []uint64) {
 	}
 }
 
-// block returns the index of the first word of the block of a key.
+// block returns the index of the first word of a key's block.
 func (f *Filter) block(h filter.Hash) uint64 {
 	b, _ := bits.Mul64(h.Hi, f.blocks)
 	return b * uint64(f.blockWords())
@@ -106,24 +105,54 @@ func (f *Filter) set(w []uint64, lo uint64) {
 	}
 }
 
-// Add puts a key into the set. The error is always nil.
+// Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	f.set(f.words[f.block(h):][:f.blockWords()], h.Lo)
 	f.keys++
 	return nil
 }
 
-// Merge makes f hold the keys of both. Keys counts those that stand in both twice.
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error wraps
+// filter.ErrMismatch if other is not a blocked filter with the same blocks, k and layout; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
-	o, ok := other.(*Filter)
-	if !ok || o.blocks != f.blocks || o.k != f.k || o.split != f.split {
-		return fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
+	o, err := f.same(other)
+	if err != nil {
+		return err
 	}
 	for i, w := range o.words {
 		f.words[i] |= w
 	}
 	f.keys += o.keys
 	return nil
+}
+
+// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
+// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of both,
+// an upper bound. Errors are those of Merge.
+func (f *Filter) Intersect(other filter.Filter) error {
+	o, err := f.same(other)
+	if err != nil {
+		return err
+	}
+	for i, w := range o.words {
+		f.words[i] &= w
+	}
+	f.keys = min(f.keys, o.keys)
+	return nil
+}
+
+// same returns other as a filter of the same geometry, or an error that says what differs.
+func (f *Filter) same(other filter.Filter) (*Filter, error) {
+	o, ok := other.(*Filter)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s and a filter of type %T: %w", f.spec(), other, filter.ErrMismatch)
+	case o == nil:
+		return nil, fmt.Errorf("%s and a nil filter: %w", f.spec(), filter.ErrMismatch)
+	case o.blocks != f.blocks || o.k != f.k || o.split != f.split:
+		return nil, fmt.Errorf("%s and %s: %w", f.spec(), o.spec(), filter.ErrMismatch)
+	}
+	return o, nil
 }
 
 func (f *Filter) blockWords() int {

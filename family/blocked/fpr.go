@@ -8,13 +8,14 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// FPR returns p_b, the predicted false positive probability of a filter of that many blocks after n distinct keys, with
-// k probes a key (k does not matter in the split layout, where it is 8). No layout is Line, as in Config.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of that many blocks after n distinct
+// keys were added with k probes each. In the split layout k is ignored: it is 8. An empty layout is Line, as in Config.
+// blocks must not be 0.
 //
-// It averages the rate of one block over the number of keys in it, which is binomial (Putze, Sanders and Singler,
-// equation 3, take its Poisson limit). The rate of a block of B bits with j keys is exact: E[(X/B)^k], X the number of
-// bits that j·k throws occupy, from the chain of that number throw by throw; the usual (1-(1-1/B)^(jk))^k is the k-th
-// power of the mean instead of the mean of the k-th power, too low by a tenth at 16 bits a key. blocks must not be 0.
+// It averages the rate of one block over the number of keys in it, which is binomial; Putze, Sanders and Singler, equation
+// 3, take its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where X is the number of
+// bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power of the mean
+// instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	rate := splitRate
 	if layout != Split {
@@ -23,13 +24,13 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	return stat.BinomialMean(n, 1/float64(blocks), rate)
 }
 
-// splitRate returns the rate of a split block with j keys. Its eight words of 32 bits get one throw a key each and fill
-// independently, so the mean of the product is the product of the means.
+// splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits. The
+// words fill independently, so the mean of the product is the product of the means.
 func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
 }
 
-// OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, blocks, k, Line) least.
+// OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, blocks, k, Line).
 func OptimalK(n, blocks uint64) int {
 	load := float64(n) / float64(blocks)
 	k := max(1, min(MaxK, int(0.5*lineBits/max(load, 1))))
@@ -46,16 +47,16 @@ func OptimalK(n, blocks uint64) int {
 	return k
 }
 
-// census gathers the fill and the posterior rate block by block.
+// census sums up the fill and the posterior rate block by block.
 type census struct {
 	ones uint64
 	sum  float64
-	pow  []float64 // the rates of a line block with 0, 1, ... set bits
+	pow  []float64 // rates of a line block with 0, 1, ... set bits
 }
 
 func newCensus(k int) *census { return &census{pow: stat.Powers(lineBits, k)} }
 
-// add takes the words of one block, 4 in the split layout and 8 in the line one.
+// add adds one block: 4 words in the split layout, 8 in the line layout.
 func (c *census) add(w []uint64) {
 	split, n := 1.0, 0
 	for _, x := range w {
@@ -71,6 +72,7 @@ func (c *census) add(w []uint64) {
 	}
 }
 
+// info describes f, whose blocks were added, with that many keys.
 func (c *census) info(f *Filter, keys uint64) filter.Info {
 	total := f.blocks * f.layout().BlockBits()
 	return filter.Info{

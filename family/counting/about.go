@@ -19,7 +19,7 @@ var About = filter.About{
 	}},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns an error if New would fail for this Config with any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, _, err := c.Geometry()

@@ -9,30 +9,31 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate that a Config without a size aims at.
+// DefaultFPR is the false-positive rate of a Config without a size.
 const DefaultFPR = probe.DefaultFPR
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys     uint64        // how many distinct keys will be in it at once; needed unless Counters or Size.Bytes is set
-	Size     filter.Sizing // default: FPR = DefaultFPR; bits are those of the counters, 4 each
-	Counters uint64        // m itself, instead of Size
-	K        int           // probes a key, 1 to MaxK; default: the best for Keys and the counters
+	Keys     uint64        // number of distinct keys in the filter at once; needed unless Counters or Size.Bytes is set
+	Size     filter.Sizing // in bits, 4 per counter; default: FPR = DefaultFPR
+	Counters uint64        // m, instead of Size
+	K        int           // probes per key, 1 to MaxK; default: the best for Keys and m
 }
 
-// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=).
+// ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
+// place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadShape(s, keys, width)
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
 }
 
-// Geometry returns the number of counters and of probes that New takes for this Config, without allocating. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no filter.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
 	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width}.Resolve()
 }
 
-// New returns an empty filter.
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	m, k, err := c.Geometry()
 	if err != nil {
@@ -45,10 +46,10 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once. Additions commute, stuck counters included, so that the order of the
-// keys makes no difference; a key that comes twice counts twice.
+// Builder fills a filter from many goroutines at once. The filter does not depend on the order of the keys: additions
+// commute, even those to stuck counters. A key that is added twice counts twice.
 type Builder struct {
-	f    *Filter // its keys field is not used
+	f    *Filter // its keys field is not used until Build
 	keys atomic.Uint64
 }
 
@@ -61,7 +62,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{f: f}, nil
 }
 
-// AddMany puts keys into the set. It prefetches the lines of a key some keys ahead.
+// AddMany adds keys. It prefetches the words of a key four keys ahead. The error is always nil.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	const ahead = 4
 	var ring [ahead][MaxK]uint64
@@ -81,16 +82,6 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 	}
 	b.keys.Add(uint64(len(hs)))
 	return nil
-}
-
-// increment adds 1 to the counter at bit shift of a word that others write as well, unless it is stuck.
-func increment(word *uint64, shift uint64) {
-	for {
-		w := atomic.LoadUint64(word)
-		if w>>shift&stuck == stuck || atomic.CompareAndSwapUint64(word, w, w+1<<shift) {
-			return
-		}
-	}
 }
 
 // Build returns the filter, a *Filter.

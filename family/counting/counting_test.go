@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -15,7 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-var long = flag.Bool("long", false, "hold the filter against a map over 10^7 operations")
+var long = flag.Bool("long", false, "compare the filter with a map over 10^7 operations")
 
 func must(t testing.TB, c Config) *Filter {
 	t.Helper()
@@ -41,7 +43,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestObservedRate goes where weak probes would show, as the standard family does, and takes half of the keys out again.
+// TestObservedRate measures few keys at many bits per key, where weak probes would show, after a third of the keys were
+// removed.
 func TestObservedRate(t *testing.T) {
 	const n, trials, seeds = 1000, 500_000, 12
 	for _, size := range []float64{40, 96} {
@@ -76,7 +79,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestRemovedIsGone adds and removes and expects the words of a filter that never saw the removed keys.
+// TestRemovedIsGone compares the words with those of a filter to which the removed keys were never added.
 func TestRemovedIsGone(t *testing.T) {
 	hs := filtertest.Hashes(2000, 1)
 	f, want := must(t, Config{Keys: 2000}), must(t, Config{Keys: 2000})
@@ -96,7 +99,7 @@ func TestRemovedIsGone(t *testing.T) {
 	}
 }
 
-// TestSaturation has a key come more often than its counters count: it stays for ever, and so does nobody else.
+// TestSaturation adds a key more often than its counters count: it stays, and no other key does.
 func TestSaturation(t *testing.T) {
 	for _, adds := range []int{14, 15, 16, 40} {
 		f := must(t, Config{Keys: 1000})
@@ -139,7 +142,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// TestBuilder has many goroutines add the same few keys until their counters are stuck.
+// TestBuilder has goroutines add the same few keys until their counters are stuck.
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(30, 4)
 	b, err := NewBuilder(Config{Counters: 100, K: 5})
@@ -194,7 +197,7 @@ func twice(t *testing.T, f *Filter) (double, single filter.Hash, counter uint64)
 	return
 }
 
-// TestOneCounterTwice asks for a removal that a counter cannot give, because the key probes it twice and it holds 1.
+// TestOneCounterTwice tries a removal that a counter does not allow: the key probes it twice and it is 1.
 func TestOneCounterTwice(t *testing.T) {
 	f := must(t, Config{Counters: 20, K: 3})
 	double, single, at := twice(t, f)
@@ -210,21 +213,21 @@ func TestOneCounterTwice(t *testing.T) {
 		t.Fatalf("%v, counter %d", err, f.counter(at))
 	}
 	var room [MaxK]uint64
-	for _, i := range f.probes(&room, double) { // all other counters of the key have enough
+	for _, i := range f.probes(&room, double) { // all other counters of the key are large enough
 		if i != at {
 			f.words[i/inWord] |= 2 << (i % inWord * width)
 		}
 	}
 	was := slices.Clone(f.words)
 	if err := f.Remove(double); !errors.Is(err, filter.ErrNotFound) || countOf(f, double) != 0 {
-		t.Errorf("removal that a counter cannot give: %v, count %d", err, countOf(f, double))
+		t.Errorf("removal that a counter does not allow: %v, count %d", err, countOf(f, double))
 	}
 	if !slices.Equal(was, f.words) || f.keys != 1 {
 		t.Error("a removal that failed changed the filter")
 	}
 }
 
-// TestMerge holds it against sums of counters one by one, full and stuck ones among them.
+// TestMerge compares Merge with sums of single counters, stuck ones among them.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	f, g := must(t, Config{Counters: 1000, K: 1}), must(t, Config{Counters: 1000, K: 1})
@@ -248,7 +251,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestCounts holds the three sums over words against counters one by one.
+// TestCounts compares the three sums over words with sums over single counters.
 func TestCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	f := must(t, Config{Counters: 16 * 1000, K: 1})
@@ -302,7 +305,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, h := range filtertest.Hashes(50, 9) { // nothing of it may panic
+		for _, h := range filtertest.Hashes(50, 9) { // none of these may panic
 			_, _, _ = got.Has(h), countOf(got, h), got.Remove(h)
 			_ = got.Add(h)
 		}
@@ -349,7 +352,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 4, 7, 30, MaxK} {
@@ -367,6 +370,133 @@ func TestBatch(t *testing.T) {
 		}
 	}
 }
+
+// start returns an empty filter of the default rate.
+func start(t testing.TB) func(keys uint64) filter.Filter {
+	return func(keys uint64) filter.Filter { return must(t, Config{Keys: keys}) }
+}
+
+func TestConcurrent(t *testing.T) {
+	filtertest.Concurrent(t, start(t), func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+}
+
+// TestConcurrentSmall runs the same tests in filters so small that keys share most of their counters, and words many of
+// them, with and without stuck ones.
+func TestConcurrentSmall(t *testing.T) {
+	for _, c := range []Config{{Counters: 300, K: 3}, {Counters: 60, K: 5}} {
+		filtertest.Concurrent(t, func(uint64) filter.Filter { return must(t, c) },
+			func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+	}
+}
+
+// TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented, but no
+// counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of keys, which
+// Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
+func TestConcurrentAbsent(t *testing.T) {
+	const rounds, workers, removals = 3000, 4, 2
+	hs := filtertest.Hashes(100, 6)
+	for round := range rounds {
+		c := must(t, Config{Counters: 20, K: 20}).Concurrent().(*Concurrent)
+		for i := range 4 {
+			_ = c.Add(hs[i])
+		}
+		var wg sync.WaitGroup
+		var arrived atomic.Int64
+		for w := range workers {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(round), uint64(w)))
+				for i := range int64(removals) {
+					h := hs[r.IntN(len(hs))]
+					for arrived.Add(1); arrived.Load() < (i+1)*workers; {
+						runtime.Gosched()
+					}
+					if err := c.Remove(h); err != nil && !errors.Is(err, filter.ErrNotFound) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		f, err := c.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(f.(*Filter).Encode()); err != nil || f.(*Filter).Stuck() > 0 {
+			t.Fatalf("round %d: %d counters stuck, %v", round, f.(*Filter).Stuck(), err)
+		}
+	}
+}
+
+// TestConcurrentStuck has goroutines add one key until its counters are stuck and remove it as often: every removal
+// succeeds and one more does not, as in the plain form.
+func TestConcurrentStuck(t *testing.T) {
+	c := must(t, Config{Keys: 100}).Concurrent().(*Concurrent)
+	key := filtertest.Hashes(1, 5)[0]
+	const workers, each = 4, 1000
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range each {
+				_ = c.Add(key)
+			}
+			for range each {
+				if err := c.Remove(key); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n, saturated := c.Count(key); n != stuck || !saturated || !c.Has(key) || c.Keys() != 0 {
+		t.Errorf("count %d, saturated %t, %d keys", n, saturated, c.Keys())
+	}
+	if err := c.Remove(key); !errors.Is(err, filter.ErrNotFound) {
+		t.Errorf("a removal from a filter without keys: %v", err)
+	}
+	f, err := c.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(f.(*Filter).Encode()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	f := must(t, Config{Keys: 100})
+	for _, h := range filtertest.Hashes(100, 1) {
+		_ = f.Add(h)
+	}
+	filtertest.Mismatch(t, f, (*Filter)(nil), must(t, Config{Keys: 1000}))
+}
+
+func TestEstimateKeys(t *testing.T) {
+	const n = 30_000
+	f := must(t, Config{Keys: n})
+	hs := filtertest.Hashes(2*n, 1)
+	for i, h := range hs {
+		_ = f.Add(h)
+		_ = f.Add(hs[i%n]) // copies count once
+	}
+	for _, h := range hs[n:] {
+		if err := f.Remove(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.EstimateKeys(); math.Abs(got/n-1) > 0.01 {
+		t.Errorf("estimate %.0f, want %d", got, n)
+	}
+	if got := must(t, Config{Keys: n}).EstimateKeys(); got != 0 {
+		t.Errorf("estimate of an empty filter %g", got)
+	}
+	fill(f.words)
+	f.m = uint64(len(f.words)) * inWord
+	if got := f.EstimateKeys(); !math.IsInf(got, 1) {
+		t.Errorf("estimate with all counters in use %g", got)
+	}
+}
+
+func BenchmarkConcurrent(b *testing.B) { filtertest.BenchmarkConcurrent(b, start(b)) }
 
 func BenchmarkFilter(b *testing.B) {
 	const n = 1_000_000

@@ -12,22 +12,22 @@ func (f *Filter) spec() filter.Spec { return filter.NewSpec(Family, "m", f.m, "k
 
 func wordsOf(m uint64) uint64 { return (m + inWord - 1) / inWord }
 
-// Encode returns one section: the ⌈m/16⌉ words, counter i being the 4 bits from bit 4·(i mod 16) of word ⌊i/16⌋. Counters
+// Encode returns one section of ⌈m/16⌉ words. Counter i is the 4 bits from bit 4·(i mod 16) of word ⌊i/16⌋ on. Counters
 // from m on are 0.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	m, _, err := probe.Built(s, width)
 	return []uint64{wordsOf(m)}, err
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words. Where no
-// counter is stuck their sum must be k times the number of keys; with stuck ones nothing can be said, as they do not follow
-// removals.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
+// the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is stuck and their
+// sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum says nothing.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	}
 	over, want := bits.Mul64(e.Keys, uint64(k))
 	if sum := f.sum(); (over != 0 || sum != want) && f.Stuck() == 0 {
-		return nil, fmt.Errorf("the counters sum up to %d, %d keys to %d each", sum, e.Keys, k)
+		return nil, fmt.Errorf("the sum of the counters is %d, want %d keys times k=%d", sum, e.Keys, k)
 	}
 	return f, nil
 }

@@ -1,7 +1,7 @@
 // Package counting is the counting Bloom filter (L. Fan, P. Cao, J. Almeida, A. Z. Broder, "Summary Cache", IEEE/ACM
-// Transactions on Networking 8(3), 2000): m counters of 4 bits in the place of m bits, k probes a key as in the standard
-// family. A key adds 1 to each counter that it probes and takes 1 from each when it is removed; it is present while none
-// of them is 0.
+// Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits, with the same k
+// probes per key. Adding a key increments the counters that it probes, removing it decrements them. A key is present if
+// none of its counters is 0.
 //
 //	word 0                              word 1
 //	┌────┬────┬────┬─ ··· ─┬────┐      ┌────┬────┬─ ··· ─┐
@@ -10,22 +10,23 @@
 //
 // # Saturation
 //
-// A counter that has reached 15 is stuck: it stays 15 for ever, because nobody knows any more how many keys it stands for.
-// So no overflow ever makes a key absent. The price is that keys can stay present after they were removed, as those do that
-// probe stuck counters only; a key that was added 16 times and removed 16 times is one of them. Stuck tells how many
-// counters are stuck. In a filter of distinct keys, sized as New does it, none is: a counter gets there with probability
-// 1.6e-15 (Poisson of mean ln 2; the paper bounds that of 16 or more by 1.37e-15). Keys that come many times each, or many
-// more of them than there is room for, do it.
+// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it stands for is no longer known. So
+// an overflow never makes a key absent. The price: a key whose counters are all stuck stays present after it was removed,
+// such as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A filter of
+// distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15 (Poisson with mean
+// ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are added many times each,
+// or if there are many more keys than the filter was sized for.
 //
 // # One counter probed twice
 //
-// Two probes of a key may meet in one counter. Add then adds 2 to it, Remove takes 2 and finds the key only if 2 are there,
-// and Count divides by 2. Every addition so adds k in all, whatever the order, and a removal undoes just that.
+// Two probes of a key may fall on one counter. Add then adds 2 to it, Remove requires and subtracts 2, and Count divides by
+// 2. So every addition adds k in total, in any order, and a removal undoes exactly that.
 package counting
 
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -35,19 +36,22 @@ import (
 // Family is the name in a Spec: counting(k=7,m=95851).
 const Family = "counting"
 
-// MaxK is the largest number of probes a key.
+// MaxK is the largest number of probes per key.
 const MaxK = probe.MaxK
 
 const (
 	width   = 4 // bits of a counter
 	inWord  = 64 / width
-	stuck   = 15 // a counter that stays as it is
+	stuck   = 15 // a counter that no longer changes
 	lowest  = 0x1111111111111111
 	evenOne = 0x0f0f0f0f0f0f0f0f // every other counter of a word
 )
 
-// Filter is a counting Bloom filter. Reads are safe from any number of goroutines; Add, Remove and Merge need exclusive
-// use.
+// errNotFound is the error of Remove; made once so that Remove allocates nothing.
+var errNotFound = fmt.Errorf("counting: %w", filter.ErrNotFound)
+
+// Filter is a counting Bloom filter. Any number of goroutines may read it at once; Add, Remove and Merge need exclusive
+// use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	words []uint64 // counters from m on are 0
 	m     uint64
@@ -55,10 +59,10 @@ type Filter struct {
 	keys  uint64 // additions less removals
 }
 
-// together is how many probes Has tests before it branches; see the standard family.
+// together is the number of probes that Has tests before it branches; see package standard.
 const together = 3
 
-// Has reports whether the key may be in the set. It stops after the first probes that are not all above 0.
+// Has reports whether the key may be in the set. It stops after the first three probes whose counters are not all above 0.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
 	x, by := h.Lo, probe.Mixer(h)
@@ -88,7 +92,7 @@ func present(words []uint64, i uint64) uint64 {
 
 func (f *Filter) counter(i uint64) uint64 { return f.words[i/inWord] >> (i % inWord * width) & stuck }
 
-// Add puts a key into the set once more. The error is always nil.
+// Add adds a key once more. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := h.Lo, probe.Mixer(h)
 	for range f.k {
@@ -102,14 +106,14 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if a counter holds less
-// than the key's probes ask of it, or if no key is left at all. Stuck counters give without becoming less. Removing a key that
-// was never added but looks like a present one succeeds and makes others absent: remove only what was added.
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if a counter of the key is
+// below the number of probes that fall on it, or if no keys are left. Stuck counters do not change. Removing a key that was
+// never added but looks present succeeds and makes other keys absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
 	at := f.probes(&room, h)
 	if f.keys == 0 || f.count(at) == 0 {
-		return fmt.Errorf("counting: %w", filter.ErrNotFound)
+		return errNotFound
 	}
 	for _, i := range at {
 		if f.counter(i) != stuck {
@@ -120,18 +124,22 @@ func (f *Filter) Remove(h filter.Hash) error {
 	return nil
 }
 
-// Count returns how often the key was added, or more: the least of what its counters can give. If all of them are stuck at
-// 15 it returns 15 and true: the filter no longer knows how often the key was added.
+// Count returns how often the key was added, or more: the smallest of its counters, each divided by the number of probes
+// that fall on it. If all of them are stuck it returns 15 and true: the filter no longer knows how often the key was added.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
-	n = f.count(f.probes(&room, h))
+	return counted(f.count(f.probes(&room, h)))
+}
+
+// counted returns the results of Count for that of least.
+func counted(n uint64) (uint64, bool) {
 	if n > stuck {
 		return stuck, true
 	}
 	return n, false
 }
 
-// probes returns the counters of a key, those that are probed twice twice.
+// probes returns the indices of the counters of a key. A counter that is probed twice is in it twice.
 func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	at := room[:f.k]
 	x, by := h.Lo, probe.Mixer(h)
@@ -142,15 +150,21 @@ func (f *Filter) probes(room *[MaxK]uint64, h filter.Hash) []uint64 {
 	return at
 }
 
-// count returns how many additions of a key with these probes the counters can hold. It loads them all before it compares
-// the probes among themselves, so that their cache misses overlap.
+// count returns how many additions of a key with these probes the counters can hold. It loads all of them before it
+// compares the probes with each other, so that their cache misses overlap.
 func (f *Filter) count(at []uint64) uint64 {
 	var room [MaxK]uint64
 	counters := room[:len(at)]
 	for j, i := range at {
 		counters[j] = f.counter(i)
 	}
-	least := uint64(math.MaxUint64) // unless a counter says less
+	return least(at, counters)
+}
+
+// least returns how many additions of a key the counters can hold, where counters[j] is the value of counter at[j]. It is
+// math.MaxUint64 if all of them are stuck.
+func least(at, counters []uint64) uint64 {
+	n := uint64(math.MaxUint64)
 	for j, c := range counters {
 		if c == stuck {
 			continue
@@ -164,17 +178,18 @@ func (f *Filter) count(at []uint64) uint64 {
 		if times > 1 {
 			c /= times
 		}
-		least = min(least, c)
+		n = min(n, c)
 	}
-	return least
+	return n
 }
 
-// Merge makes f hold the keys of both: counters add, those that come to 15 or more are stuck. The result is the filter that all
-// additions and removals of both would have given.
+// Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the filter
+// that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a counting
+// filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
-	o, ok := other.(*Filter)
-	if !ok || o.m != f.m || o.k != f.k {
-		return fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
+	o, err := f.same(other)
+	if err != nil {
+		return err
 	}
 	for i, w := range o.words {
 		v := f.words[i]
@@ -184,40 +199,60 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// addHalf adds the low halves of eight bytes, none of the sums above 15.
+// same returns other as a filter of the same geometry, or an error that says what differs.
+func (f *Filter) same(other filter.Filter) (*Filter, error) {
+	o, ok := other.(*Filter)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s and a filter of type %T: %w", f.spec(), other, filter.ErrMismatch)
+	case o == nil:
+		return nil, fmt.Errorf("%s and a nil filter: %w", f.spec(), filter.ErrMismatch)
+	case o.m != f.m || o.k != f.k:
+		return nil, fmt.Errorf("%s and %s: %w", f.spec(), o.spec(), filter.ErrMismatch)
+	}
+	return o, nil
+}
+
+// addHalf adds the low halves of eight bytes. Sums above 15 become 15.
 func addHalf(v, w uint64) uint64 {
 	sum := v + w
 	over := sum >> width & (evenOne & lowest) // 1 in each byte that is 16 or more
 	return sum&evenOne | over*stuck
 }
 
-// Stuck returns how many counters have reached 15, where they stay for ever. It reads the whole filter.
+// Stuck returns the number of counters that have reached 15, where they stay. It reads the whole filter.
 func (f *Filter) Stuck() uint64 {
 	var n uint64
 	for _, w := range f.words {
-		n += bitvec.OnesCount([]uint64{w & (w >> 1) & (w >> 2) & (w >> 3) & lowest})
+		n += uint64(bits.OnesCount64(w & (w >> 1) & (w >> 2) & (w >> 3) & lowest))
 	}
 	return n
 }
 
-// used returns how many counters are not 0.
+// used returns the number of counters that are not 0.
 func (f *Filter) used() uint64 {
 	var n uint64
 	for _, w := range f.words {
-		n += bitvec.OnesCount([]uint64{(w | w>>1 | w>>2 | w>>3) & lowest})
+		n += usedIn(w)
 	}
 	return n
 }
 
+// usedIn returns the number of counters of a word that are not 0.
+func usedIn(w uint64) uint64 { return uint64(bits.OnesCount64((w | w>>1 | w>>2 | w>>3) & lowest)) }
+
 // Info counts the counters that are not 0, which reads the whole filter.
-func (f *Filter) Info() filter.Info {
-	fill := float64(f.used()) / float64(f.m)
+func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
+
+// info describes a filter with that many keys and counters that are not 0.
+func (f *Filter) info(keys, used uint64) filter.Info {
+	fill := float64(used) / float64(f.m)
 	return filter.Info{
 		Spec:         f.spec(),
-		Keys:         f.keys,
+		Keys:         keys,
 		Bits:         f.m * width,
 		Fill:         fill,
-		FPRPrior:     FPR(f.keys, f.m, f.k),
+		FPRPrior:     FPR(keys, f.m, f.k),
 		FPRPosterior: posterior(fill, f.k),
 	}
 }

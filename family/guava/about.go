@@ -9,24 +9,25 @@ import (
 var About = filter.About{
 	Hash: filter.Murmur3,
 	Name: Family, Summary: "filter of Guava (Java)",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanCapacity,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanCapacity,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
-		filter.CapacityParameter, {Name: "k", Value: "1..255", Help: "probes per key"},
+		filter.CapacityParameter,
+		{Name: "k", Value: "1..255", Help: "probes per key"},
 		{Name: "words", Value: "N", Help: "number of 64-bit words, instead of a size"},
 		{Name: "strategy", Value: "32|64", Help: "MURMUR128_MITZ_32 or MURMUR128_MITZ_64"},
 	},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
+// filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, _, err := c.Geometry()
 	return err
 }
 
-// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
+// Forecast returns the size in bits of the filter that New makes, and its predicted false-positive rate, in [0, 1],
+// after keys distinct keys were added. It does not allocate a filter. Errors are those of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	words, k, err := c.Geometry()
 	if err != nil {

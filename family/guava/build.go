@@ -10,17 +10,17 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
-	Keys     uint64        // how many distinct keys will be added; needed unless Words or Size.Bytes is set
-	Size     filter.Sizing // default: FPR = probe.DefaultFPR; rounded up to whole words, or down within Size.Bytes
-	Words    uint64        // instead of Size, at most MaxWords
-	K        int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
+	Keys     uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
+	Size     filter.Sizing // default: FPR = probe.DefaultFPR; rounded up to whole words, Bytes rounded down
+	Words    uint64        // 64-bit words, at most MaxWords; instead of Size
+	K        int           // probes per key, 1 to MaxK; default: the best for Keys and the size
 	Strategy Strategy      // default: Mitz64
 }
 
-// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for capacity keys,
-// if that is more than keys.
+// ConfigFromSpec reads guava(bits_per_key=, fpr=, bytes=, capacity=, words=, k=, strategy=32|64). The size is for
+// capacity or keys distinct keys, whichever is more. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), Words: r.Uint("words")}
@@ -32,7 +32,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	case k > MaxK || s.Has("k") && k == 0:
 		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case s.Has("words") && c.Words == 0:
-		return Config{}, &filter.ConfigError{Field: "words", Value: 0, Reason: "want at least one"}
+		return Config{}, &filter.ConfigError{Field: "words", Value: 0, Reason: "want at least 1"}
 	case s.Has("strategy") && strategy != uint64(Mitz32) && strategy != uint64(Mitz64):
 		return Config{}, &filter.ConfigError{Field: "strategy", Value: strategy, Reason: "want 32 or 64"}
 	}
@@ -40,14 +40,15 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, nil
 }
 
-// Geometry returns the number of words and of probes that New takes for this Config, without allocating. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of 64-bit words and of probes per key of the filter that New makes. It does not allocate.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (words uint64, k int, err error) {
 	switch {
 	case c.Strategy != 0 && c.Strategy != Mitz32 && c.Strategy != Mitz64:
 		return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: "want 32 or 64"}
 	case c.Words != 0 && !c.Size.IsZero():
-		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: "give words or one of bits_per_key, fpr and bytes"}
+		const reason = "give only one of words, bits_per_key, fpr and bytes"
+		return 0, 0, &filter.ConfigError{Field: "words", Value: c.Words, Reason: reason}
 	}
 	words, k = c.Words, c.K
 	if k < 0 || k > MaxK {
@@ -64,11 +65,12 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 			words = max(m/64, 1)
 		}
 		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && m > Reach(words, c.Strategy) {
-			return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: fmt.Sprintf("it uses 2^31 bits, which do not keep the rate of %d keys; take strategy=64", c.Keys)}
+			reason := fmt.Sprintf("it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64", c.Keys)
+			return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: reason}
 		}
 	}
 	if words > MaxWords {
-		return 0, 0, fmt.Errorf("words=%d, Guava takes %d: %w", words, MaxWords, filter.ErrTooLarge)
+		return 0, 0, fmt.Errorf("words=%d, the limit of Guava is %d: %w", words, MaxWords, filter.ErrTooLarge)
 	}
 	if k == 0 {
 		k = probe.OptimalK(max(c.Keys, 1), 64*words)
@@ -76,7 +78,7 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 	return words, k, nil
 }
 
-// New returns an empty filter.
+// New returns an empty filter. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is not enough memory.
 func New(c Config) (*Filter, error) {
 	n, k, err := c.Geometry()
 	if err != nil {
@@ -93,13 +95,13 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Builder fills a filter from many goroutines at once, with atomic writes.
+// Builder builds a filter from any number of goroutines, with atomic writes.
 type Builder struct {
 	f    *Filter
 	keys atomic.Uint64
 }
 
-// NewBuilder returns a builder of the filter that New would return.
+// NewBuilder returns a builder of the filter that New makes. Errors are those of New.
 func NewBuilder(c Config) (*Builder, error) {
 	f, err := New(c)
 	if err != nil {
@@ -108,7 +110,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{f: f}, nil
 }
 
-// AddMany puts keys into the set. It may be called from any number of goroutines.
+// AddMany adds keys. Any number of goroutines may call it at once. The error is always nil.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	for _, h := range hs {
 		x, by := b.f.step(h)
@@ -124,7 +126,7 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 	return nil
 }
 
-// Build returns the filter, a *Filter.
+// Build returns the filter, a *Filter, or ctx.Err() if ctx is done.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

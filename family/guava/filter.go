@@ -1,17 +1,17 @@
-// Package guava is the BloomFilter of Google's Guava (com.google.common.hash), bit for bit: an array of 64-bit words, m =
-// 64·words bits, k probes a key by double hashing, in the two forms that Guava has.
+// Package guava is the BloomFilter of Google's Guava (com.google.common.hash), bit for bit: m = 64·words bits and k
+// probes per key by double hashing, with either of Guava's two strategies.
 //
-//	Hash (Lo, Hi) is murmur3-x64-128 with seed 0 of the bytes that the funnel gives
-//	  MURMUR128_MITZ_64: bit (Lo + i·Hi without its highest bit) mod m, i = 0 to k-1
-//	  MURMUR128_MITZ_32: bit c mod m, where c is the lower half of Lo plus i times its upper half, i = 1 to k, as a signed number of
-//	                     32 bits, complemented if that is negative: it lies below 2^31
+//	Hash (Lo, Hi): murmur3-x64-128 with seed 0, of the bytes that the funnel writes
+//	  MURMUR128_MITZ_64   probe i = 0..k-1 -> bit ((Lo + i·Hi mod 2^64) AND 2^63-1) mod m
+//	  MURMUR128_MITZ_32   probe i = 1..k   -> bit (c if c >= 0, else NOT c) mod m,
+//	                      c = lower half of Lo + i · upper half of Lo, as a signed 32-bit integer
 //
-// The second form is that of filters from before Guava 12; what lies beyond 2^31 bits is never used by it. Double hashing
-// costs rate where a filter is small and its rate low, see family/standard: take that where Guava need not read the filter.
+// MURMUR128_MITZ_32 is the strategy of filters made before Guava 12. Its probes reach the first 2^31 bits only. Double
+// hashing has more false positives than independent probes in small filters with a low rate (see package standard): use
+// family standard unless Guava has to read the filter.
 package guava
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
@@ -19,16 +19,16 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Family is the name in a Spec: guava(k=7,strategy=64,words=150).
+// Family is the name of the family in a Spec: guava(k=7,strategy=64,words=150).
 const Family = "guava"
 
-// Limits of Guava's own format.
+// Limits of Guava's file format.
 const (
-	MaxK     = math.MaxUint8
-	MaxWords = math.MaxInt32
+	MaxK     = math.MaxUint8 // probes per key
+	MaxWords = math.MaxInt32 // 64-bit words: 16 GiB
 )
 
-// Strategy is one of Guava's two ways from a hash to positions.
+// Strategy is the way from a hash to positions.
 type Strategy int
 
 // The strategies, MURMUR128_MITZ_32 and MURMUR128_MITZ_64.
@@ -37,7 +37,8 @@ const (
 	Mitz64 Strategy = 64
 )
 
-// Filter is a Bloom filter of Guava. Reads are safe from any number of goroutines; Add and Merge need exclusive use.
+// Filter is a Bloom filter of Guava. Any number of goroutines may query it at once. Add, Merge and Intersect need
+// exclusive use.
 type Filter struct {
 	words    []uint64 // bit i is bit i%64 of word i/64
 	k        int
@@ -45,7 +46,7 @@ type Filter struct {
 	keys     uint64
 }
 
-// step returns where the probes of a key start and how they go on, so that both strategies are at(x) of x, x+by, ...
+// step returns the start and the step of a key's probes: their positions are at(x), at(x+by), at(x+2·by), ...
 func (f *Filter) step(h filter.Hash) (x, by uint64) {
 	if f.strategy == Mitz64 {
 		return h.Lo, h.Hi
@@ -54,7 +55,7 @@ func (f *Filter) step(h filter.Hash) (x, by uint64) {
 	return h.Lo + by, by
 }
 
-// at returns the position of a probe.
+// at returns the position of the probe x.
 func (f *Filter) at(x uint64) uint64 {
 	if f.strategy == Mitz64 {
 		return x &^ (1 << 63) % f.bits()
@@ -65,7 +66,7 @@ func (f *Filter) at(x uint64) uint64 {
 
 func (f *Filter) bits() uint64 { return 64 * uint64(len(f.words)) }
 
-// Has reports whether the key may be in the set.
+// Has reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) Has(h filter.Hash) bool {
 	x, by := f.step(h)
 	for range f.k {
@@ -77,11 +78,11 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return true
 }
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that HasMany prefetches together; see package standard.
 const batch = 32
 
-// HasMany sets dst[i] to Has(hs[i]), having asked for the first two probes of a batch before it looks at any. dst must be as
-// long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes of a batch of keys before it
+// tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -99,7 +100,7 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// Add puts a key into the set. The error is always nil.
+// Add adds the key with hash h. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := f.step(h)
 	for range f.k {
@@ -111,11 +112,13 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both, as putAll of Guava does. Keys counts those that stand in both twice.
+// Merge makes f hold the keys of both filters: the bitwise or, which is putAll of Guava. A key in both counts twice
+// in Info.Keys. The error wraps filter.ErrMismatch if other is nil or not a guava filter with the same words, k and
+// strategy.
 func (f *Filter) Merge(other filter.Filter) error {
-	o, ok := other.(*Filter)
-	if !ok || len(o.words) != len(f.words) || o.k != f.k || o.strategy != f.strategy {
-		return fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
+	o, err := f.same(other)
+	if err != nil {
+		return err
 	}
 	for i, w := range o.words {
 		f.words[i] |= w
@@ -124,7 +127,31 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// Reach returns how many bits probes can fall on: the first 2^31 at most with Mitz32.
+// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
+// most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
+// the two numbers, an upper bound. Errors are those of Merge.
+func (f *Filter) Intersect(other filter.Filter) error {
+	o, err := f.same(other)
+	if err != nil {
+		return err
+	}
+	for i, w := range o.words {
+		f.words[i] &= w
+	}
+	f.keys = min(f.keys, o.keys)
+	return nil
+}
+
+// same returns other as a filter of the same geometry and strategy, or an error wrapping filter.ErrMismatch.
+func (f *Filter) same(other filter.Filter) (*Filter, error) {
+	o, ok := other.(*Filter)
+	if !ok || o == nil || len(o.words) != len(f.words) || o.k != f.k || o.strategy != f.strategy {
+		return nil, filter.Mismatch(f.spec(), other)
+	}
+	return o, nil
+}
+
+// Reach returns the number of bits that probes can reach: all 64·words with Mitz64, at most the first 2^31 with Mitz32.
 func Reach(words uint64, s Strategy) uint64 {
 	if s == Mitz32 {
 		return min(64*words, 1<<31)
@@ -132,11 +159,24 @@ func Reach(words uint64, s Strategy) uint64 {
 	return 64 * words
 }
 
-// Info counts the set bits, which reads the whole filter. Its rates are those of independent probes. With the strategy of
-// 32 bits they are too low for filters of more than some 2^26 bits, whose positions then are not equally likely.
+// reached returns the number of bits that probes can reach and the share of those that are set.
+func (f *Filter) reached() (m uint64, fill float64) {
+	m = Reach(uint64(len(f.words)), f.strategy)
+	return m, float64(bitvec.OnesCount(f.words[:m/64])) / float64(m)
+}
+
+// EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
+// whole filter and returns +Inf if every bit that probes can reach is set.
+func (f *Filter) EstimateKeys() float64 {
+	m, fill := f.reached()
+	return probe.EstimateKeys(fill, m, f.k)
+}
+
+// Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates
+// assume independent probes. With Mitz32 they are too low for filters of more than about 2^26 bits, whose positions
+// are not equally likely.
 func (f *Filter) Info() filter.Info {
-	m := Reach(uint64(len(f.words)), f.strategy)
-	fill := float64(bitvec.OnesCount(f.words[:m/64])) / float64(m)
+	m, fill := f.reached()
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.bits(), Fill: fill,
 		FPRPrior: probe.FPR(f.keys, m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),

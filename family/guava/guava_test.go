@@ -146,6 +146,100 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestIntersect: the common keys stay, and the bits are those that both filters have.
+func TestIntersect(t *testing.T) {
+	hs := filtertest.Hashes(300, 5)
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		c := Config{Words: 100, K: 5, Strategy: s}
+		a, _ := New(c)
+		b, _ := New(c)
+		for i, h := range hs {
+			if i < 200 {
+				_ = a.Add(h)
+			}
+			if i >= 150 {
+				_ = b.Add(h)
+			}
+		}
+		want := slices.Clone(a.words)
+		for i := range want {
+			want[i] &= b.words[i]
+		}
+		if err := a.Intersect(b); err != nil || !slices.Equal(a.words, want) || a.keys != 150 {
+			t.Errorf("%v, %d keys", err, a.keys)
+		}
+		for _, h := range hs[150:200] {
+			if !a.Has(h) {
+				t.Fatal("a common key is lost")
+			}
+		}
+	}
+}
+
+// otherType is a filter of another family.
+type otherType struct{ filter.Filter }
+
+func (*otherType) Info() filter.Info { return filter.Info{} }
+
+// TestMismatch: nil, nil pointers and filters of another type or geometry are refused and change nothing.
+func TestMismatch(t *testing.T) {
+	a, _ := New(Config{Words: 20, K: 5})
+	for _, h := range filtertest.Hashes(100, 6) {
+		_ = a.Add(h)
+	}
+	before := slices.Clone(a.words)
+	small, _ := New(Config{Words: 19, K: 5})
+	for _, o := range []filter.Filter{nil, (*Filter)(nil), (*otherType)(nil), &otherType{}, small} {
+		if err := a.Merge(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Merge with %T: %v", o, err)
+		}
+		if err := a.Intersect(o); !errors.Is(err, filter.ErrMismatch) {
+			t.Errorf("Intersect with %T: %v", o, err)
+		}
+	}
+	if !slices.Equal(a.words, before) || a.keys != 100 {
+		t.Error("the filter changed")
+	}
+}
+
+// TestEstimateKeys counts keys that were added twice once, and only bits that probes reach.
+func TestEstimateKeys(t *testing.T) {
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		f, _ := New(Config{Keys: 20_000, Strategy: s})
+		if n := f.EstimateKeys(); n != 0 {
+			t.Errorf("empty: %g", n)
+		}
+		for range 2 {
+			for _, h := range filtertest.Hashes(20_000, 7) {
+				_ = f.Add(h)
+			}
+		}
+		if n := f.EstimateKeys(); math.Abs(n-20_000) > 200 {
+			t.Errorf("strategy %d: %g of 20000 keys", s, n)
+		}
+	}
+	full := &Filter{words: []uint64{math.MaxUint64}, k: 2, strategy: Mitz64}
+	if n := full.EstimateKeys(); !math.IsInf(n, 1) {
+		t.Errorf("full: %g", n)
+	}
+}
+
+// TestHasManyLengths panics before it writes.
+func TestHasManyLengths(t *testing.T) {
+	f, _ := New(Config{Words: 1, K: 1})
+	for _, n := range []int{0, 2, 4} {
+		func() {
+			dst := make([]bool, n, 10)
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d results for 3 keys: no panic", n)
+				}
+			}()
+			f.HasMany(dst, make([]filter.Hash, 3))
+		}()
+	}
+}
+
 // TestReach has a filter whose last word lies beyond what 31 bits reach: what is set in it is of no key.
 func TestReach(t *testing.T) {
 	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {

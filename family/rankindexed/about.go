@@ -6,7 +6,7 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
 	Can: formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanSpill | filter.CanTrim |
-		filter.CanOneLine,
+		filter.CanOneLine | filter.CanCountItself,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
@@ -75,3 +75,9 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	}
 	return g.Bits(), g.FPR(keys), nil
 }
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (f *Filter) ValueBits() int { return f.g.ValueBits }
+
+// ValueBits returns the number of bits of the value of each key, 0 without values.
+func (c *Concurrent) ValueBits() int { return c.all.Load().g.ValueBits }

@@ -2,6 +2,7 @@ package redisbloom
 
 import (
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -9,27 +10,39 @@ import (
 var About = filter.About{
 	Hash: filter.Murmur64A,
 	Name: Family, Summary: "chain of filters of RedisBloom",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill | filter.CanCountItself,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
-		{Name: "capacity", Value: "KEYS", Help: "keys of the first filter of the chain"},
-		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: it does not grow"},
+		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
+		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},
 	},
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
+// filter.ErrTooLarge.
 func (c Config) Check() error {
 	_, err := c.first()
 	return err
 }
 
-// Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
-// rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of New.
+// Forecast returns the size in bits of the first link of the chain that New makes, and its predicted false-positive
+// rate, in [0, 1], after keys distinct keys were added, at most the capacity of that link. It does not allocate a
+// filter. Errors are those of New.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	l, err := c.first()
 	if err != nil {
 		return 0, 0, err
 	}
 	return l.Bits, probe.FPR(min(keys, l.Capacity), l.Bits, l.K), nil
+}
+
+// Empty returns a chain of the first link of f, without keys.
+func (f *Filter) Empty() (filter.Filter, error) {
+	l := f.links[0]
+	l.Keys = 0
+	words, err := bitvec.Alloc(l.Bits / 64)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{words: words, links: []Link{l}, growth: f.growth, scales: f.scales}, nil
 }

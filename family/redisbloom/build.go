@@ -11,19 +11,22 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultGrowth is the expansion of BF.RESERVE where none is named.
+// DefaultGrowth is the expansion that BF.RESERVE takes by default.
 const DefaultGrowth = 2
 
-// Config says what filter to make, in the words of BF.RESERVE. Fields that are 0 have the default that stands with them.
+// Config describes a chain to make, as BF.RESERVE does. Zero fields take the default noted beside them.
 type Config struct {
-	Keys     uint64        // how many distinct keys will be added
-	Capacity uint64        // how many keys the first link is for; default: Keys
-	Size     filter.Sizing // default: FPR = probe.DefaultFPR of the whole chain; bits and bytes are those of the first link, of one word at least
-	Growth   uint32        // default: DefaultGrowth
-	Fixed    bool          // the chain does not grow: NONSCALING
+	Keys     uint64 // distinct keys that will be added
+	Capacity uint64 // keys that the first link is sized for; default: Keys
+	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
+	// probe.DefaultFPR.
+	Size   filter.Sizing
+	Growth uint32 // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
+	Fixed  bool   // the chain does not grow: NONSCALING
 }
 
-// ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=); an expansion of 0 is NONSCALING.
+// ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=). An expansion of 0 is
+// NONSCALING. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Capacity: r.Uint("capacity")}
@@ -33,33 +36,37 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	switch {
 	case growth > maxGrowth:
-		return Config{}, &filter.ConfigError{Field: "expansion", Value: growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+		return Config{}, badGrowth(growth)
 	case s.Has("capacity") && c.Capacity == 0:
-		return Config{}, &filter.ConfigError{Field: "capacity", Value: 0, Reason: "want at least one"}
+		return Config{}, &filter.ConfigError{Field: "capacity", Value: 0, Reason: "want at least 1"}
 	}
 	c.Growth, c.Fixed = uint32(growth), s.Has("expansion") && growth == 0
 	return c, nil
 }
 
-// maxGrowth is the largest expansion that RedisBloom takes.
+// maxGrowth is the largest expansion that BF.RESERVE accepts.
 const maxGrowth = 32768
 
-// The constants of RedisBloom: ln 2 and its square, as many digits as its source has.
+func badGrowth(growth uint64) error {
+	return &filter.ConfigError{Field: "expansion", Value: growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+}
+
+// ln 2 and its square, with as many digits as the source of RedisBloom has.
 const (
 	ln2        = 0.693147180559945
 	ln2squared = 0.480453013918201
 )
 
-// maxBitsPerKey is that of the most probes that the other families take: a rate of 5e-20.
+// maxBitsPerKey gives as many probes as the other families allow, and a rate of 5e-20.
 const maxBitsPerKey = 92
 
-// first returns the first link.
+// first returns the first link, without keys.
 func (c Config) first() (Link, error) {
 	if err := c.Size.Check(); err != nil {
 		return Link{}, err
 	}
 	if c.Growth > maxGrowth {
-		return Link{}, &filter.ConfigError{Field: "expansion", Value: c.Growth, Reason: fmt.Sprintf("want 0 to %d", maxGrowth)}
+		return Link{}, badGrowth(uint64(c.Growth))
 	}
 	capacity := max(c.Capacity, 1)
 	if c.Capacity == 0 {
@@ -80,12 +87,13 @@ func (c Config) first() (Link, error) {
 		rate = probe.DefaultFPR
 	}
 	if !c.Fixed {
-		rate /= 2 // so that the rates of a chain of any length sum up to less than the one promised
+		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
 	}
 	return newLink(capacity, rate, 0)
 }
 
-// newLink sizes a link by its rate, or by its bits a key and the rate that these give.
+// newLink sizes a link by its rate, or if bitsPerKey is not 0 by that. Errors wrap filter.ErrConfig or
+// filter.ErrTooLarge.
 func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	if bitsPerKey == 0 {
 		bitsPerKey = math.Abs(math.Log(rate)) / ln2squared
@@ -96,7 +104,8 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	bits := float64(capacity) * bitsPerKey
 	switch {
 	case !(rate > 0) || l.K > MaxK:
-		return Link{}, &filter.ConfigError{Field: "fpr", Value: rate, Reason: "the rate of a link of the chain is too low to be written as a number"}
+		reason := "the rate of a link of the chain is too low for a 64-bit float"
+		return Link{}, &filter.ConfigError{Field: "fpr", Value: rate, Reason: reason}
 	case !(bits < 1<<53) || capacity >= 1<<53:
 		return Link{}, fmt.Errorf("a link of %.3g bits: %w", bits, filter.ErrTooLarge)
 	}
@@ -104,7 +113,7 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	return l, nil
 }
 
-// New returns an empty chain of one link.
+// New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	l, err := c.first()
 	if err != nil {
@@ -121,7 +130,7 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Builder gathers all keys and adds them in the order of their hashes, each once.
+// Builder gathers keys, then adds each once in the order of their hashes, so that the same keys give the same chain.
 type Builder struct {
 	gather.Intake
 	c Config
@@ -136,8 +145,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil
 }
 
-// Build returns the filter, a *Filter. Its error wraps filter.ErrFull if there are more keys than a chain that does not grow
-// has room for.
+// Build returns the filter, a *Filter. The error wraps filter.ErrFull if the chain does not grow and has no room for
+// all keys, or is ctx.Err() if ctx is done.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	defer b.Keys.Close()
 	if _, err := b.Keys.Finish(ctx); err != nil {

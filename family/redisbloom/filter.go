@@ -1,18 +1,19 @@
-// Package redisbloom is the Bloom filter of RedisBloom (BF.ADD and its kin), bit for bit: a chain of filters, each for more keys
-// and a lower rate than the one before, so that it grows with its keys. A Filter is the whole chain.
+// Package redisbloom is the Bloom filter of RedisBloom (BF.ADD and related commands), bit for bit: a chain of Bloom
+// filters, called links, that grows with its keys. Each link is for more keys and a lower rate than the one before. A
+// Filter is a whole chain.
 //
-//	Hash (Lo, Hi) is murmur64a-twice: Lo with a fixed seed, Hi with Lo as the seed
-//	  probe i of a link of m bits -> bit (Lo + i·Hi modulo 2^64) mod m
+//	Hash (Lo, Hi): murmur64a-twice, Lo with a fixed seed, Hi with the seed Lo
+//	  probe i = 0..k-1 of a link of m bits -> bit ((Lo + i·Hi) mod 2^64) mod m
 //
-// Has asks all links. Add adds nothing if one of them has the key, and else adds to the last one, behind which it first puts
-// another if that has come to its number of keys: for growth times as many, at half the rate. A chain without growth is
-// full then. The number of keys is that of the Adds that changed it. The order of Adds matters to a chain; a Builder
-// takes it from the hashes.
+// Has tests all links. Add does nothing if any link has the key, otherwise it adds the key to the last link. If that
+// is at its capacity, Add first appends a link for growth times as many keys with half the rate; a chain that does
+// not grow is full. Info.Keys counts the Adds that changed the chain. The order of Adds changes the chain: a Builder
+// adds keys in the order of their hashes.
 //
-// The rates that Info tells are those of independent probes. Double hashing has a higher one in links of a few hundred bits,
-// where many keys have but a few different probes: a tenth more than Info tells for chains that begin at 40 keys and 30%. And
-// Add passes over keys that look present, so that the prior rate, which goes by the keys that it counted, is too low above
-// some 5%. Chains do not merge, in Redis or here.
+// The rates in Info assume independent probes. Double hashing has a higher rate in links of a few hundred bits, where
+// many keys have only a few distinct probes: a tenth more than in Info for chains that begin with 40 keys and 30%.
+// Also, Add skips keys that look present, so the prior rate, computed from the keys that it counted, is too low if it
+// is above about 5%. Chains do not merge, in Redis or here.
 package redisbloom
 
 import (
@@ -24,23 +25,23 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Family is the name in a Spec: redisbloom(links=1,words=188).
+// Family is the name of the family in a Spec: redisbloom(links=1,words=188).
 const Family = "redisbloom"
 
-// MaxK is the largest number of probes a key: ⌈ln 2 · the bits a key⌉ at the least rate that a float64 can be.
+// MaxK is the largest number of probes per key: ⌈ln 2 · bits per key⌉ at the lowest rate that a float64 can represent.
 const MaxK = 1075
 
-// Link is one filter of a chain, as its header describes it.
+// Link is one filter of a chain, as the header describes it.
 type Link struct {
-	Bits       uint64  // a multiple of 64
-	Keys       uint64  // how many were added
-	Rate       float64 // of false positives, at Capacity keys
+	Bits       uint64  // size, a multiple of 64
+	Keys       uint64  // number of keys that were added
+	Rate       float64 // false-positive rate at Capacity keys, in (0, 1)
 	BitsPerKey float64
-	K          int // probes a key
-	Capacity   uint64
+	K          int    // probes per key, 1 to MaxK
+	Capacity   uint64 // number of keys that the link is sized for
 }
 
-// Filter is a chain. Reads are safe from any number of goroutines; Add needs exclusive use.
+// Filter is a chain. Any number of goroutines may query it at once. Add needs exclusive use.
 type Filter struct {
 	words  []uint64 // of all links, one after the other; bit i of a link is bit i%64 of its word i/64
 	links  []Link
@@ -48,7 +49,7 @@ type Filter struct {
 	scales bool
 }
 
-// in reports whether all bits of a key are set in the words of a link.
+// in reports whether all bits of the key with hash h are set in the words of a link.
 func (l *Link) in(words []uint64, h filter.Hash) bool {
 	x := h.Lo
 	for range l.K {
@@ -60,7 +61,7 @@ func (l *Link) in(words []uint64, h filter.Hash) bool {
 	return true
 }
 
-// Has reports whether the key may be in the set. It asks the last link first.
+// Has reports whether the key may be in the set. It tests the last and largest link first.
 func (f *Filter) Has(h filter.Hash) bool {
 	end := uint64(len(f.words))
 	for i := len(f.links) - 1; i >= 0; i-- {
@@ -74,11 +75,11 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return false
 }
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that HasMany prefetches together; see package standard.
 const batch = 32
 
-// HasMany sets dst[i] to Has(hs[i]), having asked for the first two probes of a batch in the last link before it looks at
-// any. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first two probes in the last link of a batch of
+// keys before it tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -97,8 +98,9 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// Add puts a key into the set, unless it looks present. An error wraps filter.ErrFull where the chain does not grow and is
-// full, or filter.ErrTooLarge where there is no memory for another link.
+// Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
+// not grow, or has MaxLinks; filter.ErrTooLarge if the next link does not fit in memory; or filter.ErrConfig if its
+// rate would be too low for a float64. On error the filter is unchanged.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil
@@ -120,13 +122,13 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// grow puts a link behind the last one.
+// grow appends a link after last, the last one.
 func (f *Filter) grow(last Link) error {
 	if !f.scales || f.growth == 0 {
-		return fmt.Errorf("%d keys in a chain that does not grow: %w", last.Keys, filter.ErrFull)
+		return fmt.Errorf("a chain of %d keys that does not grow: %w", last.Keys, filter.ErrFull)
 	}
 	if len(f.links) == MaxLinks {
-		return fmt.Errorf("%d links: %w", len(f.links), filter.ErrFull)
+		return fmt.Errorf("a chain of %d links: %w", len(f.links), filter.ErrFull)
 	}
 	capacity := float64(last.Capacity) * float64(f.growth)
 	if !(capacity < 1<<53) {
@@ -145,8 +147,8 @@ func (f *Filter) grow(last Link) error {
 	return nil
 }
 
-// Links returns a copy of the links, and how many times as many keys each is for as the one before, 0 if the chain does not
-// grow.
+// Links returns a copy of the links, and the growth: each link is for that many times the keys of the one before. It
+// is 0 if the chain does not grow.
 func (f *Filter) Links() ([]Link, uint32) {
 	if !f.scales {
 		return append([]Link(nil), f.links...), 0
@@ -154,7 +156,7 @@ func (f *Filter) Links() ([]Link, uint32) {
 	return append([]Link(nil), f.links...), f.growth
 }
 
-// keys returns how many keys the links hold.
+// keys returns the number of keys in all links.
 func (f *Filter) keys() (n uint64) {
 	for _, l := range f.links {
 		n += l.Keys
@@ -162,18 +164,30 @@ func (f *Filter) keys() (n uint64) {
 	return n
 }
 
-// Info counts the set bits, which reads the whole filter.
+// EstimateKeys estimates the number of distinct keys from the bits that are set: the sum of the links' estimates, see
+// probe.EstimateKeys. It reads the whole filter and returns +Inf if every bit of a link is set.
+func (f *Filter) EstimateKeys() (n float64) {
+	words := f.words
+	for _, l := range f.links {
+		ones := bitvec.OnesCount(words[:l.Bits/64])
+		words = words[l.Bits/64:]
+		n += probe.EstimateKeys(float64(ones)/float64(l.Bits), l.Bits, l.K)
+	}
+	return n
+}
+
+// Info counts the set bits, which reads the whole filter. Bits, Fill and Capacity are those of all links together.
 func (f *Filter) Info() filter.Info {
 	info := filter.Info{Spec: f.spec(), Keys: f.keys(), Bits: 64 * uint64(len(f.words))}
 	var set uint64
-	var prior, posterior float64 // logarithms of the share of absent keys that all links say no to
+	var prior, posterior float64 // natural logarithms of the share of absent keys that no link reports as present
 	words := f.words
 	for _, l := range f.links {
 		ones := bitvec.OnesCount(words[:l.Bits/64])
 		words = words[l.Bits/64:]
 		set += ones
 		if info.Capacity += l.Capacity; info.Capacity < l.Capacity {
-			info.Capacity = math.MaxUint64 // it came from a file
+			info.Capacity = math.MaxUint64 // capacities that a file states can overflow
 		}
 		prior += math.Log1p(-probe.FPR(l.Keys, l.Bits, l.K))
 		posterior += math.Log1p(-math.Pow(float64(ones)/float64(l.Bits), float64(l.K)))

@@ -30,8 +30,8 @@ func chain(t *testing.T, c Config, n int) (*Filter, uint64) {
 	return f, f.Info().Keys
 }
 
-// TestPublishedChains holds chains against what RedisBloom itself answers (BF.DEBUG). How many keys are new depends on every
-// bit of the hash.
+// TestPublishedChains holds chains against what RedisBloom itself answers (BF.DEBUG). How many keys are new depends
+// on every bit of the hash.
 func TestPublishedChains(t *testing.T) {
 	link := func(bytes uint64, k int, capacity, keys uint64, rate float64) string {
 		return fmt.Sprintf("bytes:%d hashes:%d capacity:%d size:%d ratio:%g", bytes, k, capacity, keys, rate)
@@ -110,8 +110,8 @@ func TestOldForms(t *testing.T) {
 	}
 }
 
-// TestInfo holds what Info says at the ends: rates far below the spacing of numbers near 1, and capacities that sum up to more
-// than there are.
+// TestInfo holds what Info says at the ends: rates far below the spacing of numbers near 1, and capacities that sum
+// up to more than there are.
 func TestInfo(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 1000, Size: filter.Sizing{FPR: 1e-18}}, 1000)
 	if i := f.Info(); !(i.FPRPosterior > 1e-20 && i.FPRPosterior < 1e-18 && i.FPRPrior > 1e-20 && i.FPRPrior < 1e-18) {
@@ -127,6 +127,57 @@ func TestInfo(t *testing.T) {
 	f, _ = chain(t, Config{Capacity: 10}, 0)
 	if i := f.Info(); math.Signbit(i.FPRPosterior) || math.Signbit(i.FPRPrior) || i.FPRPosterior != 0 || i.Capacity != 10 {
 		t.Errorf("empty: %+v", i)
+	}
+}
+
+// TestEstimateKeys sums up the estimates of the links. Keys that were added twice count once.
+func TestEstimateKeys(t *testing.T) {
+	f, n := chain(t, Config{Capacity: 1000}, 20_000)
+	for i := range 20_000 {
+		_ = f.Add(hasher.SumString(strconv.Itoa(i)))
+	}
+	if got := f.EstimateKeys(); len(f.links) < 4 || math.Abs(got-float64(n)) > 0.02*float64(n) {
+		t.Errorf("%g of %d keys in %d links", got, n, len(f.links))
+	}
+	if f, _ = chain(t, Config{Capacity: 10}, 0); f.EstimateKeys() != 0 {
+		t.Errorf("empty: %g", f.EstimateKeys())
+	}
+	f.words[0], f.words[1] = math.MaxUint64, math.MaxUint64
+	if got := f.EstimateKeys(); !math.IsInf(got, 1) {
+		t.Errorf("full: %g", got)
+	}
+}
+
+// TestHasManyLengths panics before it writes.
+func TestHasManyLengths(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 10}, 0)
+	for _, n := range []int{0, 2, 4} {
+		func() {
+			dst := make([]bool, n, 10)
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d results for 3 keys: no panic", n)
+				}
+			}()
+			f.HasMany(dst, make([]filter.Hash, 3))
+		}()
+	}
+}
+
+// TestShortHeaders: no part of a header is read beyond its end.
+func TestShortHeaders(t *testing.T) {
+	f, _ := chain(t, Config{Capacity: 10}, 100)
+	b := f.Header()
+	for n := range b {
+		if _, err := HeaderLinks(b[:n]); (err == nil) != (n >= ChainHeader) {
+			t.Errorf("HeaderLinks of %d bytes: %v", n, err)
+		}
+		if _, _, _, err := EncodedHeader(b[:n]); err == nil {
+			t.Errorf("EncodedHeader of %d bytes: no error", n)
+		}
+	}
+	if _, _, _, err := EncodedHeader(b); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,21 +6,24 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// batch is how many keys go together: enough misses to fill a core's queue (10 to 48 of them), few enough that the
-// lines still lie in the first-level cache when they are read.
+// batch is the number of keys that are tested together: enough cache misses to fill a core's queue (10 to 48), few enough
+// that the lines are still in the first-level cache when they are read.
 const batch = 32
 
-// first is how many probes of every key are prefetched at once. At half fill two leave a quarter of the absent keys.
+// first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of the
+// absent keys.
 const first = 2
 
-// maxAhead is how many further probes are prefetched at once, of as many keys as they are enough for.
+// maxAhead is the largest number of further probes that are prefetched at once. It limits how many keys are finished
+// together.
 const maxAhead = 256
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain less than they cost.
+// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches cost
+// more than they gain.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It asks for the first lines of a batch of keys before it looks at any of them,
-// then for all other lines of those that may still be present. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any of
+// them, then all other lines of the keys that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -48,15 +51,15 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// pending is what a batch keeps between its passes.
+// pending is the state of a batch between its passes.
 type pending struct {
 	at    [batch * first]uint64 // positions of the first probes
 	next  [batch]uint64         // x of the probe after them
-	maybe [batch]int            // which keys have all first probes set
-	rest  [maxAhead]uint64      // positions of all other probes, for those keys
+	maybe [batch]int            // the keys whose first probes are all set
+	rest  [maxAhead]uint64      // positions of all other probes of those keys
 }
 
-// begin tests the first probes of a group of keys and returns how many of them p.maybe names.
+// begin tests the first probes of a group of keys. It returns the number of keys that pass and stores them in p.maybe.
 func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		x, y := h.Lo, h.Lo

@@ -8,30 +8,31 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate that a Config without a size aims at.
+// DefaultFPR is the false-positive rate of a Config without a size.
 const DefaultFPR = probe.DefaultFPR
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
-	Keys uint64        // how many distinct keys will be added; needed unless Bits or Size.Bytes is set
-	Size filter.Sizing // default: FPR = DefaultFPR; a rate is kept with the fewest bits
-	Bits uint64        // m itself, instead of Size
-	K    int           // probes a key, 1 to MaxK; default: the best for Keys and the bits
+	Keys uint64        // number of distinct keys that will be added; needed unless Bits or Size.Bytes is set
+	Size filter.Sizing // default: FPR = DefaultFPR; for an FPR, m is the smallest that reaches it
+	Bits uint64        // m, instead of Size
+	K    int           // probes per key, 1 to MaxK; default: OptimalK of Keys and m
 }
 
-// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=).
+// ConfigFromSpec reads standard(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
+// place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	p, err := probe.ReadShape(s, keys, 1)
 	return Config{Keys: p.Keys, Size: p.Size, Bits: p.M, K: p.K}, err
 }
 
-// Geometry returns the number of bits and of probes that New takes for this Config, without allocating. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of bits m and of probes per key k of the filter that New makes. It allocates no filter.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
 	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Bits, K: c.K, Width: 1}.Resolve()
 }
 
-// New returns an empty filter.
+// New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
 	m, k, err := c.Geometry()
 	if err != nil {
@@ -44,21 +45,21 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once. It is an Atomic with the methods of filter.Builder.
-type Builder struct{ a *Atomic }
+// Builder fills a filter from many goroutines at once.
+type Builder struct{ c *Concurrent }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
-	a, err := NewAtomic(c)
+	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{a}, nil
+	return &Builder{f.share()}, nil
 }
 
-// AddMany puts keys into the set.
+// AddMany adds keys. The error is always nil.
 func (b *Builder) AddMany(hs []filter.Hash) error {
-	b.a.addMany(hs)
+	b.c.addMany(hs)
 	return nil
 }
 
@@ -67,5 +68,5 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return b.a.Filter(), nil
+	return b.c.plain(), nil
 }

@@ -9,19 +9,20 @@ import (
 
 func (f *Filter) spec() filter.Spec { return filter.NewSpec(Family, "m", f.m, "k", f.k) }
 
-// Encode returns one section: the ⌈m/64⌉ words, bit i being bit i%64 of word i/64. Bits from m on are 0.
+// Encode returns one section of ⌈m/64⌉ words. Bit i of the filter is bit i%64 of word i/64. Bits from m on are 0.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	m, _, err := probe.Built(s, 1)
 	return []uint64{(m + 63) / 64}, err
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
+// the sections do not have the sizes of SectionWords or if bits from m on are set.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err

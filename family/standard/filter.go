@@ -1,15 +1,17 @@
-// Package standard is the Bloom filter of 1970 (B. H. Bloom, CACM 13): m bits, k probes a key, any m.
+// Package standard is the Bloom filter of 1970 (B. H. Bloom, CACM 13): m bits, k probes per key, any m.
 //
 //	Hash (Lo, Hi)
 //	  probe 0:  x0 = Lo                       -> bit ⌊x0·m / 2^64⌋
 //	  probe 1:  x1 = fold(x0 × (Hi with 1))   -> bit ⌊x1·m / 2^64⌋
 //	  probe 2:  x2 = fold(x1 × (Hi with 1))   -> ...
 //
-// fold is the exclusive or of the two halves of the 128-bit product; the lowest bit of Hi is set, all others are its
-// own. Lo is where the probes start and Hi how they go on. Plain double hashing, h1 + i·h2, would not do: once reduced
-// to m positions it has about m² different sequences, so an absent key shares all its bits with one present key with
-// probability near n/m². For n = 1000 at 24 bits a key that alone is a sixth of the promised 1e-5. TestObservedRate
-// measures small n at many bits a key, where this would show, and internal/probe's own test pairs of probes.
+// fold is the exclusive or of the two halves of the 128-bit product. "Hi with 1" is Hi with its lowest bit set. Lo
+// determines the first probe; Lo and Hi together determine the others.
+//
+// Plain double hashing, h1 + i·h2, is not enough. Reduced to m positions it has about m² different sequences, so an
+// absent key shares all its bits with one present key with probability near n/m². For n = 1000 at 24 bits per key this
+// alone is a sixth of the promised 1e-5. TestObservedRate measures small n at many bits per key, where such an error would
+// show. The tests of internal/probe measure pairs of probes.
 package standard
 
 import (
@@ -23,11 +25,11 @@ import (
 // Family is the name in a Spec: standard(k=7,m=95851).
 const Family = "standard"
 
-// MaxK is the largest number of probes a key: optimal up to 92 bits a key.
+// MaxK is the largest number of probes per key. It is optimal up to 92 bits per key.
 const MaxK = probe.MaxK
 
-// Filter is a standard Bloom filter. Reads are safe from any number of goroutines; Add, Merge and Intersect need
-// exclusive use. See Atomic for concurrent writers.
+// Filter is a standard Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need exclusive
+// use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	words []uint64 // bit i is bit i%64 of word i/64; bits from m on are 0
 	m     uint64
@@ -35,11 +37,11 @@ type Filter struct {
 	keys  uint64
 }
 
-// together is how many probes Has tests before it branches. A branch after each would be mispredicted for every other
-// absent key; three leave one in eight to go on at half fill.
+// together is the number of probes that Has tests before it branches. At half fill a branch after each probe would be
+// mispredicted for every other absent key; after three probes one absent key in eight goes on.
 const together = 3
 
-// Has reports whether the key may be in the set. It stops after the first probes that are not all set.
+// Has reports whether the key may be in the set. It stops after the first three probes whose bits are not all set.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
 	x, by := h.Lo, probe.Mixer(h)
@@ -62,7 +64,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return all&1 != 0
 }
 
-// Add puts a key into the set. The error is always nil.
+// Add adds a key. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	x, by := h.Lo, probe.Mixer(h)
 	for range f.k {
@@ -74,7 +76,8 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both: the union, bit by bit. Keys counts those that stand in both twice.
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error wraps
+// filter.ErrMismatch if other is not a standard filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {
@@ -87,9 +90,9 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// Intersect makes f hold at least the keys that stand in both: the intersection, bit by bit. Its rate of false
-// positives is at most that of either, but above that of a filter built from the common keys alone. Keys becomes
-// the smaller of both, an upper bound; CardinalityIntersect estimates the number.
+// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
+// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of both,
+// an upper bound; EstimateIntersection estimates the number. Errors are those of Merge.
 func (f *Filter) Intersect(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {
@@ -102,23 +105,32 @@ func (f *Filter) Intersect(other filter.Filter) error {
 	return nil
 }
 
+// same returns other as a filter of the same geometry, or an error that says what differs.
 func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	o, ok := other.(*Filter)
-	if !ok || o.m != f.m || o.k != f.k {
-		return nil, fmt.Errorf("%s and %s: %w", f.spec(), filter.SpecOf(other), filter.ErrMismatch)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s and a filter of type %T: %w", f.spec(), other, filter.ErrMismatch)
+	case o == nil:
+		return nil, fmt.Errorf("%s and a nil filter: %w", f.spec(), filter.ErrMismatch)
+	case o.m != f.m || o.k != f.k:
+		return nil, fmt.Errorf("%s and %s: %w", f.spec(), o.spec(), filter.ErrMismatch)
 	}
 	return o, nil
 }
 
 // Info counts the set bits, which reads the whole filter.
-func (f *Filter) Info() filter.Info {
-	fill := float64(bitvec.OnesCount(f.words)) / float64(f.m)
+func (f *Filter) Info() filter.Info { return f.info(f.keys, bitvec.OnesCount(f.words)) }
+
+// info describes a filter with that many keys and set bits.
+func (f *Filter) info(keys, ones uint64) filter.Info {
+	fill := float64(ones) / float64(f.m)
 	return filter.Info{
 		Spec:         f.spec(),
-		Keys:         f.keys,
+		Keys:         keys,
 		Bits:         f.m,
 		Fill:         fill,
-		FPRPrior:     FPR(f.keys, f.m, f.k),
+		FPRPrior:     FPR(keys, f.m, f.k),
 		FPRPosterior: posterior(fill, f.k),
 	}
 }

@@ -3,7 +3,6 @@ package standard
 import (
 	"errors"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -12,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestPublishedFPR holds the formula against figures that the literature prints.
+// TestPublishedFPR compares the formula with published figures.
 func TestPublishedFPR(t *testing.T) {
 	for _, c := range []struct {
 		n, m uint64
@@ -31,7 +30,7 @@ func TestPublishedFPR(t *testing.T) {
 	}
 }
 
-// TestObservedRate goes where weak probes would show: few keys, many bits a key, rates near 1e-5, over many seeds.
+// TestObservedRate measures few keys at many bits per key, rates near 1e-5, over many seeds: weak probes would show there.
 func TestObservedRate(t *testing.T) {
 	const n, trials, seeds = 1000, 1_000_000, 12
 	for _, bits := range []float64{20, 24} {
@@ -59,7 +58,7 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-func TestCardinality(t *testing.T) {
+func TestEstimateKeys(t *testing.T) {
 	hs := filtertest.Hashes(30_000, 1)
 	f, _ := New(Config{Keys: 30_000, Size: filter.Sizing{BitsPerKey: 10}})
 	g, _ := New(Config{Keys: 30_000, Size: filter.Sizing{BitsPerKey: 10}})
@@ -76,13 +75,13 @@ func TestCardinality(t *testing.T) {
 			t.Errorf("%s: %.0f, want %.0f", what, got, want)
 		}
 	}
-	near("cardinality", f.Cardinality(), 20_000, 0.01)
-	union, err := f.CardinalityUnion(g)
+	near("keys", f.EstimateKeys(), 20_000, 0.01)
+	union, err := f.EstimateUnion(g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near("union", union, 30_000, 0.01)
-	both, err := f.CardinalityIntersect(g)
+	both, err := f.EstimateIntersection(g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +95,8 @@ func TestCardinality(t *testing.T) {
 		}
 	}
 	full := &Filter{words: []uint64{1<<10 - 1}, m: 10, k: 3}
-	if !math.IsInf(full.Cardinality(), 1) {
-		t.Error("a saturated filter has a finite cardinality")
+	if !math.IsInf(full.EstimateKeys(), 1) {
+		t.Error("a filter with every bit set has a finite estimate")
 	}
 	small, _ := New(Config{Bits: 10, K: 1})
 	if err := f.Merge(small); !errors.Is(err, filter.ErrMismatch) {
@@ -132,8 +131,7 @@ func TestLargeSizes(t *testing.T) {
 	}
 }
 
-// TestBeyond32Bits fills a gigabyte and looks at probes on both sides of bit 2^32. Long: it is left out with -short, and
-// needs 1 GiB.
+// TestBeyond32Bits fills 1 GiB and checks that probes fall on both sides of bit 2^32. It is skipped with -short.
 func TestBeyond32Bits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs 1 GiB")
@@ -167,8 +165,8 @@ func TestBeyond32Bits(t *testing.T) {
 	}
 }
 
-// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has. The larger k are those
-// whose probes do not fit the room of a whole batch.
+// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches. The larger k are those with more
+// probes than a batch has room for.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {
@@ -190,36 +188,31 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-func TestAtomic(t *testing.T) {
-	a, err := NewAtomic(Config{Keys: 40_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	hs := filtertest.Hashes(40_000, 5)
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			for _, h := range hs[w*10_000:][:10_000] {
-				if err := a.Add(h); err != nil || !a.Has(h) {
-					t.Errorf("lost after Add: %v", err)
-					return
-				}
-			}
-		})
-	}
-	wg.Go(func() {
-		for range 20 {
-			a.Info()
+// start returns an empty filter of the default rate.
+func start(t testing.TB) func(keys uint64) filter.Filter {
+	return func(keys uint64) filter.Filter {
+		f, err := New(Config{Keys: keys})
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	wg.Wait()
-	f := a.Filter()
-	for _, h := range hs {
-		if !f.Has(h) {
-			t.Fatal("a key is lost")
-		}
-	}
-	if f.Info().Keys != 40_000 {
-		t.Errorf("%d keys", f.Info().Keys)
+		return f
 	}
 }
+
+func TestConcurrent(t *testing.T) {
+	filtertest.Concurrent(t, start(t), func(e filter.Encoded) (filter.Filter, error) { return Decode(e) })
+}
+
+func TestMismatch(t *testing.T) {
+	f := start(t)(100)
+	for _, h := range filtertest.Hashes(100, 1) {
+		_ = f.(*Filter).Add(h)
+	}
+	filtertest.Mismatch(t, f, (*Filter)(nil), start(t)(1000))
+	want := "standard(k=7,m=960) and standard(k=7,m=9594): filters do not match"
+	if err := f.(*Filter).Merge(start(t)(1000)); err.Error() != want {
+		t.Errorf("merge of another size: %v, want %s", err, want)
+	}
+}
+
+func BenchmarkConcurrent(b *testing.B) { filtertest.BenchmarkConcurrent(b, start(b)) }

@@ -1,11 +1,14 @@
 package twochoice
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
 
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys choose among groups of positions: small at low rates",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill,
+	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
 	Default: "8 bits a key",
 	Parameters: append([]filter.Parameter{
 		{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
@@ -33,4 +36,13 @@ func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
 		return nil, err // not b: a nil pointer in an interface is not nil
 	}
 	return b, nil
+}
+
+// Empty returns a filter of the same geometry without keys.
+func (f *Filter) Empty() (filter.Filter, error) {
+	words, err := bitvec.Alloc(f.geometry.words())
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{geometry: f.geometry, words: words}, nil
 }

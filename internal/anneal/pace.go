@@ -55,7 +55,7 @@ func (p *Pace) Stopped() (stopped, keep bool) {
 // Take returns the next part, which has that many keys. In a search by time the part gets a share of the time that is
 // left: its keys over the keys that are left.
 func (p *Pace) Take(keys uint64) *Part {
-	part := &Part{pace: p, keys: keys, start: p.clock.Now()}
+	part := &Part{Each: watcher(p.ctx), pace: p, keys: keys, start: p.clock.Now()}
 	left := max(1, p.keys-(p.begun.Add(keys)-keys))
 	if p.passes == 0 {
 		remains := float64(max(0, p.deadline.Sub(part.start)))

@@ -45,7 +45,7 @@ func TestAlloc(t *testing.T) {
 	}
 }
 
-// TestPrefetch only shows that no position does harm.
+// TestPrefetch checks that no position faults.
 func TestPrefetch(t *testing.T) {
 	w, _ := Alloc(100)
 	Prefetch(w, []uint64{0, 99, 100, 1 << 40})
@@ -55,7 +55,9 @@ func TestPrefetch(t *testing.T) {
 
 func TestOnesBelow(t *testing.T) {
 	words := []uint64{^uint64(0), 0, 5}
-	for n, want := range map[uint64]uint64{0: 0, 1: 1, 63: 63, 64: 64, 65: 64, 128: 64, 129: 65, 130: 65, 131: 66, 192: 66} {
+	for n, want := range map[uint64]uint64{
+		0: 0, 1: 1, 63: 63, 64: 64, 65: 64, 128: 64, 129: 65, 130: 65, 131: 66, 192: 66,
+	} {
 		if got := OnesBelow(words, n); got != want {
 			t.Errorf("%d ones below %d, want %d", got, n, want)
 		}
@@ -81,10 +83,17 @@ func TestLittleEndian(t *testing.T) {
 	}
 }
 
+// TestLoad57 includes the last position that the contract allows, 64·len(words)-64, and the way of big-endian machines.
 func TestLoad57(t *testing.T) {
-	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210, 0}
-	for i := range uint64(128) {
-		want := words[i/64]>>(i%64) | words[i/64+1]<<1<<(63-i%64)
+	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa3333cccc}
+	for i := range uint64(129) {
+		want := words[i/64] >> (i % 64)
+		if i%64 != 0 {
+			want |= words[i/64+1] << (64 - i%64)
+		}
+		if got := load64(words, i); got != want {
+			t.Errorf("bit %d: %#x in any byte order, want %#x", i, got, want)
+		}
 		if got := Load57(words, i) & (1<<57 - 1); got != want&(1<<57-1) {
 			t.Errorf("bit %d: %#x, want %#x", i, got, want)
 		}
@@ -92,6 +101,15 @@ func TestLoad57(t *testing.T) {
 			if got := Load32(words, i, shift); (got^want>>shift)&(1<<25-1) != 0 {
 				t.Errorf("bit %d and %d: %#x, want %#x", i, shift, got, want>>shift)
 			}
+		}
+	}
+}
+
+func TestWord32(t *testing.T) {
+	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210}
+	for i, want := range []uint32{0x89abcdef, 0x01234567, 0x76543210, 0xfedcba98} {
+		if got := Word32(words, uint64(i)); got != want {
+			t.Errorf("word %d: %#x, want %#x", i, got, want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// bitsOf spreads words into a byte a bit.
+// bitsOf returns one byte for each bit.
 func bitsOf(words []uint64) []byte {
 	var b []byte
 	for i := range 64 * len(words) {
@@ -24,10 +24,14 @@ func number(b []byte) (v uint64) {
 
 func digits(v uint64, width uint) []byte { return bitsOf([]uint64{v})[:width] }
 
-// TestInsert holds Field, SetField, Insert and Delete against slices of bits.
+// TestInsert compares Field, SetField, Insert and Delete with operations on slices of bits.
 func TestInsert(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 200_000 {
+	rounds := 200_000
+	if testing.Short() {
+		rounds = 10_000
+	}
+	for range rounds {
 		words := make([]uint64, 1+r.IntN(5))
 		for i := range words {
 			words[i] = r.Uint64()
@@ -43,7 +47,7 @@ func TestInsert(t *testing.T) {
 		}
 		check := func(what string, want []byte, words []uint64) {
 			if !slices.Equal(bitsOf(words), want) {
-				t.Fatalf("%s at %d, end %d, width %d of %d words: %v, want %v", what, at, end, width, len(words), bitsOf(words), want)
+				t.Fatalf("%s at %d, end %d, width %d: %v, want %v", what, at, end, width, bitsOf(words), want)
 			}
 		}
 		v &= 1<<width - 1

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// hugePage is the size of the large pages of most machines, 2 MiB.
+// hugePage is the size of huge pages on most machines, 2 MiB.
 const hugePage = 2 << 20
 
-// adviseHuge asks for large pages below an array of several of them: random probes miss the address translation
-// cache far less often (measured: 20 million keys at 10 bits, 0.6x the time of a present key). It is advice: nothing
-// depends on it, so its error is of no use.
+// adviseHuge asks the kernel for huge pages below an array of several of them, so that random probes miss the address
+// translation cache less often (measured with 20 million keys at 10 bits a key: 0.6 times the time of a present key).
+// It is advice only, so its error is ignored.
 func adviseHuge(words []uint64) {
 	b := Bytes(words)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// memory returns the bytes of memory that the machine has, swap included, or 0 if that is not known.
+// memory returns the size of the machine's memory and swap in bytes, or 0 if it is unknown.
 var memory = sync.OnceValue(func() uint64 {
 	var i syscall.Sysinfo_t
 	if syscall.Sysinfo(&i) != nil {

@@ -1,4 +1,5 @@
-// Package filtertest is the conformance suite: what every family must keep, in one place. A family's test calls Run.
+// Package filtertest is the conformance suite: the laws that the filters of every family keep. Run checks all of them.
+// Model and Concurrent check those of filters that remove keys and of filters that many goroutines change at once.
 package filtertest
 
 import (
@@ -15,17 +16,19 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Family is what the suite needs to know of a family.
+// Family is a family as the suite sees it.
 type Family struct {
+	// New makes an empty filter for that many keys; nil if the family has no such filters.
+	New          func(s filter.Spec, keys uint64) (filter.Filter, error)
 	NewBuilder   func(s filter.Spec, keys uint64) (filter.Builder, error)
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
-	Specs        []string // sizes to try, from few bits a key to many
-	// Searched says that the prior rate is that before a search for better hash functions: an upper bound.
+	Specs        []string // sizes to try, from few bits per key to many
+	// Searched says that the prior rate is only an upper bound, because a search lowers the rate.
 	Searched bool
 }
 
-// Hashes returns n random hashes that a seed determines. Different seeds give disjoint ones.
+// Hashes returns n random hashes, determined by the seed. Different seeds give different hashes.
 func Hashes(n int, seed uint64) []filter.Hash {
 	r := rand.New(rand.NewPCG(seed, 0x626c6f6f6d657279))
 	hs := make([]filter.Hash, n)
@@ -35,7 +38,7 @@ func Hashes(n int, seed uint64) []filter.Hash {
 	return hs
 }
 
-// Build builds a filter or fails the test.
+// Build builds a filter of the keys hs. It fails the test on error.
 func Build(t testing.TB, f Family, spec string, hs []filter.Hash) filter.Filter {
 	t.Helper()
 	s, err := filter.ParseSpec(spec)
@@ -79,6 +82,7 @@ func Run(t *testing.T, f Family) {
 		t.Run(spec+"/merge", func(t *testing.T) { merge(t, f, spec) })
 		t.Run(spec+"/concurrent", func(t *testing.T) { concurrent(t, f, spec) })
 		t.Run(spec+"/remove", func(t *testing.T) { remove(t, f, spec) })
+		shared(t, f, spec)
 	}
 	t.Run("batches of wrong lengths", func(t *testing.T) { wrongBatches(t, f) })
 	t.Run("cancelled", func(t *testing.T) {
@@ -93,6 +97,27 @@ func Run(t *testing.T, f Family) {
 			t.Error("Build with a context that is done gave no error")
 		}
 	})
+}
+
+// shared runs Concurrent if the filters of the family are Sharers.
+func shared(t *testing.T, f Family, spec string) {
+	if f.New == nil {
+		return
+	}
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(keys uint64) filter.Filter {
+		out, err := f.New(s, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if _, ok := start(1).(filter.Sharer); ok {
+		t.Run(spec+"/shared", func(t *testing.T) { Concurrent(t, start, f.Decode) })
+	}
 }
 
 func noFalseNegative(t *testing.T, f filter.Filter, hs []filter.Hash) {
@@ -130,12 +155,12 @@ func equal(a, b filter.Filter) bool {
 	return x.Keys == y.Keys && x.Spec.Equal(y.Spec) && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
 }
 
-// shuffled builds again in another order and from the other filter's own spec where that fixes the size.
+// shuffled builds the filter again from the keys in another order: the result must be the same.
 func shuffled(t *testing.T, f Family, spec string, built filter.Filter, hs []filter.Hash) {
 	other := slices.Clone(hs)
 	rand.New(rand.NewPCG(3, 4)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
 	if !equal(built, Build(t, f, spec, other)) {
-		t.Error("the order of the keys changes the filter")
+		t.Error("the filter depends on the order of the keys")
 	}
 }
 
@@ -186,8 +211,8 @@ func wrongBatches(t *testing.T, f Family) {
 	}
 }
 
-// observedRate bounds the observed rate around the posterior one by 4.5 standard deviations, over several seeds, and the
-// posterior around the prior one.
+// observedRate requires that the observed rate is within 4.5 standard deviations of the posterior rate, over several seeds,
+// and the posterior rate near the prior one.
 func observedRate(t *testing.T, f Family, spec string) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -211,8 +236,8 @@ func observedRate(t *testing.T, f Family, spec string) {
 			want += info.FPRPosterior * trials
 			prior += info.FPRPrior * trials
 		}
-		// 4.5 standard deviations of the trials. The posterior rate spreads around the prior one with the load of the
-		// blocks: about 4n/32 blocks in all, the rate of each with a standard deviation of its own size.
+		// 4.5 standard deviations of the trials. The posterior rate varies around the prior one with the load of the
+		// blocks: there are about 4n/32 blocks, and the standard deviation of the rate of each is about that rate.
 		if d := 4.5*math.Sqrt(want) + 1; seen < want-d || seen > want+d {
 			t.Errorf("n=%d %s: observed %g false positives, posterior %g ± %g", n, spec, seen, want, d)
 		}
@@ -250,14 +275,14 @@ func merge(t *testing.T, f Family, spec string) {
 		t.Fatal(err)
 	}
 	if !equal(x, build(b, a)) {
-		t.Error("the merged filter differs from one built of both")
+		t.Error("the merged filter differs from one built from both sets of keys")
 	}
 	if err := m.Merge(Build(t, f, spec, Hashes(5000, 1))); err == nil {
 		t.Error("a filter of another size merged")
 	}
 }
 
-// remove takes keys out again, one by one: nobody else's may go with them.
+// remove removes keys one by one: no other key may become absent.
 func remove(t *testing.T, f Family, spec string) {
 	hs := Hashes(2000, 41)
 	built := Build(t, f, spec, hs)
@@ -278,7 +303,7 @@ func remove(t *testing.T, f Family, spec string) {
 	encodeDecode(t, f, built, stay)
 	for _, h := range Hashes(1000, 42) {
 		if built.Has(h) {
-			continue // it looks like a present key
+			continue // a false positive
 		}
 		if err := r.Remove(h); !errors.Is(err, filter.ErrNotFound) {
 			t.Fatalf("removing an absent key: %v", err)
@@ -287,7 +312,7 @@ func remove(t *testing.T, f Family, spec string) {
 	noFalseNegative(t, built, stay)
 }
 
-// concurrent adds from several goroutines; the race detector watches.
+// concurrent feeds a builder from several goroutines: the result must be that of one goroutine.
 func concurrent(t *testing.T, f Family, spec string) {
 	hs := Hashes(20_000, 31)
 	s, _ := filter.ParseSpec(spec)
@@ -312,6 +337,6 @@ func concurrent(t *testing.T, f Family, spec string) {
 	}
 	noFalseNegative(t, built, hs)
 	if !equal(built, Build(t, f, spec, hs)) {
-		t.Error("the number of workers changes the filter")
+		t.Error("the filter depends on the number of goroutines")
 	}
 }

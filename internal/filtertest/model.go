@@ -9,15 +9,16 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// modelKeys is the size of the universe that Model draws keys from: few, so that each is added and removed many times.
+// modelKeys is the number of different keys that Model draws from: few, so that each is added and removed many times.
 const modelKeys = 300
 
-// modelChecks is how many sequences of operations Model draws, as many as rapid does by default.
+// modelChecks is the number of sequences of operations that Model draws. It is the default of rapid.
 const modelChecks = 100
 
-// Model holds filters that remove against a map: random sequences of adds and removes, about that many operations in all.
-// No present key may be lost, no count be under the truth, a removal of a key that is not there must say so and a full
-// filter stay as it was. start returns an empty filter with room for keys additions; up to twice as many may come.
+// Model compares filters that remove keys with a map, over random sequences of additions and removals, about that many
+// operations in all. No present key may become absent and no count may be below the truth. Removing an absent key must
+// return an error, and a full filter must not change. start returns an empty filter with room for that many additions; up
+// to twice as many may come.
 func Model(t *testing.T, operations int, start func(keys uint64) filter.Filter) {
 	keys := Hashes(modelKeys, 51)
 	rapid.Check(t, func(r *rapid.T) {

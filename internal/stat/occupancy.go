@@ -2,13 +2,13 @@ package stat
 
 import "math"
 
-// fullAfter is a number of throws, a bin, after which a bin is still empty with a probability below 1e-80. A file may claim
-// any number of keys, so the chain must not follow it.
+// fullAfter is a number of throws per bin after which some bin is empty with a probability below 1e-80. A file may
+// claim any number of keys, so Occupancy must not follow the chain further.
 const fullAfter = 200
 
-// Occupancy returns the function j -> E[(X/m)^k], where X is the number of m bins that are occupied after j·k throws. It
-// must be called with j not falling. m is at least 1 and k at least 0. The chain of X is followed throw by throw; states
-// less likely than 1e-20 are dropped, so that of 513 some 60 matter.
+// Occupancy returns the function j -> E[(X/m)^k], where X is the number of occupied bins, of m, after j·k throws.
+// Calls must pass j in non-decreasing order. m is at least 1, k at least 0. The function follows the distribution of
+// X throw by throw and drops states less likely than 1e-20: for m = 512 about 60 states remain.
 func Occupancy(m, k int) func(j uint64) float64 {
 	pow := Powers(m, k)
 	chain := make([]float64, m+2) // chain[x] is the probability that x bins are occupied, for x in [lo, hi]
@@ -52,7 +52,7 @@ func Occupancy(m, k int) func(j uint64) float64 {
 	}
 }
 
-// Powers returns (x/m)^k for x from 0 to m.
+// Powers returns (x/m)^k for every x from 0 to m.
 func Powers(m, k int) []float64 {
 	pow := make([]float64, m+1)
 	for x := range pow {

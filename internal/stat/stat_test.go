@@ -21,7 +21,7 @@ func TestBinomialMean(t *testing.T) {
 			}
 		}
 	}
-	// A file may claim any number of keys: no answer may take long or leave [0, 1].
+	// A file may claim any number of keys: every answer must come fast and lie in [0, 1].
 	for _, n := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {
 		for _, p := range []float64{1, 0.5, 1e-6, 1e-18} {
 			calls := 0
@@ -34,7 +34,7 @@ func TestBinomialMean(t *testing.T) {
 }
 
 func TestInterval(t *testing.T) {
-	// Values of Clopper and Pearson's interval as textbooks print them.
+	// Values of Clopper and Pearson's interval from textbooks.
 	for _, c := range []struct {
 		x, n      uint64
 		low, high float64
@@ -51,14 +51,17 @@ func TestUpperTail(t *testing.T) {
 		x, n uint64
 		p    float64
 		want float64
-	}{{0, 10, 0.5, 1}, {10, 10, 0.5, 1. / 1024}, {1, 10, 0.1, 1 - math.Pow(0.9, 10)}, {11, 10, 0.5, 0}, {1, 10, 0, 0}, {3, 10, 1, 1}} {
+	}{
+		{0, 10, 0.5, 1}, {10, 10, 0.5, 1. / 1024}, {1, 10, 0.1, 1 - math.Pow(0.9, 10)},
+		{11, 10, 0.5, 0}, {1, 10, 0, 0}, {3, 10, 1, 1},
+	} {
 		if got := UpperTail(c.x, c.n, c.p); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("UpperTail(%d, %d, %g) = %g, want %g", c.x, c.n, c.p, got, c.want)
 		}
 	}
 }
 
-// TestUpperTailExact holds it against sums of fractions.
+// TestUpperTailExact compares UpperTail with exact sums of fractions.
 func TestUpperTailExact(t *testing.T) {
 	for _, n := range []int64{1, 2, 15, 16, 17, 40, 120} {
 		for _, p := range []float64{1e-9, 0.001, 0.1, 0.5, 0.7, 0.999} {
@@ -83,7 +86,7 @@ func power(x *big.Rat, n int64) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).Exp(x.Num(), e, nil), new(big.Int).Exp(x.Denom(), e, nil))
 }
 
-// TestUpperTailLarge takes values that are known for any n.
+// TestUpperTailLarge uses values that are known for any n.
 func TestUpperTailLarge(t *testing.T) {
 	for _, n := range []uint64{1e6 + 1, 1e7 + 1, 1e9 + 1, 1e10 + 1, 1e12 + 1, 1e13 + 1, 1e18 + 1} {
 		// The distribution is symmetric.
@@ -113,7 +116,7 @@ func TestUpperTailLarge(t *testing.T) {
 	}
 }
 
-// TestIntervalLarge asks whether the ends of the interval have the tails that define them.
+// TestIntervalLarge checks that the ends of an interval have the tails that define them.
 func TestIntervalLarge(t *testing.T) {
 	for _, n := range []uint64{1000, 1e6, 1e9, 1e10, 1e12} {
 		for _, p := range []float64{0.5, 0.01, 1e-6} {
@@ -127,7 +130,7 @@ func TestIntervalLarge(t *testing.T) {
 	}
 }
 
-// TestMeanInterval takes quantiles of Student's t as textbooks print them, and values whose standard error is known.
+// TestMeanInterval uses quantiles of Student's t from textbooks, and values whose standard error is known.
 func TestMeanInterval(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 5: 2.776, 11: 2.228, 101: 1.984, 100_001: 1.960} {
 		if got := StandardErrors(n); math.Abs(got-want) > 5e-4 {

@@ -1,0 +1,537 @@
+package bloomery_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// words returns n distinct keys.
+func words(n int) []string {
+	ws := make([]string, n)
+	for i := range ws {
+		ws[i] = fmt.Sprintf("key-%d", i)
+	}
+	return ws
+}
+
+// specOf returns a spec of a family that builds fast.
+func specOf(f families.Family) string {
+	if f.Can.Has(filter.CanSearch) {
+		return f.Name + "(effort=fast)"
+	}
+	return f.Name
+}
+
+type (
+	name   string
+	blob   []byte
+	number uint64
+)
+
+// TestBuildKinds builds of all kinds of keys, in every family: named types hash as their underlying types, strings as their
+// bytes, integers as eight bytes.
+func TestBuildKinds(t *testing.T) {
+	texts := words(500)
+	var named []name
+	var blobs [][]byte
+	var namedBlobs []blob
+	var numbers []uint64
+	var namedNumbers []number
+	for i, w := range texts {
+		named, blobs, namedBlobs = append(named, name(w)), append(blobs, []byte(w)), append(namedBlobs, blob(w))
+		numbers, namedNumbers = append(numbers, uint64(i)), append(namedNumbers, number(i))
+	}
+	for _, f := range families.All() {
+		c := bloomery.Config{Spec: specOf(f), Seed: 7}
+		if f.Foreign() {
+			c.Seed = 0
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			s := build(t, texts, c)
+			for what, other := range map[string]*bloomery.Set{
+				"named strings": build(t, named, c), "bytes": build(t, blobs, c), "named bytes": build(t, namedBlobs, c),
+			} {
+				if !s.Equal(other) {
+					t.Errorf("%s give another set", what)
+				}
+			}
+			ints := build(t, numbers, c)
+			if !ints.Equal(build(t, namedNumbers, c)) {
+				t.Error("named integers give another set")
+			}
+			dst := make([]bool, len(texts))
+			s.ContainsMany(dst, blobs)
+			for i, w := range texts {
+				if !s.ContainsString(w) || !s.Contains(blobs[i]) || !dst[i] || !ints.ContainsUint64(numbers[i]) {
+					t.Fatalf("key %d is lost", i)
+				}
+			}
+			clear(dst)
+			s.ContainsManyStrings(dst, texts)
+			also := make([]bool, len(numbers))
+			ints.ContainsManyUint64(also, numbers)
+			if slices.Contains(dst, false) || slices.Contains(also, false) {
+				t.Error("a batch lost a key")
+			}
+			if n := s.Len(); n != s.Info().Keys || n != 500 && f.Name != "redisbloom" { // which skips keys that look like others
+				t.Errorf("Len %d, Info %d", n, s.Info().Keys)
+			}
+			if n := s.EstimateKeys(); n < 400 || n > 600 {
+				t.Errorf("EstimateKeys %g of 500", n)
+			}
+		})
+	}
+}
+
+func build[K bloomery.Key](t testing.TB, keys []K, c bloomery.Config) *bloomery.Set {
+	t.Helper()
+	s, err := bloomery.Build(t.Context(), slices.Values(keys), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestOnePipeline feeds the same keys in all ways that there are, with and without their number: one file.
+func TestOnePipeline(t *testing.T) {
+	texts := words(3000)
+	texts = append(texts, texts[:100]...) // duplicates
+	for _, f := range families.All() {
+		for _, known := range []uint64{0, uint64(len(texts))} {
+			c := bloomery.Config{Spec: specOf(f), Keys: known}
+			want := build(t, texts, bloomery.Config{Spec: specOf(f), Keys: uint64(len(texts))})
+			for what, feed := range map[string]func(b *bloomery.Builder, part []string) error{
+				"AddString": func(b *bloomery.Builder, part []string) error {
+					for _, w := range part {
+						if err := b.AddString(w); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				"AddMany": func(b *bloomery.Builder, part []string) error {
+					var ks [][]byte
+					for _, w := range part {
+						ks = append(ks, []byte(w))
+					}
+					return b.AddMany(ks)
+				},
+				"AddHashes": func(b *bloomery.Builder, part []string) error {
+					if f.Can.Has(filter.CanRawKeys) {
+						if err := b.AddHashes(nil); !errors.Is(err, filter.ErrUnsupported) {
+							return fmt.Errorf("AddHashes of raw keys: %v", err)
+						}
+						for _, w := range part {
+							if err := b.Add([]byte(w)); err != nil {
+								return err
+							}
+						}
+						return nil
+					}
+					var hs []filter.Hash
+					for _, w := range part {
+						hs = append(hs, b.Hasher().SumString(w))
+					}
+					return b.AddHashes(hs)
+				},
+			} {
+				b, err := bloomery.NewBuilder(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				errs := make(chan error)
+				parts := slices.Collect(slices.Chunk(texts, len(texts)/4+1))
+				for _, part := range parts {
+					go func() { errs <- feed(b, part) }()
+				}
+				for range parts {
+					if err := <-errs; err != nil {
+						t.Fatal(err)
+					}
+				}
+				got, err := b.Build(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !got.Equal(want) {
+					t.Errorf("%s by %s, known=%d: another file: %v, want %v", f.Name, what, known, got, want)
+				}
+				if _, err := b.Build(t.Context()); err == nil {
+					t.Error("a second Build succeeded")
+				}
+				if err := errors.Join(b.Close(), b.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// TestNeeds has the planner choose, for a Builder with and without the number of keys: the same filter.
+func TestNeeds(t *testing.T) {
+	texts := words(2000)
+	c := bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}}
+	s := build(t, texts, c)
+	c.Keys = 2000
+	choice, err := c.Choose(t.Context())
+	if err != nil || choice.Spec.Family() != s.Spec().Family() {
+		t.Errorf("chosen %v, built %v: %v", choice.Spec, s, err)
+	}
+	if !build(t, texts, c).Equal(s) {
+		t.Error("the number of keys changes the set")
+	}
+	if err := s.RemoveString(texts[0]); err != nil {
+		t.Error(err)
+	}
+	empty, err := bloomery.New(c)
+	if err != nil || empty.AddString("x") != nil || !empty.ContainsString("x") {
+		t.Errorf("New with Needs: %v", err)
+	}
+	c.Needs.Adversarial = true
+	if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("an adversary without a secret: %v", err)
+	}
+}
+
+// TestCancelled stops a build in the sequence and in the search.
+func TestCancelled(t *testing.T) {
+	for _, after := range []int{0, 100, 20_000} {
+		for _, spec := range []string{"standard", "partitioned", "fuse", "bitsandblooms"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			n := 0
+			_, err := bloomery.Build(ctx, func(yield func(uint64) bool) {
+				for i := range uint64(20_000) {
+					if n++; n > after {
+						cancel()
+					}
+					if !yield(i) {
+						return
+					}
+				}
+				cancel()
+			}, bloomery.Config{Spec: spec})
+			cancel()
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s after %d: %v", spec, after, err)
+			}
+		}
+	}
+}
+
+// TestMemory builds with a limit that has keys go to a file, which is gone afterwards.
+func TestMemory(t *testing.T) {
+	for _, spec := range []string{"standard", "partitioned(effort=fast)", "fuse", "dleft"} {
+		dir := t.TempDir()
+		c := bloomery.Config{Spec: spec, Memory: 1 << 16, TempDir: dir}
+		if !build(t, words(50_000), c).Equal(build(t, words(50_000), bloomery.Config{Spec: spec})) {
+			t.Errorf("%s: a limit of memory changes the set", spec)
+		}
+		if left := entries(t, dir); len(left) != 0 {
+			t.Errorf("%s left %v", spec, left)
+		}
+	}
+}
+
+// TestCloneEqualReset holds copies apart.
+func TestCloneEqualReset(t *testing.T) {
+	for _, f := range families.All() {
+		s := build(t, words(300), bloomery.Config{Spec: specOf(f)})
+		c, err := s.Clone()
+		if err != nil || !c.Equal(s) || !s.Equal(c) {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		if f.Can.Has(filter.CanAdd) {
+			if err := c.AddString("one more"); err != nil {
+				t.Fatal(err)
+			}
+			if c.Equal(s) || c.Len() != s.Len()+1 {
+				t.Errorf("%s: the clone shares with the set: %d and %d keys", f.Name, s.Len(), c.Len())
+			}
+		}
+		err = c.Reset()
+		if f.Can.Has(filter.CanStartEmpty) {
+			if err != nil || c.Len() != 0 || c.ContainsString("key-1") || !s.ContainsString("key-1") {
+				t.Errorf("%s: Reset: %v, %v", f.Name, err, c)
+			}
+			if err := c.AddString("key-1"); err != nil || !c.ContainsString("key-1") {
+				t.Errorf("%s: Add after Reset: %v", f.Name, err)
+			}
+		} else if !errors.Is(err, filter.ErrUnsupported) || !strings.Contains(err.Error(), "standard") {
+			t.Errorf("%s: Reset: %v", f.Name, err)
+		}
+	}
+	a, b := build(t, words(10), bloomery.Config{Seed: 1}), build(t, words(10), bloomery.Config{Seed: 2})
+	if a.Equal(b) || a.Equal(nil) || a.Equal(new(bloomery.Set)) || !new(bloomery.Set).Equal(new(bloomery.Set)) {
+		t.Error("Equal of different sets")
+	}
+}
+
+// TestCombine merges and intersects wherever a family can, and refuses what does not fit.
+func TestCombine(t *testing.T) {
+	for _, f := range families.All() {
+		c := bloomery.Config{Spec: specOf(f), Keys: 2000}
+		if f.Can.Has(filter.CanSearch) || f.Name == "fuse" {
+			c.Spec = f.Name
+		}
+		a, b := build(t, words(400)[:300], c), build(t, words(400)[100:], c)
+		for _, x := range []struct {
+			what string
+			can  filter.Ability
+			do   func(s, o *bloomery.Set) error
+			has  []string
+		}{
+			{"Merge", filter.CanMerge, (*bloomery.Set).Merge, words(400)},
+			{"Intersect", filter.CanIntersect, (*bloomery.Set).Intersect, words(400)[100:300]},
+		} {
+			s, err := a.Clone()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, none := range []*bloomery.Set{nil, new(bloomery.Set)} {
+				if err := x.do(s, none); !errors.Is(err, filter.ErrMismatch) {
+					t.Errorf("%s: %s of nothing: %v", f.Name, x.what, err)
+				}
+			}
+			err = x.do(s, b)
+			if !f.Can.Has(x.can) {
+				if !errors.Is(err, filter.ErrUnsupported) || !s.Equal(a) {
+					t.Errorf("%s: %s: %v", f.Name, x.what, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", f.Name, x.what, err)
+			}
+			for _, k := range x.has {
+				if !s.ContainsString(k) {
+					t.Fatalf("%s: %s lost %s", f.Name, x.what, k)
+				}
+			}
+			other := c
+			other.Keys = 5000
+			if err := x.do(s, build(t, words(10), other)); !errors.Is(err, filter.ErrMismatch) {
+				t.Errorf("%s: %s of another size: %v", f.Name, x.what, err)
+			}
+		}
+	}
+}
+
+// TestOptimize searches on for keys that have changed.
+func TestOptimize(t *testing.T) {
+	for _, f := range families.All() {
+		s := build(t, words(2000), bloomery.Config{Spec: specOf(f)})
+		keys := make([][]byte, 0, 2000)
+		for _, w := range words(2100)[100:] {
+			keys = append(keys, []byte(w))
+		}
+		err := s.Optimize(t.Context(), slices.Values(keys))
+		if !f.Can.Has(filter.CanSearch) {
+			if !errors.Is(err, filter.ErrUnsupported) || !s.ContainsString("key-0") {
+				t.Errorf("%s: %v", f.Name, err)
+			}
+			continue
+		}
+		if err != nil || s.Len() != 2000 || !s.ContainsString("key-2099") {
+			t.Errorf("%s: %v, %v", f.Name, s, err)
+		}
+	}
+}
+
+// TestZeroSet asks a Set that nothing was put into.
+func TestZeroSet(t *testing.T) {
+	var s bloomery.Set
+	dst := []bool{true, true}
+	s.ContainsMany(dst, [][]byte{{1}, {2}})
+	if s.Contains([]byte("x")) || s.ContainsString("x") || s.ContainsUint64(1) || s.Has(filter.Hash{}) || dst[0] || dst[1] {
+		t.Error("the zero Set contains something")
+	}
+	_, _, get := s.Get(nil)
+	_, _, count := s.Count(nil)
+	_, present := s.TestAndAddString("x")
+	_, write := s.WriteTo(io.Discard)
+	_, length := s.EncodedLen()
+	_, trimmed := s.Trimmed()
+	for what, err := range map[string]error{
+		"Add": s.AddString("x"), "Remove": s.RemoveUint64(1), "Get": get, "Count": count, "TestAndAdd": present, "Put": s.Put(nil, 1),
+		"Upsert": s.Upsert(nil, 1), "WriteTo": write, "EncodedLen": length, "Save": s.Save(t.Context(), t.TempDir()+"/x"), "Merge": s.Merge(&s),
+		"Trimmed": trimmed, "Reset": s.Reset(), "Optimize": s.Optimize(t.Context(), slices.Values([][]byte{})),
+	} {
+		if err == nil {
+			t.Errorf("%s of the zero Set succeeded", what)
+		}
+	}
+	if s.Len() != 0 || s.Info().Keys != 0 || s.EstimateKeys() != 0 || s.Close() != nil || s.Err() != nil || s.Filter() != nil {
+		t.Error("the zero Set has something")
+	}
+	if c, err := s.Clone(); err != nil || !c.Equal(&s) {
+		t.Errorf("Clone: %v", err)
+	}
+}
+
+// TestMarshal sends every family through all encodings.
+func TestMarshal(t *testing.T) {
+	secret := bloomery.NewSecret()
+	for _, f := range families.All() {
+		c := bloomery.Config{Spec: specOf(f)}
+		if !f.Foreign() {
+			c.Secret = secret
+		}
+		s := build(t, words(200), c)
+		receiver := func() *bloomery.Set { return bloomery.NewSet(nil, filter.NewKeyedHasher(*secret)) }
+		bin, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.EncodedLen(); err != nil || n != uint64(len(bin)) {
+			t.Errorf("%s: EncodedLen %d of %d: %v", f.Name, n, len(bin), err)
+		}
+		more, err := s.AppendBinary([]byte("head"))
+		if err != nil || string(more[:4]) != "head" || !bytes.Equal(more[4:], bin) {
+			t.Errorf("%s: AppendBinary: %v", f.Name, err)
+		}
+		text, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := json.Marshal(map[string]*bloomery.Set{"set": s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g bytes.Buffer
+		if err := gob.NewEncoder(&g).Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		for what, read := range map[string]func(*bloomery.Set) error{
+			"UnmarshalBinary": func(r *bloomery.Set) error { return r.UnmarshalBinary(bin) },
+			"UnmarshalText":   func(r *bloomery.Set) error { return r.UnmarshalText(text) },
+			"ReadFrom": func(r *bloomery.Set) error {
+				in := bytes.NewReader(append(bytes.Clone(bin), "behind"...))
+				n, err := r.ReadFrom(in)
+				if err == nil && (n != int64(len(bin)) || in.Len() != len("behind")) {
+					return fmt.Errorf("read %d of %d bytes: %v", n, len(bin), err)
+				}
+				return err
+			},
+			"JSON": func(r *bloomery.Set) error { return json.Unmarshal(js, &map[string]*bloomery.Set{"set": r}) },
+			"gob":  func(r *bloomery.Set) error { return gob.NewDecoder(bytes.NewReader(g.Bytes())).Decode(r) },
+		} {
+			if what == "JSON" { // a map's values are made anew
+				read = func(r *bloomery.Set) error {
+					in := struct{ Set *bloomery.Set }{r}
+					return json.Unmarshal(js, &in)
+				}
+			}
+			got := receiver()
+			if err := read(got); err != nil || !got.Equal(s) {
+				t.Errorf("%s: %s: %v, %v", f.Name, what, got, err)
+			}
+			if c.Secret == nil {
+				continue
+			}
+			var without bloomery.Set
+			if err := read(&without); !errors.Is(err, container.ErrSecret) || without.Filter() != nil {
+				t.Errorf("%s: %s without the secret: %v", f.Name, what, err)
+			}
+			kept := build(t, words(3), bloomery.Config{})
+			if err := read(kept); !errors.Is(err, container.ErrSecret) || kept.Len() != 3 {
+				t.Errorf("%s: %s over another set: %v, %v", f.Name, what, err, kept)
+			}
+		}
+	}
+	var s bloomery.Set
+	bin, _ := build(t, words(3), bloomery.Config{}).MarshalBinary()
+	for what, err := range map[string]error{
+		"short": s.UnmarshalBinary(bin[:len(bin)-1]), "long": s.UnmarshalBinary(append(bytes.Clone(bin), 0)), "text": s.UnmarshalText([]byte("!")),
+		"empty": s.UnmarshalBinary(nil), "JSON": json.Unmarshal([]byte(`""`), &s),
+	} {
+		if err == nil || s.Filter() != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestSecretNotShown prints sets and configs in every way, and looks for the secret.
+func TestSecretNotShown(t *testing.T) {
+	secret := [filter.SecretSize]byte{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4, 0xca, 0xfe, 0xba, 0xbe, 5, 6, 7, 8}
+	c := bloomery.Config{Spec: "standard", Secret: &secret, Keys: 10}
+	s := build(t, words(3), c)
+	type holder struct {
+		set    *bloomery.Set
+		config bloomery.Config
+		hasher filter.Hasher
+	}
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%d", "%q"} {
+		for _, v := range []any{s, c, &c, s.Hasher(), []any{s, c}} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v"} { // of fields that fmt may not call methods of
+		fmt.Fprintf(&out, verb+verb+"\n", holder{s, c, s.Hasher()}, &holder{s, c, s.Hasher()})
+	}
+	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(h).Info("set", "set", s, "config", c, "hasher", s.Hasher(), "all", []any{s, c})
+	}
+	for _, v := range []any{s, c, s.Hasher(), struct{ C bloomery.Config }{c}} {
+		if err := json.NewEncoder(&out).Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := strings.ToLower(out.String())
+	for what, shown := range map[string]string{
+		"first bytes": "deadbeef", "first word": "efbeadde", "second word, last bytes": "cafebabe", "second word": "bebafeca",
+		"decimal bytes": "222 173 190 239", "decimal bytes with commas": "222,173,190,239", "first word in decimal": fmt.Sprint(uint64(0x04030201efbeadde)),
+		"second word in decimal": fmt.Sprint(uint64(0x08070605bebafeca)), "base64": "3q2+7w", "a word in hex": "4030201efbeadde",
+	} {
+		if strings.Contains(text, strings.ToLower(shown)) {
+			at := strings.Index(text, strings.ToLower(shown))
+			t.Errorf("%s stand in the output: ...%s...", what, text[max(0, at-100):min(len(text), at+50)])
+		}
+	}
+	if !strings.Contains(text, "bloomery.set(standard(") || !strings.Contains(text, "***") {
+		t.Error("the output does not describe the set")
+	}
+}
+
+// TestBatchLengths wants a panic that says what is wrong.
+func TestBatchLengths(t *testing.T) {
+	for _, f := range families.All() {
+		s := build(t, words(20), bloomery.Config{Spec: specOf(f)})
+		for what, call := range map[string]func(dst []bool){
+			"ContainsMany":        func(dst []bool) { s.ContainsMany(dst, make([][]byte, 5)) },
+			"ContainsManyStrings": func(dst []bool) { s.ContainsManyStrings(dst, make([]string, 5)) },
+			"ContainsManyUint64":  func(dst []bool) { s.ContainsManyUint64(dst, make([]uint64, 5)) },
+			"HasMany":             func(dst []bool) { s.HasMany(dst, make([]filter.Hash, 5)) },
+		} {
+			for _, n := range []int{0, 4, 6} {
+				room := make([]bool, n, 10)
+				func() {
+					defer func() {
+						if p := fmt.Sprint(recover()); !strings.Contains(p, fmt.Sprintf("dst has %d places for 5 keys", n)) {
+							t.Errorf("%s: %s of %d: %s", f.Name, what, n, p)
+						}
+					}()
+					call(room)
+				}()
+				if slices.Contains(room[:10], true) {
+					t.Errorf("%s: %s wrote beyond dst", f.Name, what)
+				}
+			}
+		}
+	}
+}

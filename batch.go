@@ -1,0 +1,82 @@
+package bloomery
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. Where the filter is larger than the processor's caches this is
+// several times as fast as one by one. It panics if dst and keys differ in length.
+func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
+	containsMany(s, dst, keys, filter.Hasher.Sum, func(k []byte) string { return string(k) })
+}
+
+// ContainsManyStrings is ContainsMany for strings.
+func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
+	containsMany(s, dst, keys, filter.Hasher.SumString, func(k string) string { return k })
+}
+
+// ContainsManyUint64 is ContainsMany for integers.
+func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
+	containsMany(s, dst, keys, filter.Hasher.SumUint64, func(k uint64) string { return string(littleEndian(k)) })
+}
+
+// HasMany is ContainsMany for keys that Hasher has hashed. A filter that takes raw keys has more false positives here.
+func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
+	sameLength("HasMany", len(dst), len(hs))
+	if s.filter == nil {
+		clear(dst)
+		return
+	}
+	if s.mapping == nil {
+		s.hasMany(dst, hs)
+		return
+	}
+	if err := s.mapping.Guard(func() { s.hasMany(dst, hs) }); err != nil {
+		s.fault.CompareAndSwap(nil, &err)
+		for i := range dst {
+			dst[i] = true // never a false no
+		}
+	}
+}
+
+func (s *Set) hasMany(dst []bool, hs []filter.Hash) {
+	if s.batcher != nil {
+		s.batcher.HasMany(dst, hs)
+		return
+	}
+	for i, h := range hs {
+		dst[i] = s.filter.Has(h)
+	}
+}
+
+func containsMany[K any](s *Set, dst []bool, keys []K, sum func(filter.Hasher, K) filter.Hash, raw func(K) string) {
+	sameLength("ContainsMany", len(dst), len(keys))
+	switch {
+	case s.filter == nil:
+		clear(dst)
+		return
+	case s.raw != nil:
+		for i, k := range keys {
+			dst[i] = s.containsRaw(raw(k))
+		}
+		return
+	}
+	buf := hashPool.Get().(*[batchLen]filter.Hash)
+	defer hashPool.Put(buf)
+	for start := 0; start < len(keys); start += batchLen {
+		part := keys[start:min(start+batchLen, len(keys))]
+		for i, k := range part {
+			buf[i] = sum(s.hasher, k)
+		}
+		s.HasMany(dst[start:][:len(part)], buf[:len(part)])
+	}
+}
+
+// sameLength panics if a batch has not as many places for answers as keys.
+func sameLength(what string, dst, keys int) {
+	if dst != keys {
+		panic(fmt.Sprintf("bloomery: %s: dst has %d places for %d keys", what, dst, keys))
+	}
+}

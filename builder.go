@@ -1,0 +1,328 @@
+package bloomery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/spool"
+)
+
+// Builder makes a Set of keys that come from any number of goroutines. All its methods but Build and Close are safe for
+// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing.
+//
+// A Builder hashes keys at once. If it must know the number of keys first, and Config.Keys is 0, it keeps the hashes in a
+// spool: in memory up to Config.Memory, then in a temporary file.
+type Builder struct {
+	config Config
+	hasher filter.Hasher
+	family families.Family // zero while the planner has not chosen
+	spec   filter.Spec
+	inner  filter.Builder // nil while the number of keys is not known, and for raw keys
+	spool  *spool.Spool   // nil where inner takes the hashes
+	raw    *rawKeys       // for families that take raw keys, else nil
+
+	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
+
+	mu   sync.Mutex
+	done bool
+	err  error // of a flush, which the Add that caused it returned
+}
+
+// stripes is the number of buffers that single keys go to: as many goroutines add without waiting for each other.
+const stripes = 16
+
+// stripe collects the hashes of keys that come one by one.
+type stripe struct {
+	mu sync.Mutex
+	hs []filter.Hash
+	_  [32]byte // so that two locks do not share a cache line
+}
+
+// stripeLen is the number of hashes of a full stripe: 64 KiB.
+const stripeLen = 4096
+
+var (
+	errSpent   = errors.New("bloomery: the Builder was built or closed")
+	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
+)
+
+// NewBuilder starts a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or filter.ErrTooLarge. With
+// Needs and Keys it asks the planner, which may take a second or two; with Needs alone, Build does.
+func NewBuilder(c Config) (*Builder, error) {
+	b := &Builder{config: c}
+	if c.open() && c.Keys == 0 {
+		return b, b.later(filter.NewSpec("standard"))
+	}
+	if err := b.config.plan(context.Background()); err != nil {
+		return nil, err
+	}
+	if err := b.resolve(); err != nil {
+		return nil, err
+	}
+	if b.family.Can.Has(filter.CanRawKeys) {
+		b.raw = newRawKeys(b.family, b.spec, c.Keys)
+		return b, nil
+	}
+	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
+		err := b.start(c.Keys)
+		if err != nil || b.inner != nil {
+			return b, err
+		}
+	}
+	return b, b.later(b.spec)
+}
+
+// Optimizer returns a Builder of a Set with the geometry of s whose search goes on from s, for as long as e says. It must be
+// given all keys: those that it is not given are gone afterwards. Of c it uses Workers, Memory, TempDir and Progress. If the
+// family has no search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
+func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
+	old, ok := s.filter.(filter.Reoptimizer)
+	if !ok {
+		return nil, s.lacks(filter.CanSearch)
+	}
+	inner, err := old.Reoptimize(e)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: s.hasher}
+	b.take(inner)
+	return b, nil
+}
+
+// resolve sets family, spec and hasher of a Config that names a Spec, and checks them.
+func (b *Builder) resolve() (err error) {
+	if b.family, b.spec, err = b.config.family(); err != nil {
+		return err
+	}
+	if err := b.family.Check(b.spec); err != nil {
+		return err
+	}
+	b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret)
+	return err
+}
+
+// later has the keys counted before the filter is made.
+func (b *Builder) later(s filter.Spec) (err error) {
+	if b.family.Name == "" { // the planner takes our own families, which hash alike
+		f, err := families.ByName(s.Family())
+		if err != nil {
+			return err
+		}
+		if b.hasher, err = f.Hasher(s, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
+			return err
+		}
+	}
+	b.spool = spool.New(b.config.Memory, b.config.TempDir)
+	return nil
+}
+
+// start makes the family's builder for that many keys. With 0 it makes none if that needs their number after all, as the
+// forms of a family that count keys do.
+func (b *Builder) start(keys uint64) error {
+	inner, err := b.family.NewBuilder(b.spec, keys)
+	if err != nil {
+		return err
+	}
+	if _, gathers := inner.(filter.Spiller); keys == 0 && !gathers && b.spool == nil {
+		return nil
+	}
+	b.take(inner)
+	return nil
+}
+
+// take makes inner the builder that gets the hashes.
+func (b *Builder) take(inner filter.Builder) {
+	if s, ok := inner.(filter.Spiller); ok && b.config.Memory > 0 {
+		s.Limit(b.config.Memory, b.config.TempDir)
+	} else if ok && b.config.TempDir != "" {
+		s.Limit(0, b.config.TempDir)
+	}
+	if p, ok := inner.(filter.Parallel); ok {
+		p.SetWorkers(b.config.Workers)
+	}
+	if s, ok := inner.(filter.Searcher); ok && b.config.Progress != nil {
+		s.OnProgress(b.config.Progress)
+	}
+	b.inner = inner
+}
+
+// Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero while the planner has not.
+func (b *Builder) Spec() filter.Spec { return b.spec }
+
+// Add adds a key.
+func (b *Builder) Add(key []byte) error {
+	if b.raw != nil {
+		return b.raw.add(string(key))
+	}
+	return b.AddHash(b.hasher.Sum(key))
+}
+
+// AddString is Add for a string.
+func (b *Builder) AddString(key string) error {
+	if b.raw != nil {
+		return b.raw.add(string([]byte(key))) // a copy, so that key does not escape
+	}
+	return b.AddHash(b.hasher.SumString(key))
+}
+
+// AddUint64 is Add for the eight bytes of key, little endian.
+func (b *Builder) AddUint64(key uint64) error {
+	if b.raw != nil {
+		return b.raw.add(string(littleEndian(key)))
+	}
+	return b.AddHash(b.hasher.SumUint64(key))
+}
+
+// AddHash adds a key that Hasher has hashed. Families that take raw keys return an error wrapping errors.ErrUnsupported.
+func (b *Builder) AddHash(h filter.Hash) error {
+	if b.raw != nil {
+		return errRawKeys
+	}
+	s := &b.stripes[rand.Uint32()%stripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hs == nil {
+		s.hs = make([]filter.Hash, 0, stripeLen)
+	}
+	s.hs = append(s.hs, h)
+	if len(s.hs) < stripeLen {
+		return nil
+	}
+	hs := s.hs
+	s.hs = s.hs[:0]
+	return b.give(hs)
+}
+
+// AddMany adds keys. Batches of some thousand are fastest.
+func (b *Builder) AddMany(keys [][]byte) error {
+	if b.raw != nil {
+		return b.raw.addMany(keys)
+	}
+	buf := hashBuffers.Get().(*[]filter.Hash)
+	hs := (*buf)[:0]
+	for _, k := range keys {
+		hs = append(hs, b.hasher.Sum(k))
+	}
+	err := b.give(hs)
+	*buf = hs[:0]
+	hashBuffers.Put(buf)
+	return err
+}
+
+var hashBuffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
+
+// AddHashes adds keys that Hasher has hashed, and does not keep hs. Errors are those of AddHash.
+func (b *Builder) AddHashes(hs []filter.Hash) error {
+	if b.raw != nil {
+		return errRawKeys
+	}
+	return b.give(hs)
+}
+
+// Hasher returns the hash function of the keys.
+func (b *Builder) Hasher() filter.Hasher { return b.hasher }
+
+// give passes hashes on.
+func (b *Builder) give(hs []filter.Hash) error {
+	switch {
+	case b.spool != nil:
+		return b.spool.Add(hs)
+	case b.inner != nil:
+		return b.inner.AddMany(hs)
+	}
+	return errSpent
+}
+
+// Build makes the Set of all keys that were added. No Add may run at the same time. It stops with ctx.Err() when ctx ends;
+// if context.WithCancelCause ends it with filter.ErrEnough, a search stops and Build returns what it has reached. The error
+// wraps filter.ErrFull if the filter has less room than there are keys. The Builder is spent afterwards.
+func (b *Builder) Build(ctx context.Context) (*Set, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return nil, errSpent
+	}
+	set, err := b.build(ctx)
+	if err := errors.Join(err, b.close()); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+func (b *Builder) build(ctx context.Context) (*Set, error) {
+	if b.raw != nil {
+		f, err := b.raw.build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return newSet(f, b.hasher, b.config.Concurrent)
+	}
+	for i := range b.stripes {
+		if hs := b.stripes[i].hs; len(hs) > 0 {
+			if err := b.give(hs); err != nil {
+				return nil, err
+			}
+		}
+		b.stripes[i].hs = nil
+	}
+	if b.spool != nil {
+		if err := b.unspool(ctx); err != nil {
+			return nil, err
+		}
+	}
+	f, err := b.inner.Build(ctx)
+	b.inner = nil
+	if err != nil {
+		return nil, err
+	}
+	return newSet(f, b.hasher, b.config.Concurrent)
+}
+
+// unspool makes the family's builder, now that the keys are counted, and gives it their hashes.
+func (b *Builder) unspool(ctx context.Context) error {
+	b.config.Keys = b.spool.Len()
+	if b.config.open() {
+		if err := b.config.plan(ctx); err != nil {
+			return err
+		}
+		if err := b.resolve(); err != nil {
+			return err
+		}
+	}
+	if err := b.start(b.config.Keys); err != nil {
+		return err
+	}
+	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil {
+		return err
+	}
+	err := b.spool.Close()
+	b.spool = nil
+	return err
+}
+
+// Close drops the keys of a Builder that will not Build, with their temporary file. No Add may run at the same time.
+func (b *Builder) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.close()
+}
+
+func (b *Builder) close() (err error) {
+	b.done = true
+	if s, ok := b.inner.(filter.Spiller); ok {
+		err = s.Close()
+	}
+	if b.spool != nil {
+		err = errors.Join(err, b.spool.Close())
+	}
+	if b.raw != nil {
+		b.raw.close()
+	}
+	b.inner, b.spool = nil, nil
+	return err
+}

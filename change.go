@@ -1,0 +1,275 @@
+package bloomery
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Add adds a key. The error wraps errors.ErrUnsupported if the family is built at once, and filter.ErrFull if there is no
+// room; the set is then unchanged.
+func (s *Set) Add(key []byte) error {
+	if s.raw != nil {
+		return s.addRaw(string(key))
+	}
+	return s.AddHash(s.hashOf(key))
+}
+
+// AddString is Add for a string.
+func (s *Set) AddString(key string) error {
+	if s.raw != nil {
+		return s.addRaw(string([]byte(key))) // a copy, so that key does not escape
+	}
+	return s.AddHash(s.hashOfString(key))
+}
+
+// AddUint64 is Add for the eight bytes of key, little endian.
+func (s *Set) AddUint64(key uint64) error {
+	if s.raw != nil {
+		return s.addRaw(string(littleEndian(key)))
+	}
+	return s.AddHash(s.hashOfUint64(key))
+}
+
+// AddHash is Add for a key that Hasher has hashed. For a filter that takes raw keys the error wraps errors.ErrUnsupported.
+func (s *Set) AddHash(h filter.Hash) error {
+	if err := s.own(); err != nil {
+		return err
+	}
+	if a, ok := s.filter.(filter.Adder); ok {
+		return a.Add(h)
+	}
+	return s.lacksHash(filter.CanAdd)
+}
+
+// AddMany adds keys until one fails.
+func (s *Set) AddMany(keys [][]byte) error {
+	for i, k := range keys {
+		if err := s.Add(k); err != nil {
+			return fmt.Errorf("key %d of %d: %w", i, len(keys), err)
+		}
+	}
+	return nil
+}
+
+// AddHashes adds keys that Hasher has hashed, until one fails.
+func (s *Set) AddHashes(hs []filter.Hash) error {
+	for i, h := range hs {
+		if err := s.AddHash(h); err != nil {
+			return fmt.Errorf("key %d of %d: %w", i, len(hs), err)
+		}
+	}
+	return nil
+}
+
+func (s *Set) addRaw(key string) error {
+	if err := s.own(); err != nil {
+		return err
+	}
+	return s.raw.AddKey([]byte(key))
+}
+
+// lacksHash is lacks for an operation on hashes: a filter that takes raw keys may have it for keys only.
+func (s *Set) lacksHash(can filter.Ability) error {
+	if s.raw != nil {
+		return errRawKeys
+	}
+	return s.lacks(can)
+}
+
+// TestAndAdd adds a key unless Contains(key) was true, and reports that answer. In a Set for many writers this is one step: of
+// many goroutines that bring one new key at the same time, at most one is told that it was absent, and exactly one unless
+// the key is a false positive. Errors are those of Add; present is then false.
+func (s *Set) TestAndAdd(key []byte) (present bool, err error) {
+	if s.raw != nil {
+		return s.testAndAddRaw(string(key))
+	}
+	return s.TestAndAddHash(s.hashOf(key))
+}
+
+// TestAndAddString is TestAndAdd for a string.
+func (s *Set) TestAndAddString(key string) (present bool, err error) {
+	if s.raw != nil {
+		return s.testAndAddRaw(string([]byte(key))) // a copy, so that key does not escape
+	}
+	return s.TestAndAddHash(s.hashOfString(key))
+}
+
+// TestAndAddUint64 is TestAndAdd for the eight bytes of key, little endian.
+func (s *Set) TestAndAddUint64(key uint64) (present bool, err error) {
+	if s.raw != nil {
+		return s.testAndAddRaw(string(littleEndian(key)))
+	}
+	return s.TestAndAddHash(s.hashOfUint64(key))
+}
+
+// TestAndAddHash is TestAndAdd for a key that Hasher has hashed.
+func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
+	if s.concurrent != nil {
+		return s.concurrent.TestAndAdd(h)
+	}
+	if err := s.own(); err != nil {
+		return false, err
+	}
+	a, ok := s.filter.(filter.Adder)
+	if !ok {
+		return false, s.lacksHash(filter.CanAdd)
+	}
+	if s.filter.Has(h) {
+		return true, nil
+	}
+	return false, a.Add(h)
+}
+
+func (s *Set) testAndAddRaw(key string) (present bool, err error) {
+	if err := s.own(); err != nil {
+		return false, err
+	}
+	if s.raw.HasKey([]byte(key)) {
+		return true, nil
+	}
+	return false, s.raw.AddKey([]byte(key))
+}
+
+// Remove undoes one Add. Remove only keys that were added: most others give an error wrapping filter.ErrNotFound and change
+// nothing, but one that looks like a present key takes that one out. The error wraps errors.ErrUnsupported if the family
+// has no Remove.
+func (s *Set) Remove(key []byte) error { return s.RemoveHash(s.hashOf(key)) }
+
+// RemoveString is Remove for a string.
+func (s *Set) RemoveString(key string) error { return s.RemoveHash(s.hashOfString(key)) }
+
+// RemoveUint64 is Remove for the eight bytes of key, little endian.
+func (s *Set) RemoveUint64(key uint64) error { return s.RemoveHash(s.hashOfUint64(key)) }
+
+// RemoveHash is Remove for a key that Hasher has hashed.
+func (s *Set) RemoveHash(h filter.Hash) error {
+	if err := s.own(); err != nil {
+		return err
+	}
+	if r, ok := s.filter.(filter.Remover); ok {
+		return r.Remove(h)
+	}
+	return s.lacks(filter.CanRemove)
+}
+
+// Count returns how often a key was added, less how often it was removed. n is never too small, unless saturated is true: the
+// counters of the key are then at their maximum, which is n, and the key may have been added any number of times. The error
+// wraps errors.ErrUnsupported if the family does not count.
+func (s *Set) Count(key []byte) (n uint64, saturated bool, err error) {
+	return s.CountHash(s.hashOf(key))
+}
+
+// CountString is Count for a string.
+func (s *Set) CountString(key string) (n uint64, saturated bool, err error) {
+	return s.CountHash(s.hashOfString(key))
+}
+
+// CountUint64 is Count for the eight bytes of key, little endian.
+func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
+	return s.CountHash(s.hashOfUint64(key))
+}
+
+// CountHash is Count for a key that Hasher has hashed.
+func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
+	c, ok := s.filter.(filter.Counter)
+	if !ok {
+		return 0, false, s.lacks(filter.CanCount)
+	}
+	if s.mapping == nil {
+		n, saturated = c.Count(h)
+		return n, saturated, nil
+	}
+	err = s.mapping.Guard(func() { n, saturated = c.Count(h) })
+	return n, saturated, err
+}
+
+// AddValue adds a key with a value; like Add it must be undone by a Remove of its own. The error wraps errors.ErrUnsupported
+// if the filter keeps no values, filter.ErrConfig if the value has too many bits, filter.ErrFull if there is no room; the
+// set is then unchanged.
+func (s *Set) AddValue(key []byte, value uint64) error {
+	v, err := s.valuer()
+	if err != nil {
+		return err
+	}
+	return v.AddValue(s.hashOf(key), value)
+}
+
+// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those of
+// AddValue.
+func (s *Set) Put(key []byte, value uint64) error {
+	v, err := s.valuer()
+	if err != nil {
+		return err
+	}
+	return v.Put(s.hashOf(key), value)
+}
+
+// Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many writers,
+// two goroutines that bring one new key at the same time leave it there once.
+func (s *Set) Upsert(key []byte, value uint64) error {
+	v, err := s.valuer()
+	if err != nil {
+		return err
+	}
+	h := s.hashOf(key)
+	if u, ok := v.(filter.Upserter); ok {
+		return u.Upsert(h, value)
+	}
+	if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
+		return err
+	}
+	return v.AddValue(h, value)
+}
+
+// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. A key that looks like
+// another one has the value of that one. The error wraps errors.ErrUnsupported if the filter keeps no values.
+func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
+	v, is := s.filter.(filter.Valuer)
+	if !is || v.ValueBits() == 0 {
+		return 0, false, s.lacks(filter.CanValues)
+	}
+	h := s.hashOf(key)
+	if s.mapping == nil {
+		value, ok = v.Get(h)
+		return value, ok, nil
+	}
+	err = s.mapping.Guard(func() { value, ok = v.Get(h) })
+	return value, ok || err != nil, err
+}
+
+// valuer returns the part of the filter that keeps values, to be changed.
+func (s *Set) valuer() (filter.Valuer, error) {
+	if err := s.own(); err != nil {
+		return nil, err
+	}
+	v, ok := s.filter.(filter.Valuer)
+	if !ok || v.ValueBits() == 0 {
+		return nil, s.lacks(filter.CanValues)
+	}
+	return v, nil
+}
+
+// The hashes of keys for operations that no raw-key filter has.
+
+func (s *Set) hashOf(key []byte) (h filter.Hash) {
+	if s.filter != nil {
+		h = s.hasher.Sum(key)
+	}
+	return h
+}
+
+func (s *Set) hashOfString(key string) (h filter.Hash) {
+	if s.filter != nil {
+		h = s.hasher.SumString(key)
+	}
+	return h
+}
+
+func (s *Set) hashOfUint64(key uint64) (h filter.Hash) {
+	if s.filter != nil {
+		h = s.hasher.SumUint64(key)
+	}
+	return h
+}

@@ -1,0 +1,242 @@
+package bloomery
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Merge makes s hold the keys of both. The two must agree in Spec and hash function, seed or secret included; else, and if o is
+// nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge it wraps errors.ErrUnsupported.
+// A Set for many writers is locked by nobody while it merges: no other method may run.
+func (s *Set) Merge(o *Set) error {
+	return s.combine(o, filter.CanMerge, func(a, b filter.Filter) error { return a.(filter.Merger).Merge(b) })
+}
+
+// Intersect makes s hold at least the keys that stand in both. Its false-positive rate is at most that of either, but above
+// that of a filter built of the common keys. Errors are those of Merge.
+func (s *Set) Intersect(o *Set) error {
+	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter) error { return a.(filter.Intersecter).Intersect(b) })
+}
+
+func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter) error) error {
+	if s.filter == nil {
+		return errEmpty
+	}
+	if o == nil || o.filter == nil {
+		return fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	if !s.hasher.Equal(o.hasher) {
+		return fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
+	}
+	if err := s.own(); err != nil {
+		return err
+	}
+	mine, err := s.Snapshot()
+	if err != nil {
+		return err
+	}
+	other, err := o.Snapshot()
+	if err != nil {
+		return err
+	}
+	if f, err := families.ByName(mine.Spec().Family()); err != nil || !f.Can.Has(can) || !provides(mine.filter, can) {
+		return s.lacks(can)
+	}
+	if err := other.guarded(func() error { return do(mine.filter, other.filter) }); err != nil {
+		return err
+	}
+	if s.concurrent != nil {
+		shared := mine.filter.(filter.Sharer).Concurrent()
+		s.become(shared, s.hasher)
+	}
+	return nil
+}
+
+// provides reports whether a filter has the interface of an ability.
+func provides(f filter.Filter, can filter.Ability) (ok bool) {
+	if can == filter.CanMerge {
+		_, ok = f.(filter.Merger)
+	} else {
+		_, ok = f.(filter.Intersecter)
+	}
+	return ok
+}
+
+// guarded calls f, which reads the filter, and returns its error or that of a fault in the mapping.
+func (s *Set) guarded(f func() error) (err error) {
+	if s.mapping == nil {
+		return f()
+	}
+	if fault := s.mapping.Guard(func() { err = f() }); fault != nil {
+		s.fault.CompareAndSwap(nil, &fault)
+		return fault
+	}
+	return err
+}
+
+// Snapshot returns s in the plain form, for one writer. Of a Set for many writers it is a copy, taken while others write: it
+// holds every key whose Add returned before Snapshot began and none that was removed before that; of changes that run at
+// the same time it has some and not others, each whole. A filter that is growing finishes that first. Another Set is
+// returned as it is.
+func (s *Set) Snapshot() (*Set, error) {
+	if s.concurrent == nil {
+		return s, nil
+	}
+	f, err := s.concurrent.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return NewSet(f, s.hasher), nil
+}
+
+// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too.
+func (s *Set) Clone() (*Set, error) {
+	if s.filter == nil {
+		return new(Set), nil
+	}
+	if s.concurrent != nil {
+		f, err := s.concurrent.Snapshot()
+		if err != nil {
+			return nil, err
+		}
+		return newSet(f, s.hasher, true)
+	}
+	f, err := s.copied()
+	if err != nil {
+		return nil, err
+	}
+	return NewSet(f, s.hasher), nil
+}
+
+// copied returns a copy of the filter.
+func (s *Set) copied() (f filter.Filter, err error) {
+	e, ok := s.filter.(filter.Encoder)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
+	}
+	err = s.guarded(func() error {
+		c := e.Encode()
+		sections := make([][]uint64, len(c.Sections))
+		for i, w := range c.Sections {
+			sections[i] = slices.Clone(w)
+		}
+		c.Sections = sections
+		f, err = families.Decode(c)
+		return err
+	})
+	return f, err
+}
+
+// own makes sure that the filter may be changed: one that lies in a mapped file or in the bytes given to FromBytes is copied.
+func (s *Set) own() error {
+	if !s.borrowed {
+		return nil
+	}
+	f, err := s.copied()
+	if err != nil {
+		return err
+	}
+	m := s.mapping
+	s.become(f, s.hasher)
+	if m != nil {
+		return m.Close()
+	}
+	return nil
+}
+
+// Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported in families that cannot start empty.
+// No other method may run, also in a Set for many writers.
+func (s *Set) Reset() error {
+	spec := s.Spec()
+	family, err := families.ByName(spec.Family())
+	if err != nil || family.New == nil {
+		return s.lacks(filter.CanStartEmpty)
+	}
+	var f filter.Filter
+	shared := s.concurrent != nil
+	if e, ok := s.filter.(filter.Emptier); ok {
+		f, err = e.Empty()
+	} else {
+		f, err = family.New(spec, 0)
+	}
+	if err != nil {
+		return err
+	}
+	m := s.mapping
+	if shared {
+		f = f.(filter.Sharer).Concurrent()
+	}
+	s.become(f, s.hasher)
+	if m != nil {
+		return m.Close()
+	}
+	return nil
+}
+
+// Equal reports whether two sets have the same Spec, hash function, number of keys and bits, so that Save would write the
+// same file.
+func (s *Set) Equal(o *Set) bool {
+	if s.filter == nil || o == nil || o.filter == nil {
+		return o != nil && s.filter == o.filter
+	}
+	if !s.hasher.Equal(o.hasher) {
+		return false
+	}
+	a, err := s.encode()
+	if err != nil {
+		return false
+	}
+	b, err := o.encode()
+	if err != nil {
+		return false
+	}
+	equal := false
+	read := func() error {
+		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+		return nil
+	}
+	return s.guarded(func() error { return o.guarded(read) }) == nil && equal
+}
+
+// Trimmed returns the set in its form for transfer: Save and WriteTo leave out what Open and Read make again. It shares
+// everything else with s. The error wraps errors.ErrUnsupported if the family has no such form.
+func (s *Set) Trimmed() (*Set, error) {
+	plain, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := plain.filter.(filter.Trimmer)
+	if !ok {
+		return nil, s.lacks(filter.CanTrim)
+	}
+	return NewSet(t.Trimmed(), s.hasher), nil
+}
+
+// Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with the
+// default effort; see Optimizer for others. keys must be all keys: those that it leaves out are gone afterwards. On error
+// s is unchanged; it wraps errors.ErrUnsupported if the family has no search.
+func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
+	b, err := s.Optimizer(filter.Effort{}, Config{})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := feed(ctx, b, keys); err != nil {
+		return err
+	}
+	better, err := b.Build(ctx)
+	if err != nil {
+		return err
+	}
+	m := s.mapping
+	s.become(better.filter, s.hasher)
+	if m != nil {
+		return m.Close()
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// WriteAtomic writes a file, or replaces it, with what write gives. After a crash at any moment the file is the old one or the
+// new one, whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. If write fails, or ctx
+// ends before the rename, it removes the temporary file and returns the error, or ctx.Err(). A link stays a link. The new
+// file has the permissions of the old one, or without an old one those that the umask leaves. Errors name path, not the
+// temporary file.
+func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
+	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(b), b.Flush())
+	})
+}
+
+// writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
+func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
+	target, mode := path, fs.FileMode(0o666)
+	old, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !old.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	default:
+		mode = 0o600
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	name := filepath.Join(filepath.Dir(target), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(target), rand.Uint64()))
+	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return named(path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
+		}
+	}()
+	if err := write(&ctxWriter{ctx, tmp}); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := tmp.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(name, target); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(target))
+	return nil
+}
+
+// named returns an error about another file as one about path.
+func named(path string, err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
+	case errors.As(err, &l):
+		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
+	}
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// syncDir makes the rename durable. Not every system can sync a folder; the file is whole either way.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c *ctxWriter) Write(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(b)
+}

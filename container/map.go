@@ -1,0 +1,118 @@
+package container
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// ErrFile says that the file behind a Mapping was overwritten or truncated in place while it was in use, so that answers
+// may be wrong. Replace files by rename, as WriteFile does.
+var ErrFile = errors.New("the file was changed in place while it was in use")
+
+// Mapping is the memory of a mapped file.
+type Mapping struct {
+	data []byte
+	head []byte // the first bytes when it was mapped
+	file *os.File
+	was  fs.FileInfo
+}
+
+// mappable is the size in bytes from which files are mapped. Smaller ones are read, which is as fast, and needs no care for
+// what happens to the file.
+const mappable = 1 << 20
+
+// Map maps the filter in a file into memory: pages are shared with other processes and loaded as they are used. It
+// verifies all checksums first, which reads the file once. Writing to the sections changes this process's copy only. The
+// Mapping is nil, and the file was read into memory, if it is smaller than 1 MiB or this machine cannot map it.
+//
+// The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may answer
+// wrongly or fault; see Mapping.Err. Errors are those of ReadFile.
+func Map(path string, o Options) (*File, *Mapping, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := in.Stat()
+	if err != nil || !canMap || !bitvec.LittleEndian || !st.Mode().IsRegular() || st.Size() < mappable || st.Size() != int64(int(st.Size())) {
+		_ = in.Close()
+		f, err := ReadFile(path, o)
+		return f, nil, err
+	}
+	m := &Mapping{file: in, was: st}
+	f, err := m.open(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, errors.Join(err, m.Close()))
+	}
+	return f, m, nil
+}
+
+func (m *Mapping) open(o Options) (f *File, err error) {
+	if m.data, err = mapFile(m.file, int(m.was.Size())); err != nil {
+		return nil, err
+	}
+	if fault := m.Guard(func() {
+		m.head = bytes.Clone(m.data[:headerSize])
+		f, _, err = FromBytes(m.data, o)
+	}); fault != nil {
+		return nil, fault
+	}
+	return f, err
+}
+
+// Err returns an error wrapping ErrFile if the file was written to or truncated since it was mapped: if its size, time of
+// modification or header changed.
+func (m *Mapping) Err() error {
+	now, err := m.file.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.file.Name(), err)
+	}
+	changed := now.Size() != m.was.Size() || !now.ModTime().Equal(m.was.ModTime())
+	if !changed && m.Guard(func() { changed = !bytes.Equal(m.data[:headerSize], m.head) }) != nil || changed {
+		return fmt.Errorf("%s: %w", m.file.Name(), ErrFile)
+	}
+	return nil
+}
+
+// Close unmaps the file. Its sections must not be used afterwards.
+func (m *Mapping) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	var err error
+	if m.data != nil {
+		err = unmapFile(m.data)
+	}
+	err = errors.Join(err, m.file.Close())
+	m.data, m.file = nil, nil
+	return err
+}
+
+// Guard calls f and turns a fault in the mapping into an error wrapping ErrFile: the operating system signals one when
+// memory behind the end of a truncated file is read. Other panics go on.
+func (m *Mapping) Guard(f func()) (err error) {
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		err = m.Fault(recover())
+	}()
+	f()
+	return nil
+}
+
+// Fault returns nil if p, what recover returned, is nil, and an error wrapping ErrFile if it is a fault in the mapping. It
+// panics with p if p is another panic.
+func (m *Mapping) Fault(p any) error {
+	if p == nil {
+		return nil
+	}
+	if fault, ok := p.(interface{ Addr() uintptr }); ok && bitvec.Within(m.data, fault.Addr()) {
+		return fmt.Errorf("%s: %w", m.file.Name(), ErrFile)
+	}
+	panic(p)
+}

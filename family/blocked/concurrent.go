@@ -1,0 +1,134 @@
+package blocked
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/stripe"
+)
+
+// Concurrent is a blocked Bloom filter that any number of goroutines may query and change at once. See filter.Concurrent
+// for its methods.
+//
+// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of a key that was added stay set.
+// This does not suffice for TestAndAdd: two goroutines that bring the same key could both find a bit unset. TestAndAdd
+// therefore holds a lock that the key's hash chooses (package stripe) while it tests and sets the bits. The second
+// goroutine then finds all of them set.
+type Concurrent struct {
+	stripes stripe.Stripes
+	f       Filter // its keys field is not used: the stripes count
+}
+
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the filter
+// afterwards.
+func (f *Filter) Concurrent() filter.Concurrent {
+	c := &Concurrent{f: *f}
+	c.stripes.Start(f.keys)
+	return c
+}
+
+// Has reports whether the key may be in the set.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	m := c.f.mask(h.Lo)
+	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+	for i := range w {
+		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it tests any of them.
+// It panics if dst and hs differ in length.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	if len(dst) != len(hs) {
+		panic(fmt.Sprintf("blocked: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
+	}
+	var at [batch]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		for i, h := range group {
+			at[i] = c.f.block(h)
+		}
+		bitvec.Prefetch(c.f.words, at[:len(group)])
+		for i, h := range group {
+			dst[start+i] = c.Has(h)
+		}
+	}
+}
+
+// Add adds a key. The error is always nil.
+func (c *Concurrent) Add(h filter.Hash) error {
+	c.set(h)
+	c.stripes.Of(h).Added()
+	return nil
+}
+
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the number
+// of keys change. The error is always nil.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	if c.Has(h) {
+		return true, nil
+	}
+	s := c.stripes.Of(h)
+	s.Lock()
+	present = !c.set(h)
+	if !present {
+		s.Added()
+	}
+	s.Unlock()
+	return present, nil
+}
+
+// set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
+// cache lines that need no change stay shared.
+func (c *Concurrent) set(h filter.Hash) (unset bool) {
+	m := c.f.mask(h.Lo)
+	w := c.f.words[c.f.block(h):][:c.f.blockWords()]
+	for i := range w {
+		if m[i] != 0 && atomic.LoadUint64(&w[i])&m[i] != m[i] {
+			atomic.OrUint64(&w[i], m[i])
+			unset = true
+		}
+	}
+	return unset
+}
+
+// Keys returns Info().Keys without reading the filter.
+func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
+
+// Info counts the set bits of every block, which reads the whole filter. While others write, keys that are being added may
+// be missing.
+func (c *Concurrent) Info() filter.Info {
+	keys := c.Keys()
+	n := newCensus(c.f.k)
+	var block [bitvec.LineWords]uint64
+	size := c.f.blockWords()
+	for i := 0; i < len(c.f.words); i += size {
+		for j := range size {
+			block[j] = atomic.LoadUint64(&c.f.words[i+j])
+		}
+		n.add(block[:size])
+	}
+	return n.info(&c.f, keys)
+}
+
+// Snapshot returns a copy, a *Filter. Since bits are only ever set, copying the words one by one while others write is
+// enough: the copy has every bit that was set before Snapshot began, hence every key whose Add had returned. It has every
+// key that its Keys counts. A key that is being added may have some of its bits in the copy, which raises the rate of
+// false positives as if it were added, at most. The error wraps filter.ErrTooLarge if there is no memory for the copy.
+func (c *Concurrent) Snapshot() (filter.Filter, error) {
+	words, err := bitvec.Alloc(uint64(len(c.f.words)))
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{blocks: c.f.blocks, k: c.f.k, split: c.f.split, keys: c.Keys()} // the bits of a key are set before it is counted
+	for i := range words {
+		words[i] = atomic.LoadUint64(&c.f.words[i])
+	}
+	f.hold(words)
+	return f, nil
+}

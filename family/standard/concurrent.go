@@ -1,0 +1,164 @@
+package standard
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
+	"github.com/bloomery/bloomery/internal/stripe"
+)
+
+// Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
+// filter.Concurrent for its methods.
+//
+// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of a key that was added stay set.
+// This does not suffice for TestAndAdd: two goroutines that bring the same key could both find a bit unset. TestAndAdd
+// therefore holds a lock that the key's hash chooses (package stripe) while it tests and sets the bits. The second
+// goroutine then finds all of them set.
+type Concurrent struct {
+	stripes stripe.Stripes
+	f       Filter // its keys field is not used: the stripes count
+}
+
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the filter
+// afterwards.
+func (f *Filter) Concurrent() filter.Concurrent { return f.share() }
+
+func (f *Filter) share() *Concurrent {
+	c := &Concurrent{f: *f}
+	c.stripes.Start(f.keys)
+	return c
+}
+
+// plain returns the plain form, which shares the bits, once all writers have finished.
+func (c *Concurrent) plain() *Filter {
+	f := c.f
+	f.keys = c.Keys()
+	return &f
+}
+
+// Has reports whether the key may be in the set.
+func (c *Concurrent) Has(h filter.Hash) bool {
+	words, m, k := c.f.words, c.f.m, c.f.k
+	x, by := h.Lo, probe.Mixer(h)
+	for range k {
+		at := probe.Position(x, m)
+		x = probe.Mix(x, by)
+		if atomic.LoadUint64(&words[at/64])>>(at%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any of
+// them. It panics if dst and hs differ in length.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	if len(dst) != len(hs) {
+		panic(fmt.Sprintf("standard: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
+	}
+	var at [batch * first]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		for i, h := range group {
+			at[i*first] = probe.Position(h.Lo, c.f.m)
+			at[i*first+1] = probe.Position(probe.Mix(h.Lo, probe.Mixer(h)), c.f.m)
+		}
+		bitvec.PrefetchBits(c.f.words, at[:len(group)*first])
+		for i, h := range group {
+			dst[start+i] = c.Has(h)
+		}
+	}
+}
+
+// Add adds a key. The error is always nil.
+func (c *Concurrent) Add(h filter.Hash) error {
+	c.set(h)
+	c.stripes.Of(h).Added()
+	return nil
+}
+
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the number
+// of keys change. The error is always nil.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	if c.Has(h) {
+		return true, nil
+	}
+	s := c.stripes.Of(h)
+	s.Lock()
+	present = !c.set(h)
+	if !present {
+		s.Added()
+	}
+	s.Unlock()
+	return present, nil
+}
+
+// set sets the bits of a key and reports whether it found one of them unset. It writes only to words that lack a bit:
+// cache lines that need no change stay shared.
+func (c *Concurrent) set(h filter.Hash) (unset bool) {
+	words, m, k := c.f.words, c.f.m, c.f.k
+	x, by := h.Lo, probe.Mixer(h)
+	for range k {
+		at := probe.Position(x, m)
+		x = probe.Mix(x, by)
+		w, bit := &words[at/64], uint64(1)<<(at%64)
+		if atomic.LoadUint64(w)&bit == 0 {
+			atomic.OrUint64(w, bit)
+			unset = true
+		}
+	}
+	return unset
+}
+
+// addMany adds keys. It prefetches the words of a key four keys ahead.
+func (c *Concurrent) addMany(hs []filter.Hash) {
+	var at [MaxK]uint64
+	const ahead = 4
+	for i := range len(hs) + ahead {
+		if i < len(hs) {
+			x, by := hs[i].Lo, probe.Mixer(hs[i])
+			for j := range c.f.k {
+				at[j] = probe.Position(x, c.f.m)
+				x = probe.Mix(x, by)
+			}
+			bitvec.PrefetchBits(c.f.words, at[:c.f.k])
+		}
+		if i >= ahead {
+			c.set(hs[i-ahead])
+		}
+	}
+	c.stripes[0].AddedMany(uint64(len(hs)))
+}
+
+// Keys returns Info().Keys without reading the filter.
+func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
+
+// Info counts the set bits, which reads the whole filter. While others write, keys that are being added may be missing.
+func (c *Concurrent) Info() filter.Info {
+	keys := c.Keys()
+	var ones uint64
+	for i := range c.f.words {
+		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&c.f.words[i])))
+	}
+	return c.f.info(keys, ones)
+}
+
+// Snapshot returns a copy, a *Filter. Since bits are only ever set, copying the words one by one while others write is
+// enough: the copy has every bit that was set before Snapshot began, hence every key whose Add had returned. It has every
+// key that its Keys counts. A key that is being added may have some of its bits in the copy, which raises the rate of
+// false positives as if it were added, at most. The error wraps filter.ErrTooLarge if there is no memory for the copy.
+func (c *Concurrent) Snapshot() (filter.Filter, error) {
+	words, err := bitvec.Alloc(uint64(len(c.f.words)))
+	if err != nil {
+		return nil, err
+	}
+	keys := c.Keys() // first: the bits of a key are set before it is counted
+	for i := range words {
+		words[i] = atomic.LoadUint64(&c.f.words[i])
+	}
+	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: keys}, nil
+}

@@ -1,0 +1,175 @@
+package bloomery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Open opens the Set in a file; Close it when done. Files of 1 MiB or more are mapped into memory, which processes share, and
+// loaded as they are used; with InMemory, and where a machine cannot map, they are read. All checksums are verified first.
+// The first change copies the filter: a Set never writes to its file, see Save.
+//
+// The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be overwritten
+// or truncated in place: answers may then be wrong, and Err says so.
+//
+// On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic, ErrVersion,
+// ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+func Open(path string, o ...Option) (*Set, error) {
+	return openFile(path, optionsOf(0, o))
+}
+
+func openFile(path string, o options) (*Set, error) {
+	var f *container.File
+	var m *container.Mapping
+	var err error
+	if o.inMemory || o.concurrent {
+		f, err = container.ReadFile(path, o.reading())
+	} else {
+		f, m, err = container.Map(path, o.reading())
+	}
+	if err != nil {
+		return nil, err
+	}
+	set, err := o.set(f, m)
+	if err != nil {
+		if m != nil {
+			_ = m.Close()
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return set, nil
+}
+
+// Read reads a Set from r and stops at its end, whatever follows. It takes at most 1.5 times the size of the filter and 8 MiB
+// for each of its sections, and never more than three times what has come and 8 MiB; a trimmed filter takes in addition
+// what it becomes, at most 64 times its size and 1 MiB. Errors are those of Open and of r.
+func Read(r io.Reader, o ...Option) (*Set, error) {
+	opts := optionsOf(DefaultMaxBytes, o)
+	f, err := container.Read(r, opts.reading())
+	if err != nil {
+		return nil, err
+	}
+	return opts.set(f, nil)
+}
+
+// FromBytes makes a Set of b, which must be a whole filter file, without a copy: the Set reads b, and nothing may change it
+// while the Set is in use. The first change of the Set copies the filter, so that it never writes to b. It copies at once
+// if b is not aligned to 8 bytes, if this machine is big-endian, or with WithConcurrent. Errors are those of Open.
+func FromBytes(b []byte, o ...Option) (*Set, error) {
+	opts := optionsOf(0, o)
+	if opts.concurrent {
+		b = bytes.Clone(b)
+	}
+	f, shared, err := container.FromBytes(b, opts.reading())
+	if err != nil {
+		return nil, err
+	}
+	set, err := opts.set(f, nil)
+	if err == nil {
+		set.borrowed = shared && !opts.concurrent
+	}
+	return set, err
+}
+
+// reading returns how to read a file: what its header must agree with before memory is taken.
+func (o options) reading() container.Options {
+	limit := o.maxBytes
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
+	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
+		if err := families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes); err != nil {
+			return err
+		}
+		_, err := o.hasher(f)
+		return err
+	}}
+}
+
+// hasher returns the hasher of the keys of a file.
+func (o options) hasher(f *container.File) (filter.Hasher, error) {
+	if o.keyed != (filter.Hasher{}) && f.Hash == filter.SipHash && o.keyed.KeyCheck() == f.KeyCheck {
+		return o.keyed, nil
+	}
+	return f.Hasher(o.secret)
+}
+
+// set makes a Set of a file, which m is the memory of, if not nil.
+func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
+	h, err := o.hasher(f)
+	if err != nil {
+		return nil, err
+	}
+	var decoded filter.Filter
+	decode := func() { decoded, err = families.Decode(f.Encoded) }
+	if m == nil {
+		decode()
+	} else if fault := m.Guard(decode); fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+	}
+	set, err := newSet(decoded, h, o.concurrent)
+	if err != nil {
+		return nil, err
+	}
+	set.mapping, set.borrowed, set.plain = m, m != nil, set.plain && m == nil
+	return set, nil
+}
+
+// encode returns the filter as a file holds it.
+func (s *Set) encode() (*container.File, error) {
+	if s.filter == nil {
+		return nil, errEmpty
+	}
+	plain, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	enc, ok := plain.filter.(filter.Encoder)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be stored: %w", s.filter, filter.ErrUnsupported)
+	}
+	var e filter.Encoded
+	if err := s.guarded(func() error { e = enc.Encode(); return nil }); err != nil {
+		return nil, err
+	}
+	family, err := families.ByName(e.Spec.Family())
+	if err != nil {
+		return nil, err
+	}
+	if !family.TakesHash(e.Spec, s.hasher.ID()) {
+		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
+	}
+	return container.New(family.ID, e, s.hasher), nil
+}
+
+// Save writes the set to a file, or replaces the file, all or nothing: after a crash at any moment the file is the old one or
+// the new one. When ctx ends first it leaves the file as it was. While others write to a Set for many writers, it saves a
+// Snapshot.
+func (s *Set) Save(ctx context.Context, path string) error {
+	f, err := s.encode()
+	if err != nil {
+		return err
+	}
+	return s.guarded(func() error { return container.WriteFile(ctx, path, f) })
+}
+
+// Replace is Save over a file that was read when was described it. If the file was replaced or written to since, it is left as
+// it is and the error wraps container.ErrChanged: what another process put into it would be lost.
+func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
+	f, err := s.encode()
+	if err != nil {
+		return err
+	}
+	return s.guarded(func() error { return container.ReplaceFile(ctx, path, f, was) })
+}

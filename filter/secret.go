@@ -1,0 +1,93 @@
+package filter
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math/bits"
+
+	"github.com/dchest/siphash"
+)
+
+// SecretSize is the size of the secret of a keyed Hasher, in bytes.
+const SecretSize = 16
+
+// NewKeyedHasher returns a SipHash hasher under a secret, whose 16 bytes are two little-endian words. Every secret is
+// valid; take one from crypto/rand.
+func NewKeyedHasher(secret [SecretSize]byte) Hasher {
+	a, b := binary.LittleEndian.Uint64(secret[:8]), binary.LittleEndian.Uint64(secret[8:])
+	kind := uint64(SipHash) | keyCheck(a, b)>>16<<16
+	maskA, maskB := mask(kind)
+	return Hasher{kind: kind, a: a ^ maskA, b: b ^ maskB}
+}
+
+// secret returns the two words of the secret of a SipHash hasher.
+func (h Hasher) secret() (a, b uint64) {
+	maskA, maskB := mask(h.kind)
+	return h.a ^ maskA, h.b ^ maskB
+}
+
+// pad is random and belongs to the process. It is the key of mask.
+var pad = newPad()
+
+func newPad() (p [4]uint64) {
+	var b [8 * len(p)]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	for i := range p {
+		p[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return p
+}
+
+// mask returns what the two words of a secret are XORed with while they lie in a Hasher. fmt, reflection and debug
+// printers reach unexported fields, and what they print goes to logs; through the mask they print random words. The
+// mask depends on kind, hence on the secret, so that someone who sees two Hashers and knows the secret of one learns
+// nothing about the other. It does not protect from code that reads the memory of this process, where pad lies as
+// well.
+func mask(kind uint64) (a, b uint64) {
+	a, b = bits.Mul64(kind^pad[0], pad[1]|1)
+	return a ^ pad[2], b ^ pad[3]
+}
+
+// keyCheckLabel is hashed under a secret to recognise it. It is longer than any domain or mail address, so that it is
+// unlikely to be a real key.
+const keyCheckLabel = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1"
+
+// KeyCheck returns 64 bits that recognise the secret of a keyed hasher and do not reveal it. They are public: files
+// contain them. It returns 0 for a hasher without a secret, and never for one with a secret.
+func (h Hasher) KeyCheck() uint64 {
+	if h.ID() != SipHash {
+		return 0
+	}
+	return keyCheck(h.secret())
+}
+
+func keyCheck(a, b uint64) uint64 {
+	_, hi := siphash.Hash128(a, b, []byte(keyCheckLabel))
+	return hi | 1
+}
+
+// String describes the hasher by its hash function, with the seed or the KeyCheck in hexadecimal: "xxh3-128(seed=7)",
+// "siphash-128(check=85d7c0d7ac54cb05)", "murmur3-x64-128". It never contains the secret.
+func (h Hasher) String() string {
+	switch h.ID() {
+	case XXH3:
+		return fmt.Sprintf("%s(seed=%d)", XXH3, h.a)
+	case SipHash:
+		return fmt.Sprintf("%s(check=%016x)", SipHash, h.KeyCheck())
+	}
+	return h.ID().String()
+}
+
+// Format prints String for every verb, %#v and %x included.
+func (h Hasher) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, fmt.FormatString(s, 's'), h.String())
+}
+
+// LogValue returns String, for package log/slog.
+func (h Hasher) LogValue() slog.Value { return slog.StringValue(h.String()) }
+
+// MarshalText returns String, for JSON and other encodings. Nothing reads it back: a Hasher is made from its seed or
+// secret.
+func (h Hasher) MarshalText() ([]byte, error) { return []byte(h.String()), nil }

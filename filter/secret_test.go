@@ -1,0 +1,116 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// testSecret has words that print with all their digits, so that a search for them is not met by chance.
+var testSecret = [SecretSize]byte{
+	0xA1, 0x9B, 0xC3, 0xD5, 0xE7, 0xF9, 0x8A, 0x9C, 0xB2, 0xC4, 0xD6, 0xE8, 0xFA, 0x8B, 0x9D, 0xAF,
+}
+
+// holder is a struct of a user. fmt prints its fields by reflection, without the methods of Hasher.
+type holder struct {
+	hidden Hasher
+	ref    *Hasher
+	list   []Hasher
+	Shown  Hasher
+	Any    any
+}
+
+// TestSecretIsNotPrinted prints hashers, and structs that hold one, in every way that logs know, and looks for the
+// secret.
+func TestSecretIsNotPrinted(t *testing.T) {
+	h := NewKeyedHasher(testSecret)
+	in := holder{hidden: h, ref: &h, list: []Hasher{h}, Shown: h, Any: h}
+	var texts []string
+	for _, v := range []any{
+		h, &h, []Hasher{h}, [1]Hasher{h}, map[string]Hasher{"h": h}, map[Hasher]int{h: 1}, in, &in, []holder{in},
+	} {
+		for _, verb := range strings.Split("v +v #v T s q +q #q x X #x d +d o b c U t e p 40v -40s .3v", " ") {
+			texts = append(texts, fmt.Sprintf("%"+verb, v))
+		}
+		texts = append(texts, fmt.Sprint(v), fmt.Errorf("hasher: %v", v).Error())
+		var log bytes.Buffer
+		o := &slog.HandlerOptions{AddSource: true}
+		slog.New(slog.NewTextHandler(&log, o)).Info("m", "v", v, slog.Group("g", "v", v))
+		slog.New(slog.NewJSONHandler(&log, o)).Info("m", "v", v, slog.Group("g", "v", v))
+		texts = append(texts, log.String())
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatalf("%T: %v", v, err)
+		}
+		texts = append(texts, string(b))
+	}
+
+	var needles []string
+	all := testSecret[:]
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, w := range []uint64{order.Uint64(all[:8]), order.Uint64(all[8:])} {
+			for _, base := range []int{2, 8, 10, 16} {
+				needles = append(needles, strconv.FormatUint(w, base), strconv.FormatInt(int64(w), base))
+			}
+		}
+	}
+	list := strings.Trim(fmt.Sprint(all), "[]")
+	needles = append(needles, hex.EncodeToString(all), list, strings.ReplaceAll(list, " ", ","),
+		base64.StdEncoding.EncodeToString(all), string(all[:8]), string(all[8:]))
+	for _, text := range texts {
+		low := strings.ToLower(text)
+		for _, n := range needles {
+			if strings.Contains(low, strings.ToLower(n)) {
+				t.Errorf("%q has the secret as %q", text, n)
+			}
+		}
+	}
+}
+
+// TestHasherPrints pins what a Hasher prints.
+func TestHasherPrints(t *testing.T) {
+	keyed, foreign := NewKeyedHasher(testSecret), Hasher{kind: uint64(Murmur3)}
+	check := fmt.Sprintf("siphash-128(check=%016x)", keyed.KeyCheck())
+	for want, h := range map[string]Hasher{
+		"xxh3-128(seed=7)": NewHasher(7), check: keyed, "murmur3-x64-128": foreign, "hash(0)": {},
+	} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+			if got := fmt.Sprintf(verb, h); got != want {
+				t.Errorf("%s prints %q, want %q", verb, got, want)
+			}
+		}
+		if got := fmt.Sprintf("%30v|%-30s|", h, h); got != fmt.Sprintf("%30s|%-30s|", want, want) {
+			t.Errorf("with a width: %q", got)
+		}
+		if got, err := json.Marshal(h); err != nil || string(got) != strconv.Quote(want) {
+			t.Errorf("in JSON: %s, %v", got, err)
+		}
+		if got := h.LogValue().String(); got != want {
+			t.Errorf("as a log value: %q", got)
+		}
+	}
+}
+
+// TestMask: the masks of two secrets differ, so that their XOR does not give the XOR of the secrets.
+func TestMask(t *testing.T) {
+	other := testSecret
+	other[0]++
+	x, y := NewKeyedHasher(testSecret), NewKeyedHasher(other)
+	xa, xb := x.secret()
+	if xa != binary.LittleEndian.Uint64(testSecret[:8]) || xb != binary.LittleEndian.Uint64(testSecret[8:]) {
+		t.Error("the secret does not come back")
+	}
+	if x.a == xa || x.b == xb || x.a^y.a == 1 || x.b == y.b {
+		t.Error("the words are not masked, or two secrets have one mask")
+	}
+	if again := NewKeyedHasher(testSecret); again != x || !again.Equal(x) || x == y || x.Equal(y) {
+		t.Error("hashers of one secret differ, or of two are equal")
+	}
+}

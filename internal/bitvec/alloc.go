@@ -1,0 +1,64 @@
+package bitvec
+
+import (
+	"fmt"
+	"math/bits"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// maxWords is the largest allocation: 2^43 words are 64 TiB, more than any machine has; on a 32-bit machine the largest
+// slice has less than 2^31 bytes.
+const maxWords = min(1<<43, uint64(^uint(0)>>1)/8) - LineWords
+
+// Alloc returns a slice of words zero words whose first one is at the start of a cache line. It returns an error
+// wrapping filter.ErrTooLarge if the machine cannot address as many or has less memory, swap included: Go itself
+// would end the process. On Linux, arrays of several MiB ask for huge pages.
+func Alloc(words uint64) ([]uint64, error) {
+	if words > maxWords {
+		return nil, fmt.Errorf("%d words of 64 bits are %w for this machine", words, filter.ErrTooLarge)
+	}
+	if all := memory(); all > 0 && words*8 > all {
+		return nil, fmt.Errorf("%d MiB are %w: this machine has %d MiB of memory", words>>17, filter.ErrTooLarge, all>>20)
+	}
+	s := make([]uint64, words+LineWords-1)
+	skip := -(uintptr(unsafe.Pointer(unsafe.SliceData(s))) / 8) % LineWords
+	s = s[skip:][:words:words]
+	adviseHuge(s)
+	return s, nil
+}
+
+// Bytes returns the memory of words as bytes, in the byte order of this machine. Both share memory.
+func Bytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+}
+
+// View returns the whole words in b, which share its memory. It returns false if b is not aligned to 8 bytes or the
+// machine is big-endian.
+func View(b []byte) ([]uint64, bool) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if !LittleEndian || uintptr(p)%8 != 0 {
+		return nil, false
+	}
+	return unsafe.Slice((*uint64)(p), len(b)/8), true
+}
+
+// As returns v as a value of type T, which must be the underlying type of V.
+func As[T, V any](v V) T { return *(*T)(unsafe.Pointer(&v)) }
+
+// Within reports whether an address lies in the memory of b.
+func Within(b []byte, address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
+}
+
+// FixOrder converts words in place between the byte order of files and that of this machine. On a little-endian machine
+// it does nothing.
+func FixOrder(words []uint64) {
+	if LittleEndian {
+		return
+	}
+	for i, w := range words {
+		words[i] = bits.ReverseBytes64(w)
+	}
+}

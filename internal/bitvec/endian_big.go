@@ -1,0 +1,6 @@
+//go:build armbe || arm64be || mips || mips64 || mips64p32 || ppc || ppc64 || s390 || s390x || sparc || sparc64
+
+package bitvec
+
+// LittleEndian reports whether words lie in memory in the byte order of files; see endian_little.go.
+const LittleEndian = false

@@ -1,0 +1,200 @@
+// Package portable tests that filter files do not depend on the machine: one filter of each family, at three sizes,
+// has the same bytes on every processor and operating system. CI runs it on amd64, without assembly, on arm64, s390x
+// and js/wasm.
+package portable
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/files.txt with the sums of this machine")
+
+// sizes are the numbers of keys of the files.
+var sizes = []int{100, 5_000, 60_000}
+
+// recorded has a line for each file: its spec, number of keys, bytes and the SHA-256 of its content in hexadecimal.
+const recorded = "testdata/files.txt"
+
+// variants are further specs of families of which one filter does not show all kinds of arithmetic.
+var variants = []string{
+	"blocked(fpr=0.01,layout=split)", "blockpartitioned(bits_per_key=12,block=1024,passes=2)",
+	"dleft(counting=1,fpr=0.001)", "fuse(width=13)", "rankindexed(fpr=0.01,growth=2)", "rankindexed(fpr=0.01,value_bits=9)",
+}
+
+// specs returns what each family is built with: its default form at 1%, of short searches.
+func specs() (all []string) {
+	for _, f := range families.All() {
+		search := ""
+		if f.Can.Has(filter.CanSearch) {
+			search = ",passes=2"
+		}
+		all = append(all, f.Name+"(fpr=0.01"+search+")")
+	}
+	return append(all, variants...)
+}
+
+func TestSameBytesEverywhere(t *testing.T) {
+	text, err := os.ReadFile(recorded)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var got []string
+	for _, text := range specs() {
+		t.Run(text, func(t *testing.T) {
+			for _, n := range sizes {
+				f := write(t, text, n)
+				got = append(got, fmt.Sprintf("%s %d %d %x", text, n, len(f), sha256.Sum256(f)))
+				if !*update && !slices.Contains(want, got[len(got)-1]) {
+					t.Errorf("not in %s: %s", recorded, got[len(got)-1])
+				}
+				read(t, f, text, n)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(recorded, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) == len(specs())*len(sizes) && !*update && len(want) != len(got) { // not with -run of a part
+		t.Errorf("%s has %d lines for %d files", recorded, len(want), len(got))
+	}
+}
+
+// secret is that of the smallest file of each family, which has the keyed hash function.
+var secret = [filter.SecretSize]byte{3, 1, 4, 1, 5, 9, 2, 6}
+
+func hasher(t *testing.T, spec string, n int) filter.Hasher {
+	s, f := parse(t, spec)
+	var key *[filter.SecretSize]byte
+	if n == sizes[0] && !f.Foreign() {
+		key = &secret
+	}
+	h, err := f.Hasher(s, 0, 0, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func parse(t *testing.T, spec string) (filter.Spec, families.Family) {
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := families.ByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, f
+}
+
+// key returns key i: eight bytes, lowest first.
+func key(i int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(i)*0x9E3779B97F4A7C15) }
+
+// rawKeys is what filters that take raw keys have.
+type rawKeys interface {
+	AddKey(key []byte) error
+	HasKey(key []byte) bool
+}
+
+// write returns the file of a filter of n keys.
+func write(t *testing.T, spec string, n int) []byte {
+	s, family := parse(t, spec)
+	h := hasher(t, spec, n)
+	var made filter.Filter
+	if family.Can.Has(filter.CanRawKeys) {
+		f, err := family.New(s, uint64(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if err := f.(rawKeys).AddKey(key(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made = f
+	} else {
+		b, err := family.NewBuilder(s, uint64(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hs := make([]filter.Hash, n)
+		for i := range hs {
+			hs[i] = h.Sum(key(i))
+		}
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
+		if made, err = b.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return encode(t, made, h)
+}
+
+func encode(t *testing.T, f filter.Filter, h filter.Hasher) []byte {
+	t.Helper()
+	e := f.(filter.Encoder).Encode()
+	_, family := parse(t, e.Spec.String())
+	var file bytes.Buffer
+	if err := container.Write(&file, container.New(family.ID, e, h)); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// read reads the file, checks that the filter has all keys and writes it again: the same bytes. Where the family has a
+// trimmed form, that must lead back to the same file.
+func read(t *testing.T, file []byte, spec string, n int) {
+	t.Helper()
+	h := hasher(t, spec, n)
+	f := decode(t, file)
+	if raw, ok := f.(rawKeys); ok {
+		for i := range n {
+			if !raw.HasKey(key(i)) {
+				t.Fatalf("%d keys: key %d is missing", n, i)
+			}
+		}
+	} else {
+		for i := range n {
+			if !f.Has(h.Sum(key(i))) {
+				t.Fatalf("%d keys: key %d is missing", n, i)
+			}
+		}
+	}
+	if !bytes.Equal(encode(t, f, h), file) {
+		t.Errorf("%d keys: read and written again, the file differs", n)
+	}
+	if trimmer, ok := f.(filter.Trimmer); ok {
+		if back := decode(t, encode(t, trimmer.Trimmed(), h)); !bytes.Equal(encode(t, back, h), file) {
+			t.Errorf("%d keys: trimmed, read and written again, the file differs", n)
+		}
+	}
+}
+
+func decode(t *testing.T, file []byte) filter.Filter {
+	t.Helper()
+	c, err := container.Read(bytes.NewReader(file), container.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := families.Decode(c.Encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

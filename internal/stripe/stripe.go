@@ -1,0 +1,123 @@
+// Package stripe holds what the concurrent forms of the families share: 256 locks, each of which stands for some of the
+// keys and some of the places of a filter, and a count of keys that is kept in as many parts.
+//
+// # Which lock
+//
+// Key takes the lowest byte of Lo^Hi. Any function of the Hash would do: the choice is never stored and changes no
+// answer, so it may use bits that also choose positions without any effect on the false-positive rate. It decides only
+// how often two goroutines meet at a lock, which for well-mixed hashes is one time in 256.
+//
+// # Order
+//
+// A goroutine that needs several locks collects them in a Set and takes all of them with one call of Lock, in ascending
+// order. Nobody takes a lock while holding one of a higher or equal number, so no circle of waiting goroutines can form.
+package stripe
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Count is the number of stripes.
+const Count = 256
+
+// Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines at different stripes do not
+// slow each other down.
+type Stripe struct {
+	sync.Mutex
+	added, removed atomic.Uint64
+	version        atomic.Uint64
+	_              [32]byte
+}
+
+// Added counts one key more. It does not need the lock.
+func (s *Stripe) Added() { s.added.Add(1) }
+
+// AddedMany counts that many keys more. It does not need the lock.
+func (s *Stripe) AddedMany(n uint64) { s.added.Add(n) }
+
+// Removed counts one key less. It does not need the lock.
+func (s *Stripe) Removed() { s.removed.Add(1) }
+
+// Begin marks the start of a change and End its end, for readers without a lock: see Version. The lock must be held.
+func (s *Stripe) Begin() { s.version.Add(1) }
+
+// End marks the end of a change that Begin started.
+func (s *Stripe) End() { s.version.Add(1) }
+
+// Version returns the number of changes that ended, and whether none is running. A reader that gets the same version, with
+// no change running, before and after it has read atomically has seen no change half done.
+func (s *Stripe) Version() (v uint64, quiet bool) {
+	v = s.version.Load()
+	return v, v&1 == 0
+}
+
+// Stripes is an array of all stripes, ready for use.
+type Stripes [Count]Stripe
+
+// Key returns the number of the stripe of a key.
+func Key(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
+
+// Of returns the stripe of a key.
+func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[Key(h)] }
+
+// Start sets the number of keys before anybody else uses the stripes.
+func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
+
+// Keys returns the keys counted as added less those counted as removed, never below 0. It reads the removals first: while
+// others count, the result is at least the true number at some moment during the call, provided that each key is counted
+// as added before it is counted as removed.
+func (s *Stripes) Keys() uint64 {
+	var added, removed uint64
+	for i := range s {
+		removed += s[i].removed.Load()
+	}
+	for i := range s {
+		added += s[i].added.Load()
+	}
+	if removed > added {
+		return 0
+	}
+	return added - removed
+}
+
+// LockAll takes all locks.
+func (s *Stripes) LockAll() {
+	for i := range s {
+		s[i].Lock()
+	}
+}
+
+// UnlockAll releases all locks.
+func (s *Stripes) UnlockAll() {
+	for i := range s {
+		s[i].Unlock()
+	}
+}
+
+// Set is a set of stripes. The zero Set is empty.
+type Set [Count / 64]uint64
+
+// Add adds a stripe to the set.
+func (t *Set) Add(i uint8) { t[i/64] |= 1 << (i % 64) }
+
+// Lock takes the locks of a set in ascending order. The caller must hold none.
+func (s *Stripes) Lock(t *Set) {
+	for i, w := range t {
+		for ; w != 0; w &= w - 1 {
+			s[i*64+bits.TrailingZeros64(w)].Lock()
+		}
+	}
+}
+
+// Unlock releases the locks of a set.
+func (s *Stripes) Unlock(t *Set) {
+	for i, w := range t {
+		for ; w != 0; w &= w - 1 {
+			s[i*64+bits.TrailingZeros64(w)].Unlock()
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package stripe
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestLine checks that a stripe fills one cache line.
+func TestLine(t *testing.T) {
+	if size := unsafe.Sizeof(Stripe{}); size != 64 {
+		t.Errorf("a stripe has %d bytes, want 64", size)
+	}
+}
+
+// TestSets has goroutines lock overlapping sets in random order of Add: nobody waits for ever, and each number is changed
+// by one goroutine at a time, which the race detector checks too.
+func TestSets(t *testing.T) {
+	var s Stripes
+	var numbers [Count]int
+	const workers, rounds, size = 4, 3000, 8
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			for range rounds {
+				var set Set
+				for range size {
+					set.Add(uint8(r.Uint32()))
+				}
+				s.Lock(&set)
+				for i := range numbers {
+					if set[i/64]>>(i%64)&1 != 0 {
+						numbers[i]++
+					}
+				}
+				s.Unlock(&set)
+			}
+		})
+	}
+	wg.Wait()
+	s.LockAll()
+	defer s.UnlockAll()
+	var sum int
+	for _, n := range numbers {
+		sum += n
+	}
+	// Of 8 random stripes 8 - 28/256 are different on average, with a standard deviation below 1/3 a set.
+	if want := float64(workers*rounds) * (size - 28./Count); float64(sum) < want-300 || float64(sum) > want+300 {
+		t.Errorf("%d changes, want about %.0f", sum, want)
+	}
+}
+
+// TestKeys counts from many goroutines: with one key that stays, the number is never 0.
+func TestKeys(t *testing.T) {
+	var s Stripes
+	s.Start(1)
+	var wg sync.WaitGroup
+	for w := range uint64(4) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(w, 2))
+			for range 20_000 {
+				s.Of(filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}).Added()
+				s[uint8(r.Uint32())].Removed()
+			}
+		})
+	}
+	for range 2000 {
+		if s.Keys() == 0 {
+			t.Error("no keys, but one was never removed")
+			break
+		}
+	}
+	wg.Wait()
+	if n := s.Keys(); n != 1 {
+		t.Errorf("%d keys, want 1", n)
+	}
+	s[3].Removed()
+	s[4].Removed()
+	if n := s.Keys(); n != 0 {
+		t.Errorf("%d keys after more removals than additions, want 0", n)
+	}
+}
+
+// TestVersion checks that a reader sees a change that is running and one that ended meanwhile.
+func TestVersion(t *testing.T) {
+	var s Stripe
+	before, quiet := s.Version()
+	if !quiet {
+		t.Error("a change runs in a new stripe")
+	}
+	s.Lock()
+	s.Begin()
+	if _, quiet := s.Version(); quiet {
+		t.Error("no change runs between Begin and End")
+	}
+	s.End()
+	s.Unlock()
+	if after, quiet := s.Version(); !quiet || after == before {
+		t.Errorf("version %d, then %d, quiet %t", before, after, quiet)
+	}
+}

@@ -1,0 +1,78 @@
+package onehit
+
+import (
+	"errors"
+	"math"
+
+	"github.com/bloomery/bloomery/admission"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// ager is an admission.Doorkeeper beside what it should know: an object is known if it came in the current generation or the
+// previous one. It has one shard, so that it is known, too, when these began.
+type ager struct {
+	door    *admission.Doorkeeper
+	number  int       // of the current generation, from 1
+	last    []int     // the generation that each object came in last, 0 for none
+	current uint64    // objects that came in the current generation
+	least   uint64    // of those that it takes, surely: all but those that looked like others
+	old     float64   // predicted rate of the previous one
+	rates   []float64 // of a generation with 0, step, 2·step, ... objects, predicted
+	step    float64
+
+	absent, mistaken, expected float64 // objects that it should not know, those that it said it knows, those predicted
+}
+
+// agerFPR is the rate of a full generation.
+const agerFPR = 0.01
+
+// newAger returns an empty filter whose generations hold so many objects each.
+func newAger(capacity, objects int) (*ager, error) {
+	d, err := admission.New(admission.Config{Keys: uint64(capacity), FPR: 1 - (1-agerFPR)*(1-agerFPR), Shards: 1})
+	if err != nil {
+		return nil, err
+	}
+	a := &ager{door: d, number: 1, last: make([]int, objects), least: uint64(0.9 * float64(capacity)), step: max(1, float64(capacity)/40)}
+	for i := range int(1.1*float64(capacity)/a.step) + 2 { // a generation ends a little earlier or later than predicted
+		a.rates = append(a.rates, d.FPRAt(0, uint64(math.Round(float64(i)*a.step))))
+	}
+	return a, nil
+}
+
+// see reports whether the filter says that it knows an object, and whether it does; then it remembers the object.
+func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
+	does = a.last[object] > 0 && a.last[object] >= a.number-1
+	rate := a.rate()
+	says = a.door.AdmitHash(h)
+	switch {
+	case does && !says:
+		return says, does, errors.New("the filter forgot an object")
+	case !does:
+		a.absent++
+		a.expected += rate
+		if says {
+			a.mistaken++
+		}
+	}
+	if a.last[object] != a.number {
+		a.current++
+	}
+	a.last[object] = a.number
+	if a.current < a.least { // there was no rotation
+		return says, does, nil
+	}
+	if number := int(a.door.Stats().Rotations) + 1; number > a.number {
+		a.number, a.old, a.current = number, a.generation(), 0
+	}
+	return says, does, nil
+}
+
+// rate predicts the rate of false positives as it is now.
+func (a *ager) rate() float64 { return 1 - (1-a.generation())*(1-a.old) }
+
+// generation predicts that of the current generation alone.
+func (a *ager) generation() float64 {
+	at := min(float64(a.current)/a.step, float64(len(a.rates)-1))
+	i := min(int(at), len(a.rates)-2)
+	return a.rates[i] + (at-float64(i))*(a.rates[i+1]-a.rates[i])
+}

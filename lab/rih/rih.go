@@ -1,0 +1,208 @@
+// Package rih has the experiments on rank-indexed hashing: N. Hua, H. Zhao, B. Lin and J. Xu, "Rank-indexed hashing: a compact
+// construction of Bloom filters and variants", ICNP 2008. Letters are those of the paper; see family/rankindexed.
+package rih
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/paper"
+	"github.com/bloomery/bloomery/internal/stat"
+	"github.com/bloomery/bloomery/lab/experiment"
+)
+
+// Experiments returns the experiments of this room in the order in which they are shown.
+func Experiments() []experiment.Experiment {
+	return []experiment.Experiment{table1, table2, table3, table4, table5, fig5, fig6}
+}
+
+// rankIndexed is the document of the rih experiments.
+const rankIndexed = "rank-indexed hashing (Hua, Zhao, Lin and Xu, 2008)"
+
+// What all tables of the paper share.
+const (
+	paperKeys     = 100_000
+	paperOverflow = 1e-10
+)
+
+// config is a row of Table II, and what Tables III to V have for it.
+type config struct {
+	fpr           float64
+	lambda        float64 // printed with two digits behind the point
+	r, chains     int
+	cells         [3]int
+	second, third float64 // J2/B and J3/B, in percent
+	plain, counts bitsAKey
+	packed        packedBits
+}
+
+// bitsAKey are bits a key, as Table III or IV prints them.
+type bitsAKey struct{ standard, dleft, rank float64 }
+
+// packedBits is Table V: bits a key once what is empty is left out, and those of a Bloom filter that compresses to as many; 0 where
+// there is none.
+type packedBits struct{ rank, beforeRank, dleft, beforeDleft float64 }
+
+var configs = []config{
+	{1e-2, 0.64, 6, 60, [3]int{45, 8, 45}, 17.9, 2.7, bitsAKey{9.6, 15.0, 10.6}, bitsAKey{38.3, 17.6, 13.0}, packedBits{8.6, 30, 11.7, 0}},
+	{1e-3, 0.92, 10, 64, [3]int{63, 17, 50}, 36.0, 1.7, bitsAKey{14.6, 18.0, 14.4}, bitsAKey{58.4, 22.3, 16.8}, packedBits{12.1, 150, 15.2, 0}},
+	{1e-4, 0.86, 13, 61, [3]int{59, 13, 48}, 23.3, 1.8, bitsAKey{19.1, 22.2, 18.2}, bitsAKey{76.3, 26.4, 20.6}, packedBits{15.2, 1300, 18.3, 27}},
+}
+
+func (c config) String() string { return percent(c.fpr) }
+
+// percent writes a rate.
+func percent(rate float64) string { return fmt.Sprintf("ε = %g%%", 100*rate) }
+
+// rate is the λ/2^r that the configuration comes to.
+func (c config) rate() float64 { return math.Ldexp(c.lambda, -c.r) }
+
+// geometry returns the configuration as sizes, which the paper leaves in shares. Keys other than paperKeys make it smaller.
+func (c config) geometry(keys int, counting bool) rankindexed.Geometry {
+	b := math.Round(float64(keys) / (c.lambda * float64(c.chains)))
+	share := func(of float64) uint64 { return uint64(math.Ceil(of/100*b - 1e-9)) }
+	return rankindexed.Geometry{
+		Capacity: uint64(keys), Buckets: uint64(b), Chains: c.chains, Cells: c.cells,
+		Pools: [3]uint64{0, share(c.second), share(c.third)}, Remainder: c.r, Counting: counting,
+	}
+}
+
+// rounded returns the least and the greatest of what f gives for a λ that is printed as this one.
+func (c config) rounded(f func(c config) float64) (low, high float64) {
+	below, above := c, c
+	below.lambda, above.lambda = c.lambda-0.005, c.lambda+0.005
+	x, y := f(below), f(above)
+	return min(x, y), max(x, y)
+}
+
+// digits compares f of the configuration with what the paper prints to half a unit of its last digit, and λ as well.
+func (c config) digits(label string, published, unit float64, f func(c config) float64) figure.Row {
+	v := f(c)
+	low, high := c.rounded(f)
+	return figure.Exact(label, v).Against(published, max(v-low, high-v)+unit/2).Noted("λ = %.2f may be any from %.3f to %.3f, which give %.4g to %.4g", c.lambda, c.lambda-0.005, c.lambda+0.005, low, high)
+}
+
+// share returns the J/B, in percent, that the bound of equation 1 wants for buckets with more than so many cells, at a probability of
+// paperOverflow.
+func (c config) share(cells int) float64 {
+	b, p := c.buckets(cells)
+	j := sort.Search(int(b), func(j int) bool { return 2*stat.UpperTail(uint64(j)+1, b, p) <= paperOverflow })
+	return 100 * float64(j) / float64(b)
+}
+
+// overflow is that bound for the J/B that is printed.
+func (c config) overflow(cells int, percent float64) float64 {
+	b, p := c.buckets(cells)
+	return 2 * stat.UpperTail(uint64(percent/100*float64(b))+1, b, p)
+}
+
+// buckets returns B and the probability that a bucket has more keys than cells.
+func (c config) buckets(cells int) (b uint64, p float64) {
+	load := c.lambda * float64(c.chains)
+	return uint64(math.Round(paperKeys / load)), stat.PoissonTail(load, cells)
+}
+
+// published compares share with the J/B that is printed, and says how small the bound is with that.
+func (c config) published(label string, cells int, percent float64) figure.Row {
+	r := c.digits(label, percent, 0.1, func(c config) float64 { return c.share(cells) })
+	low, high := c.rounded(func(c config) float64 { return c.overflow(cells, percent) })
+	r.Note += fmt.Sprintf("; with what is published the bound is %.2g to %.2g", low, high)
+	return r
+}
+
+// wordSized is a search of the paper's form, with buckets that a word indexes. lineSized is ours, with larger buckets of whole words.
+func wordSized(keys int, fpr float64, counting bool) paper.RankIndexed {
+	return paper.RankIndexed{Keys: uint64(keys), FPR: fpr, Overflow: paperOverflow, Counting: counting}
+}
+
+func lineSized(keys int, fpr float64, counting bool) rankindexed.Config {
+	return rankindexed.Config{
+		Keys: uint64(keys), Size: filter.Sizing{FPR: fpr}, Overflow: paperOverflow, Counting: counting,
+	}
+}
+
+// searches returns the geometries with the fewest bits of both forms.
+func searches(keys int, fpr float64, counting bool) (word, line rankindexed.Geometry, err error) {
+	if word, err = wordSized(keys, fpr, counting).Plan(); err == nil {
+		line, err = lineSized(keys, fpr, counting).Plan()
+	}
+	return word, line, err
+}
+
+// described writes a geometry as Table II does.
+func described(g rankindexed.Geometry) string {
+	b := float64(g.Buckets)
+	return fmt.Sprintf("λ = %.3f, r = %d, L = %d, Z = %d/%d/%d, J2/B = %.1f%%, J3/B = %.1f%%, B = %d; bound on an overflow %.2g, rate %.3g",
+		float64(g.Capacity)/b/float64(g.Chains), g.Remainder, g.Chains, g.Cells[0], g.Cells[1], g.Cells[2],
+		100*float64(g.Pools[1])/b, 100*float64(g.Pools[2])/b, g.Buckets, paper.RankIndexedOverflow(g), g.FPR(g.Capacity))
+}
+
+// filled is what a filter with all its keys takes and lets through.
+type filled struct {
+	bits   float64 // a key: all words of all its arrays
+	prior  float64 // p_b
+	p      float64 // p_a
+	absent experiment.Tally
+}
+
+// fill adds the first n keys to an empty filter and asks for the others.
+func fill(f stored, hs []filter.Hash, n int) (filled, error) {
+	if err := experiment.AddAll(f, hs[:n]); err != nil {
+		return filled{}, err
+	}
+	info := f.Info()
+	return filled{
+		bits: encodedBits(f) / float64(n), prior: info.FPRPrior, p: info.FPRPosterior,
+		absent: experiment.Tally{Hits: uint64(experiment.Count(f, hs[n:])), Of: uint64(len(hs) - n)},
+	}, nil
+}
+
+// encoder is a filter that can be stored.
+type encoder interface{ Encode() filter.Encoded }
+
+// stored is one that grows.
+type stored interface {
+	experiment.Growing
+	encoder
+}
+
+// encodedBits returns the bits of all arrays.
+func encodedBits(f encoder) (bits float64) {
+	for _, s := range f.Encode().Sections {
+		bits += 64 * float64(len(s))
+	}
+	return bits
+}
+
+// fills fills one filter a trial, with keys of its own.
+func fills(ctx context.Context, c experiment.Config, w *experiment.Work, n, absent int, empty func() (stored, error)) ([]filled, error) {
+	return experiment.Each(ctx, w, 1, c.Trials, func(_ context.Context, trial int) (filled, error) {
+		f, err := empty()
+		if err != nil {
+			return filled{}, err
+		}
+		return fill(f, c.Hashes(n+absent, trial), n)
+	})
+}
+
+// observedRows are the rows of what filters of one kind take and let through, and a point (p_o, bits).
+func observedRows(label string, fpr float64, trials []filled) (rows []figure.Row, point [2]float64) {
+	var bits, p []float64
+	var absent experiment.Tally
+	for _, t := range trials {
+		bits, p, absent = append(bits, t.bits), append(p, t.p), absent.Plus(t.absent)
+	}
+	expected := figure.Mean("", p).Measured
+	observed := absent.Row(label+", p_o", expected)
+	if promise := trials[0].prior; promise <= fpr*(1+1e-9) {
+		observed.Note += fmt.Sprintf("; p_b = %.3g keeps ε", promise)
+	} else {
+		observed.Note += fmt.Sprintf("; p_b = %.3g is above ε", promise)
+	}
+	return []figure.Row{figure.Mean(label+", bits a key", bits), observed}, [2]float64{observed.Measured, bits[0]}
+}

@@ -1,0 +1,275 @@
+package bloomery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// DefaultInterval is how often a Live looks at its file.
+const DefaultInterval = time.Second
+
+// Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens the new one, verifies it
+// and swaps it in; queries that run at that moment finish on the old one. All methods are safe for concurrent use.
+//
+// If the new file is damaged, of another secret or missing, Live keeps the Set that it has, Err says why, and it tries again
+// when the file changes.
+type Live struct {
+	path    string
+	options options
+	current atomic.Pointer[generation]
+	failed  atomic.Pointer[error]
+	swaps   atomic.Uint64
+
+	reload sync.Mutex // held while a file is opened
+	seen   fs.FileInfo
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// generation is one file of a Live. Its Set is closed when nobody uses it any more.
+type generation struct {
+	set  *Set
+	uses [useStripes]use
+	gone chan struct{} // closed when it has been replaced and all queries are through
+	once sync.Once
+	old  atomic.Bool
+}
+
+// useStripes is how many counters the queries of a generation are spread over, so that cores do not wait for each other.
+const useStripes = 16
+
+type use struct {
+	n atomic.Int64
+	_ [56]byte // so that two counters do not share a cache line
+}
+
+// OpenLive opens the Set in a file and follows the file: it looks at it every DefaultInterval, or see WithInterval. Close it
+// when done. Options and errors are those of Open.
+func OpenLive(path string, o ...Option) (*Live, error) {
+	l := &Live{path: path, options: optionsOf(0, o), done: make(chan struct{})}
+	if l.options.concurrent {
+		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: "a Live set is replaced by its file: it takes no keys"}
+	}
+	if err := l.Reload(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	go l.follow(ctx)
+	return l, nil
+}
+
+// WithInterval sets how often OpenLive looks at the file. Default: DefaultInterval.
+func WithInterval(d time.Duration) Option {
+	return func(o *options) { o.interval = d }
+}
+
+func (l *Live) follow(ctx context.Context) {
+	defer close(l.done)
+	interval := l.options.interval
+	if interval <= 0 {
+		interval = DefaultInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = l.Reload() // Err has it
+		}
+	}
+}
+
+// Reload looks at the file now and swaps it in if it has changed. It returns the error of opening it, and keeps the Set that
+// it has; Err returns the same until a Reload succeeds.
+func (l *Live) Reload() error {
+	l.reload.Lock()
+	defer l.reload.Unlock()
+	if l.stop != nil && l.current.Load() == nil {
+		return errClosed
+	}
+	now, err := os.Stat(l.path)
+	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() && now.ModTime().Equal(l.seen.ModTime()) {
+		return l.failure()
+	}
+	l.seen = now // nil if there is no file: one that comes back is opened
+	var set *Set
+	if err == nil {
+		set, err = openFile(l.path, l.options)
+	}
+	if err != nil {
+		l.failed.Store(&err)
+		return err
+	}
+	l.failed.Store(nil)
+	old := l.current.Swap(&generation{set: set, gone: make(chan struct{})})
+	if old != nil {
+		l.swaps.Add(1)
+		old.retire()
+	}
+	return nil
+}
+
+func (l *Live) failure() error {
+	if err := l.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+var errClosed = errors.New("bloomery: the Live set is closed")
+
+// acquire returns the current generation and the counter that release decrements, or nil after Close.
+func (l *Live) acquire() (*generation, *use) {
+	for {
+		g := l.current.Load()
+		if g == nil {
+			return nil, nil
+		}
+		u := &g.uses[rand.Uint32()%useStripes]
+		u.n.Add(1)
+		if l.current.Load() == g {
+			return g, u
+		}
+		g.release(u) // replaced meanwhile, and perhaps closed
+	}
+}
+
+// release ends a use. The last one of a generation that was replaced closes its Set.
+func (g *generation) release(u *use) {
+	u.n.Add(-1)
+	if g.old.Load() {
+		g.settle()
+	}
+}
+
+// retire closes the Set as soon as no query uses it.
+func (g *generation) retire() {
+	g.old.Store(true)
+	g.settle()
+}
+
+// settle closes the Set if no query uses it. It is called after old is set, by retire and by every release from then on; the
+// last of these finds all counters at 0. A query that counts itself later sees that the generation was replaced, before it
+// touches the Set.
+func (g *generation) settle() {
+	for i := range g.uses {
+		if g.uses[i].n.Load() != 0 {
+			return
+		}
+	}
+	g.once.Do(func() {
+		_ = g.set.Close()
+		close(g.gone)
+	})
+}
+
+// View calls f with the current Set, which stays open until f returns. f must not keep it, change it or close it. After Close
+// it calls f with an empty Set.
+func (l *Live) View(f func(s *Set)) {
+	g, u := l.acquire()
+	if g == nil {
+		f(new(Set))
+		return
+	}
+	defer g.release(u)
+	f(g.set)
+}
+
+// Contains is Set.Contains on the current file. After Close it is false.
+func (l *Live) Contains(key []byte) bool {
+	g, u := l.acquire()
+	if g == nil {
+		return false
+	}
+	defer g.release(u)
+	return g.set.Contains(key)
+}
+
+// ContainsString is Contains for a string.
+func (l *Live) ContainsString(key string) bool {
+	g, u := l.acquire()
+	if g == nil {
+		return false
+	}
+	defer g.release(u)
+	return g.set.ContainsString(key)
+}
+
+// ContainsUint64 is Contains for the eight bytes of key, little endian.
+func (l *Live) ContainsUint64(key uint64) bool {
+	g, u := l.acquire()
+	if g == nil {
+		return false
+	}
+	defer g.release(u)
+	return g.set.ContainsUint64(key)
+}
+
+// ContainsMany is Set.ContainsMany, all of it on one file.
+func (l *Live) ContainsMany(dst []bool, keys [][]byte) {
+	l.View(func(s *Set) { s.ContainsMany(dst, keys) })
+}
+
+// Count is Set.Count on the current file.
+func (l *Live) Count(key []byte) (n uint64, saturated bool, err error) {
+	l.View(func(s *Set) { n, saturated, err = s.Count(key) })
+	return n, saturated, err
+}
+
+// Get is Set.Get on the current file.
+func (l *Live) Get(key []byte) (value uint64, ok bool, err error) {
+	l.View(func(s *Set) { value, ok, err = s.Get(key) })
+	return value, ok, err
+}
+
+// Info is Set.Info of the current file.
+func (l *Live) Info() (i filter.Info) {
+	l.View(func(s *Set) { i = s.Info() })
+	return i
+}
+
+// Swaps returns how many times a new file was swapped in.
+func (l *Live) Swaps() uint64 { return l.swaps.Load() }
+
+// Err returns why the file was last not swapped in, or that the current one was changed in place (see Set.Err), or nil.
+func (l *Live) Err() (err error) {
+	if err := l.failure(); err != nil {
+		return err
+	}
+	l.View(func(s *Set) { err = s.Err() })
+	return err
+}
+
+// Close stops following the file, waits for the queries that run, and closes the Set. Later queries find nothing.
+func (l *Live) Close() error {
+	l.stop()
+	<-l.done
+	l.reload.Lock()
+	defer l.reload.Unlock()
+	g := l.current.Swap(nil)
+	if g == nil {
+		return nil
+	}
+	err := g.set.Err()
+	g.retire()
+	<-g.gone
+	return err
+}
+
+// String describes the current set, without its secret.
+func (l *Live) String() (s string) {
+	l.View(func(set *Set) { s = fmt.Sprintf("bloomery.Live(%s, %v)", l.path, set) })
+	return s
+}

@@ -1,0 +1,162 @@
+package bloomery
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+var (
+	_ encoding.BinaryMarshaler   = (*Set)(nil)
+	_ encoding.BinaryAppender    = (*Set)(nil)
+	_ encoding.BinaryUnmarshaler = (*Set)(nil)
+	_ encoding.TextMarshaler     = (*Set)(nil)
+	_ encoding.TextUnmarshaler   = (*Set)(nil)
+	_ io.WriterTo                = (*Set)(nil)
+	_ io.ReaderFrom              = (*Set)(nil)
+)
+
+// EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form this takes as long as
+// writing it.
+func (s *Set) EncodedLen() (uint64, error) {
+	f, err := s.encode()
+	if err != nil {
+		return 0, err
+	}
+	return container.Len(f)
+}
+
+// WriteTo writes the set in the file format. While others write to a Set for many writers, it writes a Snapshot.
+func (s *Set) WriteTo(w io.Writer) (int64, error) {
+	f, err := s.encode()
+	if err != nil {
+		return 0, err
+	}
+	c := counter{w: w}
+	err = s.guarded(func() error { return container.Write(&c, f) })
+	return c.n, err
+}
+
+// counter counts the bytes written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// MarshalBinary returns the set in the file format.
+func (s *Set) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// AppendBinary appends the set in the file format to b.
+func (s *Set) AppendBinary(b []byte) ([]byte, error) {
+	f, err := s.encode()
+	if err != nil {
+		return b, err
+	}
+	n, err := container.Len(f)
+	if err != nil {
+		return b, err
+	}
+	if uint64(cap(b)-len(b)) < n {
+		if n > uint64(maxInt-len(b)) {
+			return b, fmt.Errorf("%d bytes: %w", n, filter.ErrTooLarge)
+		}
+		b = append(make([]byte, 0, len(b)+int(n)), b...)
+	}
+	w := bytes.NewBuffer(b)
+	if err := s.guarded(func() error { return container.Write(w, f) }); err != nil {
+		return b, err
+	}
+	return w.Bytes(), nil
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// MarshalText returns the file format in standard base64, so that JSON and XML hold a set as a string.
+func (s *Set) MarshalText() ([]byte, error) {
+	b, err := s.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.AppendEncode(nil, b), nil
+}
+
+// UnmarshalBinary makes s the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies b. A filter
+// with a secret needs a receiver that has it, such as NewSet(nil, filter.NewKeyedHasher(secret)); else the error wraps
+// container.ErrSecret. A Set for many writers stays one. On error s is unchanged.
+func (s *Set) UnmarshalBinary(b []byte) error {
+	if len(b) > DefaultMaxBytes {
+		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
+	}
+	r := bytes.NewReader(b)
+	set, err := s.readLike(r)
+	if err != nil {
+		return err
+	}
+	if r.Len() > 0 {
+		return &container.FormatError{Offset: uint64(len(b) - r.Len()), What: "bytes behind the filter", Err: container.ErrCorrupt}
+	}
+	return s.replace(set)
+}
+
+// UnmarshalText is UnmarshalBinary of what MarshalText gave.
+func (s *Set) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("a filter as text: %w", err)
+	}
+	return s.UnmarshalBinary(b)
+}
+
+// ReadFrom makes s the set that r gives, of at most DefaultMaxBytes, and stops at its end. Secrets and errors are those of
+// UnmarshalBinary. It returns the number of bytes of the set, also when it fails.
+func (s *Set) ReadFrom(r io.Reader) (int64, error) {
+	c := reader{r: r}
+	set, err := s.readLike(&c)
+	if err != nil {
+		return c.n, err
+	}
+	return c.n, s.replace(set)
+}
+
+// reader counts the bytes read.
+type reader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *reader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// readLike reads a set with the secret and in the form of s.
+func (s *Set) readLike(r io.Reader) (*Set, error) {
+	o := options{maxBytes: DefaultMaxBytes, keyed: s.hasher, concurrent: s.concurrent != nil}
+	f, err := container.Read(r, o.reading())
+	if err != nil {
+		return nil, err
+	}
+	return o.set(f, nil)
+}
+
+// replace makes s the Set o, which nobody else has.
+func (s *Set) replace(o *Set) error {
+	m := s.mapping
+	s.become(o.filter, o.hasher)
+	if m != nil {
+		return m.Close()
+	}
+	return nil
+}

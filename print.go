@@ -1,0 +1,78 @@
+package bloomery
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// A Set and a Config print what they are, and never the secret: by every verb of fmt, by log/slog, and a Config in JSON. (In
+// JSON a Set is its file, see MarshalText, which does not hold the secret.)
+
+// String describes the set: its Spec, its hash function and the number of keys.
+func (s *Set) String() string {
+	if s == nil || s.filter == nil {
+		return "bloomery.Set()"
+	}
+	return fmt.Sprintf("bloomery.Set(%s, %s, %d keys)", s.Spec(), s.hasher.ID(), s.Len())
+}
+
+// Format prints String, whatever the verb.
+func (s *Set) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// LogValue is what log/slog prints.
+func (s *Set) LogValue() slog.Value {
+	if s == nil || s.filter == nil {
+		return slog.GroupValue()
+	}
+	return slog.GroupValue(slog.String("spec", s.Spec().String()), slog.String("hash", s.hasher.ID().String()), slog.Uint64("keys", s.Len()))
+}
+
+// printed is a Config without its secret and its function.
+type printed struct {
+	Spec       string `json:"spec,omitempty"`
+	Needs      any    `json:"needs,omitempty"`
+	Keys       uint64 `json:"keys,omitempty"`
+	Seed       uint64 `json:"seed,omitempty"`
+	Secret     string `json:"secret,omitempty"`
+	Hash       string `json:"hash,omitempty"`
+	Workers    int    `json:"workers,omitempty"`
+	Memory     int64  `json:"memory,omitempty"`
+	TempDir    string `json:"temp_dir,omitempty"`
+	Concurrent bool   `json:"concurrent,omitempty"`
+}
+
+func (c Config) printed() printed {
+	p := printed{
+		Spec: c.Spec, Keys: c.Keys, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
+	}
+	if c.open() {
+		p.Needs = c.Needs
+	}
+	if c.Secret != nil {
+		p.Secret = "***"
+	}
+	if c.Hash != 0 {
+		p.Hash = c.Hash.String()
+	}
+	return p
+}
+
+// String returns the fields of the Config that are set, as JSON, with *** for the secret.
+func (c Config) String() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return "bloomery.Config"
+	}
+	return "bloomery.Config" + string(b)
+}
+
+// Format prints String, whatever the verb.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// LogValue is what log/slog prints.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON returns the fields that are set, with *** for the secret.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.printed()) }
