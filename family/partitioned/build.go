@@ -68,7 +68,8 @@ func (c Config) check() error {
 // the shards that are searched at once.
 type Builder struct {
 	gather.Intake
-	c Config
+	c     Config
+	clock *anneal.Clock // nil, except in tests
 }
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -77,7 +78,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
-	return &Builder{in, c}, nil
+	return &Builder{Intake: in, c: c}, nil
 }
 
 // Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
@@ -87,7 +88,7 @@ func NewBuilder(c Config) (*Builder, error) {
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	j := &job{Config: b.c}
-	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later}
+	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later, Clock: b.clock}
 	if b.c.From == nil && b.c.Size.FPR != 0 {
 		goal.Rate = b.c.Size.FPR
 	}

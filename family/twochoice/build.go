@@ -125,7 +125,8 @@ func New(c Config) (*Filter, error) {
 // shards that are searched at once, and a byte for each of their bits.
 type Builder struct {
 	gather.Intake
-	c Config
+	c     Config
+	clock *anneal.Clock // nil, except in tests
 }
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -134,7 +135,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
-	return &Builder{in, c}, nil
+	return &Builder{Intake: in, c: c}, nil
 }
 
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
@@ -143,7 +144,7 @@ func NewBuilder(c Config) (*Builder, error) {
 //
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	var goal anneal.Goal
+	goal := anneal.Goal{Clock: b.clock}
 	if b.c.From == nil {
 		goal.Rate = b.c.Size.FPR
 	}
