@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// gatherers returns specs whose builders gather keys, by the list of families: the family without parameters, its forms,
-// and both with sizes.
+// gatherers returns specs whose builders gather keys, by the list of families: the family without parameters, its
+// forms, and both with sizes.
 func gatherers(t *testing.T, f families.Family) (specs []filter.Spec) {
 	t.Helper()
 	if f.NewBuilder == nil {
@@ -72,9 +72,9 @@ func equal(a, b filter.Encoded) bool {
 	return a.Spec.Equal(b.Spec) && a.Keys == b.Keys && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 }
 
-// TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in advance,
-// in another order, with keys in a file, and with other numbers of workers. All give the same filter, with and without
-// duplicates among the keys.
+// TestGatherers builds each filter whose builder gathers its keys in several ways: without the number of keys in
+// advance, in another order, with keys in a file, and with other numbers of workers. All give the same filter, with and
+// without duplicates among the keys.
 func TestGatherers(t *testing.T) {
 	const keys = 5000
 	hs := filtertest.Hashes(keys, 1)

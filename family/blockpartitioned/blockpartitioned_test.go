@@ -138,8 +138,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestBudget ends a search by time. The clock counts work instead: a pass over a key takes 25 ns, as on a fast core, and
-// nothing else takes time.
+// TestBudget ends a search by time. The clock counts work instead: a pass over a key takes 25 ns, as on a fast core,
+// and nothing else takes time.
 func TestBudget(t *testing.T) {
 	const keys, perKey, passes = 40_000, 25 * time.Nanosecond, 120
 	hs := filtertest.Hashes(keys, 1)
@@ -224,7 +224,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "the lowest rate") {
+	if _, _, err := (Config{Size: filter.Sizing{FPR: 1e-20}}).Forecast(1000); err == nil || !strings.Contains(err.Error(), "have a rate of") {
 		t.Errorf("an impossible rate: %v", err)
 	}
 	if _, _, err := (Config{Later: 1 << 40}).Forecast(math.MaxUint64); !errors.Is(err, filter.ErrTooLarge) {
@@ -336,8 +336,8 @@ func TestFewKeysFarOff(t *testing.T) {
 	}
 }
 
-// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and against
-// that of a filter which was not told.
+// TestLater tells the builder how many keys will come late, and holds the rate after them against the promise and
+// against that of a filter which was not told.
 func TestLater(t *testing.T) {
 	const n, late = 12_000, 8_000
 	hs := filtertest.Hashes(n+late, 1)

@@ -30,11 +30,12 @@ type Config struct {
 	From *Filter
 }
 
-// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, block=512|1024, effort=fast|default|max, passes=,
-// budget=).
+// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, block=512|1024, effort=fast|default|max,
+// passes=, budget=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
+	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
@@ -55,9 +56,11 @@ func (c *Config) check() error {
 	case c.Block != lineBits && c.Block != 2*lineBits:
 		return &filter.ConfigError{Field: "block", Value: c.Block, Reason: "want 512 or 1024"}
 	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
+			Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "blockpartitioned takes no target; give fpr"}
+		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
+			Reason: "blockpartitioned takes no target; give fpr"}
 	case c.From != nil && c.From.blocks == 0:
 		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
 	case c.Workers < 0:
@@ -82,9 +85,9 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{Intake: in, c: c}, nil
 }
 
-// Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the size
-// and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also depends
-// on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
+// Build searches for the shifts of all blocks and returns a *Filter. The result depends only on the set of keys, the
+// size and the effort: not on the order of the keys, on duplicates or on the number of workers. A search by time also
+// depends on the machine. Errors wrap filter.ErrConfig if no size keeps the rate, or filter.ErrTooLarge.
 //
 // If ctx ends with the cause filter.ErrEnough, the blocks that are left get the shortest search, and Build returns the
 // filter.

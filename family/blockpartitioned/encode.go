@@ -6,14 +6,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Encode returns two sections: the blocks one after the other, and two words about the search, which no query needs: how
-// many keys were added after it, and how many bits it left set.
+// Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that
+// no query needs, the number of keys added after the search and of bits set at its end.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
-// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
+// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -22,7 +22,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.words(), 2}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
+// the sizes of SectionWords, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -34,14 +35,15 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	f := newFilter(g, e.Sections[0], e.Keys)
 	f.late, f.searched = e.Sections[1][0], e.Sections[1][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.blocks*g.payload() {
-		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.blocks*g.payload())
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
+			f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
 	return f, nil
 }
 
 func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }
 
-// geometryFromSpec reads the canonical Spec of a built filter and no other.
+// geometryFromSpec reads the Spec of a built filter and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := s.Reader()
 	block, blocks, groups, k, width := r.Uint("block"), r.Uint("blocks"), r.Uint("groups"), r.Uint("k"), r.Uint("width")
@@ -50,7 +52,8 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	}
 	g := geometry{shape{block: block, groups: groups, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}, blocks}
 	if !g.valid() || blocks < 1 {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want blockpartitioned(block=512|1024,blocks=,groups=,k=,width=)"}
 	}
 	if blocks >= maxBlocks {
 		return geometry{}, fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)

@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far as
-// its limit, and the filter then describes itself; one more is an error that names it.
+// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far
+// as its limit, and the filter then describes itself; one more is an error that names it.
 func TestDecodeCounts(t *testing.T) {
 	hs := filtertest.Hashes(110, 1)
 	f := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100])
@@ -66,8 +66,8 @@ func TestDecodeCounts(t *testing.T) {
 	}
 }
 
-// TestSmallPayload has heads that leave little of a block: two words of 32 bits must be left, so that the 64 bits read from
-// any shift on lie in the block.
+// TestSmallPayload has heads that leave little of a block: two words of 32 bits must be left, so that the 64 bits read
+// from any shift on lie in the block.
 func TestSmallPayload(t *testing.T) {
 	const blocks = 3
 	for _, c := range []struct {

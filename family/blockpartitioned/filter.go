@@ -1,19 +1,19 @@
-// Package blockpartitioned is partitioned hashing inside cache lines: a blocked Bloom filter whose blocks each choose their
-// hash functions to fit their keys. A query reads one line, which holds what was chosen as well.
+// Package blockpartitioned is partitioned hashing in cache lines: a blocked Bloom filter in which each block has hash
+// functions that a search fitted to its keys. A query reads one line, which also holds the choice.
 //
-//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋, and from what the product leaves over, in the same way, one of the block's groups
-//	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋, eight from its high
-//	            half, and further ones from Lo mixed anew
+//	Hash  Hi -> block ⌊Hi·blocks / 2^64⌋; from the low half of the product, in the same way, a group of the block
+//	      Lo -> base positions, eight from its low half x: u_l = ⌊⌊x·salt_l mod 2^32 / 2^16⌋·bits / 2^16⌋,
+//	            eight from its high half, and more from Lo mixed again
 //
 //	block of 512 or 1024 bits
-//	  head     groups · k shifts of width bits, those of a group side by side, from the lowest bit on
+//	  head     groups · k shifts of width bits, from the lowest bit on, those of a group in a row
 //	  unused   fewer than 32 bits
-//	  payload  words of 32 bits up to the end of the block, bits in all
+//	  payload  words of 32 bits up to the end of the block; bits is the number of its bits
 //
 //	slot l of a key of group j is bit (u_l + shift[j][l]) mod 32 of payload word u_l / 32
 //
-// So all shifts of a slot lead to bits of one word, and no choice is lost at the ends of a block. The search is that of the
-// partitioned family (internal/anneal), block by block. Keys may be added later, with the shifts that their group has.
+// All shifts of a slot lead to bits of one word, so that no shift is lost at the ends of a block. The search is that of
+// family partitioned (internal/anneal), block by block. Keys may be added later, with the shifts of their group.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package blockpartitioned
@@ -30,11 +30,10 @@ const Family = "blockpartitioned"
 // Filter is a blocked partitioned Bloom filter. Reads are safe from any number of goroutines; Add needs exclusive use.
 type Filter struct {
 	geometry
-	words []uint64 // block b is bits [b·block, (b+1)·block)
-	keys  uint64
-	late  uint64 // how many of the keys were added after the search
-	// searched is the number of set bits that the search left.
-	searched uint64
+	words    []uint64 // block b is bits [b·block, (b+1)·block)
+	keys     uint64
+	late     uint64 // how many of the keys were added after the search
+	searched uint64 // bits that were set at the end of the search
 
 	bits  uint64        // of a block's payload
 	first uint64        // where it begins in the block
@@ -57,8 +56,8 @@ func (f *Filter) shift(block, group uint64, l int) uint64 {
 	return bitvec.Load57(f.words, at) & (1<<f.width - 1)
 }
 
-// Add puts a key into the set with the shifts that its group has. No search is made, so that keys added later fill the
-// filter as they would a blocked one. The error is always nil.
+// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a blocked
+// filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	block, group := f.place(h)
 	start := block*f.block + f.first
@@ -72,7 +71,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Info counts the set bits of every block, which reads the whole filter.
+// Info describes the filter. It reads the whole filter to count bits.
 func (f *Filter) Info() filter.Info {
 	ones, rate := f.census()
 	bits := float64(f.blocks * f.bits)

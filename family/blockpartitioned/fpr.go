@@ -8,15 +8,15 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// prior returns p_b, the rate before the search: that of n keys whose shifts are random. It is the mean over the number of
-// keys in a block, which is binomial, of the rate of a block with so many keys; see the blocked family. Keys that are added
-// late move the rate towards it. Config.Forecast says what to expect of a search.
+// prior returns p_b, the rate before the search: that of n keys with random shifts. It is the mean rate of a block over
+// the number of its keys, which is binomial; see family blocked. Late keys move the rate towards it. Config.Forecast
+// predicts the rate after a search.
 func (g geometry) prior(n uint64) float64 {
 	return stat.BinomialMean(n, 1/float64(g.blocks), stat.Occupancy(int(g.payload()), g.k))
 }
 
-// census returns the number of set bits and p_a. An absent key is of a random block and has random base positions, which
-// any shift takes to a random bit. So p_a is the mean over the blocks of (x/bits)^k, x bits of a payload being set.
+// census returns the number of set bits and p_a. An absent key has a random block and random base positions, from which
+// any shift leads to a random bit. So p_a is the mean over the blocks of (x/bits)^k, x the set bits of the payload.
 func (f *Filter) census() (ones uint64, rate float64) {
 	pow := stat.Powers(int(f.bits), f.k)
 	var sum float64
@@ -28,15 +28,15 @@ func (f *Filter) census() (ones uint64, rate float64) {
 	return ones, sum / float64(f.blocks)
 }
 
-// after returns the posterior rate to expect once so many more keys have been added with the present shifts: a bit that is
-// not set stays so with the probability that none of them takes it, the numbers of late keys in the blocks being Poisson.
+// after returns the posterior rate to expect after that many more keys with the present shifts. The number of late keys
+// in a block is Poisson, and each leaves an empty bit empty with probability (1-1/bits)^k.
 func (f *Filter) after(keys float64) float64 {
 	perBlock := keys / float64(f.blocks)
 	if perBlock == 0 {
 		_, p := f.census()
 		return p
 	}
-	// The mean over the number of keys that a block gets, by the weights of the Poisson distribution around it.
+	// The mean over the number of keys that a block gets, weighted by the Poisson distribution around its mean.
 	spread := 6*math.Sqrt(perBlock) + 6
 	var weights []float64
 	from := math.Floor(max(0, perBlock-spread))

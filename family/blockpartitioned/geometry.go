@@ -29,7 +29,7 @@ const (
 	maxWidth = anneal.MaxWidth
 )
 
-// payload returns the bits that keys set: all whole words of 32 bits that the head leaves.
+// payload returns the number of bits that keys set: those of all whole words of 32 bits behind the head.
 func (s shape) payload() uint64 {
 	head := s.groups * uint64(s.k*s.width)
 	if head > s.block {
@@ -40,7 +40,8 @@ func (s shape) payload() uint64 {
 
 // valid reports whether a filter may have this shape.
 func (s shape) valid() bool {
-	return (s.block == lineBits || s.block == 2*lineBits) && s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
+	return (s.block == lineBits || s.block == 2*lineBits) &&
+		s.groups >= 1 && s.groups <= s.block && s.k >= 1 && s.k <= maxK &&
 		s.width >= minWidth && s.width <= maxWidth && s.payload() >= 64 // and so 64 bits from any shift on lie in the block
 }
 

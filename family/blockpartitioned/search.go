@@ -39,8 +39,8 @@ func (s *searcher) stretch(keys []filter.Hash) error {
 	return nil
 }
 
-// layOut fills the state for the keys of a block, which are in the order of their groups. It is marked norace as are the
-// functions that it calls for every key and slot.
+// layOut fills the state for the keys of a block, which are in the order of their groups. It is marked norace as are
+// the functions that it calls for every key and slot.
 //
 //go:norace
 func (s *searcher) layOut(keys []filter.Hash) {
@@ -62,8 +62,8 @@ func (s *searcher) layOut(keys []filter.Hash) {
 	}
 }
 
-// crowded is the number of (key, slot) pairs per bit of a block beyond which there is no search: almost every query finds
-// all bits of such a block set.
+// crowded is the number of (key, slot) pairs per bit of a block beyond which there is no search: almost every query
+// finds all bits of such a block set.
 const crowded = 8
 
 // block searches one block and writes its bits and shifts to the filter.

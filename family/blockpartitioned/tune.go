@@ -14,19 +14,20 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// Below minBitsPerKey a block has no room for shifts, beyond maxBitsPerKey other families are better.
+// Limits of the size. Below minBitsPerKey a block has no room for shifts; above maxBitsPerKey other families are
+// better.
 const (
 	minBitsPerKey = 2
 	maxBitsPerKey = 40
 )
 
-// Limits of the keys of a build, and of those that come later for each of them.
+// Limits of the keys of a build, and of the later keys for each of them.
 const (
 	maxKeys  = 1 << 44
 	maxLater = 1000
 )
 
-// geometry returns the shape and the number of blocks that suit the Config for n distinct keys.
+// geometry returns the geometry that suits the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
 	switch {
@@ -35,7 +36,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take blocked", maxLater, n)}
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
+			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family blocked", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
@@ -47,7 +49,7 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if err != nil {
 		return geometry{}, err
 	}
-	blocks := total / c.Block // rounded down where the user set a limit in bytes
+	blocks := total / c.Block // rounded down: a size in bytes is a limit
 	if size.BitsPerKey != 0 {
 		blocks = (total + c.Block - 1) / c.Block
 	}
@@ -62,7 +64,7 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	return geometry{t.shape, blocks}, err
 }
 
-// geometryForRate returns a geometry whose forecast keeps the rate, with hardly a block to spare.
+// geometryForRate returns a geometry whose forecast keeps the rate, with at most 1% of the blocks to spare.
 func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
 	blocksFor := func(per float64) float64 { return per * (float64(n) + float64(c.Later)) / float64(c.Block) }
 	per, nearest, err := anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) (float64, error) {
@@ -74,7 +76,8 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	}
 	if math.IsInf(per, 1) {
 		return geometry{}, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
-			Reason: fmt.Sprintf("the lowest rate with blocks of %d bits is %.2g; take family partitioned or fuse", c.Block, nearest)}
+			Reason: fmt.Sprintf("blocks of %d bits have a rate of %.2g at least; take family partitioned or fuse",
+				c.Block, nearest)}
 	}
 	blocks := math.Ceil(blocksFor(per))
 	if !(blocks < maxBlocks) {
@@ -84,8 +87,9 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 	return geometry{t.shape, uint64(blocks)}, err
 }
 
-// Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random blocks has
-// with the same shape.
+// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
+// Later more keys: the rate of a sample of random blocks of the same shape. It takes up to a second. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -99,8 +103,8 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.blocks * g.block, t.rate, err
 }
 
-// maxTunePasses bounds the search for a shape and its forecast: the rate of a longer search is lower than forecast, hardly
-// a tenth from here on.
+// maxTunePasses bounds the passes that a shape is chosen for and forecast with. The rate of a longer search is lower
+// than its forecast, by less than 10%.
 const maxTunePasses = 150
 
 func (c Config) tunePasses() int {
@@ -110,20 +114,20 @@ func (c Config) tunePasses() int {
 	return maxTunePasses
 }
 
-// forecast is a shape and the rate that a sample had with it.
+// forecast is a shape and the rate of a sample with it.
 type forecast struct {
 	shape
 	rate float64
 }
 
-// forecasts remembers what tune found.
+// forecasts caches the results of tune.
 var forecasts sync.Map
 
 // problem is what a shape is chosen for.
 type problem struct {
 	block  uint64
-	load   float64 // keys of a block on average
-	later  float64 // keys that come after the search, for each of these
+	load   float64 // keys per block, on average
+	later  float64 // keys that come after the search, for each key before it
 	passes int
 }
 
@@ -131,9 +135,8 @@ func (c Config) problem(n uint64, blocks float64) problem {
 	return problem{block: c.Block, load: float64(n) / blocks, later: float64(c.Later) / float64(n), passes: c.tunePasses()}
 }
 
-// tune looks for the shape that gives the blocks the lowest rate. It tries all numbers of slots
-// and words of payload around those that suit, with as many groups as the rest of the block has shifts for, on a few
-// random blocks, and the best of them on more.
+// tune looks for the shape with the lowest rate. It tries all plausible numbers of slots and of payload words, each
+// with as many groups as the rest of the block has room for, on a few random blocks, and the best of them on more.
 func tune(ctx context.Context, p problem) (forecast, error) {
 	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil
@@ -151,7 +154,10 @@ func tune(ctx context.Context, p problem) (forecast, error) {
 			}
 		}
 	}
-	for _, round := range []struct{ keep, blocks, passes int }{{len(tried), 16, min(passes, 12)}, {16, 60, min(passes, 30)}, {4, 300, passes}} {
+	rounds := []struct{ keep, blocks, passes int }{
+		{len(tried), 16, min(passes, 12)}, {16, 60, min(passes, 30)}, {4, 300, passes},
+	}
+	for _, round := range rounds {
 		tried = tried[:min(round.keep, len(tried))]
 		for i := range tried {
 			if err := ctx.Err(); err != nil {
@@ -165,14 +171,14 @@ func tune(ctx context.Context, p problem) (forecast, error) {
 	return tried[0], nil
 }
 
-// simulate returns the mean rate of some blocks of random keys. Block b has as many as the quantile (b + 1/2) / blocks of
-// their Poisson distribution says, which scatters less than chance would.
+// simulate returns the mean rate of some blocks of random keys. Block b has as many keys as the quantile (b + 1/2) /
+// blocks of the Poisson distribution, which scatters less than random numbers of keys.
 func simulate(s shape, q problem, blocks int) float64 {
 	r := rand.New(rand.NewPCG(1, 0x626c6f636b))
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)
 	search := searcher{f: f, sizes: make([]uint32, s.groups)}
 	part := anneal.NewPart(q.passes)
-	p := math.Exp(-q.load) // the probability of n keys; below, that of n at most
+	p := math.Exp(-q.load) // the probability of n keys; below is that of at most n
 	below, n := p, 0
 	for b := range uint64(blocks) {
 		for below < (float64(b)+0.5)/float64(blocks) && p > 0 {
@@ -182,7 +188,7 @@ func simulate(s shape, q problem, blocks int) float64 {
 		}
 		keys := make([]filter.Hash, n)
 		for i := range keys {
-			// The first and the last hash of a block are the ends of what the product with blocks takes there.
+			// lo is the smallest Hi of the block.
 			lo, _ := bits.Div64(b, uint64(blocks)-1, uint64(blocks))
 			keys[i] = filter.Hash{Hi: lo + r.Uint64N(math.MaxUint64/uint64(blocks)), Lo: r.Uint64()}
 		}

@@ -19,7 +19,7 @@ const DefaultFPR = 0.01
 // Config says what filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // how many keys will come
-	Capacity uint64 // how many keys fit at once, default Keys; in the counting form up to four copies of a key count as one
+	Capacity uint64 // how many keys fit at once; default: Keys. In the counting form up to four copies count as one
 	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey or
 	// Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole. Default:
 	// FPR = DefaultFPR.
@@ -55,11 +55,14 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Remainder != 0 && (c.Remainder < MinRemainder || c.Remainder > MaxRemainder):
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder, Reason: fmt.Sprintf("want %d to %d", MinRemainder, MaxRemainder)}
+		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
+			Reason: fmt.Sprintf("want %d to %d", MinRemainder, MaxRemainder)}
 	case c.Remainder != 0 && !c.Size.IsZero():
-		return &filter.ConfigError{Field: "remainder", Value: c.Remainder, Reason: "give remainder or one of bits_per_key, fpr and bytes"}
+		return &filter.ConfigError{Field: "remainder", Value: c.Remainder,
+			Reason: "give remainder or one of bits_per_key, fpr and bytes"}
 	case c.Size.FPR != 0 && c.Size.FPR < minFPR:
-		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the lowest rate of dleft is %.2g", minFPR)}
+		return &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+			Reason: fmt.Sprintf("the lowest rate of dleft is %.2g", minFPR)}
 	}
 	return nil
 }
@@ -86,7 +89,8 @@ func (c Config) resolve() (geometry, error) {
 		return geometry{}, fmt.Errorf("buckets=%d: %w", g.buckets, filter.ErrTooLarge)
 	}
 	if g.capacity > g.cells() {
-		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity, Reason: fmt.Sprintf("the buckets have %d cells in all; want at most as many", g.cells())}
+		return geometry{}, &filter.ConfigError{Field: "capacity", Value: g.capacity,
+			Reason: fmt.Sprintf("the buckets have %d cells in all; want at most as many", g.cells())}
 	}
 	switch {
 	case g.remainder != 0:
@@ -104,7 +108,8 @@ func (c Config) resolve() (geometry, error) {
 			p = DefaultFPR
 		}
 		if g.remainder = g.remainderFor(p); g.remainder > MaxRemainder {
-			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p, Reason: fmt.Sprintf("remainders of %d bits have a higher rate", MaxRemainder)}
+			return geometry{}, &filter.ConfigError{Field: "fpr", Value: p,
+				Reason: fmt.Sprintf("remainders of %d bits have a higher rate", MaxRemainder)}
 		}
 	}
 	return g, nil
@@ -115,7 +120,8 @@ func (g geometry) fit(width uint, field string, value any) (geometry, error) {
 	if width < MinRemainder+g.counter {
 		least := float64((MinRemainder + g.counter) * subtables * cells)
 		return geometry{}, &filter.ConfigError{Field: field, Value: value,
-			Reason: fmt.Sprintf("dleft needs %.1f bits a key, and at least %.0f bytes for %d keys", least/load, least/8*float64(g.buckets), g.capacity)}
+			Reason: fmt.Sprintf("dleft needs %.1f bits a key, and at least %.0f bytes for %d keys",
+				least/load, least/8*float64(g.buckets), g.capacity)}
 	}
 	g.remainder = min(width-g.counter, MaxRemainder)
 	return g, nil
@@ -134,15 +140,16 @@ func New(c Config) (*Filter, error) {
 	return &Filter{geometry: g, words: words}, nil
 }
 
-// Builder gathers the hashes of keys, 16 bytes each, and adds them at the end in an order of its own, because the place of
-// a key depends on the keys before it. A key that comes twice counts once in the plain form and twice in the counting form.
+// Builder gathers the hashes of keys, 16 bytes each, and adds them at the end in an order of its own, because the place
+// of a key depends on the keys before it. A key that comes twice counts once in the plain form and twice in the
+// counting form.
 type Builder struct {
 	gather.Intake
 	c Config
 }
 
-// NewBuilder returns an empty builder. If Keys and Capacity are 0, the capacity is the number of keys that come, duplicates
-// included. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// NewBuilder returns an empty builder. If Keys and Capacity are 0, the capacity is the number of keys that come,
+// duplicates included. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -155,14 +162,14 @@ func NewBuilder(c Config) (*Builder, error) {
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys, Copies: c.Counting, Form: turned}), c}, nil
 }
 
-// turned returns the form of a hash that a Builder orders: the low half of Hi first, on which neither bucket nor remainder
-// depend. Keys must come as if at random: in the order of Hi, those of one remainder come together, and a table of 10^5 keys
-// with remainders of 4 bits is sometimes full too early. turned of the result is the hash itself.
+// turned returns the form of a hash that a Builder orders: the low half of Hi first, on which neither bucket nor
+// remainder depend. Keys must come as if at random: in the order of Hi, those of one remainder come together, and a
+// table of 10^5 keys with remainders of 4 bits is sometimes full too early. turned of the result is the hash itself.
 func turned(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, 32), Lo: h.Lo} }
 
 // Build adds the keys to a filter that New makes and returns it, a *Filter. Errors are those of New; one that wraps
-// filter.ErrFull says that the buckets of a key are full: there are more keys than the capacity, or in the plain form far
-// too few remainders for them.
+// filter.ErrFull says that the buckets of a key are full: there are more keys than the capacity, or in the plain form
+// far too few remainders for them.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	f, err := b.build(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
@@ -185,7 +192,8 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		return nil, err
 	}
 	parts := n/partKeys + 1
-	err = b.Keys.Each(ctx, func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }, func(_ uint64, hs []filter.Hash) error {
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
+	err = b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(turned(h)); errors.Is(err, filter.ErrFull) {
 				return fmt.Errorf("%d keys for a capacity of %d: %w", n, f.capacity, err)
@@ -201,6 +209,6 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	return f, err
 }
 
-// partKeys is about how many keys come at once from gather. More would be copied more often: gather copies the keys of a
-// part that lies across two of its chunks of 65,536.
+// partKeys is about how many keys come at once from gather. More would be copied more often: gather copies the keys of
+// a part that lies across two of its chunks of 65,536.
 const partKeys = 1 << 12

@@ -36,7 +36,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestFewRemainders builds tables in which a value has many keys, of which an order of the keys by remainder makes a full one.
+// TestFewRemainders builds tables in which a value has many keys, of which an order of the keys by remainder makes a
+// full one.
 func TestFewRemainders(t *testing.T) {
 	for seed := range uint64(3) {
 		build(t, Config{Keys: 100_000, Remainder: MinRemainder}, filtertest.Hashes(100_000, seed))
@@ -68,8 +69,9 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestBuilder gives keys twice: they count once in the plain form and twice in the counting one. A builder that does not
-// know the number of keys makes room for all that come, duplicates included, as one does that is told how many will come.
+// TestBuilder gives keys twice: they count once in the plain form and twice in the counting one. A builder that does
+// not know the number of keys makes room for all that come, duplicates included, as one does that is told how many will
+// come.
 func TestBuilder(t *testing.T) {
 	hs := filtertest.Hashes(1000, 9)
 	for counter, want := range map[uint]uint64{0: 1, counterBits: 2} {

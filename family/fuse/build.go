@@ -32,8 +32,8 @@ type Config struct {
 	Width uint          // bits of a fingerprint, 1 to MaxWidth, instead of Size; default: DefaultWidth
 }
 
-// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters of
-// the Spec of a built filter.
+// ConfigFromSpec reads fuse(bits_per_key=, fpr=, bytes=, width=). It also takes, and does not use, the other parameters
+// of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
@@ -68,7 +68,8 @@ func (c Config) check() error {
 
 // tooMany is the error for more than MaxKeys keys.
 func tooMany(n uint64) error {
-	return fmt.Errorf("fuse takes at most %d keys, not %d: %w; take family standard or blocked", uint64(MaxKeys), n, filter.ErrTooLarge)
+	return fmt.Errorf("fuse takes at most %d keys, not %d: %w; take family standard or blocked",
+		uint64(MaxKeys), n, filter.ErrTooLarge)
 }
 
 // Geometry returns the number of slots and the width of a fingerprint in bits for n distinct keys. Errors wrap
@@ -84,7 +85,8 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return slots, c.Width, nil
 	case c.Size.FPR != 0:
 		if width = uint(math.Ceil(-math.Log2(c.Size.FPR))); width > MaxWidth {
-			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR, Reason: fmt.Sprintf("the lowest rate of fuse is %.2g", FPR(MaxWidth))}
+			return 0, 0, &filter.ConfigError{Field: "fpr", Value: c.Size.FPR,
+				Reason: fmt.Sprintf("the lowest rate of fuse is %.2g", FPR(MaxWidth))}
 		}
 		return slots, width, nil
 	case c.Size.IsZero():
@@ -99,7 +101,8 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		return 0, 0, &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
+		return 0, 0, &filter.ConfigError{Field: field, Value: value,
+			Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
 	}
 	return slots, uint(min(total/slots, MaxWidth)), nil
 }
@@ -118,8 +121,8 @@ func Slots(n uint64) uint64 {
 	return max(3, (capacity+segment-1)/segment) * segment
 }
 
-// Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the others
-// for the tables of the library. A limit of memory (filter.Spiller) holds only while keys are gathered.
+// Builder gathers keys and solves for the slots at the end, with about 30 bytes a key in memory: 8 for the key, the
+// others for the tables of the library. A limit of memory (filter.Spiller) holds only while keys are gathered.
 //
 // Without a limit the keys go straight into the slice that the library takes. Package gather would hold 16 bytes a key
 // beside it, and raise the peak at two million keys by half.
@@ -130,8 +133,8 @@ type Builder struct {
 	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
 }
 
-// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows how
-// many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
+// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -145,8 +148,9 @@ func NewBuilder(c Config) (*Builder, error) {
 // maxReserve is the most keys that AddMany reserves memory for before they come, 2 GiB.
 const maxReserve = 1 << 28
 
-// Limit sets how many bytes of keys the builder holds in memory at most while it gathers them, 16 a key; 0 for no limit.
-// It keeps the others in a temporary file in dir, or in os.TempDir() if dir is empty. Call it before the first key.
+// Limit sets how many bytes of keys the builder holds in memory at most while it gathers them, 16 a key; 0 for no
+// limit. It keeps the others in a temporary file in dir, or in os.TempDir() if dir is empty. Call it before the first
+// key.
 func (b *Builder) Limit(memory int64, dir string) {
 	b.spill = nil
 	if memory > 0 {
@@ -157,8 +161,8 @@ func (b *Builder) Limit(memory int64, dir string) {
 }
 
 // AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
-// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the temporary
-// file cannot be written.
+// memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the
+// temporary file cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.spill != nil {
 		return b.spill.AddMany(hs)
@@ -187,8 +191,8 @@ func (b *Builder) Close() error {
 }
 
 // Build solves for the slots, checks every key against the result and returns a *Filter. The result depends only on the
-// set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number of
-// keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
+// set of keys: not on their order or on duplicates. Errors wrap filter.ErrConfig if the size does not suit the number
+// of keys, or filter.ErrTooLarge with more than MaxKeys distinct keys.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	keys, width, err := b.sorted(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
@@ -237,7 +241,8 @@ func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err er
 	}
 	keys = make([]uint64, 0, n)
 	parts := n/partKeys + 1
-	err = b.spill.Each(ctx, func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }, func(_ uint64, hs []filter.Hash) error {
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
+	err = b.spill.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			keys = append(keys, h.Hi)
 		}

@@ -11,14 +11,14 @@ func (f *Filter) spec() filter.Spec {
 	return filter.NewSpec(Family, "seed", f.seed, "segment", f.segment, "segments", f.segments, "width", f.width)
 }
 
-// Encode returns one section: (segments+2)·segment slots of width bits, packed from the lowest bit of the first word on,
-// then zeros: at least 64 of them, so that a slot may be read as two words.
+// Encode returns one section, which shares the memory of the filter: (segments+2)·segment slots of width bits, packed
+// from the lowest bit of the first word on, then at least 64 zero bits.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
-// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
+// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	f, err := geometry(s)
 	if err != nil {
@@ -27,7 +27,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{bitvec.PackedWords(f.slotCount(), f.width)}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the section does not have
+// the size of SectionWords, or bits behind the last slot are set.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -44,17 +45,19 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, nil
 }
 
-// geometry reads the canonical Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
+// geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
 func geometry(s filter.Spec) (*Filter, error) {
 	r := s.Reader()
-	f := &Filter{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments"), width: uint(min(r.Uint("width"), MaxWidth+1))}
+	f := &Filter{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments")}
+	f.width = uint(min(r.Uint("width"), MaxWidth+1))
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	ok := s.Has("seed") && f.segment >= 1 && f.segment <= 1<<18 && f.segment&(f.segment-1) == 0 &&
 		f.segments >= 1 && f.segments <= 1<<32/f.segment && f.width >= 1 && f.width <= MaxWidth
 	if !ok {
-		return nil, &filter.ConfigError{Field: "spec", Value: s, Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
+		return nil, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
 	}
 	f.count = f.segments * f.segment
 	return f, nil

@@ -1,13 +1,13 @@
-// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022): static, 1.13 to 1.3 slots a key, each slot a
-// fingerprint of 1 to 32 bits, three slots read a query. The construction is that of FastFilter/xorfilter; the slots are
-// then cut to the width asked for and packed without gaps. That is sound because the equation of every key,
+// Package fuse is the binary fuse filter (Graf and Lemire, JEA 27, 2022). It is static and has 1.13 to 1.3 slots a key;
+// each slot is a fingerprint of 1 to 32 bits, and a query reads three slots. FastFilter/xorfilter builds it; this
+// package cuts the slots to the width and packs them without gaps. That works because the equation of each key,
 //
 //	fingerprint = slot[h0] ^ slot[h1] ^ slot[h2]
 //
-// holds bit by bit: the low w bits of all slots are a filter of w bits.
+// holds for each bit: the low w bits of all slots are a filter with fingerprints of w bits.
 //
-// Of the Hash, Lo is the key that the library hashes on; Hi is not used. Two keys with the same Lo (n²/2^65 of them)
-// share their answer, and no key is ever lost. The rate of an absent key is 2^-w.
+// The library takes Lo of the Hash as the key; Hi is not used. Keys with the same Lo, n²/2^65 pairs, have the same
+// answer. The false-positive rate is 2^-w.
 package fuse
 
 import (
@@ -28,15 +28,16 @@ const MaxWidth = 32
 type Filter struct {
 	words    []uint64 // slots, see bitvec.SetPacked
 	seed     uint64
-	count    uint64 // starting positions: segments·segment
-	segment  uint64 // slots a segment, a power of two
+	count    uint64 // first positions: segments·segment
+	segment  uint64 // slots per segment, a power of two
 	segments uint64
 	width    uint
 	keys     uint64
 }
 
-// slots returns the three positions and the fingerprint of a key, as the library has them: the key is mixed with the
-// seed by Murmur3's finaliser, the first position is in a segment by the high bits, the others in the two next ones.
+// slots returns the three positions and the fingerprint of a key, as the library computes them: Murmur3's finaliser
+// mixes the key with the seed; the high bits of the result give the first position, and the others lie in the next two
+// segments.
 func (f *Filter) slots(key uint64) (h0, h1, h2 uint64, print uint32) {
 	x := key + f.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
@@ -47,23 +48,24 @@ func (f *Filter) slots(key uint64) (h0, h1, h2 uint64, print uint32) {
 	return h0, (h0 + f.segment) ^ x>>18&mask, (h0 + 2*f.segment) ^ x&mask, uint32(x ^ x>>32)
 }
 
-// Has reports whether the key may be in the set. Behind the last slot lie 64 bits, so that a load from any slot on stays within
-// the words; slots lie below slotCount whatever the hash.
+// Has reports whether the key may be in the set. Loads stay within the words: all positions are below slotCount, and 64
+// bits follow the last slot.
 func (f *Filter) Has(h filter.Hash) bool {
 	h0, h1, h2, print := f.slots(h.Lo)
 	width := uint64(f.width)
-	v := uint64(print) ^ bitvec.Load57(f.words, h0*width) ^ bitvec.Load57(f.words, h1*width) ^ bitvec.Load57(f.words, h2*width)
+	v := uint64(print) ^
+		bitvec.Load57(f.words, h0*width) ^ bitvec.Load57(f.words, h1*width) ^ bitvec.Load57(f.words, h2*width)
 	return v<<((64-width)&63) == 0
 }
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that are queried together; see family standard.
 const batch = 16
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]), having asked for the slots of a batch of keys before it looks at any of them. dst
-// must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]). It prefetches the slots of a batch of keys before it tests them. It panics if dst
+// and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -92,7 +94,7 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// slotCount returns the number of slots: two segments follow the last starting position.
+// slotCount returns the number of slots: two segments follow the last first position.
 func (f *Filter) slotCount() uint64 { return f.count + 2*f.segment }
 
 // Info describes the filter. Fill is keys over slots.
@@ -108,6 +110,6 @@ func (f *Filter) Info() filter.Info {
 	}
 }
 
-// FPR returns the false positive probability of fingerprints of width bits: 2^-width. It is both p_b and p_a: the
-// slots look random whatever the keys are.
+// FPR returns the false-positive probability with fingerprints of width bits, 2^-width. It is both p_b and p_a, because
+// the slots are as if random for any keys.
 func FPR(width uint) float64 { return math.Ldexp(1, -int(width)) }

@@ -124,8 +124,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestBatches asks in batches, as HasMany does of filters that the caches do not hold, for every width and a last batch that is
-// not full.
+// TestBatches asks in batches, as HasMany does of filters that the caches do not hold, for every width and a last batch
+// that is not full.
 func TestBatches(t *testing.T) {
 	hs := filtertest.Hashes(1000, 4)
 	all := filtertest.Hashes(2011, 4) // those and others
@@ -141,8 +141,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestLimit gathers keys in a file, and gets the filter that memory gives. Some keys come twice, and some differ only in
-// Hi, which is not used: the library does not take those either.
+// TestLimit gathers keys in a file, and gets the filter that memory gives. Some keys come twice, and some differ only
+// in Hi, which is not used: the library does not take those either.
 func TestLimit(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 6)
 	for _, h := range hs[:5000] {

@@ -11,7 +11,8 @@ var About = filter.About{
 		filter.LaterParameter, {Name: "target", Value: "RATE", Help: "search until this rate is reached"},
 	}, filter.SearchParameters...),
 	Forms: []filter.Form{{
-		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill, Patented: true,
+		Spec: filter.NewSpec(Family), Patented: true,
+		Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill,
 		Reason:  "smallest: a search fits its hash functions to the keys",
 		Warning: "patented in the US, nominally until 2027-06-15; needs all keys for the build",
 	}},
@@ -23,8 +24,8 @@ func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it
 }
 
-// Reoptimize returns a builder of a filter with the geometry of f, whose search goes on from f. It needs all keys again;
-// they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
+// Reoptimize returns a builder of a filter with the geometry of f, whose search goes on from f. It needs all keys
+// again; they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
 	b, err := NewBuilder(Config{From: f, Effort: e})
 	if err != nil {

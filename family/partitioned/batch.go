@@ -8,14 +8,14 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that are queried together; see family standard.
 const batch = 32
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It asks for the shifts and the first slots of a batch of keys before it looks at any of
-// them, then for all other slots of those that may still be present. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]). It prefetches the shifts and the first slots of a batch of keys before it tests
+// them, then all other slots of the keys that may still be present. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below
@@ -38,17 +38,18 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-// pending is what a batch keeps between its passes.
+// pending is the state of a batch between its passes.
 type pending struct {
-	side  [batch]uint64            // where the shifts of a key's group begin
-	start [batch]uint64            // where the bitmap of its shard begins
-	at    [batch * together]uint64 // what its first slots read
-	next  [batch]uint64            // what the base position of the slot after them comes from
-	maybe [batch]int               // the keys whose first slots are all set
+	side  [batch]uint64            // first bit of the shifts of a key's group
+	start [batch]uint64            // first bit of its shard
+	at    [batch * together]uint64 // bits of its first slots, before the shift
+	next  [batch]uint64            // x of the slot after them
+	maybe [batch]int               // keys whose first slots are all set
 	rest  [maxK]uint64
 }
 
-// begin tests the first slots of a group of keys and returns how many of them p.maybe names.
+// begin tests the first slots of a batch of keys. It lists those that may be present in p.maybe and returns their
+// number.
 func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i, h := range group {
 		shard, rest := bits.Mul64(h.Hi, f.geometry.shards)
@@ -67,7 +68,8 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	for i := range group {
 		s := bitvec.Load57(f.shifts, p.side[i])
 		at := p.at[i*together:][:together]
-		hit := bitvec.Load32(f.bitmap, at[0], s&31) & bitvec.Load32(f.bitmap, at[1], s>>5&31) & bitvec.Load32(f.bitmap, at[2], s>>10&31) & 1
+		hit := bitvec.Load32(f.bitmap, at[0], s&31) & bitvec.Load32(f.bitmap, at[1], s>>5&31) &
+			bitvec.Load32(f.bitmap, at[2], s>>10&31) & 1
 		out[i] = hit == 1
 		p.maybe[n] = i
 		n += int(hit)
@@ -75,7 +77,7 @@ func (f *Filter) begin(p *pending, out []bool, group []filter.Hash) (n int) {
 	return n
 }
 
-// finish asks for the other slots of the keys that p.maybe names, and then answers for them.
+// finish prefetches the other slots of the n keys in p.maybe, then answers for them.
 func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, n int) {
 	for _, i := range p.maybe[:n] {
 		x, by := p.next[i], probe.Mixer(group[i])

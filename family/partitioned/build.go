@@ -34,7 +34,8 @@ type Config struct {
 	From *Filter
 }
 
-// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, effort=fast|default|max, passes=, budget=, target=).
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, effort=fast|default|max, passes=, budget=,
+// target=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
@@ -54,9 +55,11 @@ func (c Config) check() error {
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	case c.Size.BitsPerKey > maxBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want at most %d", maxBitsPerKey)}
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
+			Reason: fmt.Sprintf("want at most %d", maxBitsPerKey)}
 	case c.Effort.Target != 0 && c.Size.FPR != 0:
-		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes"}
+		return &filter.ConfigError{Field: "target", Value: c.Effort.Target,
+			Reason: "a size by fpr keeps its rate with any effort; give target with bits_per_key or bytes"}
 	}
 	return nil
 }
@@ -65,7 +68,8 @@ func (c Config) check() error {
 // the shards that are searched at once.
 type Builder struct {
 	gather.Intake
-	c Config
+	c     Config
+	clock *anneal.Clock // nil, except in tests
 }
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -73,7 +77,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
+	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
+	return &Builder{Intake: in, c: c}, nil
 }
 
 // Build searches for the shifts and returns a *Filter. The result depends only on the set of keys, the size and the
@@ -83,7 +88,7 @@ func NewBuilder(c Config) (*Builder, error) {
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	j := &job{Config: b.c}
-	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later}
+	goal := anneal.Goal{Rate: b.c.Effort.Target, Later: b.c.Later, Clock: b.clock}
 	if b.c.From == nil && b.c.Size.FPR != 0 {
 		goal.Rate = b.c.Size.FPR
 	}
@@ -168,11 +173,13 @@ func (j *job) Larger(ctx context.Context, g geometry, n uint64, rate, bits float
 // outOfReach is the error for a rate that the family does not reach with any size.
 func outOfReach(fpr, nearest float64) error {
 	return &filter.ConfigError{Field: "fpr", Value: fpr,
-		Reason: fmt.Sprintf("the lowest rate for these keys is %.2g, with %d bits a key; take family standard", nearest, maxBitsPerKey)}
+		Reason: fmt.Sprintf("the lowest rate for these keys is %.2g, with %d bits a key; take family standard",
+			nearest, maxBitsPerKey)}
 }
 
 // unreached is the error for a target that a size does not reach with any effort.
 func unreached(target float64, g geometry, n uint64, rate float64) error {
+	per := float64(g.total()) / float64(max(n, 1))
 	return &filter.ConfigError{Field: "target", Value: target,
-		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", float64(g.total())/float64(max(n, 1)), rate)}
+		Reason: fmt.Sprintf("%.2f bits a key reach about %.3g at best; give more", per, rate)}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// The largest numbers of a Spec: far above what pays, and small enough that no product overflows.
+// Limits of a Spec: far above useful values, and small enough that no product overflows.
 const (
 	maxK     = 64
 	maxWidth = 5
@@ -14,15 +14,17 @@ const (
 	minShard = 1 << 12 // bits of one shard of several, so that the work for a shard is bounded by the size of a file
 )
 
-// Encode returns three sections: the bitmaps of all shards one after the other, bit i being bit i%64 of word i/64; the
-// shifts, width bits each, packed in the same way; and two words about the search, which no query needs: how many keys were
-// added after it, and how many bits it left set. Zeros follow the first two, at least 64 of them.
+// Encode returns three sections that share the memory of the filter:
+//
+//  1. the bitmaps of all shards one after the other, bit i at bit i%64 of word i/64, then at least 64 zero bits;
+//  2. the shifts, width bits each, packed in the same way, then at least 64 zero bits;
+//  3. two words that no query needs: the number of keys added after the search, and of bits set at its end.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.bitmap, f.shifts, {f.late, f.searched}}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
-// filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
+// filter.ErrConfig or filter.ErrTooLarge if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -31,7 +33,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.bitmapWords(), g.shiftWords(), 2}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
+// the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -46,12 +49,13 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	}
 	f.late, f.searched = e.Sections[2][0], e.Sections[2][1]
 	if f.keys >= maxKeys*(1+maxLater) || f.late > f.keys || f.searched > g.shards*g.bits {
-		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search", f.late, f.keys, f.searched, g.shards*g.bits)
+		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
+			f.late, f.keys, f.searched, g.shards*g.bits)
 	}
 	return f, nil
 }
 
-// bitmapWords and shiftWords leave room to read 64 bits from any position on.
+// bitmapWords and shiftWords leave room to read 64 bits from any position.
 func (g geometry) bitmapWords() uint64 { return (g.shards*g.bits+63)/64 + 1 }
 
 func (g geometry) shiftWords() uint64 { return (g.shards*g.groups*uint64(g.k*g.width)+63)/64 + 1 }
@@ -69,7 +73,7 @@ func zeroFrom(words []uint64, n uint64) bool {
 	return true
 }
 
-// geometryFromSpec reads the canonical Spec of a built filter, partitioned(bits=,groups=,k=,shards=,width=), and no other.
+// geometryFromSpec reads the Spec of a built filter, partitioned(bits=,groups=,k=,shards=,width=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := s.Reader()
 	bits, groups, k, shards, width := r.Uint("bits"), r.Uint("groups"), r.Uint("k"), r.Uint("shards"), r.Uint("width")
@@ -79,9 +83,10 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	ok := bits >= 1 && bits <= maxShard && groups >= 1 && groups <= maxShard && k >= 1 && k <= maxK &&
 		shards >= 1 && shards <= maxShard && s.Has("width") && width <= maxWidth && bits >= 1<<width &&
 		(shards == 1 || bits >= minShard) &&
-		(width > 0 || groups == 1) // without shifts all groups are the same, and take no room that would bound them
+		(width > 0 || groups == 1) // without shifts groups are alike and take no bits, so that the size would not bound them
 	if !ok {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
 	}
 	g := geometry{shards: shards, groups: groups, bits: bits, k: int(k), width: int(width)}
 	if shards*groups >= 1<<50 || shards*bits >= 1<<60 {

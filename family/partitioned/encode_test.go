@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far as
-// its limit, and the filter then describes itself; one more is an error that names it.
+// TestDecodeCounts changes one of the three numbers that stand beside the bits of a stored filter. Each may go as far
+// as its limit, and the filter then describes itself; one more is an error that names it.
 func TestDecodeCounts(t *testing.T) {
 	hs := filtertest.Hashes(110, 1)
 	f := build(t, Config{Effort: filter.Effort{Level: filter.Fast}}, hs[:100])
@@ -70,8 +70,8 @@ func TestDecodeCounts(t *testing.T) {
 	}
 }
 
-// TestSmallShards has shards of few bits, which only a filter of one shard may have: with many of them the size of a file would
-// not bound the work for its shards.
+// TestSmallShards has shards of few bits, which only a filter of one shard may have: with many of them the size of a
+// file would not bound the work for its shards.
 func TestSmallShards(t *testing.T) {
 	for _, c := range []struct {
 		bits, shards uint64

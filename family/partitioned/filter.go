@@ -1,9 +1,9 @@
-// Package partitioned is the Bloom filter whose hash functions are chosen to fit the keys (Hao, Kodialam and Lakshman,
-// "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups; every
-// group has its own hash functions, picked in a search so that all keys together set few bits. What a group picked
-// is stored and charged to the filter's size.
+// Package partitioned is a Bloom filter whose hash functions are fitted to the keys (Hao, Kodialam and Lakshman,
+// "Building high accuracy Bloom filters using partitioned hashing", SIGMETRICS 2007). Keys are divided into groups.
+// Each group has its own hash functions, which a search picks so that all keys together set few bits. The picks are
+// stored and count towards the size of the filter.
 //
-// The paper lets each group pick k of H functions. Here every slot l of a group picks a shift instead:
+// In the paper each group picks k of H functions. Here each slot l of a group picks a shift:
 //
 //	Hash (Hi, Lo)
 //	  Hi  -> group j = ⌊Hi·(shards·groups) / 2^64⌋, all groups of a shard in a row
@@ -13,9 +13,9 @@
 //
 //	one shard   bitmap: base + H - 1 bits       shifts: groups · k numbers below H = 2^width
 //
-// A search that looks at all H shifts of a slot at once (internal/anneal), and thousands of times faster than the paper's, takes
-// the place of its greedy algorithm, which stands in reference.go. Keys may be added later, with the shifts that their group
-// has; the rate then moves towards that of a filter without a search.
+// The search looks at all H shifts of a slot at once (internal/anneal) and is thousands of times faster than the greedy
+// algorithm of the paper. Keys may be added later, with the shifts of their group; the rate then moves towards that of
+// a filter without a search.
 //
 // US patent 7,930,547 B2 covers partitioned hashing; see docs/papers.md.
 package partitioned
@@ -35,26 +35,25 @@ const Family = "partitioned"
 // Filter is a partitioned Bloom filter. Reads are safe from any number of goroutines; Add needs exclusive use.
 type Filter struct {
 	geometry
-	bitmap []uint64 // bit b of shard s is bit s·bits + b of these; at least 64 zero bits follow the last
-	shifts []uint64 // the shift of slot l of group j, counted through all shards, is number j·k + l, packed; 64 zero bits follow
-	keys   uint64
-	late   uint64 // how many of the keys were added after the search
-	// searched is the number of set bits that the search left.
-	searched uint64
+	bitmap   []uint64 // bit b of shard s is bit s·bits + b; at least 64 zero bits follow the last
+	shifts   []uint64 // packed, number j·k + l for slot l of group j of all shards; at least 64 zero bits follow
+	keys     uint64
+	late     uint64 // how many of the keys were added after the search
+	searched uint64 // bits that were set at the end of the search
 
 	side  uint64 // bits of the shifts of a group: k·width
-	reach uint64 // base positions there are: base()
+	reach uint64 // number of base positions: base()
 }
 
 func newFilter(g geometry, bitmap, shifts []uint64, keys uint64) *Filter {
 	return &Filter{geometry: g, bitmap: bitmap, shifts: shifts, keys: keys, side: uint64(g.k * g.width), reach: g.base()}
 }
 
-// together is how many slots Has tests before it branches; see the standard family.
+// together is the number of slots that Has tests before it branches; see family standard.
 const together = 3
 
-// Has reports whether the key may be in the set. All addresses follow from the hash alone, so that no load waits for
-// another: the bits from u_l on are read before the shift is known.
+// Has reports whether the key may be in the set. No load waits for another, because all addresses follow from the hash:
+// the bits from u_l on are read before the shift is known.
 func (f *Filter) Has(h filter.Hash) bool {
 	shard, rest := bits.Mul64(h.Hi, f.geometry.shards)
 	group, _ := bits.Mul64(rest, f.groups)
@@ -87,7 +86,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 	return all != 0
 }
 
-// hasAny is Has for any width, which later= may make smaller.
+// hasAny is Has for any width. Filters with later= may have fewer bits a shift.
 func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 	x, by := h.Lo, probe.Mixer(h)
 	base, bitmap, shifts := f.reach, f.bitmap, f.shifts
@@ -118,13 +117,13 @@ func (f *Filter) hasAny(h filter.Hash, side, start uint64) bool {
 	return all != 0
 }
 
-// shift returns the shift of slot l of a group that is counted through all shards.
+// shift returns the shift of slot l of a group; groups are counted over all shards.
 func (f *Filter) shift(group uint64, l int) uint64 {
 	return bitvec.Load57(f.shifts, (group*uint64(f.k)+uint64(l))*uint64(f.width)) & (1<<f.width - 1)
 }
 
-// Add puts a key into the set with the shifts that its group has. No search is made, so that keys added later fill the
-// filter as they would a standard one. The error is always nil.
+// Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a standard
+// filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	group := f.group(h)
 	start := group / f.groups * f.bits
@@ -139,7 +138,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Info counts bits and shifts, which reads the whole filter.
+// Info describes the filter. It reads the whole filter to count bits.
 func (f *Filter) Info() filter.Info {
 	bits := float64(f.geometry.shards * f.bits)
 	return filter.Info{
@@ -154,7 +153,8 @@ func (f *Filter) Info() filter.Info {
 func (f *Filter) ones() uint64 { return bitvec.OnesCount(f.bitmap) }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
+	return filter.NewSpec(Family,
+		"bits", f.bits, "groups", f.groups, "k", f.k, "shards", f.geometry.shards, "width", f.width)
 }
 
 func (g geometry) String() string {

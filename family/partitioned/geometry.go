@@ -15,13 +15,13 @@ type geometry struct {
 	width  int // bits of a shift, 0 to 5
 }
 
-// base returns the number of base positions: the largest shift added to the last of them is the last bit.
+// base returns the number of base positions in a shard: the last one plus the largest shift is the last bit.
 func (g geometry) base() uint64 { return g.bits - (1<<g.width - 1) }
 
 // total returns the number of bits that a query needs.
 func (g geometry) total() uint64 { return g.shards * (g.bits + g.groups*uint64(g.k*g.width)) }
 
-// perGroup returns the number of keys in a group, on average and rounded.
+// perGroup returns the average number of keys in a group, rounded.
 func (g geometry) perGroup(n uint64) int {
 	groups := g.shards * g.groups
 	return int(max(1, (n+groups/2)/groups))
@@ -33,7 +33,7 @@ func (g geometry) shard(h filter.Hash) uint64 {
 	return s
 }
 
-// group returns the group of a key, counted through all shards.
+// group returns the group of a key, counted over all shards.
 func (g geometry) group(h filter.Hash) uint64 {
 	j, _ := bits.Mul64(h.Hi, g.shards*g.groups)
 	return j

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// layOut makes s the state of a shard. Its keys are in the order of Hi and so of their groups.
+// layOut fills s for a shard. Its keys are in the order of Hi, and so of their groups.
 //
 //go:norace
 func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
@@ -30,7 +30,7 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	}
 }
 
-// searchShard searches a shard, from the shifts of an earlier filter on if there is one.
+// searchShard searches a shard. If from is not nil, the search goes on from its shifts.
 func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
 	if from != nil {
 		for i := range s.Shifts {
@@ -41,7 +41,7 @@ func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter)
 	part.Run(s, &rnd, from != nil)
 }
 
-// store writes the bitmap and the shifts of a shard to where they belong.
+// store writes the bits and shifts of a shard to the filter.
 func (f *Filter) store(shard uint64, s *anneal.State) {
 	s.Store(f.bitmap, shard*f.bits)
 	at := shard * f.groups * f.side

@@ -13,32 +13,32 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// shardKeys is the number of keys of a full shard: its bitmap and counters lie in a second-level cache, and its 2^15
-// keys are many enough that shards of the same size differ little in their number of keys.
+// shardKeys is the number of keys of a full shard. Its bitmap and counters fit a second-level cache, and 2^15 keys are
+// so many that shards differ little in their number of keys.
 const shardKeys = 1 << 15
 
-// shardBits is the most bits of a shard: more are left where most keys come after the build.
+// shardBits is the most bits of a shard. A shard of shardKeys keys has more only if most keys come after the build.
 const shardBits = 1 << 24
 
 // maxBitsPerKey keeps k within maxK.
 const maxBitsPerKey = 64
 
-// Limits of the keys of a build, and of those that come later for each of them.
+// Limits of the keys of a build, and of the later keys for each of them.
 const (
 	maxKeys  = 1 << 44
 	maxLater = 1000
 )
 
-// shape is what a geometry is made from, whatever the number of keys.
+// shape is what a geometry is made from for any number of keys.
 type shape struct {
 	k, width int
-	perGroup int // keys a group, on average
+	perGroup int // keys per group, on average
 }
 
-// fit returns the geometry with a shape for n keys in total bits, or false if they are too few.
+// fit returns the geometry with this shape for n keys in total bits, or false if the bits are too few.
 func (s shape) fit(n, total uint64) (geometry, bool) {
 	if s.k == 0 {
-		return geometry{}, false // what tune returns where nothing fits
+		return geometry{}, false // tune found no shape that fits
 	}
 	shards := max(1, (n+shardKeys/2)/shardKeys, total/shardBits)
 	g := geometry{shards: shards, groups: 1, k: s.k, width: s.width}
@@ -50,11 +50,11 @@ func (s shape) fit(n, total uint64) (geometry, bool) {
 		return geometry{}, false
 	}
 	g.bits = total/g.shards - side
-	// A bit that is set by more than a few keys on average is of no use, and a byte counts them.
+	// A bit that more than a few keys set is of no use, and a byte counts them.
 	return g, n/g.shards*uint64(s.k) <= 16*g.bits
 }
 
-// geometry returns the shape that suits the Config for n distinct keys.
+// geometry returns the geometry that suits the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
 	switch {
@@ -63,7 +63,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	case n > maxKeys:
 		return geometry{}, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
 	case c.Later > maxLater*n:
-		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later, Reason: fmt.Sprintf("more than %d times the %d keys of the build; take standard", maxLater, n)}
+		return geometry{}, &filter.ConfigError{Field: "later", Value: c.Later,
+			Reason: fmt.Sprintf("more than %d times the %d keys of the build; take family standard", maxLater, n)}
 	case c.Size.FPR != 0:
 		return c.geometryForRate(ctx, n)
 	}
@@ -89,12 +90,12 @@ func (c Config) geometryOf(ctx context.Context, n, total uint64) (geometry, erro
 	g, ok := f.fit(n, total)
 	if !ok {
 		return geometry{}, &filter.ConfigError{Field: "size", Value: fmt.Sprintf("%d bits for %d keys", total, n),
-			Reason: fmt.Sprintf("too few for them and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))}
+			Reason: fmt.Sprintf("too few for the keys and their shifts; give %d bits or more", max(64, 2*(n+c.Later)))}
 	}
 	return g, nil
 }
 
-// geometryForRate returns a geometry whose forecast keeps the rate with hardly a bit to spare.
+// geometryForRate returns a geometry whose forecast keeps the rate, with at most 1% of the bits to spare.
 func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error) {
 	all := float64(n) + float64(c.Later)
 	per, nearest, err := anneal.LeastBits(c.Size.FPR, 1, maxBitsPerKey, func(per float64) (float64, error) {
@@ -118,7 +119,7 @@ func (c Config) geometryForRate(ctx context.Context, n uint64) (geometry, error)
 }
 
 // effortFor returns the number of passes after which the forecast of a geometry reaches the target of the Effort. The
-// rate falls by a few hundredths with each doubling of the passes.
+// rate falls by a few percent with each doubling of the passes.
 func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Effort, error) {
 	target, rate := c.Effort.Target, 1.0
 	if n == 0 {
@@ -135,7 +136,7 @@ func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Eff
 		rate = simulate(shape{g.k, g.width, g.perGroup(n)}, p)
 		if rate <= target {
 			if before > 0 && last > rate {
-				// In between along the logarithms.
+				// Interpolate along the logarithms.
 				passes = before + int(math.Ceil(float64(passes-before)*math.Log(last/target)/math.Log(last/rate)))
 			}
 			return filter.Effort{Passes: passes}, nil
@@ -145,7 +146,7 @@ func (c Config) effortFor(ctx context.Context, g geometry, n uint64) (filter.Eff
 	return filter.Effort{}, unreached(target, g, n, rate)
 }
 
-// maxForecastPasses is the longest search that is forecast: longer ones gain a few hundredths at most.
+// maxForecastPasses is the longest search that is forecast: longer ones gain a few percent at most.
 const maxForecastPasses = 4096
 
 // tunePasses returns the number of passes that a shape is chosen for.
@@ -159,8 +160,9 @@ func (c Config) tunePasses() int {
 	return budgetTunePasses
 }
 
-// Forecast returns the bits of the filter that n distinct keys would get and the rate that a sample of random keys has
-// with the same shape.
+// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and
+// Later more keys: the rate of a sample of random keys in the same shape. It takes up to a second. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -174,40 +176,40 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.total(), f.rate, err
 }
 
-// forecast is a shape and the rate that a sample had with it.
+// forecast is a shape and the rate of a sample with it.
 type forecast struct {
 	shape
 	rate float64
 	ok   bool
 }
 
-// sampleKeys is how many random keys a forecast is made from at most. Rates of several samples of 2048 keys at 8 bits
-// lie within a hundredth of each other.
+// sampleKeys is the most random keys of a sample. The rates of several samples of 2048 keys at 8 bits a key lie within
+// 1% of each other.
 const sampleKeys = 2048
 
-// sampleBits is how many bits it has at most, where most keys come later.
+// sampleBits is the most bits of a sample, which bounds it if most keys come later.
 const sampleBits = 1 << 20
 
-// maxTunePasses bounds the search for a shape, which long searches want smaller groups in: at 8 bits and 2500 passes the shape that
-// is best at 600 gives 0.00573 where that of 150 gives 0.00595, and 1500 finds no better one. budgetTunePasses is what a
-// search by time is tuned with, so as not to take its time.
+// maxTunePasses bounds the passes that a shape is chosen for. Long searches do best with smaller groups: at 8 bits a
+// key and 2500 passes the best shape for 600 passes has a rate of 0.00573 and that for 150 passes 0.00595; that for
+// 1500 passes is no better. budgetTunePasses is for searches by time, whose time the choice takes.
 const (
 	maxTunePasses    = 600
 	budgetTunePasses = 150
 )
 
-// forecasts remembers what tune found.
+// forecasts caches the results of tune.
 var forecasts sync.Map
 
-// problem is what a shape is chosen for: random keys, so many as a sample has.
+// problem is what a shape is chosen for: a sample of random keys.
 type problem struct {
 	keys   uint64
 	bits   uint64
-	later  float64 // keys that come after the search, for each of these
+	later  float64 // keys that come after the search, for each key before it
 	passes int
 }
 
-// problem returns the sample of a filter of n keys with that many bits.
+// problem returns the sample for a filter of n keys with that many bits.
 func (c Config) problem(n, total uint64) problem {
 	per := float64(total) / float64(n)
 	sample := max(1, min(n, sampleKeys, uint64(sampleBits/per)))
@@ -217,8 +219,8 @@ func (c Config) problem(n, total uint64) problem {
 	}
 }
 
-// tune looks for the shape with the lowest rate. It searches on a sample of random keys: from a first guess on it changes
-// one of k, the size of the groups and the number of shifts at a time as long as that helps.
+// tune looks for the shape with the lowest rate on a sample of random keys. From a first guess it changes one of k, the
+// size of the groups and the number of shifts at a time as long as that lowers the rate.
 func tune(ctx context.Context, p problem) (forecast, error) {
 	if known, ok := forecasts.Load(p); ok {
 		return known.(forecast), nil

@@ -5,17 +5,17 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that are queried together; see family standard.
 const batch = 16
 
-// first is how many positions of every group are asked for at once. At half fill three leave an eighth of the groups.
+// first is the number of positions of each group that are prefetched. At half fill 1/8 of the groups need more.
 const first = 3
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+// inCache is the number of words, 2 MiB, of a filter that the caches hold, for which batches gain nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It asks for the first lines of all groups of a batch of keys before it looks at any
-// of them. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]). It prefetches the first lines of all groups of a batch of keys before it tests
+// them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

@@ -46,7 +46,8 @@ type Config struct {
 // search=anneal|greedy, effort=fast|default|max, passes=, budget=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Hashing: Hashing(r.Text("hashing", string(Independent))), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r)}
+	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
 	choices, k, search := r.Uint("choices"), r.Uint("k"), r.Text("search", "anneal")
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -58,7 +59,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	case s.Has("k") && k == 0:
 		return Config{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case s.Has("choices") && choices == 0:
-		return Config{}, &filter.ConfigError{Field: "choices", Value: choices, Reason: fmt.Sprintf("want 2 to %d", MaxChoices)}
+		return Config{}, &filter.ConfigError{Field: "choices", Value: choices,
+			Reason: fmt.Sprintf("want 2 to %d", MaxChoices)}
 	}
 	return c, c.check()
 }
@@ -79,17 +81,20 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Choices < 2 || c.Choices > MaxChoices:
-		return &filter.ConfigError{Field: "choices", Value: c.Choices, Reason: fmt.Sprintf("want 2 to %d; one choice is the standard family", MaxChoices)}
+		return &filter.ConfigError{Field: "choices", Value: c.Choices,
+			Reason: fmt.Sprintf("want 2 to %d; one choice is the standard family", MaxChoices)}
 	case c.K < 0 || c.K > MaxK:
 		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	case c.Hashing != Independent && c.Hashing != Double:
 		return &filter.ConfigError{Field: "hashing", Value: c.Hashing, Reason: "want independent or double"}
 	case c.Size.BitsPerKey > maxBitsPerKey || c.Size.BitsPerKey != 0 && c.Size.BitsPerKey < minBitsPerKey:
-		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey, Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
+		return &filter.ConfigError{Field: "bits_per_key", Value: c.Size.BitsPerKey,
+			Reason: fmt.Sprintf("want %d to %d", minBitsPerKey, maxBitsPerKey)}
 	case c.Effort.Target != 0:
 		return &filter.ConfigError{Field: "target", Value: c.Effort.Target, Reason: "twochoice takes no target; give fpr"}
 	case c.Shards > maxShards:
-		return &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
+		return &filter.ConfigError{Field: "shards", Value: c.Shards,
+			Reason: fmt.Sprintf("want at most %d", uint64(maxShards))}
 	case c.From != nil && c.From.geometry.shards == 0:
 		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
 	case c.Workers < 0:
@@ -98,8 +103,8 @@ func (c *Config) check() error {
 	return nil
 }
 
-// New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search: Greedy,
-// Effort, Workers, Memory, Dir and From.
+// New returns an empty filter for Config.Keys keys that come one by one. It does not use the fields of a search:
+// Greedy, Effort, Workers, Memory, Dir and From.
 func New(c Config) (*Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -120,7 +125,8 @@ func New(c Config) (*Filter, error) {
 // shards that are searched at once, and a byte for each of their bits.
 type Builder struct {
 	gather.Intake
-	c Config
+	c     Config
+	clock *anneal.Clock // nil, except in tests
 }
 
 // NewBuilder returns an empty builder. Errors wrap filter.ErrConfig.
@@ -128,7 +134,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return &Builder{gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers}), c}, nil
+	in := gather.NewIntake(gather.Config{Memory: c.Memory, Dir: c.Dir, Expect: c.Keys, Workers: c.Workers})
+	return &Builder{Intake: in, c: c}, nil
 }
 
 // Build searches for the groups and returns a *Filter. The result depends only on the set of keys, the size and the
@@ -137,7 +144,7 @@ func NewBuilder(c Config) (*Builder, error) {
 //
 // If ctx ends with the cause filter.ErrEnough, Build returns the filter that the search has reached.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	var goal anneal.Goal
+	goal := anneal.Goal{Clock: b.clock}
 	if b.c.From == nil {
 		goal.Rate = b.c.Size.FPR
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// The largest numbers of a Spec.
+// Limits of a Spec.
 const (
 	MaxChoices = 16
 	MaxK       = 64
@@ -15,18 +15,20 @@ const (
 	minShard   = 1 << 12 // bits of one shard of several, so that the work for a shard is bounded by the size of a file
 )
 
-// whole divides the bits of a shard with double hashing: an odd step then passes through 64 positions before it repeats.
+// whole divides the bits of a shard with double hashing, so that an odd step visits at least 64 positions before it
+// repeats.
 const whole = 64
 
-// Encode returns two sections: the bits of all shards one after the other, bit i being bit i%64 of word i/64, zeros behind
-// the last; and two words about the search, which no query needs: how many keys were added after it, and how many bits it
-// left set.
+// Encode returns two sections that share the memory of the filter:
+//
+//  1. the bits of all shards one after the other, bit i at bit i%64 of word i/64, then zeros to the end of the word;
+//  2. two words that no query needs: the number of keys added after the search, and of bits set at its end.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words, {f.late, f.searched}}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
-// filter.ErrConfig if the Spec does not fix a geometry.
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
+// filter.ErrConfig if the Spec is not that of a built filter.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
 	if err != nil {
@@ -35,7 +37,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.words(), 2}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words.
+// Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
+// the sizes of SectionWords, bits behind the last one are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -55,22 +58,25 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, nil
 }
 
-// geometryFromSpec reads the canonical Spec of a built filter, twochoice(bits=,choices=,hashing=,k=,shards=), and no other.
+// geometryFromSpec reads the Spec of a built filter, twochoice(bits=,choices=,hashing=,k=,shards=), and no other.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	r := s.Reader()
 	bits, choices, k, shards := r.Uint("bits"), r.Uint("choices"), r.Uint("k"), r.Uint("shards")
-	g := geometry{shards: shards, bits: bits, choices: int(min(choices, MaxChoices+1)), k: int(min(k, MaxK+1)), hashing: Hashing(r.Text("hashing", ""))}
+	g := geometry{shards: shards, bits: bits, choices: int(min(choices, MaxChoices+1)), k: int(min(k, MaxK+1))}
+	g.hashing = Hashing(r.Text("hashing", ""))
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
 	if !g.valid() {
-		return geometry{}, &filter.ConfigError{Field: "spec", Value: s, Reason: "want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)"}
+		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
+			Reason: "want twochoice(bits=,choices=,hashing=independent|double,k=,shards=)"}
 	}
 	return g, nil
 }
 
-// valid reports whether a filter may have this shape.
+// valid reports whether a filter may have these sizes.
 func (g geometry) valid() bool {
 	return g.bits >= 1 && g.bits <= maxShard && g.choices >= 2 && g.choices <= MaxChoices && g.k >= 1 && g.k <= MaxK &&
-		(g.hashing == Independent || g.hashing == Double && g.bits%whole == 0) && g.shards >= 1 && g.shards <= maxShards && (g.shards == 1 || g.bits >= minShard)
+		(g.hashing == Independent || g.hashing == Double && g.bits%whole == 0) &&
+		g.shards >= 1 && g.shards <= maxShards && (g.shards == 1 || g.bits >= minShard)
 }

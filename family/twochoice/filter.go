@@ -1,22 +1,22 @@
-// Package twochoice is the Bloom filter with choices (Lumetta and Mitzenmacher, "Using the power of two choices to improve
-// Bloom filters", Internet Mathematics 4, 2007): every key has c groups of k hash functions, and one group whose bits are all
-// set is enough. Who adds a key takes the group that sets the fewest new bits; a query accepts if any group covers the key:
+// Package twochoice is the Bloom filter with choices (Lumetta and Mitzenmacher, "Using the power of two choices to
+// improve Bloom filters", Internet Mathematics 4, 2007). Each key has c groups of k hash functions. Add sets the bits
+// of the group that sets the fewest new ones; a key may be present if all bits of any of its groups are set:
 //
 //	rate = 1 - (1 - f^k)^c,  f the share of set bits
 //
-// New makes a filter that takes keys one by one (the paper's online solution). A Builder has all keys and goes over them
-// again and again, each time taking one out and choosing anew (offline).
+// A filter from New takes keys one by one (the online solution of the paper). A Builder has all keys. It goes over them
+// many times, and each time takes every key out and chooses its group again (offline).
 //
 //	Hash   Hi -> shard ⌊Hi·shards / 2^64⌋
-//	       Lo, Hi -> the positions of group j, independent:
+//	       Lo, Hi -> the positions of group j, with independent hashing:
 //	         x0 = Lo for group 0, Remix(Lo, j) for the others;  by = Remix(Hi, j) with the lowest bit set
 //	         x1 = fold(x0 × by), x2 = fold(x1 × by), ...        position i = ⌊x_i·bits / 2^64⌋
-//	       or by double hashing, bits a multiple of 64, a1 = ⌊x0·bits / 2^64⌋, a2 = ⌊by·bits / 2^64⌋ made odd:
+//	       with double hashing, bits a multiple of 64, a1 = ⌊x0·bits / 2^64⌋, a2 = ⌊by·bits / 2^64⌋ made odd:
 //	         position i = (a1 + i·a2) mod bits
 //
-// fold and Remix are those of internal/probe. Every group mixes both halves of the Hash on its own, so that what two keys
-// share in one group says nothing about another. A shard is a filter of its own for some 16 Ki keys: its search fits the
-// caches, and several are searched at once.
+// fold and Remix are those of internal/probe. Each group mixes both halves of the Hash in its own way, so that keys
+// which share positions in one group do not share them in another. A shard is a filter of its own for about 16 Ki keys:
+// its search fits the caches, and several shards are searched at once.
 package twochoice
 
 import (
@@ -31,13 +31,14 @@ import (
 // Family is the name in a Spec: twochoice(bits=80000,choices=3,hashing=independent,k=9,shards=1).
 const Family = "twochoice"
 
-// Hashing says how the k positions of a group come about.
+// Hashing says how the k positions of a group follow from the Hash.
 type Hashing string
 
-// The two hashings of the paper. Double takes two hash values a group instead of k. It repeats whole groups: an absent key
-// has all positions of a present one, or most of them, with a probability near 12·c·n/m², whatever the fill. That is
-// nothing at 8 bits a key and a hundred times the rate of a search at n = 10,000, 32 bits a key and c = 3. Rates here include it; see FPRDouble.
-// With other m than multiples of 64 it would have steps that come back to where they began within k positions, too.
+// The two hashings of the paper. Double takes two hash values per group instead of k. It repeats whole groups: an
+// absent key has all positions of a present one, or most of them, with a probability of about 12·c·n/m², whatever the
+// fill. That is negligible at 8 bits a key, and 100 times the rate after a search at n = 10,000, 32 bits a key and c =
+// 3. The rates of this package include it; see FPRDouble. m must be a multiple of 64, because otherwise some steps
+// return to their first position within k positions.
 const (
 	Independent Hashing = "independent"
 	Double      Hashing = "double"
@@ -49,10 +50,10 @@ type Filter struct {
 	words    []uint64 // shard s is bits [s·bits, (s+1)·bits)
 	keys     uint64
 	late     uint64 // how many of the keys were added after the search
-	searched uint64 // set bits when the search ended; 0 if there was none
+	searched uint64 // bits that were set at the end of the search; 0 if there was none
 }
 
-// geometry is the shape of a filter.
+// geometry holds the sizes of a filter.
 type geometry struct {
 	shards  uint64
 	bits    uint64 // of a shard
@@ -73,7 +74,7 @@ func (g geometry) String() string {
 	return fmt.Sprintf("%d shards of %d bits, %d groups of k=%d", g.shards, g.bits, g.choices, g.k)
 }
 
-// walk goes through the positions of one group of a key.
+// walk yields the positions of one group of a key.
 type walk struct {
 	x, by uint64 // or a1 and a2
 }
@@ -90,7 +91,7 @@ func (g geometry) walk(h filter.Hash, group int) walk {
 	return w
 }
 
-// next returns the position in the shard that the walk stands at and moves on.
+// next returns the next position of the walk, a bit of the shard.
 func (g geometry) next(w *walk) (at uint64) {
 	if g.hashing == Double {
 		at = w.x
@@ -104,10 +105,11 @@ func (g geometry) next(w *walk) (at uint64) {
 	return at
 }
 
-// together is how many bits Has tests before it branches; see the standard family.
+// together is the number of bits that Has tests before it branches; see family standard.
 const together = 3
 
-// Has reports whether the key may be in the set. It leaves a group after the first bits that are not all set.
+// Has reports whether the key may be in the set. It goes on to the next group after the first bits that are not all
+// set.
 func (f *Filter) Has(h filter.Hash) bool {
 	start := f.shard(h) * f.bits
 	for j := range f.choices {
@@ -136,8 +138,8 @@ func (f *Filter) covers(start uint64, w walk) bool {
 	return all != 0
 }
 
-// Probes returns how many bits a query that stops at the first zero of each group reads: for an absent key about
-// c/(1-f), for a present one as many as there are up to the group that covers it.
+// Probes returns how many bits a query reads if it stops at the first zero of each group: for an absent key about
+// c/(1-f), for a present one the bits up to the end of the group that covers it.
 func (f *Filter) Probes(h filter.Hash) (n int) {
 	start := f.shard(h) * f.bits
 	for j := range f.choices {
@@ -153,7 +155,7 @@ func (f *Filter) Probes(h filter.Hash) (n int) {
 	return n
 }
 
-// Add puts a key into the set by the group that sets the fewest new bits, ties at random from the Hash (section 3.1). A
+// Add adds a key by the group that sets the fewest new bits (section 3.1). Ties are broken at random by the Hash. A
 // position that a group has twice counts twice. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {
 	start := f.shard(h) * f.bits
@@ -163,7 +165,7 @@ func (f *Filter) Add(h filter.Hash) error {
 		for range f.k {
 			fresh += ^bitvec.Bit(f.words, start+f.next(&w)) & 1
 		}
-		// Rounds of Remix beyond the last group's are for ties alone.
+		// Rounds of Remix beyond those of the groups are used only for ties.
 		if cost := fresh<<32 | probe.Remix(h.Hi, uint64(MaxChoices+j))>>32; cost < fewest {
 			best, fewest = j, cost
 		}
@@ -183,7 +185,7 @@ func (f *Filter) set(start uint64, w walk) {
 	}
 }
 
-// Info counts the set bits of every shard, which reads the whole filter.
+// Info describes the filter. It reads the whole filter to count bits.
 func (f *Filter) Info() filter.Info {
 	total := f.shards * f.bits
 	ones, rate := f.census()
@@ -197,5 +199,6 @@ func (f *Filter) Info() filter.Info {
 }
 
 func (f *Filter) spec() filter.Spec {
-	return filter.NewSpec(Family, "bits", f.bits, "choices", f.choices, "hashing", string(f.hashing), "k", f.k, "shards", f.shards)
+	return filter.NewSpec(Family,
+		"bits", f.bits, "choices", f.choices, "hashing", string(f.hashing), "k", f.k, "shards", f.shards)
 }

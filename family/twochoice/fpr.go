@@ -12,14 +12,15 @@ func FPR(f float64, k, c int) float64 {
 	return -math.Expm1(float64(c) * math.Log1p(-math.Pow(f, float64(k))))
 }
 
-// FPRDouble returns FPR for double hashing with odd steps in a filter of m bits, m even, and n keys. To it comes what the
-// paper's footnote leaves to a reference: an absent key one of whose groups runs through the positions of the group that
-// covers a present key, forwards or backwards, s places before or behind it, needs only the s positions beyond its end by
-// chance.
+// FPRDouble returns the false positive probability for double hashing with odd steps in a filter of m bits, m even, and
+// n keys:
 //
 //	1 - (1-f^k)^c · exp(-c·n·4/m²·(1 + 2·Σ_{s=1}^{k-1} f^s))
 //
-// Groups that share every other position, or every third, add less than that; they are left out. TestDouble measures it.
+// The exponential is what a footnote of the paper leaves to a reference. A group of an absent key may have the
+// positions of the group that covers a present key, forwards or backwards, shifted by s places; then only the s
+// positions beyond its end have to be set by chance. Groups that share every second or third position add less; they
+// are left out. TestDouble measures the rate.
 func FPRDouble(f float64, k, c int, n, m float64) float64 {
 	overlaps := 1.0
 	for s := 1; s < k; s++ {
@@ -28,15 +29,16 @@ func FPRDouble(f float64, k, c int, n, m float64) float64 {
 	return -math.Expm1(float64(c)*math.Log1p(-math.Pow(f, float64(k))) - float64(c)*n*4/m/m*overlaps)
 }
 
-// fillSteps makes the error of Fill less than 1e-8 from 8 bits a key on, and 3e-7 at 2 bits with k = 20 and c = 16.
+// fillSteps is the number of steps of Fill. Its error is below 1e-8 at 8 bits a key and more, and 3e-7 at 2 bits a key
+// with k = 20 and c = 16.
 const fillSteps = 400
 
-// Fill returns the expected share z(1) of set bits after online greedy insertion of keys, with perKey = m/n bits each:
+// Fill returns the expected share z(1) of set bits after online greedy insertion of n keys into perKey·n = m bits:
 //
 //	dz/dt = E[min(B_1 ... B_c)] / (m/n),  z(0) = 0,  B_i independent Binomial(k, 1-z)     (equation 3.2)
 //
-// It is the limit of large m: positions of a group that coincide are left out, which is of order k/m. c = 1 gives
-// 1 - e^(-kn/m). For perKey <= 0, or k or c below 1, it returns NaN.
+// It is the limit for large m: it leaves out positions of a group that coincide, of order k/m. For c = 1 it is
+// 1 - e^(-kn/m). It returns NaN if perKey <= 0, k < 1 or c < 1.
 func Fill(perKey float64, k, c int) float64 {
 	if !(perKey > 0) || k < 1 || c < 1 {
 		return math.NaN()
@@ -61,7 +63,7 @@ func fewest(z float64, k, c int) (sum float64) {
 	if z <= 0 {
 		return float64(k)
 	}
-	// From above, so that small tails keep their digits.
+	// Summed from p = k-1 down, which keeps the digits of small tails.
 	term, above := math.Pow(1-z, float64(k)), 0.0 // Pr[B = p+1], and Pr[B > p+1]
 	for p := k - 1; p >= 0; p-- {
 		above += term
@@ -71,8 +73,8 @@ func fewest(z float64, k, c int) (sum float64) {
 	return sum
 }
 
-// BestK returns the number of functions a group, 1 to MaxK, that gives online insertion with m/n = perKey bits a key and
-// c groups the lowest rate. A search does best with a few more.
+// BestK returns the number of functions per group, 1 to MaxK, with the lowest rate after online insertion with m/n =
+// perKey bits a key and c groups. A search does best with a few more.
 func BestK(perKey float64, c int) (k int) {
 	best := math.Inf(1)
 	for try := 1; try <= MaxK; try++ {
@@ -93,13 +95,13 @@ func (g geometry) rate(f, n float64) float64 {
 	return FPR(f, g.k, g.choices)
 }
 
-// prior returns p_b, the rate of n keys added online: that before a search.
+// prior returns p_b, the rate before a search: that of n keys added online.
 func (g geometry) prior(n uint64) float64 {
 	perShard := float64(n) / float64(g.shards)
 	return g.rate(Fill(float64(g.bits)/perShard, g.k, g.choices), perShard)
 }
 
-// census returns the number of set bits and p_a: an absent key is of a random shard.
+// census returns the number of set bits and p_a, the mean of the rates of the shards.
 func (f *Filter) census() (ones uint64, rate float64) {
 	for s := range f.shards {
 		n := f.count(s*f.bits, (s+1)*f.bits)

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
+// TestFill checks what has a closed form, and the best k that the paper prints.
 func TestFill(t *testing.T) {
 	for _, per := range []float64{0.01, 0.5, 2, 8, 32} {
 		if got, want := Fill(per, 6, 1), -math.Expm1(-6/per); math.Abs(got-want) > 1e-7 {
@@ -42,6 +43,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// euler solves the equation by the plainest method, and by that of half as many steps to extrapolate twice.
 func euler(per float64, k, c int) float64 {
 	solve := func(steps int) (z float64) {
 		for range steps {
@@ -54,6 +56,8 @@ func euler(per float64, k, c int) float64 {
 	return (4*y - x) / 3
 }
 
+// TestDouble counts false positives of double hashing where groups that coincide are nearly all of them: few keys and
+// many bits. With independent hashing there are none.
 func TestDouble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -84,6 +88,8 @@ func TestDouble(t *testing.T) {
 	}
 }
 
+// TestForecastDouble: groups that coincide are as frequent as in a shard of the filter, neither as in a sample nor as
+// in the whole, for filters of a search and for those that grow; and what was asked before does not matter.
 func TestForecastDouble(t *testing.T) {
 	const n = 100_000
 	hs := filtertest.Hashes(n, 1)
@@ -108,6 +114,7 @@ func TestForecastDouble(t *testing.T) {
 	}
 }
 
+// TestKeepsRate asks for rates and checks that the searched filter has them, in hardly more bits than needed.
 func TestKeepsRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -127,6 +134,7 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
+// TestProbes: an absent key costs about c/(1-f) probes.
 func TestProbes(t *testing.T) {
 	f := build(t, Config{Choices: 4, Effort: filter.Effort{Passes: 2}}, filtertest.Hashes(5000, 1))
 	sum, n := 0, 50_000

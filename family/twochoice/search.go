@@ -7,14 +7,14 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// search is the offline solution of one shard (section 3.2): rounds over the keys, each of which takes a key out and puts
+// search is the offline solution for one shard (section 3.2): rounds over the keys. A round takes each key out and puts
 // it back by the group that then sets the fewest new bits.
 //
-// Beyond the paper a round has noise: every group of a key costs up to so many bits more, at random, and from round to round
-// less. A key so goes a worse way now and then, and others follow it out of what is the best for each of them alone. In
-// the last round there is none. See docs/twochoice.md for what that gains.
+// Unlike in the paper a round has noise: a random cost in bits is added to each group of a key. Keys sometimes take a
+// worse group, which lets the search leave a local optimum. The noise falls from round to round to 0 in the last.
+// docs/twochoice.md measures what it gains.
 //
-// Only one goroutine sees a search. Its loops are hidden from the race detector, which would make tests take minutes.
+// A search belongs to one goroutine. Its loops are marked norace: the race detector would make tests take minutes.
 type search struct {
 	geometry
 	positions []uint32 // choices·k of each key
@@ -26,10 +26,10 @@ type search struct {
 // none is the group of a key that is out.
 const none = 0xff
 
-// full is where a count stops for good: its bit stays set, whoever leaves it.
+// full is the largest count. A count that reaches it stays there, and its bit stays set.
 const full = 0xff
 
-// layOut makes s the state of a shard whose keys are all out.
+// layOut fills s for a shard, with all keys out.
 //
 //go:norace
 func (s *search) layOut(g geometry, keys []filter.Hash) {
@@ -63,7 +63,7 @@ func (s *search) group(key, j int) []uint32 {
 	return s.positions[(key*s.choices+j)*s.k:][:s.k]
 }
 
-// takeOut removes a key. Which counts come to 0, and which are full, nobody foresees: so there is no branch on them.
+// takeOut removes a key. It has no branch on counts, which would be mispredicted half of the time.
 //
 //go:norace
 func (s *search) takeOut(key int) {
@@ -80,7 +80,7 @@ func (s *search) takeOut(key int) {
 	s.chosen[key] = none
 }
 
-// putIn adds a key that is out by a group.
+// putIn adds a key, which is out, by group j.
 //
 //go:norace
 func (s *search) putIn(key, j int) {
@@ -94,10 +94,10 @@ func (s *search) putIn(key, j int) {
 	s.chosen[key] = uint8(j)
 }
 
-// isZero returns 1 for 0 and 0 for all other numbers that counts give.
+// isZero returns 1 if n is 0, else 0. n is a count, or a count minus 1 or full.
 func isZero(n uint32) uint32 { return (n&0x7fffffff - 1) >> 31 }
 
-// round takes every key out and puts it back. Noise is in bits; below 1 it only breaks ties.
+// round takes each key out and puts it back. noise is in bits; below 1 it only breaks ties.
 //
 //go:norace
 func (s *search) round(noise float64, rnd *anneal.Random) {
@@ -120,7 +120,7 @@ func (s *search) round(noise float64, rnd *anneal.Random) {
 	}
 }
 
-// follow puts every key that a filter covers in by the first group that covers it there.
+// follow puts each key that filter f covers in by the first group that covers it there.
 func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
 	for i, h := range keys {
 		for j := range s.choices {
@@ -132,14 +132,15 @@ func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
 	}
 }
 
-// patience is how many rounds without a gain end a greedy search.
+// patience is the number of rounds without a gain that ends a greedy search.
 const patience = 5
 
-// resume is the share of the schedule that a search leaves out which goes on from another one: the rounds whose noise would
-// wipe out what was reached.
+// resume is the share of the schedule that a search leaves out if it goes on from an earlier one: the noise of those
+// rounds would undo what that reached.
 const resume = 0.4
 
-// run searches. Greedy is the paper's way, without noise and until nothing is gained for some rounds.
+// run searches. With greedy it searches as the paper does: without noise, until several rounds gain nothing. With again
+// it goes on from the chosen groups and keeps them if it finds nothing better.
 func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) {
 	from, before := 0.0, s.ones
 	var kept []uint8
@@ -153,7 +154,8 @@ func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) 
 		}
 	}
 	fewest, idle := math.MaxInt, 0
-	part.Loop(func() float64 { return s.rate(float64(s.ones)/float64(s.bits), float64(len(s.chosen))) }, func(at float64) bool {
+	rate := func() float64 { return s.rate(float64(s.ones)/float64(s.bits), float64(len(s.chosen))) }
+	part.Loop(rate, func(at float64) bool {
 		noise := 0.0
 		if !greedy {
 			noise = math.Sqrt(float64(s.k)) * (1 - from) * (1 - at)
@@ -172,7 +174,7 @@ func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) 
 	}
 }
 
-// shard searches one shard of a Config.
+// shard searches one shard.
 func (s *search) shard(g geometry, shard uint64, keys []filter.Hash, part *anneal.Part, c Config) {
 	s.layOut(g, keys)
 	if c.From != nil {

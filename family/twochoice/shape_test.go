@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
+// TestShards compares a filter of several shards with one of a single shard, and asks all of it in batches.
 func TestShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -31,6 +32,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestFromCrowded refuses to hold the positions of more keys than a search has room for.
 func TestFromCrowded(t *testing.T) {
 	f := &Filter{geometry: geometry{shards: 1, bits: 64, choices: 16, k: 64, hashing: Independent}, words: make([]uint64, 1)}
 	if _, err := (Config{From: f}).geometry(t.Context(), 1<<23); !errors.Is(err, filter.ErrTooLarge) {
@@ -38,6 +40,7 @@ func TestFromCrowded(t *testing.T) {
 	}
 }
 
+// TestCrowded searches with more keys than bits, whose counts overflow.
 func TestCrowded(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, bits := range []uint64{1, 64, 1000} {
@@ -46,6 +49,7 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
+// TestGeometry holds the number and the size of shards, for sizes that nobody allocates here.
 func TestGeometry(t *testing.T) {
 	for _, x := range []struct {
 		keys uint64

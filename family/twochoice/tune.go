@@ -13,15 +13,14 @@ import (
 	"github.com/bloomery/bloomery/internal/anneal"
 )
 
-// Sizes that a filter may have. Beyond maxBitsPerKey other families are better, and MaxK is too small.
+// Limits of the size. Above maxBitsPerKey other families are better, and MaxK is too small.
 const (
 	minBitsPerKey = 1
 	maxBitsPerKey = 64
 	maxKeys       = 1 << 48
 )
 
-// maxShardKeys is the number of keys of a shard at most where somebody sets the number of shards: a search holds all
-// positions of a shard.
+// maxShardKeys is the most keys of a shard if Config.Shards is set: a search holds all positions of a shard.
 const maxShardKeys = 1 << 22
 
 // shards returns the number of shards for n keys.
@@ -32,11 +31,11 @@ func (c Config) shards(n uint64) uint64 {
 	return max(1, (n+shardKeys-1)/shardKeys)
 }
 
-// shardKeys is the number of keys of a shard at most, on average: its counts lie in the cache of a core, and all cores get
-// some. That the shards have more and fewer keys by chance raises the rate at 16 bits a key by some 0.2%.
+// shardKeys is the largest average number of keys of a shard. Its counts fit the cache of a core, and all cores get
+// shards. That shards have more or fewer keys by chance raises the rate at 16 bits a key by about 0.2%.
 const shardKeys = 1 << 14
 
-// geometry returns the shape that suits the Config for n distinct keys.
+// geometry returns the geometry that suits the Config for n distinct keys.
 func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	n = max(n, 1)
 	if n > maxKeys {
@@ -45,7 +44,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	if c.From != nil {
 		g := c.From.geometry
 		if n/g.shards > maxShardKeys {
-			return geometry{}, fmt.Errorf("%d keys are too many for the %d shards of this filter; build it anew: %w", n, g.shards, filter.ErrTooLarge)
+			return geometry{}, fmt.Errorf("%d keys are too many for the %d shards of this filter; build a new one: %w",
+				n, g.shards, filter.ErrTooLarge)
 		}
 		return g, nil
 	}
@@ -68,11 +68,13 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 		return geometry{}, err
 	}
 	if total < minBitsPerKey*n {
-		return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes, Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)}
+		return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes,
+			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n, n/8*minBitsPerKey+1)}
 	}
 	shards := max(c.shards(n), (total+maxShard-1)/maxShard)
 	if n/shards > maxShardKeys {
-		return geometry{}, &filter.ConfigError{Field: "shards", Value: c.Shards, Reason: fmt.Sprintf("too few for %d keys; want at least %d", n, n/maxShardKeys+1)}
+		return geometry{}, &filter.ConfigError{Field: "shards", Value: c.Shards,
+			Reason: fmt.Sprintf("too few for %d keys; want at least %d", n, n/maxShardKeys+1)}
 	}
 	t, err := c.tune(ctx, n, float64(total)/float64(n))
 	if err != nil {
@@ -87,7 +89,8 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 			g.bits += whole - 1
 		}
 		if g.bits = g.bits / whole * whole; g.bits == 0 {
-			return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes, Reason: "double hashing wants at least 8"}
+			return geometry{}, &filter.ConfigError{Field: "bytes", Value: c.Size.Bytes,
+				Reason: "double hashing needs at least 8"}
 		}
 	}
 	if !g.valid() {
@@ -96,8 +99,9 @@ func (c Config) geometry(ctx context.Context, n uint64) (geometry, error) {
 	return g, nil
 }
 
-// Forecast returns the bits of the filter that n distinct keys would get and the rate that a search of random keys has with
-// the same shape; New's filters get that of online insertion with Effort.Passes = 1.
+// Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search: that of
+// a search of random keys with the same sizes. With Effort.Passes = 1 it predicts a filter of New. It takes up to a
+// second. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -111,8 +115,8 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 	return g.shards * g.bits, t.rate, err
 }
 
-// maxTunePasses bounds the search for k and its forecast: the rate of a longer search is lower than forecast, by a
-// twentieth or so.
+// maxTunePasses bounds the passes that k is chosen for and forecast with. The rate of a longer search is lower than its
+// forecast, by about 5%.
 const maxTunePasses = 64
 
 // problem is what k is chosen for.
@@ -127,21 +131,24 @@ type problem struct {
 	passes  int
 }
 
-// forecast is a k and the rate that a sample had with it.
+// forecast is a k and the rate of samples with it.
 type forecast struct {
 	k    int
 	rate float64
 }
 
-// forecasts remembers what tune found.
+// forecasts caches the results of tune.
 var forecasts sync.Map
 
-// sampleKeys is the number of keys of a sample at most, of which some few make a forecast.
+// sampleKeys is the most keys of a sample. A forecast is the mean of a few samples.
 const sampleKeys = 4096
 
-// tune looks for the k that gives n keys with so many bits each the lowest rate.
+// tune looks for the k with the lowest rate for n keys with per bits each.
 func (c Config) tune(ctx context.Context, n uint64, per float64) (forecast, error) {
-	p := problem{keys: int(min(n, sampleKeys)), per: min(per, maxBitsPerKey), choices: c.Choices, k: c.K, hashing: c.Hashing, greedy: c.Greedy, passes: maxTunePasses}
+	p := problem{
+		keys: int(min(n, sampleKeys)), per: min(per, maxBitsPerKey),
+		choices: c.Choices, k: c.K, hashing: c.Hashing, greedy: c.Greedy, passes: maxTunePasses,
+	}
 	if passes := anneal.Passes(c.Effort); passes != 0 {
 		p.passes = min(passes, maxTunePasses)
 	}
@@ -158,9 +165,9 @@ func (c Config) tune(ctx context.Context, n uint64, per float64) (forecast, erro
 	return best, err
 }
 
-// solve tries every k from that of online insertion on, as far as a search makes it grow.
+// solve tries each k from that of online insertion up to the largest that is best after a search.
 func (p problem) solve(ctx context.Context) (forecast, error) {
-	if p.passes == 1 { // the differential equation knows
+	if p.passes == 1 { // the differential equation gives the rate
 		k := p.k
 		if k == 0 {
 			k = BestK(p.per, p.choices)
@@ -191,10 +198,11 @@ func (p problem) solve(ctx context.Context) (forecast, error) {
 
 // simulate returns the mean rate of some samples of random keys.
 func (p problem) simulate(k, samples, passes int) (rate float64) {
-	// Small sets scatter more. Many groups take longer, and gain as much in a smaller sample.
+	// The rates of small samples scatter more, so that there are more of them. Many groups take longer and get fewer keys.
 	keys := max(1, min(p.keys, max(1024, sampleKeys*64/(p.choices*k))))
 	samples = max(samples, min(100, samples*1024/keys))
-	g := geometry{shards: 1, bits: uint64(max(1, math.Round(p.per*float64(keys)))), choices: p.choices, k: k, hashing: p.hashing}
+	bits := uint64(max(1, math.Round(p.per*float64(keys))))
+	g := geometry{shards: 1, bits: bits, choices: p.choices, k: k, hashing: p.hashing}
 	random := rand.New(rand.NewPCG(1, 0x6368_6f69_6365))
 	hs := make([]filter.Hash, keys)
 	var s search
@@ -208,7 +216,8 @@ func (p problem) simulate(k, samples, passes int) (rate float64) {
 	return rate
 }
 
-// rate returns the rate of a fill. Groups that coincide by double hashing are those of a shard, not of a sample.
+// rate returns the rate for a fill. With double hashing it counts the groups of a whole shard that coincide, not of a
+// sample.
 func (p problem) rate(k int, fill float64) float64 {
 	g := geometry{shards: 1, bits: uint64(max(1, p.per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}
 	return g.rate(fill, p.inShard)

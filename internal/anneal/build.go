@@ -52,7 +52,9 @@ type Job[G any, F filter.Filter] interface {
 //
 // If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
 // filter whatever its rate. If ctx ends with another cause, Build returns ctx.Err().
-func Build[G any, F filter.Filter](ctx context.Context, in *gather.Intake, goal Goal, job Job[G, F]) (filter.Filter, error) {
+func Build[G any, F filter.Filter](
+	ctx context.Context, in *gather.Intake, goal Goal, job Job[G, F],
+) (filter.Filter, error) {
 	start := goal.Clock.Now()
 	defer in.Close()
 	needed, cancel := unless(ctx)
@@ -87,7 +89,8 @@ func Build[G any, F filter.Filter](ctx context.Context, in *gather.Intake, goal 
 
 // search makes one filter: it searches the parts, several at once.
 func search[G any, F filter.Filter](
-	ctx context.Context, in *gather.Intake, clock *Clock, job Job[G, F], g G, n uint64, effort filter.Effort, start time.Time,
+	ctx context.Context, in *gather.Intake, clock *Clock, job Job[G, F], g G, n uint64,
+	effort filter.Effort, start time.Time,
 ) (f F, err error) {
 	if f, err = job.New(g, n); err != nil {
 		return f, err
@@ -106,8 +109,8 @@ func workers(n int, parts uint64) int {
 	return int(min(uint64(n), parts))
 }
 
-// unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before the
-// search, without which there is no filter to return.
+// unless returns a context that ends when ctx does, except if the cause is filter.ErrEnough. It is for the work before
+// the search, without which there is no filter to return.
 func unless(ctx context.Context) (context.Context, context.CancelFunc) {
 	to, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -18,8 +18,8 @@ type rated struct{ bits, keys, passes int }
 func (f *rated) Has(filter.Hash) bool { return true }
 func (f *rated) Info() filter.Info    { return filter.Info{} }
 
-// ratedJob builds rated filters and notes what Build asks for. Its geometry is a number of bits. The rate of a search is
-// 64/(bits·passes), or 0 once it may return rates of ended searches.
+// ratedJob builds rated filters and notes what Build asks for. Its geometry is a number of bits. The rate of a search
+// is 64/(bits·passes), or 0 once it may return rates of ended searches.
 type ratedJob struct {
 	asked  filter.Effort
 	most   int // bits
@@ -80,8 +80,8 @@ func gathered(t *testing.T, n uint64) *gather.Intake {
 	return &in
 }
 
-// TestBuild holds the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until the
-// rate is kept or the family has no more room.
+// TestBuild holds the order of the attempts to keep a rate: the forecast, twice a longer search, then more room, until
+// the rate is kept or the family has no more room.
 func TestBuild(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -136,8 +136,8 @@ func TestBuildStopped(t *testing.T) {
 	}
 }
 
-// TestRunSmallInTime gives a part of many small states a time, and counts the passes on a clock that counts work: the part
-// uses up its time, and each state gets about as many passes as the others.
+// TestRunSmallInTime gives a part of many small states a time, and counts the passes on a clock that counts work: the
+// part uses up its time, and each state gets about as many passes as the others.
 func TestRunSmallInTime(t *testing.T) {
 	const states, perKey, passes = 200, 10 * time.Nanosecond, 50
 	s := fresh(shapes[1], 4, 5, 1)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Clock tells the time to a search that has a time limit (filter.Effort.Budget). A nil *Clock is the clock of the machine.
+// Clock tells the time to a search that has a time limit (filter.Effort.Budget). A nil *Clock is the clock of the
+// machine.
 //
 // A Clock from NewClock counts work instead: it stands still except for passes, each of which takes a fixed time for
 // each key. With one worker, a search by time then gives the same result on every machine, which tests need.

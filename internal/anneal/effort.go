@@ -17,8 +17,8 @@ func Passes(e filter.Effort) int {
 	return 64
 }
 
-// soonSearched bounds keys times passes of a search that Longer repeats: 32,768 keys at the default effort, which take a
-// few tenths of a second.
+// soonSearched bounds keys times passes of a search that Longer repeats: 32,768 keys at the default effort, which take
+// a few tenths of a second.
 const soonSearched = 64 << 15
 
 // Longer returns the Effort of another search of the same size that is twice as long as the last one. It returns false

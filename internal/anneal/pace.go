@@ -68,11 +68,13 @@ func (p *Pace) Take(keys uint64) *Part {
 	return part
 }
 
-// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get what that
-// worker does with a part. If the search is stopped and not kept, each gives no more parts and returns the error of the
-// context; if it is kept, all parts are given, so that the filter has all keys. Otherwise it returns the first error of a
-// worker.
-func (p *Pace) each(keys *gather.Keys, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error) error {
+// each gives the parts of the keys, in any order, to the workers. It calls worker once for each of them, to get what
+// that worker does with a part. If the search is stopped and not kept, each gives no more parts and returns the error
+// of the context; if it is kept, all parts are given, so that the filter has all keys. Otherwise it returns the first
+// error of a worker.
+func (p *Pace) each(
+	keys *gather.Keys, part func(filter.Hash) uint64, worker func() func(part uint64, keys []filter.Hash) error,
+) error {
 	type job struct {
 		part uint64
 		keys []filter.Hash

@@ -50,7 +50,8 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestEach gives all parts once whatever the number of workers, passes on their errors, and stops when nobody wants the rest.
+// TestEach gives all parts once whatever the number of workers, passes on their errors, and stops when nobody wants the
+// rest.
 func TestEach(t *testing.T) {
 	keys := gather.New(gather.Config{})
 	for i := range uint64(1000) {

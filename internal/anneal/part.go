@@ -39,8 +39,8 @@ func (p *Part) share(passes int) float64 {
 	return min(1, float64(p.pace.clock.since(p.start))/float64(max(1, p.time)))
 }
 
-// resume is the share of a schedule that a search leaves out if it goes on from earlier shifts: the noise of those passes
-// would undo what the earlier search reached.
+// resume is the share of a schedule that a search leaves out if it goes on from earlier shifts: the noise of those
+// passes would undo what the earlier search reached.
 const resume = 0.4
 
 // begin sets the bits of all keys, with a first choice of every shift, or if again is set with the present shifts. It
@@ -62,8 +62,8 @@ func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
 	}
 }
 
-// Run searches a State after Reset. With again it goes on from the shifts in s. If the Pace is stopped, it ends with one
-// pass without noise.
+// Run searches a State after Reset. With again it goes on from the shifts in s. If the Pace is stopped, it ends with
+// one pass without noise.
 func (p *Part) Run(s *State, rnd *Random, again bool) {
 	from, settle := begin(s, rnd, again)
 	defer settle()
@@ -97,9 +97,9 @@ func (p *Part) tell(rate func() float64) {
 	}
 }
 
-// Loop runs a search that is not over a State. It calls pass for every pass, with the place of the pass in the schedule: 0
-// for the first, 1 for the last or only one. Loop ends when pass returns false. If the Pace is stopped, one more pass at 1
-// is the last. rate returns the rate so far, for the progress report.
+// Loop runs a search that is not over a State. It calls pass for every pass, with the place of the pass in the
+// schedule: 0 for the first, 1 for the last or only one. Loop ends when pass returns false. If the Pace is stopped, one
+// more pass at 1 is the last. rate returns the rate so far, for the progress report.
 func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 	for n := 0; ; n++ {
 		at := p.share(n)
@@ -123,8 +123,8 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 	}
 }
 
-// RunSmall is Run for a State that is one of many in a Part. It reads the clock once, before the search, and the context
-// every 1024 passes. In a search by time it makes as many passes as the part has time for on average.
+// RunSmall is Run for a State that is one of many in a Part. It reads the clock once, before the search, and the
+// context every 1024 passes. In a search by time it makes as many passes as the part has time for on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
 	passes := p.pace.passes
 	if passes == 0 {

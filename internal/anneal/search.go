@@ -7,15 +7,15 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// maxNoise bounds the noise, and maxSize the keys of a group whose points and noise fit a byte.
+// maxNoise bounds the noise. maxSize is the most keys of a group whose points and noise fit a byte.
 const (
 	maxNoise = 15
 	maxSize  = (255 - maxNoise) / maxPoints
 )
 
-// Noise returns the amplitude of the noise, 0 to maxNoise, once a share done, in [0, 1], of a search of so many passes
-// lies behind: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise decides
-// between points that lie 8 apart; a short one has to begin above that. docs/partitioned.md has the trials.
+// Noise returns the amplitude of the noise, 0 to maxNoise, after a share done, in [0, 1], of a search of that many
+// passes: amplitude·(1-done)^power. A search of hundreds of passes spends most of them where the noise decides between
+// points 8 apart; a short one has to begin above that. docs/partitioned.md has the trials.
 func Noise(done float64, passes int) int {
 	amplitude, power := 12.0, 0.5
 	if passes >= 300 {
@@ -24,7 +24,7 @@ func Noise(done float64, passes int) int {
 	return int(math.Round(amplitude * math.Pow(1-min(done, 1), power)))
 }
 
-// Random is a generator of 64 bits: a counter whose steps are folded products (wyrand).
+// Random is a generator of 64-bit numbers, wyrand: a counter, and the folded product of two functions of it.
 type Random uint64
 
 // Next returns 64 random bits.
@@ -36,10 +36,10 @@ func (r *Random) Next() uint64 {
 	return h ^ l
 }
 
-// First selects every slot once, among those selected before: what a search begins with after Reset.
+// First selects a shift for each slot once, given those before it. A search begins with it after Reset.
 func (s *State) First(rnd *Random) { s.pass(0, rnd, false) }
 
-// Pass takes every slot of every group away once and selects it anew, with noise below the amplitude.
+// Pass takes each slot of each group away once and selects its shift again, with noise below the amplitude.
 func (s *State) Pass(noise int, rnd *Random) { s.pass(uint64(noise), rnd, true) }
 
 //go:norace
@@ -74,7 +74,8 @@ func below(n, random uint64) uint64 {
 	return random & lower * n >> 4 & lower // no product reaches 256
 }
 
-// best returns the shifts with the highest score, as bits: the points of all keys and the shift's byte of start.
+// best returns the shifts with the highest score as bits. A score is the points of all keys plus the shift's byte of
+// start.
 //
 //go:norace
 func (s *State) best(pos []uint32, start *[4]uint64) uint32 {
@@ -84,7 +85,7 @@ func (s *State) best(pos []uint32, start *[4]uint64) uint32 {
 	return kernel.BestLanes(s.cells, pos, start, &s.keep) & (1<<(1<<s.Width) - 1)
 }
 
-// bestPlain is the specification of best, for groups of any size: one shift after the other.
+// bestPlain is the specification of best for groups of any size: it scores one shift after the other.
 //
 //go:norace
 func (s *State) bestPlain(pos []uint32, start *[4]uint64) (best uint32) {
@@ -104,7 +105,7 @@ func (s *State) bestPlain(pos []uint32, start *[4]uint64) (best uint32) {
 	return best
 }
 
-// oneOf returns one of the set bits of best, which is not 0; r is random.
+// oneOf returns one of the set bits of best, chosen by the random r. best is not 0.
 func oneOf(best uint32, r uint64) uint8 {
 	turn := int(r & 31)
 	return uint8((bits.TrailingZeros32(bits.RotateLeft32(best, -turn)) + turn) & 31)

@@ -5,13 +5,13 @@ import "math"
 // slope is about how much the binary logarithm of the rate falls with one more bit per key.
 const slope = 0.85
 
-// moreBits returns about how many bits a filter of that many keys lacks if its rate is too high by a factor, and half as
-// many again to be sure.
+// moreBits returns about how many bits a filter of that many keys lacks if its rate is too high by a factor, and half
+// as many again to be sure.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
 // LeastBits returns a number of bits per key in [least, most] whose rate is at most fpr; it is at most 1% above the
-// smallest. If even most does not reach fpr, it returns +Inf and the rate at most. It needs few calls of rate, because the
-// logarithm of the rate is almost a line in bits per key. rate returns more than 1 if the bits are too few for any
+// smallest. If even most does not reach fpr, it returns +Inf and the rate at most. It needs few calls of rate, because
+// the logarithm of the rate is almost a line in bits per key. rate returns more than 1 if the bits are too few for any
 // filter; LeastBits returns its errors.
 func LeastBits(fpr, least, most float64, rate func(per float64) (float64, error)) (per, nearest float64, err error) {
 	want := -math.Log2(fpr)

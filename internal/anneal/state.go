@@ -1,12 +1,20 @@
-// Package anneal is the search that partitioned filters share: it picks a shift for every slot of every group of keys so
-// that all keys together set few bits.
+// Package anneal is what the builders of the families that search have in common: the loop that builds a filter and
+// keeps its promised rate, the division of a search among workers and time, and the search itself of the partitioned
+// families.
 //
-// A group has k slots. Slot l of key x has a base position u_l(x) that nobody chooses, and the bit that the key sets is
-// u_l(x) + shift, one shift for all keys of the group. A shift earns points for every key whose bit is set by others
-// already; the best of all shifts are found at once, since their bits lie side by side (kernel.BestLanes). Passes take
-// every slot away and select it anew, with noise added to the points that falls from pass to pass: simulated annealing.
+// That search picks a shift for each slot of each group of keys so that all keys together set few bits. A group has k
+// slots. Slot l of key x has a fixed base position u_l(x), and the key sets bit u_l(x) + shift, with one shift for all
+// keys of the group. A shift earns points for each key whose bit other keys set as well. All shifts are compared at
+// once, because their bits lie side by side (kernel.BestLanes). A pass takes each slot away and selects its shift
+// again. Noise that falls from pass to pass is added to the points: simulated annealing.
 //
-//	state.go    which keys set which bits, and what moves them
+//	build.go    the loop: gather, size, search, and again until the rate is kept
+//	effort.go   how long a search is
+//	size.go     how many bits a rate needs
+//	pace.go     the division among workers
+//	part.go     the schedule of one part
+//	clock.go    time, or work in its place
+//	state.go    which keys set which bits
 //	search.go   the passes and their noise
 package anneal
 
@@ -24,12 +32,12 @@ type Shape struct {
 	Bits  uint64 // of the bitmap, below 2^31
 	K     int
 	Width int // bits of a shift, 0 to MaxWidth
-	// Words has every shift lead to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
+	// With Words each shift leads to a bit of the 32-bit word of the base position: bit (u + shift) mod 32 of word u/32
 	// instead of bit u + shift. Bits is then a multiple of 32.
 	Words bool
 }
 
-// Base returns the number of base positions: all, or so many that the largest shift leads from the last of them to the
+// Base returns the number of base positions. With Words that is Bits; else the last one plus the largest shift is the
 // last bit.
 func (s Shape) Base() uint64 {
 	if s.Words {
@@ -38,30 +46,30 @@ func (s Shape) Base() uint64 {
 	return s.Bits - (1<<s.Width - 1)
 }
 
-// State is what a search moves: the shifts of all groups, and how many (key, slot) pairs set each bit.
+// State is what a search changes: the shifts of all groups, and the number of (key, slot) pairs that set each bit.
 //
 //	keys of group j      [starts[j], starts[j+1])
 //	base positions       pos[starts[j]·K + l·size + i] of key i of the group, slot l: slot after slot
 //	shift of slot l      Shifts[j·K + l]
-//	cells                a byte a bit: see cell. With Words, the 32 of a word stand there twice in a row, so that 32 cells
-//	                     from any of the first ones on are those of all shifts; pos counts cells, not bits
+//	cells                a byte per bit: see cell. With Words, the 32 bytes of a word are there twice in a row, so that
+//	                     32 cells from any of the first 32 on are those of all shifts; pos counts cells, not bits
 //
-// A State belongs to one goroutine. What loops over keys is marked norace: with the race detector's bookkeeping a search
-// takes forty times as long.
+// A State belongs to one goroutine. Loops over keys are marked norace: with the race detector a search takes forty
+// times as long.
 type State struct {
 	Shape
 	Shifts []uint8
 	starts []uint32
 	pos    []uint32
 	cells  []byte
-	all    [4]uint64 // a byte a shift that there is: all of its bits
-	keep   [4]uint64 // and those of them that hold points
+	all    [4]uint64 // a byte per shift: all bits if the shift exists, else 0
+	keep   [4]uint64 // the bits of those bytes that hold points
 }
 
-// cell is the byte for a bit that so many pairs set: their number in the upper five bits and the points that the bit
-// earns in the lower three. 31 stands for 31 and more, and stays: such a bit is never freed.
+// cell returns the byte for a bit that that many pairs set: their number in the upper five bits, and the points of the
+// bit in the lower three. 31 stands for 31 and more, and stays: such a bit is never freed.
 func cell(owners int) uint8 {
-	const lonely, shared = 4, 5 // a bit with one owner is one that may still be freed
+	const lonely, shared = 4, 5 // a bit with one owner may still be freed
 	switch owners {
 	case 0:
 		return 0
@@ -77,7 +85,7 @@ const (
 	points    = 7 // the bits of a cell that hold points
 )
 
-// one more and one less owner, for every cell.
+// more and less map each cell to the cell with one owner more or less.
 var more, less = func() (more, less [256]uint8) {
 	for n := range maxOwners {
 		more[cell(n)], less[cell(n+1)] = cell(n+1), cell(n)
@@ -86,8 +94,8 @@ var more, less = func() (more, less [256]uint8) {
 	return more, less
 }()
 
-// Reset makes s a state of the shape with that many keys in each group. All shifts are 0, no bit is set, and the caller
-// has to give all base positions. It reuses the memory of s.
+// Reset makes s a state of the shape with that many keys in each group. All shifts are 0 and no bit is set. The caller
+// must then set all base positions. Reset reuses the memory of s.
 func (s *State) Reset(shape Shape, sizes []uint32) {
 	s.Shape = shape
 	s.starts = resize(s.starts, len(sizes)+1)
@@ -111,7 +119,7 @@ func (s *State) Reset(shape Shape, sizes []uint32) {
 	}
 }
 
-// resize returns a slice of that length with whatever it holds.
+// resize returns a slice of n elements with arbitrary values, s itself if it is large enough.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -122,8 +130,8 @@ func resize[T any](s []T, n int) []T {
 // Size returns the number of keys in a group.
 func (s *State) Size(j int) int { return int(s.starts[j+1] - s.starts[j]) }
 
-// Positions returns the base positions of a group, to be written: that of key i in slot l is number l·Size(j) + i. With
-// Words, position u is written as Twice(u).
+// Positions returns the base positions of a group, for the caller to set: that of key i in slot l is element l·Size(j)
+// + i. With Words, position u is stored as Twice(u).
 func (s *State) Positions(j int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K : int(s.starts[j+1])*s.K]
 }
@@ -136,7 +144,7 @@ func (s *State) slot(j, l int) []uint32 {
 	return s.pos[int(s.starts[j])*s.K+l*size:][:size]
 }
 
-// Fill sets the bits of all keys with the present shifts, where no bit is set before.
+// Fill sets the bits of all keys with the present shifts. Before it no bit may be set.
 func (s *State) Fill() {
 	for j := range len(s.starts) - 1 {
 		for l := range s.K {
@@ -145,11 +153,11 @@ func (s *State) Fill() {
 	}
 }
 
-// Twice returns the cell of bit u of a bitmap whose words stand there twice.
+// Twice returns the first cell of bit u with Words.
 func Twice(u uint32) uint32 { return u + u&^31 }
 
-// move takes the bits of a slot with a shift to the cells that a table names: one owner more or one less. Half of all
-// branches on a bit would be mispredicted; there is none.
+// move maps the cells of a slot's bits with a table: one owner more or less. It has no branch on cells, which would be
+// mispredicted half of the time.
 //
 //go:norace
 func (s *State) move(pos []uint32, shift uint8, to *[256]uint8) {
@@ -182,10 +190,10 @@ func (s *State) Ones() (n uint64) {
 	return n
 }
 
-// Rate returns f^K, f the share of bits that are set.
+// Rate returns f^K, f the share of set bits.
 func (s *State) Rate() float64 { return math.Pow(float64(s.Ones())/float64(s.Bits), float64(s.K)) }
 
-// Store sets those bits of words, from bit at on, that are set.
+// Store sets the bits of words, from bit at on, that are set in s.
 func (s *State) Store(words []uint64, at uint64) {
 	for b := range s.Bits {
 		if s.owned(b) {

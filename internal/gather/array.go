@@ -83,9 +83,9 @@ func (a *array) compact() {
 // sort brings the hashes in order. If ctx ends before, it returns ctx.Err() and leaves them in some order.
 //
 // It is a radix sort from the highest bits down, in place (McIlroy, Bostic and McIlroy, "Engineering Radix Sort",
-// Computing Systems 6, 1993, the American flag sort). One goroutine deals all hashes out to up to 256 buckets, the workers
-// sort those. A step begins at the first bit in which its hashes differ, so that no input, however much alike its
-// hashes are, takes more than 128 steps of linear time; random hashes take two or three.
+// Computing Systems 6, 1993, the American flag sort). One goroutine deals all hashes out to up to 256 buckets, the
+// workers sort those. A step begins at the first bit in which its hashes differ, so that no input, however much alike
+// its hashes are, takes more than 128 steps of linear time; random hashes take two or three.
 func (a *array) sort(ctx context.Context, workers int) error {
 	if a.n < parallelSort {
 		a.sortRange(ctx, 0, a.n)
@@ -122,8 +122,8 @@ func (a *array) sortRange(ctx context.Context, lo, hi int) {
 // buckets is room for the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
 type buckets [1<<maxDigit + 1]int
 
-// split moves hashes [lo, hi), at least one, into buckets that are in order among themselves, and returns their bounds: none
-// if all hashes are equal or if ctx is done.
+// split moves hashes [lo, hi), at least one, into buckets that are in order among themselves, and returns their bounds:
+// none if all hashes are equal or if ctx is done.
 func (a *array) split(ctx context.Context, lo, hi int, room *buckets) (bounds []int) {
 	d := a.digit(lo, hi)
 	if d.mask == 0 {
@@ -141,8 +141,8 @@ func (a *array) split(ctx context.Context, lo, hi int, room *buckets) (bounds []
 		at += size
 	}
 	bounds[len(bounds)-1] = hi
-	// A sweep of exchanges, of which none waits for the one before, brings most hashes home (a fifth less time for all). What
-	// it leaves is followed in cycles: put a hash where it belongs, go on with the one that was there.
+	// A sweep of exchanges, of which none waits for the one before, brings most hashes home (a fifth less time for
+	// all). What it leaves is followed in cycles: put a hash where it belongs, go on with the one that was there.
 	for b := range len(bounds) - 1 {
 		if hi-lo > chunkLen && ctx.Err() != nil {
 			return nil
@@ -184,8 +184,8 @@ func (d digit) of(h *filter.Hash) uint8 {
 	return uint8(w>>(d.shift&63)) & d.mask
 }
 
-// digit returns the digit that begins at the first bit in which hashes [lo, hi) differ, wide enough for buckets of about
-// sixteen; its mask is 0 if they do not differ.
+// digit returns the digit that begins at the first bit in which hashes [lo, hi) differ, wide enough for buckets of
+// about sixteen; its mask is 0 if they do not differ.
 func (a *array) digit(lo, hi int) digit {
 	first := *a.at(lo)
 	var diff filter.Hash

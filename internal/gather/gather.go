@@ -1,7 +1,7 @@
-// Package gather collects the hashes of keys from many goroutines and returns them in order, of Hi and then of Lo, without
-// duplicates unless Config.Copies is set. The result does not depend on the order in which they came. Hashes stay in memory
-// up to a limit; the others go to a temporary file in sorted runs, which are merged when they are read (external merge
-// sort):
+// Package gather collects the hashes of keys from many goroutines and returns them in order, of Hi and then of Lo,
+// without duplicates unless Config.Copies is set. The result does not depend on the order in which they came. Hashes
+// stay in memory up to a limit; the others go to a temporary file in sorted runs, which are merged when they are read
+// (external merge sort):
 //
 //	AddMany ──▶ array of chunks ──────────────── sorted in place, compacted ───────────────▶ Each
 //	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
@@ -51,8 +51,9 @@ type Config struct {
 	Form func(filter.Hash) filter.Hash
 }
 
-// Keys gathers hashes: AddMany from any number of goroutines, then one Finish, then any number of Each. Close may be called
-// at any time when no other method runs. After an error of AddMany or Finish, every method except Close returns that error.
+// Keys gathers hashes: AddMany from any number of goroutines, then one Finish, then any number of Each. Close may be
+// called at any time when no other method runs. After an error of AddMany or Finish, every method except Close returns
+// that error.
 type Keys struct {
 	limit   int // hashes that array takes
 	reserve int // hashes that array begins with
@@ -90,8 +91,8 @@ func New(c Config) *Keys {
 	return k
 }
 
-// AddMany takes hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the memory is
-// full, while it is sorted and written. A write error wraps that of the system, such as syscall.ENOSPC.
+// AddMany takes hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the
+// memory is full, while it is sorted and written. A write error wraps that of the system, such as syscall.ENOSPC.
 func (k *Keys) AddMany(hs []filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,8 +146,8 @@ func (k *Keys) sort(ctx context.Context) error {
 }
 
 // Finish puts the hashes in order and returns how many there are, each distinct one counted once unless Copies is set.
-// Without a file it sorts in place: the peak stays at 16 bytes a hash. With a file it writes the last run and, unless Copies
-// is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
+// Without a file it sorts in place: the peak stays at 16 bytes a hash. With a file it writes the last run and, unless
+// Copies is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
 func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -185,15 +186,17 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// Each calls f with all hashes in order, cut into parts. part must not fall from one hash to the next in that order. f gets
-// each part that has hashes once.
+// Each calls f with all hashes in order, cut into parts. part must not fall from one hash to the next in that order. f
+// gets each part that has hashes once.
 //
-// f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those that lie
-// across the end of a chunk of 1 MiB, are a copy made for this call; the others lie in the array itself.
+// f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those
+// that lie across the end of a chunk of 1 MiB, are a copy made for this call; the others lie in the array itself.
 //
 // Each returns the first error of f, or ctx.Err() if ctx ended before a call of f. Several Each may run at once; with a
 // file, each of them takes memory for its own buffers.
-func (k *Keys) Each(ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error) error {
+func (k *Keys) Each(
+	ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error,
+) error {
 	k.mu.Lock()
 	err, finished, a, r := k.err, k.finished, k.array, k.runs
 	k.mu.Unlock()

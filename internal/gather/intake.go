@@ -2,8 +2,8 @@ package gather
 
 import "github.com/bloomery/bloomery/filter"
 
-// Intake is the part of a builder that takes keys. A Builder that embeds it is a filter.Searcher, a filter.Spiller and a
-// filter.Parallel.
+// Intake is the part of a builder that takes keys. A Builder that embeds it is a filter.Searcher, a filter.Spiller and
+// a filter.Parallel.
 type Intake struct {
 	Keys     *Keys
 	Progress func(filter.Progress) // or nil
@@ -28,8 +28,8 @@ func (b *Intake) SetWorkers(n int) {
 	b.Keys = New(b.config)
 }
 
-// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an error
-// if keys beyond the memory limit cannot be written.
+// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an
+// error if keys beyond the memory limit cannot be written.
 func (b *Intake) AddMany(hs []filter.Hash) error { return b.Keys.AddMany(hs) }
 
 // OnProgress makes Build call f about ten times a second, from one goroutine. If a search misses its rate and a second

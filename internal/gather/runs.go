@@ -28,9 +28,9 @@ type file interface {
 
 func createTemp(dir string) (file, error) { return os.CreateTemp(dir, "bloomery-gather-*") }
 
-// runs is a file of sorted runs of hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. Without copies
-// the hashes of a run are distinct. The file is made with the first run. Only this user can read it. It is removed by close,
-// and on Unix when the process ends for any reason.
+// runs is a file of sorted runs of hashes, one after the other, 16 bytes a hash, Hi before Lo, little endian. Without
+// copies the hashes of a run are distinct. The file is made with the first run. Only this user can read it. It is
+// removed by close, and on Unix when the process ends for any reason.
 type runs struct {
 	dir     string
 	copies  bool // merge keeps duplicates
@@ -49,7 +49,8 @@ func (r *runs) write(ctx context.Context, a *array) error {
 	if r.file == nil {
 		f, err := r.create(r.dir)
 		if err != nil {
-			return fmt.Errorf("gather: no room in memory for more keys, and no file in %s; choose another directory or a higher limit: %w", r.dir, err)
+			return fmt.Errorf("gather: no room in memory for more keys, and no file in %s; "+
+				"choose another directory or a higher limit: %w", r.dir, err)
 		}
 		r.file = f
 		r.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: close removes it
@@ -69,7 +70,8 @@ func (r *runs) write(ctx context.Context, a *array) error {
 			r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Lo)
 		}
 		if _, err := r.file.WriteAt(r.buf, end); err != nil {
-			return fmt.Errorf("gather: writing keys to %s; is the disk full? Choose another directory or a higher limit: %w", r.dir, err)
+			return fmt.Errorf("gather: writing keys to %s; is the disk full? "+
+				"Choose another directory or a higher limit: %w", r.dir, err)
 		}
 		end += int64(len(r.buf))
 	}
@@ -86,9 +88,9 @@ func (r *runs) end() int64 {
 	return r.ends[len(r.ends)-1]
 }
 
-// merge calls f with blocks of all hashes in order, each distinct one once unless copies is set. A block is valid until f
-// returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run: that is more than the limit only for
-// more than limit²/256 keys, 10^12 for a limit of 256 MiB.
+// merge calls f with blocks of all hashes in order, each distinct one once unless copies is set. A block is valid until
+// f returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run: that is more than the limit
+// only for more than limit²/256 keys, 10^12 for a limit of 256 MiB.
 func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
@@ -134,9 +136,11 @@ func (r *runs) readError(err error) error {
 	return fmt.Errorf("gather: reading keys back from %s: %w", r.dir, err)
 }
 
-// each is Keys.Each. A part is a slice of its own, which grows as its hashes come and begins with room for 1/8 more than the
-// part before.
-func (r *runs) each(ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error) error {
+// each is Keys.Each. A part is a slice of its own, which grows as its hashes come and begins with room for 1/8 more
+// than the part before.
+func (r *runs) each(
+	ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error,
+) error {
 	var keys []filter.Hash
 	var current uint64
 	err := r.merge(ctx, limit, func(hs []filter.Hash) error {
