@@ -65,6 +65,7 @@ func TestFullDisk(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run=^TestFullDisk$")
 	c.Env = append(os.Environ(), in+"="+path)
 	out, err := c.Output()
+	skipEmulated(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
