@@ -19,11 +19,11 @@ import (
 // is.
 type Concurrent struct {
 	table atomic.Pointer[generation] // the only one, or that which is being doubled
-	used  atomic.Uint64              // cells in use, counted only as long as the filter can double
-	grows sync.Mutex                 // of the goroutine that makes a table
-	snaps sync.Mutex                 // of the goroutine that takes a snapshot
+	used  atomic.Uint64              // cells in use, counted only while the filter can double
+	grows sync.Mutex                 // held while a larger table is allocated
+	snaps sync.Mutex                 // held while a snapshot is taken
 	alloc func(Geometry) (*Filter, error)
-	lanes [lanes]lane
+	lanes [lanes]lane // the counts
 }
 
 // lane is a part of the counts, in a cache line of its own.
@@ -42,7 +42,7 @@ type generation struct {
 	next    atomic.Pointer[growth] // nil until the table is being doubled
 }
 
-// stripe is the lock of the buckets whose number is that of the stripe modulo the number of stripes.
+// stripe is the lock of every bucket whose number is equal to that of the stripe modulo the number of stripes.
 type stripe struct {
 	mu sync.Mutex
 	n  tally // of the running operation
@@ -256,5 +256,5 @@ var _ interface {
 	filter.Batcher
 	filter.Remover
 	filter.Counter
-	filter.Valuer
+	filter.Upserter
 } = (*Concurrent)(nil)

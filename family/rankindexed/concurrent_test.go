@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// actor is a goroutine with keys of its own: key i is added, and taken out again once key i+1 is in if i%3 is 1.
+// actor is a goroutine with keys of its own. It adds them in order, and removes key i after the addition of key i+1
+// unless stays(i).
 type actor struct {
 	hs   []filter.Hash
 	done atomic.Int64 // all changes that come before the addition of this key have returned
@@ -22,8 +23,7 @@ type actor struct {
 // stays reports whether key i stays in the filter.
 func stays(i int) bool { return i%3 != 1 }
 
-// act adds and removes all keys, and checks after each change what the actor knows for sure. At four moments it calls
-// look.
+// act adds and removes all keys, and checks its own keys after each change. It calls look four times.
 func (w *actor) act(c *Concurrent, seed uint64, look func()) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	values := c.table.Load().g.ValueBits > 0
@@ -70,9 +70,9 @@ func (w *actor) act(c *Concurrent, seed uint64, look func()) error {
 	return nil
 }
 
-// TestConcurrent has goroutines add and remove keys of their own while the filter doubles several times. No key is lost
-// at any moment, and a snapshot taken meanwhile is a filter with every key that was in it before, and none that was
-// out. What is left is what one goroutine would have made.
+// TestConcurrent has goroutines add and remove keys of their own while the filter doubles several times. No key may be
+// lost at any moment. A snapshot must decode, have every key whose Add returned before, and no key that was removed
+// before. In the end the filter must be the one that a single goroutine makes.
 func TestConcurrent(t *testing.T) {
 	each := 12_000
 	if testing.Short() {
@@ -185,8 +185,8 @@ func checkSnapshot(t *testing.T, c *Concurrent, actors []actor, already []filter
 	}
 }
 
-// TestTestAndAdd has all goroutines bring all keys, while the filter grows: at most one is told that a key is new, and
-// no fewer than the false-positive rate explains.
+// TestTestAndAdd has all goroutines bring all keys while the filter grows. At most one may be told that a key is new,
+// and no more keys may be new to nobody than the false-positive rate explains.
 func TestTestAndAdd(t *testing.T) {
 	const workers, n, rate = 4, 20_000, 0.01
 	for _, cfg := range []Config{{Keys: 700, Growth: 6}, {Keys: n, Counting: true}, {Keys: 3000, Growth: 4, Bucket: 64}} {
@@ -237,8 +237,8 @@ func TestTestAndAdd(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfPools takes snapshots while buckets take and free the few extensions that there are: no two buckets of
-// a snapshot have the same one.
+// TestSnapshotOfPools takes snapshots while many buckets take and free a few extensions. No two buckets of a snapshot
+// may have the same one.
 func TestSnapshotOfPools(t *testing.T) {
 	f, err := newFilter(Geometry{
 		Capacity: 1, Buckets: 200, Chains: 8, Cells: [levels]int{1, 1, 3}, Pools: [levels]uint64{0, 6, 3}, Remainder: 20,

@@ -242,6 +242,6 @@ var _ interface {
 	filter.Adder
 	filter.Remover
 	filter.Counter
-	filter.Valuer
+	filter.Upserter
 	filter.Sharer
 } = (*Filter)(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestGrow adds past the capacity until the filter can double no more. At every size the rate keeps the promise,
-// nothing is lost, and the filter is that which adding all keys to the larger one would have made.
+// TestGrow adds keys until the filter has no doubling left. At every size the rate must be at most the promised one,
+// and no key lost. In the end the filter must be the one that adding all keys to an empty filter of its size makes.
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
 	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike
@@ -76,7 +76,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestGrowAlike doubles filters in which many cells are alike but for what they hold beside the remainder.
+// TestGrowAlike doubles filters in which many cells differ only in their counter or value.
 func TestGrowAlike(t *testing.T) {
 	hs := filtertest.Hashes(200, 8)
 	counts, err := New(Config{Keys: 3000, Growth: 3, Counting: true})
@@ -121,7 +121,7 @@ func TestGrowAlike(t *testing.T) {
 	}
 }
 
-// TestGrowOnlyForCells comes to the capacity, and does what takes no further cell.
+// TestGrowOnlyForCells requires that a filter at its capacity grows for a further cell only.
 func TestGrowOnlyForCells(t *testing.T) {
 	hs := filtertest.Hashes(301, 9)
 	f, err := New(Config{Keys: 300, Growth: 3, ValueBits: 4})

@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// growth is the doubling of a table of a Concurrent. While it goes on the old table is read only, but for operations
-// that took their lock before it began, and these take no extensions.
+// growth is the doubling of a table of a Concurrent. Once it has begun, nobody changes the old table, except operations
+// that took their lock before; these take no extensions.
 type growth struct {
 	to     *generation
 	moved  []bool        // by bucket of the old table, guarded by its lock there
 	left   atomic.Uint64 // buckets that were not moved
 	cursor atomic.Uint64 // position of help, modulo the number of buckets
-	share  uint64        // how many buckets help moves
+	share  uint64        // the number of buckets that help moves
 	lists  sync.Pool     // of *splitter
 }
 
-// grow makes the table that doubles t, unless another goroutine has. The memory is allocated without a lock that
-// queries or other changes need, except those that take a further cell. On error the filter is unchanged.
+// grow allocates the table of twice the size of t and begins the growth, unless another goroutine has. It holds no lock
+// of a bucket: meanwhile only changes that need a further cell wait. On error the filter is unchanged.
 func (c *Concurrent) grow(t *generation) error {
 	c.grows.Lock()
 	defer c.grows.Unlock()
@@ -31,11 +31,11 @@ func (c *Concurrent) grow(t *generation) error {
 	}
 	g := &growth{to: newGeneration(twice), moved: make([]bool, t.buckets)}
 	g.left.Store(t.buckets)
-	// Done after half as many changes as there are keys, but no more than 1/256 of the buckets at once.
+	// The growth ends before half of the further capacity is used, except with fewer than 512 keys in more buckets.
 	g.share = min(2*t.buckets/t.g.Capacity+1, max(1, t.buckets/256))
 	g.lists.New = func() any { return new(splitter) }
 	for level := 1; level < levels; level++ {
-		// A bucket that is split needs at most two extensions for each that it has. They are kept from all others.
+		// Splitting a bucket takes at most two extensions for each that it has.
 		twice.pools[level].reserved = 2 * t.pools[level].close()
 	}
 	t.next.Store(g)
@@ -87,7 +87,7 @@ func (c *Concurrent) moved(t *generation, g *growth) {
 	c.table.CompareAndSwap(t, g.to)
 }
 
-// tries is how many buckets help looks at for each that it moves.
+// tries is the number of buckets that help looks at for each that it moves.
 const tries = 8
 
 // help moves a few buckets if the filter is growing. It takes one lock at a time, and waits for none.
@@ -102,7 +102,7 @@ func (c *Concurrent) help() {
 		b := (g.cursor.Add(1) - 1) % t.buckets
 		s := t.stripe(b)
 		if !s.mu.TryLock() {
-			continue // the cursor comes round again
+			continue // the cursor wraps around
 		}
 		if c.move(t, g, b) {
 			moved++

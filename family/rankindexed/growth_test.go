@@ -13,7 +13,8 @@ import (
 )
 
 // TestGrowthDiffers runs the same operations on a Concurrent and on a Filter, in small geometries whose buckets and
-// pools are often full: every result is the same, also in the middle of a growth, and so is every key in the end.
+// pools are often full. Every result must be the same, also in the middle of a growth, and so must the filters in the
+// end.
 func TestGrowthDiffers(t *testing.T) {
 	rounds := 2000
 	if testing.Short() {
@@ -99,7 +100,7 @@ func TestGrowthDiffers(t *testing.T) {
 	}
 }
 
-// same reports whether two filters have the same content, whatever the numbers of their extensions.
+// same reports whether two filters have the same content. Numbers of extensions may differ.
 func same(t *testing.T, a, b *Filter) bool {
 	t.Helper()
 	a, err := a.tidy()
@@ -112,7 +113,7 @@ func same(t *testing.T, a, b *Filter) bool {
 	return a.g == b.g && a.tally == b.tally && slices.EqualFunc(a.Encode().Sections, b.Encode().Sections, slices.Equal[[]uint64])
 }
 
-// atCapacity returns a Concurrent that can double and is at its capacity, and the keys in it and more.
+// atCapacity returns a Concurrent that is at its capacity, the keys in it, and after those as many others as more says.
 func atCapacity(t *testing.T, cfg Config, more int) (*Concurrent, []filter.Hash) {
 	t.Helper()
 	f, err := New(cfg)
@@ -197,8 +198,8 @@ func TestGrowthInParts(t *testing.T) {
 	}
 }
 
-// TestGrowthHoldsOneLock has one lock of a growing filter taken by somebody else: an operation on any other bucket does
-// not wait for it, neither to begin the growth nor to do its share of it.
+// TestGrowthHoldsOneLock holds one lock of a growing filter. An operation on any bucket with another lock must not wait
+// for it, neither to begin the growth nor to help with it.
 func TestGrowthHoldsOneLock(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 50_000, Growth: 1}, 5000)
 	old := c.table.Load()
@@ -241,8 +242,8 @@ func TestGrowthHoldsOneLock(t *testing.T) {
 	}
 }
 
-// TestGrowthClosesPools has a growth begin while an operation holds the lock of a bucket that is full: it gets no
-// extension in the old table, where the number of extensions to reserve in the new one has been counted.
+// TestGrowthClosesPools requires that no bucket of the old table gets an extension once a growth has begun, since the
+// number of extensions to reserve in the new table has been counted then.
 func TestGrowthClosesPools(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 0)
 	old := c.table.Load()
@@ -280,7 +281,8 @@ func TestGrowthClosesPools(t *testing.T) {
 	}
 }
 
-// TestGrowthWithoutMemory has the allocation of the larger table fail: the filter is as it was, and grows when it can.
+// TestGrowthWithoutMemory has the allocation of the larger table fail. The filter must stay unchanged, and grow when
+// the allocation succeeds.
 func TestGrowthWithoutMemory(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 2000)
 	n := len(hs) - 2000

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestHostile changes stored filters at random, which checksums would not hide from an attacker. Decode refuses them,
-// or what it gives can be asked and changed without harm.
+// TestHostile changes stored filters at random, as an attacker can, who also writes the checksums. Decode must return
+// an error or a filter that can be queried and changed without a panic.
 func TestHostile(t *testing.T) {
 	hs := filtertest.Hashes(700, 1)
 	rounds := 2000
@@ -124,7 +124,7 @@ func TestDecodeChecks(t *testing.T) {
 	}
 }
 
-// TestTrimChecks cuts streams short, and lengthens them.
+// TestTrimChecks decodes trimmed filters that were truncated or extended.
 func TestTrimChecks(t *testing.T) {
 	f, err := newFilter(Geometry{Capacity: 30, Buckets: 2, Chains: 20, Cells: [levels]int{20, 6, 4}, Pools: [levels]uint64{0, 2, 1}, Remainder: 8})
 	if err != nil {

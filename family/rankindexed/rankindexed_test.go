@@ -22,7 +22,7 @@ func operations() int {
 	return 200_000
 }
 
-// TestModel holds all forms against a map. Adds go up to twice the capacity, so that pools run empty.
+// TestModel compares all forms with a map. Adds go up to twice the capacity, so that pools run empty.
 func TestModel(t *testing.T) {
 	for name, c := range map[string]Config{
 		"plain": {}, "counting": {Counting: true}, "values": {ValueBits: 7}, "line": {Bucket: 512, Size: filter.Sizing{FPR: 0.05}},
@@ -57,7 +57,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull has a filter refuse a key and stay as it was.
+// TestFull requires that an Add with ErrFull leaves the filter unchanged.
 func TestFull(t *testing.T) {
 	f, err := New(Config{Keys: 1000})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestFull(t *testing.T) {
 	t.Fatal("never full")
 }
 
-// TestHotKey adds one key until its bucket is full. Growing would not help, and must not be tried.
+// TestHotKey adds one key until its bucket is full. The filter must not grow, since that would not help.
 func TestHotKey(t *testing.T) {
 	f, err := New(Config{Keys: 1000, Growth: 16})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestHotKey(t *testing.T) {
 	}
 }
 
-// TestLookalikes has two keys of one chain and remainder: each Add takes a cell, and Put and Get agree on one of them.
+// TestLookalikes adds two keys with the same chain and remainder: each takes a cell, and Put and Get use the same one.
 func TestLookalikes(t *testing.T) {
 	f, err := New(Config{Keys: 1000, ValueBits: 8})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestPutKeeps has keys that look alike come with values and go again: none of the others is lost.
+// TestPutKeeps adds and removes keys with values, some of which look alike. No other key may be lost.
 func TestPutKeeps(t *testing.T) {
 	f, err := New(Config{Keys: 20_000, ValueBits: 8, Size: filter.Sizing{FPR: 0.05}})
 	if err != nil {
@@ -159,7 +159,7 @@ func TestPutKeeps(t *testing.T) {
 	}
 }
 
-// TestPools has hundreds of extensions come and go.
+// TestPools takes and frees hundreds of extensions.
 func TestPools(t *testing.T) {
 	f, err := newFilter(Geometry{Capacity: 1, Buckets: 250, Chains: 30, Cells: [levels]int{5, 4, 0}, Pools: [levels]uint64{0, 250, 0}, Remainder: 20})
 	if err != nil {
@@ -204,7 +204,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestHasMany takes the way of large filters, whose conformance tests are too small for it.
+// TestHasMany tests the code for large filters on a small one, and batches whose lengths differ.
 func TestHasMany(t *testing.T) {
 	hs := filtertest.Hashes(3000, 5)
 	f, err := New(Config{Keys: 1500})
@@ -247,7 +247,7 @@ func TestHasMany(t *testing.T) {
 	}
 }
 
-// TestNoAllocation has no operation allocate, also beyond a bucket's own cells.
+// TestNoAllocation requires that no operation allocates, also in buckets with extensions.
 func TestNoAllocation(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, c := range []Config{{}, {Counting: true}, {ValueBits: 3}, {Growth: 3}, {Fast: true}} {
@@ -310,7 +310,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkOperations shows ns a key; -benchmem shows no allocation.
+// BenchmarkOperations measures the operations of a Filter, in ns a key.
 func BenchmarkOperations(b *testing.B) {
 	const n = 1_000_000
 	hs, absent := filtertest.Hashes(n, 1), filtertest.Hashes(n, 2)

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// reference is the table as the paper draws it: chains of cells, and buckets that count how many of them they have. It
-// is what Filter is held against.
+// reference is the table as the paper draws it: chains of cells, and the number of cells of each bucket. Filter is
+// compared with it.
 type reference struct {
 	s       shape
 	walk    kernel.Chains         // only Locate
@@ -28,7 +28,7 @@ func newReference(g Geometry) *reference {
 	return r
 }
 
-// level returns how many levels a bucket with that many cells has.
+// level returns the number of levels of a bucket with that many cells.
 func (r *reference) level(cells uint64) (n int) {
 	for room := uint64(0); n < levels && room < cells; n++ {
 		room += uint64(r.s.g.Cells[n])
@@ -36,7 +36,7 @@ func (r *reference) level(cells uint64) (n int) {
 	return n
 }
 
-// fits reports whether bucket b may have one cell more.
+// fits reports whether bucket b has room for a further cell.
 func (r *reference) fits(b uint64) bool {
 	if r.load[b]+1 > uint64(r.s.g.Cells[0]+r.s.g.Cells[1]+r.s.g.Cells[2]) {
 		return false
@@ -143,7 +143,7 @@ func (r *reference) Get(h filter.Hash) (uint64, bool) {
 	return r.buckets[b][chain][at] & (1<<r.s.payload - 1), true
 }
 
-// TestReference has both do the same, in geometries that make all levels full, and asks both about all keys.
+// TestReference runs the same operations on both, in geometries that make all levels full, and compares all results.
 func TestReference(t *testing.T) {
 	rounds := 40
 	if testing.Short() {

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestSizes holds the bits a key at n = 100,000 and P_o = 1e-10 below what the paper prints, 10.6, 14.4 and
-// 18.2 plain and 13.0, 16.8 and 20.6 counting, and below what a search under its own formula finds.
+// TestSizes requires fewer bits a key at n = 100,000 and P_o = 1e-10 than the paper prints: 10.6, 14.4 and 18.2 plain,
+// and 13.0, 16.8 and 20.6 counting.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		fpr      float64
@@ -62,7 +62,7 @@ func filled(t *testing.T, g Geometry, seed uint64) *Filter {
 	return f
 }
 
-// TestNeverFull fills filters to their capacity: P_o is 1e-10, so that not one of a thousand may be full before.
+// TestNeverFull fills filters to their capacity. With P_o = 1e-10, none of a thousand may be full before.
 func TestNeverFull(t *testing.T) {
 	for _, n := range []uint64{1, 30, 1000, 100_000} {
 		if testing.Short() && n > 1000 {
@@ -88,7 +88,8 @@ func TestNeverFull(t *testing.T) {
 	}
 }
 
-// TestOverflowHappens gives pools so little room that they fail often enough to be seen: the bound must hold.
+// TestOverflowHappens fills filters with small pools, of which some are full before their capacity. Their share must
+// keep the bound.
 func TestOverflowHappens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -118,7 +119,7 @@ func TestOverflowHappens(t *testing.T) {
 	}
 }
 
-// TestPlanEdges has the search give a geometry or an error for whatever is asked.
+// TestPlanEdges requires a valid geometry or an error for extreme configurations.
 func TestPlanEdges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -154,7 +155,7 @@ func TestPlanEdges(t *testing.T) {
 	}
 }
 
-// BenchmarkPlan is the time that New takes to find a size.
+// BenchmarkPlan measures the search for a geometry.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []uint64{1000, 100_000, 20_000_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
