@@ -46,6 +46,11 @@ type Config struct {
 	// Needs has the planner choose the filter, as the command does without --family: see Config.Choose. It is not used with
 	// a Spec. Needs.Keys is not used: Keys is.
 	Needs plan.Needs
+	// Capacity is how many keys the filter that the planner chooses must have room for, those that are added later included:
+	// it raises Needs.Later. A Spec says capacity= itself.
+	Capacity uint64
+	// Chosen, if not nil, is called when the planner has chosen a filter, before keys go into it.
+	Chosen func(plan.Choice)
 	// Keys is how many keys will come. New sizes the filter for them. For Build and a Builder it is an exact number that
 	// saves counting, or 0 if it is not known: they then keep the hashes of all keys, 16 bytes each, until they are
 	// counted. Duplicates count, in the number and in the size, except in families that drop them (fuse, partitioned,
@@ -86,7 +91,8 @@ func NewSecret() *[filter.SecretSize]byte {
 // give an error wrapping errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error
 // wrapping filter.ErrFull, in rankindexed a little beyond Config.Keys unless its spec has growth=.
 func New(c Config) (*Set, error) {
-	if err := c.plan(context.Background()); err != nil {
+	c, err := c.Resolve(context.Background())
+	if err != nil {
 		return nil, err
 	}
 	family, spec, err := c.family()
@@ -147,17 +153,4 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 }
 
 // open reports whether the planner has to choose the Spec.
-func (c Config) open() bool { return c.Spec == "" && c.Needs != plan.Needs{} }
-
-// plan sets the Spec of a Config with Needs.
-func (c *Config) plan(ctx context.Context) error {
-	if !c.open() {
-		return nil
-	}
-	choice, err := c.Choose(ctx)
-	if err != nil {
-		return err
-	}
-	c.Spec = choice.Spec.String()
-	return nil
-}
+func (c Config) open() bool { return c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0) }

@@ -58,7 +58,8 @@ func NewBuilder(c Config) (*Builder, error) {
 	if c.open() && c.Keys == 0 {
 		return b, b.later(filter.NewSpec("standard"))
 	}
-	if err := b.config.plan(context.Background()); err != nil {
+	var err error
+	if b.config, err = c.Resolve(context.Background()); err != nil {
 		return nil, err
 	}
 	if err := b.resolve(); err != nil {
@@ -107,18 +108,23 @@ func (b *Builder) resolve() (err error) {
 }
 
 // later has the keys counted before the filter is made.
-func (b *Builder) later(s filter.Spec) (err error) {
+func (b *Builder) later(s filter.Spec) error {
 	if b.family.Name == "" { // the planner takes our own families, which hash alike
-		f, err := families.ByName(s.Family())
-		if err != nil {
-			return err
-		}
-		if b.hasher, err = f.Hasher(s, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
+		if err := b.setHasher(s); err != nil {
 			return err
 		}
 	}
 	b.spool = spool.New(b.config.Memory, b.config.TempDir)
 	return nil
+}
+
+// setHasher sets the hasher of the keys of a filter of that Spec.
+func (b *Builder) setHasher(s filter.Spec) error {
+	f, err := families.ByName(s.Family())
+	if err == nil {
+		b.hasher, err = f.Hasher(s, b.config.Hash, b.config.Seed, b.config.Secret)
+	}
+	return err
 }
 
 // start makes the family's builder for that many keys. With 0 it makes none if that needs their number after all, as the
@@ -287,7 +293,8 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 func (b *Builder) unspool(ctx context.Context) error {
 	b.config.Keys = b.spool.Len()
 	if b.config.open() {
-		if err := b.config.plan(ctx); err != nil {
+		var err error
+		if b.config, err = b.config.Resolve(ctx); err != nil {
 			return err
 		}
 		if err := b.resolve(); err != nil {

@@ -3,6 +3,7 @@ package bloomery
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -16,21 +17,18 @@ const (
 	smallBuild    = 1 << 30          // bytes beside the filter
 )
 
-// Choose returns the filter that the planner ranks first for Config.Needs and Config.Keys: the smallest without a known
-// patent, or with plan.Fastest the fastest, that builds within the longer of 10 s and 1 µs a key, and within 1 GiB, unless
-// Needs.Build and Needs.Memory say otherwise. It depends on these numbers alone, not on the machine. It may search samples,
-// for a second or two. Errors are those of plan.For; without Keys the error wraps filter.ErrConfig.
+// Choose returns the filter that the planner ranks first for Config.Needs, Config.Keys and Config.Capacity: the smallest
+// without a known patent, or with plan.Fastest the fastest, that builds within the longer of 10 s and 1 µs a key, and within
+// 1 GiB, unless Needs.Build and Needs.Memory say otherwise. It depends on these numbers alone, not on the machine. It may
+// search samples, for a second or two. Keys of 0 count as 1. Errors are those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
+	if err := c.checkNeeds(); err != nil {
+		return plan.Choice{}, err
+	}
 	n := c.Needs
 	n.Keys = max(1, c.Keys)
+	n.Later = max(n.Later, max(c.Capacity, n.Keys)-n.Keys)
 	n.Unpatented = true
-	if n.Adversarial && c.Secret == nil {
-		return plan.Choice{}, &filter.ConfigError{Field: "secret", Value: "none",
-			Reason: "filters that an adversary may query need a secret"}
-	}
-	if c.Hash != 0 {
-		return plan.Choice{}, &filter.ConfigError{Field: "hash", Value: c.Hash, Reason: "a hash function of another system needs a Spec"}
-	}
 	n.Adversarial = c.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
 	n.Build = cmp.Or(n.Build, max(quickBuild, quickBuildKey*time.Duration(min(n.Keys, 1<<50))))
@@ -40,4 +38,43 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 		return plan.Choice{}, err
 	}
 	return p.Choices[0], nil
+}
+
+// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and bounds Memory by what the
+// choice relies on: Needs.Memory or 1 GiB. Else it returns c. Errors are those of Choose.
+func (c Config) Resolve(ctx context.Context) (Config, error) {
+	if !c.open() {
+		return c, nil
+	}
+	choice, err := c.Choose(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Spec = choice.Spec.String()
+	c.Memory = cmp.Or(c.Memory, int64(min(c.Needs.Memory, 1<<60)), smallBuild)
+	if c.Chosen != nil {
+		c.Chosen(choice)
+	}
+	return c, nil
+}
+
+// Check returns what is wrong with a Config, as far as that can be told before any key comes. It makes no filter and asks no
+// planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or filter.ErrUnsupported.
+func (c Config) Check() error {
+	b := Builder{config: c}
+	if c.open() {
+		return errors.Join(c.checkNeeds(), b.setHasher(filter.NewSpec("standard")))
+	}
+	return b.resolve()
+}
+
+// checkNeeds returns what is wrong with a Config that has Needs.
+func (c Config) checkNeeds() error {
+	switch {
+	case c.Needs.Adversarial && c.Secret == nil:
+		return &filter.ConfigError{Field: "secret", Value: "none", Reason: "filters that an adversary may query need a secret"}
+	case c.Hash != 0:
+		return &filter.ConfigError{Field: "hash", Value: c.Hash, Reason: "a hash function of another system needs a Spec"}
+	}
+	return nil
 }

@@ -204,7 +204,8 @@ func (s *Set) Equal(o *Set) bool {
 }
 
 // Trimmed returns the set in its form for transfer: Save and WriteTo leave out what Open and Read make again. It shares
-// everything else with s. The error wraps errors.ErrUnsupported if the family has no such form.
+// everything else with s. The error wraps errors.ErrUnsupported if the family has no such form, and filter.ErrTooLarge if
+// reading would refuse it: in memory a trimmed filter has at most 64 times the size of its file and 1 MiB.
 func (s *Set) Trimmed() (*Set, error) {
 	plain, err := s.Snapshot()
 	if err != nil {
@@ -214,7 +215,17 @@ func (s *Set) Trimmed() (*Set, error) {
 	if !ok {
 		return nil, s.lacks(filter.CanTrim)
 	}
-	return NewSet(t.Trimmed(), s.hasher), nil
+	small := NewSet(t.Trimmed(), s.hasher)
+	if err := plain.guarded(func() error { return readable(small.filter) }); err != nil {
+		return nil, err
+	}
+	return small, nil
+}
+
+// readable returns an error if the stored form of a filter could not be read again.
+func readable(f filter.Filter) error {
+	_, err := families.Decode(f.(filter.Encoder).Encode())
+	return err
 }
 
 // Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with the

@@ -123,6 +123,7 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 		return nil, err
 	}
 	set.mapping, set.borrowed, set.plain = m, m != nil, set.plain && m == nil
+	set.stored = Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(filter.SpecOf(decoded))}
 	return set, nil
 }
 

@@ -38,13 +38,13 @@ var rooms = map[string][]string{
 	"internal/traffic":    {"keyio"},
 	"internal/figure":     {"internal/stat"},
 	"internal/paper":      {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":      {"filter", "internal/stat", "internal/figure"},
+	"lab/experiment":      {"filter", "family/standard", "internal/stat", "internal/figure"},
 	"lab/*":               {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic", "internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
 	"lab":                 {"lab/*", "internal/figure"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
 	".":                   {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/bitvec"},
-	"interop":             {".", "filter", "families", "container", "family/*", "internal/bitvec"},
+	"interop":             {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery":        {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
@@ -54,7 +54,7 @@ func TestLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (p == "bench" || p == "browser" || p == filepath.FromSlash("internal/kernel/gen") || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
+		if d.IsDir() && (p == "bench" || p == "browser" || p == filepath.FromSlash("examples/consumer") || p == filepath.FromSlash("internal/kernel/gen") || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(p, ".go") {

@@ -33,6 +33,7 @@ func (s *Set) LogValue() slog.Value {
 type printed struct {
 	Spec       string `json:"spec,omitempty"`
 	Needs      any    `json:"needs,omitempty"`
+	Capacity   uint64 `json:"capacity,omitempty"`
 	Keys       uint64 `json:"keys,omitempty"`
 	Seed       uint64 `json:"seed,omitempty"`
 	Secret     string `json:"secret,omitempty"`
@@ -45,7 +46,7 @@ type printed struct {
 
 func (c Config) printed() printed {
 	p := printed{
-		Spec: c.Spec, Keys: c.Keys, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
+		Spec: c.Spec, Capacity: c.Capacity, Keys: c.Keys, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
 	}
 	if c.open() {
 		p.Needs = c.Needs

@@ -30,7 +30,18 @@ type Set struct {
 	mapping  *container.Mapping
 	borrowed bool
 	fault    atomic.Pointer[error] // the first fault in the mapping
+	stored   Stored                // the file that the set was read from, or zero
 }
+
+// Stored describes the file that a Set was read from.
+type Stored struct {
+	Bytes   uint64 // its length
+	Version uint16 // of the format
+	Trimmed bool   // it has the form that Set.Trimmed gives
+}
+
+// Stored describes the file, or the bytes, that the Set was read from, whatever was changed since. It is zero for others.
+func (s *Set) Stored() Stored { return s.stored }
 
 // NewSet returns a Set of a filter and the hasher that its keys were hashed with. It takes over the filter. With a nil filter
 // it is an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom: they need the hasher of a filter with a secret.

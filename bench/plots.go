@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/figure"
 )
 
-// plots returns the pictures of the page: bits a key against the time of an absent query, and against that of a build. There is
-// none if nothing was measured that it could show.
+// plots returns the plots of the page: the time of an absent query and that of a build by bits a key. A plot without
+// measurements is omitted.
 func (r Result) plots() (all []figure.Plot) {
 	for _, p := range []struct{ operation, suffix, what, y string }{
 		{"absent", "", "size and time of a query", "ns a query for an absent key"},
@@ -25,8 +25,8 @@ func (r Result) plots() (all []figure.Plot) {
 	return all
 }
 
-// curves have a point for each filter that was measured, ours and theirs with marks of their own. The map, whose bits are many
-// times those of filters, is left out, which the page says.
+// curves returns our and other filters, with a point for each measured one. It omits the map, which has many times the
+// bits of filters; the page says so.
 func (r Result) curves(operation string) []figure.Curve {
 	ours, theirs := figure.Curve{Name: "ours", Dots: true}, figure.Curve{Name: "other libraries", Dots: true}
 	for _, row := range r.Rows {

@@ -1,5 +1,5 @@
-// Package browser looks at the page of bloomery lab report as a reader would: in Chromium, wide and narrow. It stands in a
-// module of its own, so that nobody else downloads what drives the browser.
+// Package browser tests the page of bloomery lab report in Chromium, at a wide and a narrow size. It is a module of its
+// own, so that users of Bloomery do not download the browser driver.
 package browser
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screens are the sizes at which a page is looked at, in CSS pixels.
+// screens are the sizes of the window, in CSS pixels.
 var screens = []struct {
 	name          string
 	width, height int64
@@ -31,8 +31,8 @@ var screens = []struct {
 	{"narrow", 390, 844, []chromedp.EmulateViewportOption{chromedp.EmulateMobile, chromedp.EmulateScale(2)}},
 }
 
-// TestReport checks the page that BLOOMERY_PAGE names, and puts pictures of it into the folder BLOOMERY_SHOTS if that is set.
-// Every result file beside the page must have its section.
+// TestReport checks the page named by BLOOMERY_PAGE, and writes screenshots to the folder BLOOMERY_SHOTS if that is
+// set. Every result file beside the page must have a section.
 func TestReport(t *testing.T) {
 	page := os.Getenv("BLOOMERY_PAGE")
 	if page == "" {
@@ -62,10 +62,12 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestProblems shows that look sees what it is there for, on pages that are wrong in one way each.
+// TestProblems requires that look finds the problem of pages with one problem each.
 func TestProblems(t *testing.T) {
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 7 4" width="700" height="400"><path d="M0 0h7v4H0z"/></svg>`
-	plot := `<img class="plot" alt="a plot" style="width:100%" src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString([]byte(svg)) + `">`
+	plot := `<img class="plot" alt="a plot" style="width:100%" src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString(
+		[]byte(svg),
+	) + `">`
 	section := `<section id="one">` + plot + `<table><tr><td>1</td></tr></table></section>`
 	ctx := start(t)
 	for name, c := range map[string]struct{ body, want string }{
@@ -77,12 +79,13 @@ func TestProblems(t *testing.T) {
 		"dead link":   {section + `<a href="#three">x</a>`, "link to #three"},
 		"broken plot": {section + `<img class="plot" alt="x" src="data:image/svg+xml;base64,AAAA">`, "not drawn"},
 		"flat plot":   {strings.Replace(section, "width:100%", "width:100%;height:0", 1), "not drawn"},
-		"wide plot":   {`<div style="overflow:hidden">` + strings.Replace(section, "width:100%", "width:1500px", 1) + `</div>`, "past the screen"},
-		"overflow":    {section + `<div style="width:1500px">x</div>`, "wider than the screen"},
-		"console":     {section + `<script>console.error("broken")</script>`, "broken"},
-		"exception":   {section + `<script>throw new Error("thrown")</script>`, "thrown"},
-		"request":     {section + `<img src="missing.png">`, "missing.png"},
-		"outside":     {section + `<link rel="stylesheet" href="http://127.0.0.1:9/a.css">`, "a.css"},
+		"wide plot": {`<div style="overflow:hidden">` + strings.Replace(section, "width:100%", "width:1500px",
+			1) + `</div>`, "past the screen"},
+		"overflow":  {section + `<div style="width:1500px">x</div>`, "wider than the screen"},
+		"console":   {section + `<script>console.error("broken")</script>`, "broken"},
+		"exception": {section + `<script>throw new Error("thrown")</script>`, "thrown"},
+		"request":   {section + `<img src="missing.png">`, "missing.png"},
+		"outside":   {section + `<link rel="stylesheet" href="http://127.0.0.1:9/a.css">`, "a.css"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := filepath.Join(t.TempDir(), "index.html")
@@ -95,7 +98,8 @@ func TestProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if all := strings.Join(problems, "\n"); (c.want == "") != (all == "") || !strings.Contains(all, c.want) {
+				if all := strings.Join(problems, "\n"); (c.want == "") != (all == "") ||
+					!strings.Contains(all, c.want) {
 					t.Errorf("%s: want %q, got %q", s.name, c.want, problems)
 				}
 			}
@@ -103,7 +107,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// start opens a browser that closes with the test.
+// start opens a browser that is closed at the end of the test.
 func start(t *testing.T) context.Context {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.UserDataDir(t.TempDir()))
 	if os.Getuid() == 0 {
@@ -121,8 +125,8 @@ func start(t *testing.T) context.Context {
 	return ctx
 }
 
-// survey returns what is wrong with how a page is laid out, given the ids that its sections must have and the width
-// of the screen. (A phone zooms out of a page that is too wide, and then says that its window is wider.)
+// survey returns the problems of the layout of a page, given the ids that its sections must have and the width of the
+// screen. (A phone zooms out of a page that is too wide, and then reports a wider window.)
 const survey = `((sections, width) => {
 	const wrong = [], root = document.documentElement
 	if (root.scrollWidth > width) wrong.push("the page is wider than the screen: " + root.scrollWidth + " > " + width)
@@ -145,7 +149,8 @@ const survey = `((sections, width) => {
 	return wrong
 })`
 
-// look opens a page on one of the screens and returns what is wrong with it. It takes a picture if shot names a file.
+// look opens a page on one of the screens and returns its problems. If shot is not empty it writes a screenshot to that
+// file.
 func look(ctx context.Context, page string, screen int, sections []string, shot string) ([]string, error) {
 	ctx, done := chromedp.NewContext(ctx) // a tab
 	defer done()
@@ -174,7 +179,8 @@ func look(ctx context.Context, page string, screen int, sections []string, shot 
 		return nil, err
 	}
 	s := screens[screen]
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height, s.options...), chromedp.Navigate(address)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height, s.options...),
+		chromedp.Navigate(address)); err != nil {
 		return nil, err
 	}
 	laidOut, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf("%s(%s, %d)", survey, names, s.width)))
@@ -195,7 +201,7 @@ func look(ctx context.Context, page string, screen int, sections []string, shot 
 	return append(heard, laidOut...), nil
 }
 
-// complaint returns what an event says of the page at address, if that is bad.
+// complaint returns the problem that an event reports of the page at address, or "".
 func complaint(event any, address string) string {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:

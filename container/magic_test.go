@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestShortForeign: input shorter than a header is of another format if it does not begin like a filter, else cut short.
+// TestShortForeign: input shorter than a header is ErrMagic if it does not begin with the magic, else cut short.
 func TestShortForeign(t *testing.T) {
 	const magic = "\x89BLMRY\r\n"
 	for text, want := range map[string]error{

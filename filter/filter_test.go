@@ -30,13 +30,15 @@ func TestSpecRoundTrip(t *testing.T) {
 }
 
 func TestSpecErrors(t *testing.T) {
-	for _, text := range []string{"", "(", "9", "Standard", "a(", "a)", "a(b)", "a(b=)", "a(=1)", "a(b=1,)", "a(b=1,b=2)",
+	for _, text := range []string{"", "(", "9", "Standard", "a(", "a)", "a(b)", "a(b=)", "a(=1)", "a(b=1,)",
+		"a(b=1,b=2)",
 		"a(b=1)x", "a(b=c=d)", "a(b=\x00)", "a(b=1", strings.Repeat("a", MaxSpecLen+1)} {
 		if s, err := ParseSpec(text); !errors.Is(err, ErrSpec) {
 			t.Errorf("ParseSpec(%q) = %v, %v; want ErrSpec", text, s, err)
 		}
 	}
-	for _, text := range []string{"a(x=1)", "a(f=NaN)", "a(f=Inf)", "a(f=q)", "a(u=-1)", "a(u=01)", "a(u=+1)", "a(u=18446744073709551616)"} {
+	for _, text := range []string{"a(x=1)", "a(f=NaN)", "a(f=Inf)", "a(f=q)", "a(u=-1)", "a(u=01)", "a(u=+1)",
+		"a(u=18446744073709551616)"} {
 		s, err := ParseSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +53,8 @@ func TestSpecErrors(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"standard", "standard(k=7,m=100)", "blocked(layout=split,blocks=3)", "a(b=1,b=2)", "a((", " a ( b = 1 ) "} {
+	for _, s := range []string{"standard", "standard(k=7,m=100)", "blocked(layout=split,blocks=3)", "a(b=1,b=2)",
+		"a((", " a ( b = 1 ) "} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -66,7 +69,7 @@ func FuzzParseSpec(f *testing.F) {
 	})
 }
 
-// TestSumUint64 holds the short cut against the library.
+// TestSumUint64 compares SumUint64 with the library.
 func TestSumUint64(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
@@ -109,7 +112,8 @@ func TestHashVectors(t *testing.T) {
 		}
 	}
 	other := NewKeyedHasher([SecretSize]byte{1})
-	if k := NewKeyedHasher(secret); !k.Equal(k) || k.Equal(other) || k.KeyCheck() == other.KeyCheck() || x.Equal(NewHasher(1)) {
+	if k := NewKeyedHasher(secret); !k.Equal(k) || k.Equal(other) || k.KeyCheck() == other.KeyCheck() ||
+		x.Equal(NewHasher(1)) {
 		t.Error("Equal or KeyCheck do not tell hashers apart")
 	}
 }

@@ -25,7 +25,7 @@ func TestMurmur3Vectors(t *testing.T) {
 	}
 }
 
-// TestMurmur64A takes the verification of SMHasher: a hash of the hashes of 256 keys.
+// TestMurmur64A computes the verification value of SMHasher: a hash of the hashes of 256 keys.
 func TestMurmur64A(t *testing.T) {
 	var key []byte
 	var all []byte
@@ -40,14 +40,15 @@ func TestMurmur64A(t *testing.T) {
 
 func TestXXH64Vectors(t *testing.T) {
 	h, _ := ForeignHasher(XXH64)
-	for key, want := range map[string]uint64{"": 0xef46db3751d8e999, "a": 0xd24ec4f1a98c6e5b, "abc": 0x44bc2cf5ad770999} {
+	for key, want := range map[string]uint64{"": 0xef46db3751d8e999, "a": 0xd24ec4f1a98c6e5b,
+		"abc": 0x44bc2cf5ad770999} {
 		if got := h.SumString(key); got != (Hash{Hi: want >> 32 << 32, Lo: want}) {
 			t.Errorf("%q: %x, want %x", key, got, want)
 		}
 	}
 }
 
-// TestQuarters holds the shared beginning against the definition: the hash of the key, and of the key with a byte behind it.
+// TestQuarters compares Quarters with the definition: the hash of the key, and of the key followed by a byte 1.
 func TestQuarters(t *testing.T) {
 	text := []byte(strings.Repeat("0123456789abcdefg", 5))
 	for n := range text {

@@ -43,7 +43,8 @@ func TestSpecText(t *testing.T) {
 	if err := json.Unmarshal(b, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !out.Spec.Equal(s) || !out.List[0].Equal(s) || !out.List[1].IsZero() || !out.Map["a"].Equal(s) || !out.Zero.IsZero() || s.IsZero() {
+	if !out.Spec.Equal(s) || !out.List[0].Equal(s) || !out.List[1].IsZero() || !out.Map["a"].Equal(s) ||
+		!out.Zero.IsZero() || s.IsZero() {
 		t.Errorf("came back as %v", out)
 	}
 	if err := out.Spec.UnmarshalText([]byte("fuse(")); err == nil || !out.Spec.Equal(s) {

@@ -8,14 +8,15 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// bitsAndBlooms is what WriteTo, MarshalBinary and GobEncode of github.com/bits-and-blooms/bloom/v3 write, all numbers of 8 bytes
-// and big endian.
+// bitsAndBlooms is the output of WriteTo, MarshalBinary and GobEncode of github.com/bits-and-blooms/bloom/v3. All
+// numbers have 8 bytes and are big endian.
 //
-//	m, the number of bits; k, the number of probes
-//	the length of the bit set: m, or more where a filter was made of words with FromWithM
-//	⌈length/64⌉ words
+//	m       number of bits
+//	k       number of probes per key
+//	length  bits of the bit set: m, or more if the filter was made from words with FromWithM
+//	words   ⌈length/64⌉ of them
 //
-// A key is the bytes that Add was given; the library makes none of other values.
+// A key is the bytes that Add takes. The library converts no other values.
 var bitsAndBlooms = codec{
 	format: BitsAndBlooms, bigEnd: true, family: bitsandblooms.Family, hash: filter.Murmur3Twice, want: "bitsandblooms",
 	head: func(r *reader) (*header, error) {
@@ -32,7 +33,8 @@ var bitsAndBlooms = codec{
 		case length >= 1<<62:
 			return nil, r.fail(filter.ErrTooLarge, "%d bits", length)
 		}
-		return &header{spec: bitsandblooms.Spec(m, length, int(k)), words: (length + 63) / 64, keys: estimate(m, int(k))}, nil
+		spec := bitsandblooms.Spec(m, length, int(k))
+		return &header{spec: spec, words: (length + 63) / 64, keys: estimate(m, int(k))}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		m, length, k := f.(*bitsandblooms.Filter).Geometry()

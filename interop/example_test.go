@@ -12,7 +12,8 @@ import (
 
 // A filter for a Java program, read back as that would.
 func Example() {
-	set, err := bloomery.Build(context.Background(), slices.Values([]string{"ada", "alan"}), bloomery.Config{Spec: "guava(fpr=0.001)"})
+	set, err := bloomery.Build(context.Background(), slices.Values([]string{"ada", "alan"}),
+		bloomery.Config{Spec: "guava(fpr=0.001)"})
 	if err != nil {
 		panic(err)
 	}

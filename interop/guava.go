@@ -8,15 +8,17 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// guavaFile is what BloomFilter.writeTo of Guava writes.
+// guavaFile is the output of Guava's BloomFilter.writeTo.
 //
-//	1  strategy: 0 MURMUR128_MITZ_32, 1 MURMUR128_MITZ_64
-//	1  number of probes, 1 to 255
-//	4  number of words, big endian
-//	8  each word, big endian
+//	bytes
+//	    1  strategy: 0 MURMUR128_MITZ_32, 1 MURMUR128_MITZ_64
+//	    1  number of probes per key, 1 to 255
+//	    4  number of words, big endian, 1 to 2^31-1
+//	    8  each word, big endian
 //
-// A key is what the funnel gives: the bytes themselves of byteArrayFunnel, those in UTF-8 of stringFunnel(UTF_8), two bytes little
-// endian for each char of unencodedCharsFunnel, 8 bytes little endian of longFunnel (ContainsUint64), 4 of integerFunnel.
+// A key is what the funnel writes: byteArrayFunnel the bytes, stringFunnel(UTF_8) the string in UTF-8,
+// unencodedCharsFunnel two bytes per char, little endian, longFunnel 8 bytes, little endian (ContainsUint64),
+// integerFunnel 4 bytes, little endian.
 var guavaFile = codec{
 	format: Guava, bigEnd: true, family: guava.Family, hash: filter.Murmur3, want: "guava",
 	head: func(r *reader) (*header, error) {
@@ -28,13 +30,14 @@ var guavaFile = codec{
 		k, strategy := int(b[1]), guava.Mitz32
 		switch {
 		case b[0] > 1:
-			return nil, r.fail(ErrFormat, "strategy %d", int8(b[0]))
+			return nil, r.fail(ErrFormat, "strategy %d, want 0 or 1", int8(b[0]))
 		case k == 0 || words == 0 || words > guava.MaxWords:
 			return nil, r.fail(container.ErrCorrupt, "%d probes and %d words", k, int32(words))
 		case b[0] == 1:
 			strategy = guava.Mitz64
 		}
-		return &header{spec: guava.Spec(words, k, strategy), words: words, keys: estimate(guava.Reach(words, strategy), k)}, nil
+		spec := guava.Spec(words, k, strategy)
+		return &header{spec: spec, words: words, keys: estimate(guava.Reach(words, strategy), k)}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) {
 		g := f.(*guava.Filter)

@@ -1,16 +1,18 @@
-// Package interop reads and writes the filter files of other systems, byte for byte. What was read answers as in its own
-// system, keeps its own hash function, takes keys, and is stored as a file of ours like any other filter.
+// Package interop reads and writes the filter files of other systems, byte for byte. A filter that was read gives the
+// same answers as in its own system, keeps that system's hash function, takes more keys, and is stored in a Bloomery
+// file like any other.
 //
-//	format            is                                              as a filter of ours                       hash
-//	parquet           Thrift header and bitset, as in a Parquet file  blocked(blocks=,k=8,layout=split)         xxh64
-//	guava             BloomFilter.writeTo                             guava(k=,strategy=32|64,words=)           murmur3-x64-128
-//	bits-and-blooms   WriteTo, MarshalBinary of version 3             bitsandblooms(k=,m=)                      murmur3-x64-128-twice
-//	redisbloom        what BF.SCANDUMP gives, one after the other     redisbloom(links=,words=)                 murmur64a-twice
+//	format            content of the file                       Spec                                hash
+//	parquet           BloomFilterHeader and bitset              blocked(blocks=,k=8,layout=split)   xxh64
+//	guava             output of BloomFilter.writeTo             guava(k=,strategy=32|64,words=)     murmur3-x64-128
+//	bits-and-blooms   output of WriteTo or MarshalBinary, v3    bitsandblooms(k=,m=)                murmur3-x64-128-twice
+//	redisbloom        all data of BF.SCANDUMP, concatenated     redisbloom(links=,words=)           murmur64a-twice
 //
-// Keys are bytes; each format's file says which bytes the other system makes of a value. Only RedisBloom stores the number of
-// keys; of other filters it is estimated from their bits.
+// Keys are bytes. The source file of each format says how the other system turns a value into bytes. Only RedisBloom
+// stores the number of keys; for the other formats it is estimated from the bits that are set.
 //
-// Input may be hostile: sizes are checked against each other and the limit, and memory is taken as bytes come.
+// Input may be hostile. Sizes are checked against each other and against the limit of the caller, and memory is
+// allocated as bytes arrive. These formats have no checksums: a damaged file may be read as another filter.
 package interop
 
 import (
@@ -26,9 +28,10 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Format names the filter files of a system.
+// Format names the file format of another system.
 type Format string
 
 // The formats.
@@ -39,10 +42,11 @@ const (
 	RedisBloom    Format = "redisbloom"
 )
 
-// ErrFormat says that a file is not of a format, or that a filter cannot be written in it.
+// ErrFormat means that a file does not have the format, or that a filter cannot be written in it.
 var ErrFormat = errors.New("not of this format")
 
-// ErrForm says that a file is of a format, in a form that cannot be read. It is an ErrFormat.
+// ErrForm means that a file has the format, but a variant of it that cannot be read. errors.Is(ErrForm, ErrFormat) is
+// true.
 var ErrForm error = formError{}
 
 type formError struct{}
@@ -50,31 +54,31 @@ type formError struct{}
 func (formError) Error() string        { return "a form of the format that cannot be read" }
 func (formError) Is(target error) bool { return target == ErrFormat }
 
-// codec is what a format needs.
+// codec reads and writes one format: a header, then 64-bit words.
 type codec struct {
 	format Format
-	bigEnd bool // words are written with their highest byte first
-	// head reads what stands before the words.
+	bigEnd bool // words are big endian, else little endian
+	// head reads and checks the header.
 	head func(*reader) (*header, error)
-	// marshal returns what stands before the words of a filter, and what its bits are made of.
+	// marshal returns the header of a filter of the family.
 	marshal func(filter.Filter) ([]byte, error)
-	// want says which filters of ours the format is for.
+	// family and hash are those of the filters that the format can hold.
 	family string
 	hash   filter.HashID
-	want   string
+	want   string // family for messages, with the parameters that the format requires
 }
 
-// header is what is known of a filter before its words have come.
+// header is what a file says about a filter before its words.
 type header struct {
 	spec   filter.Spec
-	before [][]uint64 // sections before that of the words
-	words  uint64
+	before [][]uint64 // the sections before the words
+	words  uint64     // number of 64-bit words, below 2^57
 	keys   func(words []uint64) uint64
 }
 
 func codecs() []codec { return []codec{parquet, guavaFile, bitsAndBlooms, redisBloom} }
 
-// Formats lists the formats.
+// Formats returns all formats.
 func Formats() (all []Format) {
 	for _, c := range codecs() {
 		all = append(all, c.format)
@@ -82,7 +86,7 @@ func Formats() (all []Format) {
 	return all
 }
 
-// codecOf returns the codec of a format, or an error that lists those there are.
+// codecOf returns the codec of a format, or an error that lists all formats.
 func codecOf(f Format) (codec, error) {
 	all := codecs()
 	if i := slices.IndexFunc(all, func(c codec) bool { return c.format == f }); i >= 0 {
@@ -92,10 +96,10 @@ func codecOf(f Format) (codec, error) {
 	for _, c := range all {
 		names = append(names, string(c.format))
 	}
-	return codec{}, fmt.Errorf("unknown format %q; there are %s", f, strings.Join(names, ", "))
+	return codec{}, fmt.Errorf("unknown format %q: want %s", f, strings.Join(names, ", "))
 }
 
-// FormatOf returns the format in which a set can be written, and false if there is none.
+// FormatOf returns the format in which a Set can be written, or false if there is none.
 func FormatOf(s *bloomery.Set) (Format, bool) {
 	for _, c := range codecs() {
 		if c.is(s) {
@@ -105,22 +109,27 @@ func FormatOf(s *bloomery.Set) (Format, bool) {
 	return "", false
 }
 
-// is reports whether family and hash are those of the format; blocked takes hash XXH64 in the split layout only.
+// is reports whether a Set can be written in the format. Family blocked takes hash XXH64 in the split layout only.
 func (c *codec) is(s *bloomery.Set) bool {
-	return s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.family
+	return s.Filter() != nil && s.Hasher().ID() == c.hash && filter.SpecOf(s.Filter()).Family() == c.family
 }
 
-// check returns an error where a set is not of the format.
+// check returns an error wrapping ErrFormat if a Set cannot be written in the format.
 func (c *codec) check(s *bloomery.Set) error {
 	if c.is(s) {
 		return nil
 	}
-	return fmt.Errorf("%s with hash %s: %w: %s is for %s with hash %s", filter.SpecOf(s.Filter()), s.Hasher().ID(), ErrFormat, c.format, c.want, c.hash)
+	have := "a Set without a filter"
+	if s.Filter() != nil {
+		have = fmt.Sprintf("%s with hash %s", filter.SpecOf(s.Filter()), s.Hasher().ID())
+	}
+	return fmt.Errorf("%s: %w: %s is for %s with hash %s", have, ErrFormat, c.format, c.want, c.hash)
 }
 
-// Read reads one filter of at most maxBytes with its header. It stops at the filter's end, whatever follows, and allocates
-// at most three times what has come, and 8 MiB; nine times the header of a RedisBloom filter. On error the set is nil and the
-// error is that of r, or a *container.FormatError with the byte where reading stopped that wraps ErrFormat, ErrForm,
+// Read reads one filter of at most maxBytes, header included, from r. It stops at the end of the filter: what follows
+// in r stays unread. It allocates at most three times the bytes that arrived plus 8 MiB; for the header of a
+// RedisBloom filter at most nine times its bytes. On error the Set is nil, and the error is that of r or a
+// *container.FormatError with the byte offset where reading stopped, which wraps ErrFormat, ErrForm,
 // container.ErrCorrupt, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	c, err := codecOf(f)
@@ -152,8 +161,8 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	return bloomery.NewSet(decoded, hasher), nil
 }
 
-// Write writes a set in a format. Sets that Read gave, or of the same family and hash, are written as the other system would;
-// of others nothing is written and the error wraps ErrFormat.
+// Write writes a Set in a format, with the bytes that the other system would write. If the Set does not have the
+// family and hash of the format, Write writes nothing and the error wraps ErrFormat. Other errors are those of w.
 func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	c, err := codecOf(f)
 	if err != nil {
@@ -173,30 +182,47 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	return writeWords(w, sections[len(sections)-1], c.bigEnd)
 }
 
-// Detect returns the format of a file of that size: the one whose header, as far as r gives it, says that the file ends where
-// it does. Its error wraps ErrFormat if there is none, and ErrForm if the file is of a format and cannot be read.
+// shortest is the size in bytes of the smallest file of all formats: a Guava filter of one word.
+const shortest = 6 + 8
+
+// Detect returns the format of a file of size bytes: the one whose header is valid and implies that size. It reads only
+// headers. The error wraps ErrForm if a format matches in a variant that cannot be read, wraps ErrFormat if no format
+// matches, or is that of r.
 func Detect(r io.ReaderAt, size int64) (Format, error) {
+	if size < shortest {
+		const text = "%w or any other known one: it has %d bytes, a filter at least %d"
+		return "", fmt.Errorf(text, ErrFormat, size, shortest)
+	}
 	for _, c := range codecs() {
 		in := &reader{r: io.NewSectionReader(r, 0, size), max: uint64(size)}
-		if h, err := c.head(in); err == nil && in.at+8*h.words == uint64(size) {
+		h, err := c.head(in)
+		var invalid *container.FormatError
+		switch {
+		case err == nil && in.at+8*h.words == uint64(size):
 			return c.format, nil
-		} else if errors.Is(err, ErrForm) {
+		case errors.Is(err, ErrForm):
 			return "", fmt.Errorf("%s: %w", c.format, err)
+		case err != nil && !errors.As(err, &invalid):
+			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w, nor of another that is known", ErrFormat)
+	return "", fmt.Errorf("%w or any other known one", ErrFormat)
 }
 
-// estimate returns how many keys set the first m bits as they are, with k probes each: -m/k · ln(1-f) (Swamidass and Baldi,
-// 2007), for a full filter as if half a bit were free. In the split blocks of Parquet, where 8 probes of a key never meet,
-// it holds as well: a key sets one bit in 32 of each word.
+// estimate returns a function that estimates how many keys, with k probes each, set the bits that are set among the
+// first m: probe.EstimateKeys, rounded, and at least 1 if any bit is set. A full filter counts as if half a bit were
+// free. The estimate also holds for the split blocks of Parquet, where the 8 probes of a key go to 8 words: a key
+// sets one of 32 bits in each.
 func estimate(m uint64, k int) func(words []uint64) uint64 {
 	return func(words []uint64) uint64 {
 		ones := bitvec.OnesBelow(words, m)
-		if ones == 0 {
+		switch {
+		case ones == 0:
 			return 0
+		case m == 1:
+			return 1
 		}
 		fill := min(float64(ones), float64(m)-0.5) / float64(m)
-		return uint64(max(1, math.Round(-math.Log1p(-fill)*float64(m)/float64(k))))
+		return uint64(max(1, math.Round(probe.EstimateKeys(fill, m, k))))
 	}
 }

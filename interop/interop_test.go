@@ -23,14 +23,15 @@ import (
 
 var update = flag.Bool("update", false, "write redisbloom.bin anew")
 
-// golden are files of other systems; testdata/NOTICE says which wrote them.
+// golden are files of other systems. testdata/NOTICE names the programs that wrote them.
 var golden = []struct {
 	name   string
 	format interop.Format
 	spec   string
 	keys   []string
 }{
-	{"parquet", interop.Parquet, "blocked(blocks=32,k=8,layout=split)", []string{"hello", "parquet", "bloom", "filter"}},
+	{"parquet", interop.Parquet, "blocked(blocks=32,k=8,layout=split)", []string{"hello", "parquet", "bloom",
+		"filter"}},
 	{"guava-64", interop.Guava, "guava(k=7,strategy=64,words=15)", hundred()},
 	{"guava-32", interop.Guava, "guava(k=7,strategy=32,words=15)", hundred()},
 	{"bitsandblooms", interop.BitsAndBlooms, "bitsandblooms(k=7,m=959)", hundred()},
@@ -62,7 +63,8 @@ func write(t testing.TB, s *bloomery.Set, f interop.Format) []byte {
 	return b.Bytes()
 }
 
-// TestGolden reads files of other systems, keeps them in one of ours and writes them back; and makes the same bytes of the keys.
+// TestGolden reads files of other systems, stores them in a Bloomery file and writes them back with the same bytes. It
+// also makes the same bytes from the keys.
 func TestGolden(t *testing.T) {
 	for _, g := range golden {
 		hash := map[interop.Format]filter.HashID{interop.Parquet: filter.XXH64}[g.format]
@@ -88,7 +90,8 @@ func TestGolden(t *testing.T) {
 		if got := write(t, made, g.format); !bytes.Equal(got, want) {
 			t.Errorf("%s: the same keys give another file", g.name)
 		}
-		set, err := interop.Read(io.MultiReader(bytes.NewReader(want), strings.NewReader("what follows")), g.format, uint64(len(want)))
+		set, err := interop.Read(io.MultiReader(bytes.NewReader(want), strings.NewReader("what follows")), g.format,
+			uint64(len(want)))
 		if err != nil {
 			t.Fatalf("%s: %v", g.name, err)
 		}
@@ -120,13 +123,14 @@ func TestGolden(t *testing.T) {
 		if format, err := interop.Detect(bytes.NewReader(want), int64(len(want))); err != nil || format != g.format {
 			t.Errorf("%s: taken for %q, %v", g.name, format, err)
 		}
-		if format, err := interop.Detect(bytes.NewReader(append(want, 0)), int64(len(want)+1)); !errors.Is(err, interop.ErrFormat) {
+		if format, err := interop.Detect(bytes.NewReader(append(want, 0)), int64(len(want)+1)); !errors.Is(err,
+			interop.ErrFormat) {
 			t.Errorf("%s and a byte: taken for %q, %v", g.name, format, err)
 		}
 	}
 }
 
-// TestParquetAbsent has a known file say no.
+// TestParquetAbsent queries a known file for absent keys.
 func TestParquetAbsent(t *testing.T) {
 	set, err := interop.Read(bytes.NewReader(file(t, "parquet")), interop.Parquet, 1<<20)
 	if err != nil {
@@ -150,7 +154,8 @@ func TestEveryTruncation(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
 		for n := range b {
-			if set, err := interop.Read(bytes.NewReader(b[:n]), g.format, 1<<30); set != nil || !errors.Is(err, io.ErrUnexpectedEOF) || !refused(err) {
+			if set, err := interop.Read(bytes.NewReader(b[:n]), g.format, 1<<30); set != nil || !errors.Is(err,
+				io.ErrUnexpectedEOF) || !refused(err) {
 				t.Fatalf("%s cut at %d: %v, %v", g.name, n, set, err)
 			}
 		}
@@ -160,7 +165,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBit: such a file is refused, or read and written as it is. These formats have no checksums.
+// TestEveryFlippedBit: a damaged file is refused, or read and written back unchanged. These formats have no checksums.
 func TestEveryFlippedBit(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
@@ -187,7 +192,7 @@ func same(t *testing.T, b []byte, f interop.Format) {
 	set.Info()
 }
 
-// TestAllocationBomb has headers promise more than follows.
+// TestAllocationBomb: headers that promise more than follows cost little memory.
 func TestAllocationBomb(t *testing.T) {
 	for f, head := range map[interop.Format]string{
 		interop.Parquet:       "\x15\xc0\xff\xff\xff\x0f\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00",
@@ -205,13 +210,14 @@ func TestAllocationBomb(t *testing.T) {
 		if n := after.TotalAlloc - before.TotalAlloc; n > 9<<20 {
 			t.Errorf("%s: %d bytes allocated", f, n)
 		}
-		if _, err := interop.Read(strings.NewReader(head+strings.Repeat("\x00", 1000)), f, 1<<20); !errors.Is(err, filter.ErrTooLarge) {
+		if _, err := interop.Read(strings.NewReader(head+strings.Repeat("\x00", 1000)), f, 1<<20); !errors.Is(err,
+			filter.ErrTooLarge) {
 			t.Errorf("%s over the limit: %v", f, err)
 		}
 	}
 }
 
-// TestManyLinks has a header larger than the bits, which is copied several times: Read says how often at most.
+// TestManyLinks reads a header larger than the bits, within the memory that Read documents.
 func TestManyLinks(t *testing.T) {
 	one := file(t, "redisbloom")[redisbloom.ChainHeader:][:redisbloom.LinkHeader]
 	binary.LittleEndian.PutUint64(one, 8)
@@ -237,13 +243,14 @@ func TestManyLinks(t *testing.T) {
 	}
 }
 
-// TestLarge reads filters of several allocations.
+// TestLarge reads filters that need several allocations.
 func TestLarge(t *testing.T) {
 	size := 20_000_001
 	if testing.Short() {
 		size = 9_000_001
 	}
-	for _, spec := range []string{"guava(bytes=%d)", "bitsandblooms(bytes=%d)", "redisbloom(bytes=%d)", "blocked(bytes=%d,layout=split)"} {
+	for _, spec := range []string{"guava(bytes=%d)", "bitsandblooms(bytes=%d)", "redisbloom(bytes=%d)",
+		"blocked(bytes=%d,layout=split)"} {
 		spec = fmt.Sprintf(spec, size)
 		c := bloomery.Config{Spec: spec}
 		if strings.HasPrefix(spec, "blocked") {
@@ -273,14 +280,15 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestWriteRefuses has filters written in formats that they are not of.
+// TestWriteRefuses formats that do not fit the family and hash of a Set.
 func TestWriteRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec string
 		hash filter.HashID
 		own  interop.Format
 	}{
-		{"standard", 0, ""}, {"blocked", 0, ""}, {"blocked(layout=split)", 0, ""}, {"blocked(layout=split)", filter.XXH64, interop.Parquet},
+		{"standard", 0, ""}, {"blocked", 0, ""}, {"blocked(layout=split)", 0, ""}, {"blocked(layout=split)",
+			filter.XXH64, interop.Parquet},
 		{"guava", 0, interop.Guava}, {"bitsandblooms", 0, interop.BitsAndBlooms}, {"redisbloom", 0, interop.RedisBloom},
 	} {
 		spec, own := c.spec, c.own
@@ -293,7 +301,8 @@ func TestWriteRefuses(t *testing.T) {
 		}
 		for _, f := range interop.Formats() {
 			var b bytes.Buffer
-			if err := interop.Write(&b, set, f); (err == nil) != (f == own) || err != nil && (!errors.Is(err, interop.ErrFormat) || b.Len() > 0) {
+			if err := interop.Write(&b, set, f); (err == nil) != (f == own) || err != nil && (!errors.Is(err,
+				interop.ErrFormat) || b.Len() > 0) {
 				t.Errorf("%s as %s: %v", spec, f, err)
 			}
 		}
@@ -303,7 +312,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestLimit reads no further than the limit allows, but for what begins a header.
+// TestLimit: Read reads at most the limit, or the first part of a header, at most 24 bytes.
 func TestLimit(t *testing.T) {
 	for _, g := range golden {
 		b := file(t, g.name)
@@ -320,7 +329,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestForms has files that are of a format, in a form that is not read.
+// TestForms: files of a known format in a variant that cannot be read are ErrForm.
 func TestForms(t *testing.T) {
 	old := func(at int, v byte) string {
 		b := file(t, "redisbloom")
@@ -329,31 +338,98 @@ func TestForms(t *testing.T) {
 	}
 	for what, f := range map[string]string{
 		"hashes of 32 bits": old(12, 1), "powers of two": old(12, 4), "a link of a power of two": old(72, 7),
-		"compressed": "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00", "another field": "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x15\x00\x00",
+		"compressed":    "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x2c\x00\x00\x00",
+		"another field": "\x15\x40\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x15\x00\x00",
 	} {
 		_, err := interop.Detect(strings.NewReader(f), int64(len(f)))
 		if !errors.Is(err, interop.ErrForm) || !errors.Is(err, interop.ErrFormat) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, f := range []string{"", "\x15", "\x15\x40\x15\x40 some other Thrift", strings.Repeat("\x00", 100), old(12, 16), "*4\r\n$12\r\nBF.LOADCHUNK\r\n"} {
-		if _, err := interop.Detect(strings.NewReader(f), int64(len(f))); errors.Is(err, interop.ErrForm) || !errors.Is(err, interop.ErrFormat) {
+	for _, f := range []string{"", "\x15", "\x15\x40\x15\x40 some other Thrift", strings.Repeat("\x00", 100),
+		old(12, 16), "*4\r\n$12\r\nBF.LOADCHUNK\r\n"} {
+		if _, err := interop.Detect(strings.NewReader(f), int64(len(f))); errors.Is(err, interop.ErrForm) ||
+			!errors.Is(err, interop.ErrFormat) {
 			t.Errorf("%q: %v", f, err)
 		}
 	}
 }
 
-// TestEstimate has bits set that no probe reads: they are no keys.
+// TestDetectShort: a file too short for any filter is of no format, and the error says so.
+func TestDetectShort(t *testing.T) {
+	const smallest = "\x01\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"
+	if f, err := interop.Detect(strings.NewReader(smallest), int64(len(smallest))); f != interop.Guava || err != nil {
+		t.Errorf("the smallest filter: %q, %v", f, err)
+	}
+	for n := range smallest {
+		_, err := interop.Detect(strings.NewReader(smallest[:n]), int64(n))
+		want := fmt.Sprintf("it has %d bytes, a filter at least 14", n)
+		if !errors.Is(err, interop.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	if _, err := interop.Detect(strings.NewReader(smallest), -1); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("a negative size: %v", err)
+	}
+	if _, err := interop.Detect(strings.NewReader(smallest), 1<<40); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("more than there is: %v", err)
+	}
+}
+
+type brokenDisk struct{}
+
+var errBroken = errors.New("broken disk")
+
+func (brokenDisk) ReadAt([]byte, int64) (int, error) { return 0, errBroken }
+
+// TestDetectBroken: an error of the reader is not taken for another format.
+func TestDetectBroken(t *testing.T) {
+	if _, err := interop.Detect(brokenDisk{}, 1000); !errors.Is(err, errBroken) || errors.Is(err, interop.ErrFormat) {
+		t.Error(err)
+	}
+}
+
+// TestNoFilter: a Set without a filter cannot be written.
+func TestNoFilter(t *testing.T) {
+	var s bloomery.Set
+	guava, err := filter.ForeignHasher(filter.Murmur3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*bloomery.Set{&s, bloomery.NewSet(nil, guava)} {
+		if f, ok := interop.FormatOf(s); ok {
+			t.Errorf("of format %s", f)
+		}
+	}
+	for _, f := range interop.Formats() {
+		if err := interop.Write(io.Discard, &s, f); !errors.Is(err, interop.ErrFormat) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	if _, err := interop.Chunks(&s); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("chunks: %v", err)
+	}
+	if err := interop.WriteCommands(io.Discard, &s, "k"); !errors.Is(err, interop.ErrFormat) {
+		t.Errorf("commands: %v", err)
+	}
+}
+
+// TestEstimate: bits that no probe reads do not count as keys.
 func TestEstimate(t *testing.T) {
 	b := word(70) + word(1) + word(192) + word(1<<35-1) + word(^uint64(63)) + word(^uint64(0))
 	set, err := interop.Read(strings.NewReader(b), interop.BitsAndBlooms, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := set.Info(); i.Keys != 49 || i.FPRPosterior != 0.5 { // -70·ln ½
+	if i := set.Info(); i.Keys != 48 || i.FPRPosterior != 0.5 { // ln ½ / ln(1-1/70) = 48.17
 		t.Errorf("%d keys, rate %g", i.Keys, i.FPRPosterior)
 	}
-	for ones, want := range map[uint64]uint64{0: 0, 1: 1, 1<<63 - 1: 67, 1<<64 - 1: 78} { // 4 probes: 63 and 64 of 64 bits
+	one, err := interop.Read(strings.NewReader(word(1)+word(1)+word(1)+word(1)), interop.BitsAndBlooms, 1000)
+	if err != nil || one.Info().Keys != 1 {
+		t.Errorf("a filter of one bit that is set: %v", err)
+	}
+	for ones, want := range map[uint64]uint64{0: 0, 1: 1, 1<<63 - 1: 66,
+		1<<64 - 1: 77} { // 4 probes: 63 of 64 bits 66.02, 63.5 77.02
 		set, err := interop.Read(strings.NewReader("\x01\x04\x00\x00\x00\x01"+word(ones)), interop.Guava, 1000)
 		if err != nil || set.Info().Keys != want {
 			t.Errorf("%x: %d keys, want %d, %v", ones, set.Info().Keys, want, err)
@@ -361,7 +437,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestChunks replays what BF.LOADCHUNK is given against its rules: data ends at the iterator less one, within one link.
+// TestChunks checks the rules of BF.LOADCHUNK: data ends at the iterator minus 1, within one link.
 func TestChunks(t *testing.T) {
 	set, err := bloomery.New(bloomery.Config{Keys: 100, Spec: "redisbloom(bytes=40000000,capacity=4000000)"})
 	if err != nil {
@@ -400,12 +476,13 @@ func TestChunks(t *testing.T) {
 	if _, err := interop.Chunks(readGolden(t, "guava-64", interop.Guava)); !errors.Is(err, interop.ErrFormat) {
 		t.Errorf("chunks of another system: %v", err)
 	}
-	if _, err := interop.Chunks(bloomery.NewSet(set.Filter(), filter.NewHasher(0))); !errors.Is(err, interop.ErrFormat) {
+	if _, err := interop.Chunks(bloomery.NewSet(set.Filter(), filter.NewHasher(0))); !errors.Is(err,
+		interop.ErrFormat) {
 		t.Errorf("chunks of keys that were hashed in another way: %v", err)
 	}
 }
 
-// TestWriteCommands takes the commands apart again.
+// TestWriteCommands parses the commands.
 func TestWriteCommands(t *testing.T) {
 	set := readGolden(t, "redisbloom", interop.RedisBloom)
 	var b bytes.Buffer
@@ -435,14 +512,16 @@ func TestWriteCommands(t *testing.T) {
 		all = append(all, words[3]...)
 	}
 	b.Reset()
-	if err := interop.WriteCommands(&b, set, "k"); err != nil || !interop.HasCommands(bytes.NewReader(b.Bytes())) || interop.HasCommands(bytes.NewReader(all)) {
+	if err := interop.WriteCommands(&b, set, "k"); err != nil || !interop.HasCommands(bytes.NewReader(b.Bytes())) ||
+		interop.HasCommands(bytes.NewReader(all)) {
 		t.Errorf("commands are not known again: %v", err)
 	}
 	b.Reset()
 	if !bytes.Equal(all, file(t, "redisbloom")) {
 		t.Error("the data is not that of the file")
 	}
-	if err := interop.WriteCommands(&b, readGolden(t, "parquet", interop.Parquet), "k"); !errors.Is(err, interop.ErrFormat) || b.Len() > 0 {
+	if err := interop.WriteCommands(&b, readGolden(t, "parquet", interop.Parquet), "k"); !errors.Is(err,
+		interop.ErrFormat) || b.Len() > 0 {
 		t.Errorf("commands for another system: %v", err)
 	}
 }
@@ -452,7 +531,7 @@ func links(s *bloomery.Set) int {
 	return len(all)
 }
 
-// TestForgedHeaders has headers that are whole but wrong.
+// TestForgedHeaders reads headers that are complete but invalid.
 func TestForgedHeaders(t *testing.T) {
 	const tail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"
 	for _, c := range []struct {
@@ -511,7 +590,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, which byte) {
 		all := interop.Formats()
 		same(t, b, all[int(which)%len(all)])
-		if _, err := interop.Detect(bytes.NewReader(b), int64(len(b))); err != nil && !errors.Is(err, interop.ErrFormat) {
+		if _, err := interop.Detect(bytes.NewReader(b), int64(len(b))); err != nil && !errors.Is(err,
+			interop.ErrFormat) {
 			t.Fatal(err)
 		}
 	})

@@ -10,18 +10,18 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// parquet is the Bloom filter of a column chunk as it lies in a Parquet file at ColumnMetaData.bloom_filter_offset: a
+// parquet is the Bloom filter of a column chunk, as a Parquet file has it at ColumnMetaData.bloom_filter_offset: a
 // BloomFilterHeader in Thrift's compact protocol, then the bitset.
 //
-//	15 and numBytes, zigzag and as a varint: field 1, a multiple of 32
-//	1c 1c 00 00   field 2, the algorithm: a union of one empty struct, BLOCK
-//	1c 1c 00 00   field 3, the hash: XXHASH
-//	1c 1c 00 00   field 4, the compression: UNCOMPRESSED
-//	00            the end
-//	numBytes      blocks of 8 words of 32 bits, little endian
+//	15, varint    field 1, numBytes: a multiple of 32, as a zigzag varint of 1 to 5 bytes
+//	1c 1c 00 00   field 2, algorithm: a union with one empty struct, BLOCK
+//	1c 1c 00 00   field 3, hash: XXHASH
+//	1c 1c 00 00   field 4, compression: UNCOMPRESSED
+//	00            end of the header
+//	numBytes      bitset: blocks of 8 words of 32 bits, little endian
 //
-// A key is the plain encoding of a value, without the length of a BYTE_ARRAY: the bytes of a string, 8 bytes little endian of an
-// INT64 (ContainsUint64), 4 of an INT32.
+// A key is the plain encoding of a value without the length of a BYTE_ARRAY: the bytes of a string, the 8 bytes of an
+// INT64, little endian (ContainsUint64), the 4 bytes of an INT32, little endian.
 var parquet = codec{
 	format: Parquet, family: blocked.Family, hash: filter.XXH64, want: "blocked(layout=split)",
 	head: func(r *reader) (*header, error) {
@@ -30,12 +30,12 @@ var parquet = codec{
 			return nil, err
 		}
 		if b[0] != 0x15 {
-			return nil, r.fail(ErrFormat, "a header that begins with byte %#x", b[0])
+			return nil, r.fail(ErrFormat, "a header that begins with byte %#x, want 0x15", b[0])
 		}
 		var varint []byte
 		for len(varint) == 0 || b[0]&0x80 != 0 {
 			if len(varint) == 5 {
-				return nil, r.fail(container.ErrCorrupt, "numBytes")
+				return nil, r.fail(container.ErrCorrupt, "numBytes of more than 5 bytes")
 			}
 			if err := r.full(b[:]); err != nil {
 				return nil, err
@@ -44,17 +44,17 @@ var parquet = codec{
 		}
 		size, _ := binary.Varint(varint)
 		if len(varint) > 1 && b[0] == 0 || size <= 0 || size > math.MaxInt32 || size%32 != 0 {
-			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in as few bytes as it takes", size)
+			return nil, r.fail(container.ErrCorrupt, "numBytes %d, want a multiple of 32 in the fewest bytes", size)
 		}
 		var rest [len(parquetTail)]byte
 		if err := r.full(rest[:]); err != nil {
 			return nil, err
 		}
 		if rest[0] != parquetTail[0] {
-			return nil, r.fail(ErrFormat, "field %#x behind numBytes", rest[0])
+			return nil, r.fail(ErrFormat, "field %#x after numBytes", rest[0])
 		}
 		if string(rest[:]) != parquetTail {
-			return nil, r.fail(ErrForm, "a header other than that of split blocks, xxHash and no compression, in this order and no more")
+			return nil, r.fail(ErrForm, "want a header of BLOCK, XXHASH and UNCOMPRESSED, in this order")
 		}
 		blocks := uint64(size) / 32
 		return &header{
@@ -65,10 +65,11 @@ var parquet = codec{
 	marshal: func(f filter.Filter) ([]byte, error) {
 		size := 8 * uint64(len(f.(*blocked.Filter).Encode().Sections[0]))
 		if size > math.MaxInt32 {
-			return nil, fmt.Errorf("%d bytes, where the header has room for %d", size, math.MaxInt32)
+			return nil, fmt.Errorf("%d bytes, the limit of the header is %d", size, math.MaxInt32)
 		}
 		return append(binary.AppendVarint([]byte{0x15}, int64(size)), parquetTail...), nil
 	},
 }
 
+// parquetTail is the header after numBytes.
 const parquetTail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"

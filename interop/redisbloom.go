@@ -14,10 +14,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// redisBloom is what BF.SCANDUMP gives, all of its data one after the other and nothing between: the header, whose length
-// follows from its first 20 bytes, then the bit arrays of all links, whose lengths follow from the header. Words are little endian.
+// redisBloom is the data of all replies of BF.SCANDUMP, concatenated: the header, whose length follows from its first
+// 20 bytes, then the bit arrays of all links, whose lengths follow from the header. See redisbloom.Filter.Header.
+// Words are little endian.
 //
-// A key is the bytes of the item; Redis has integers as their decimal digits.
+// A key is the bytes of the item. Redis passes integers as their decimal digits.
 var redisBloom = codec{
 	format: RedisBloom, family: redisbloom.Family, hash: filter.Murmur64A, want: "redisbloom",
 	head: func(r *reader) (*header, error) {
@@ -45,16 +46,18 @@ var redisBloom = codec{
 			return nil, r.fail(container.ErrCorrupt, "%v", err)
 		}
 		keys := section[0]
-		return &header{spec: spec, before: [][]uint64{section}, words: words, keys: func([]uint64) uint64 { return keys }}, nil
+		stored := func([]uint64) uint64 { return keys }
+		return &header{spec: spec, before: [][]uint64{section}, words: words, keys: stored}, nil
 	},
 	marshal: func(f filter.Filter) ([]byte, error) { return f.(*redisbloom.Filter).Header(), nil },
 }
 
-// maxChunk is the most data that BF.SCANDUMP gives at once.
+// maxChunk is the largest reply of BF.SCANDUMP, in bytes of data.
 const maxChunk = 16 << 20
 
-// Chunks gives the iterator and the data of each BF.LOADCHUNK that makes the filter in a Redis, in their order: what
-// BF.SCANDUMP would give. It fails with an error wrapping ErrFormat for other filters.
+// Chunks returns the arguments of the BF.LOADCHUNK commands, in order, that load the filter into Redis: iterator and
+// data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. The error wraps ErrFormat if the
+// Set is not of family redisbloom. The Set must not change during the iteration.
 //
 //	chunks, err := interop.Chunks(set)
 //	for at, data := range chunks {
@@ -87,25 +90,26 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 	}, nil
 }
 
-// commands is how what WriteCommands writes begins.
+// commands is the beginning of the output of WriteCommands.
 const commands = "*4\r\n$12\r\nBF.LOADCHUNK\r\n"
 
-// HasCommands reports whether a file begins as WriteCommands does.
+// HasCommands reports whether r begins like the output of WriteCommands. It reads 23 bytes.
 func HasCommands(r io.ReaderAt) bool {
 	var b [len(commands)]byte
 	_, _ = r.ReadAt(b[:], 0)
 	return string(b[:]) == commands
 }
 
-// WriteCommands writes a RedisBloom filter as the commands that make it in a Redis under a key that it does not have yet, in Redis's
-// own protocol: what redis-cli --pipe takes.
+// WriteCommands writes the commands that load a RedisBloom filter into Redis under a key that must not exist there.
+// The output is in the Redis protocol, as redis-cli --pipe takes it. Errors are those of Chunks and of w.
 func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 	chunks, err := Chunks(s)
 	if err != nil {
 		return err
 	}
 	for at, data := range chunks {
-		_, err := fmt.Fprintf(w, commands+"$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n", len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
+		_, err := fmt.Fprintf(w, commands+"$%d\r\n%s\r\n$%d\r\n%d\r\n$%d\r\n%s\r\n",
+			len(key), key, len(strconv.FormatInt(at, 10)), at, len(data), data)
 		if err != nil {
 			return err
 		}

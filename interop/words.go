@@ -12,18 +12,19 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// reader reads and knows how far it came.
+// reader reads from r and counts bytes.
 type reader struct {
-	r       io.Reader
-	at, max uint64
+	r   io.Reader
+	at  uint64 // bytes that were read
+	max uint64 // bytes that a whole filter may have
 }
 
-// fail returns an error about the byte that comes next.
+// fail returns a *container.FormatError at the next byte, which wraps err.
 func (r *reader) fail(err error, format string, args ...any) error {
 	return &container.FormatError{Offset: r.at, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// full reads b, or fails at the byte where the input ends.
+// full fills b. If the input ends before, the error wraps io.ErrUnexpectedEOF.
 func (r *reader) full(b []byte) error {
 	n, err := io.ReadFull(r.r, b)
 	r.at += uint64(n)
@@ -33,10 +34,10 @@ func (r *reader) full(b []byte) error {
 	return err
 }
 
-// more returns b and the next n bytes, in memory that doubles as they come.
+// more appends the next n bytes to b. It allocates as bytes arrive: at most as many as there are already, or 512.
 func (r *reader) more(b []byte, n uint64) ([]byte, error) {
 	if n > r.max || r.at > r.max-n {
-		return nil, r.fail(filter.ErrTooLarge, "%d bytes of header, over the limit of %d in all", n, r.max)
+		return nil, r.fail(filter.ErrTooLarge, "a header with %d more bytes, over the limit of %d in total", n, r.max)
 	}
 	for n > 0 {
 		part := min(n, max(uint64(len(b)), 512))
@@ -49,13 +50,13 @@ func (r *reader) more(b []byte, n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// firstWords is how much is allocated before anything has come, 8 MiB.
+// firstWords is the number of words that are allocated before any has arrived: 8 MiB.
 const firstWords = 1 << 20
 
-// words reads n words into memory that doubles as they come.
+// words reads n words. It allocates as words arrive: each time at most twice as many as there are, or firstWords.
 func (r *reader) words(n uint64, bigEnd bool) ([]uint64, error) {
 	if n > r.max/8 || r.at > r.max-8*n {
-		return nil, r.fail(filter.ErrTooLarge, "%d words, over the limit of %d bytes in all", n, r.max)
+		return nil, r.fail(filter.ErrTooLarge, "%d words of 8 bytes, over the limit of %d bytes in total", n, r.max)
 	}
 	var words []uint64
 	for have := uint64(0); have < n || words == nil; have = uint64(len(words)) {
@@ -73,7 +74,7 @@ func (r *reader) words(n uint64, bigEnd bool) ([]uint64, error) {
 	return words, nil
 }
 
-// order makes words of bytes as they came, or bytes of words as they go; it is its own inverse.
+// order converts words between the byte order of a file and that of this machine, in place. It is its own inverse.
 func order(words []uint64, bigEnd bool) {
 	if bigEnd != bitvec.LittleEndian {
 		return
@@ -83,7 +84,7 @@ func order(words []uint64, bigEnd bool) {
 	}
 }
 
-// writeWords writes words, half a megabyte at a time.
+// writeWords writes words in the byte order of a file, 512 KiB at a time.
 func writeWords(w io.Writer, words []uint64, bigEnd bool) error {
 	room := make([]uint64, min(len(words), 1<<16))
 	for len(words) > 0 {

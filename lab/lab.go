@@ -1,5 +1,5 @@
-// Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment gives rows of numbers
-// with their intervals, and plots. There is a room for each document:
+// Package lab lists the experiments that measure the claims of papers and of our own pages. An experiment gives rows of
+// numbers with their intervals, and plots. There is a room for each document:
 //
 //	ph      partitioned hashing (Hao, Kodialam and Lakshman, 2007)
 //	ptc     two choices (Lumetta and Mitzenmacher, 2007)
@@ -10,7 +10,7 @@
 //	hashes  the hash functions of all documents
 //	needs   forecasts of the planner
 //
-// Results depend on the seed and not on the number of cores, but for measured times.
+// Results depend on the seed and not on the number of cores, except measured times.
 package lab
 
 import (
@@ -56,8 +56,9 @@ func ByName(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("there is no experiment %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the patterns,
-// and for one pattern in the order of Experiments. A pattern that matches nothing is an error that lists all names.
+// Match returns the experiments whose names match patterns such as ph-* (path.Match), each once: in the order of the
+// patterns, and for one pattern in the order of Experiments. A pattern that matches nothing is an error that lists all
+// names.
 func Match(patterns ...string) (found []Experiment, err error) {
 	taken := map[string]bool{}
 	for _, p := range patterns {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestQuick runs every experiment in its quick form and draws what it gives.
+// TestQuick runs every experiment in its quick form, checks its rows and draws its plots.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	drawn := map[string]bool{} // names of plots, which are those of files in one folder
+	drawn := map[string]bool{} // names of plots, which must be distinct as files in one folder
 	for _, e := range Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
 			last := 0.0
@@ -30,7 +30,8 @@ func TestQuick(t *testing.T) {
 				t.Errorf("%d rows, %d plots, progress %g", len(r.Rows), len(r.Plots), last)
 			}
 			for _, row := range r.Rows {
-				if !(row.Low >= 0 && row.Low <= row.Measured && row.Measured <= row.High && row.High < math.MaxFloat64) {
+				if !(row.Low >= 0 && row.Low <= row.Measured && row.Measured <= row.High &&
+					row.High < math.MaxFloat64) {
 					t.Errorf("%+v", row)
 				}
 			}

@@ -20,7 +20,8 @@ func TestMatch(t *testing.T) {
 		}
 		return names
 	}
-	if got := names("ph-time", "ph-a*", "ph-t*"); !slices.Equal(got[:2], []string{"ph-time", "ph-anneal"}) || slices.Contains(got[2:], "ph-time") {
+	if got := names("ph-time", "ph-a*", "ph-t*"); !slices.Equal(got[:2], []string{"ph-time", "ph-anneal"}) ||
+		slices.Contains(got[2:], "ph-time") {
 		t.Errorf("%q", got)
 	}
 	if got := names("*"); len(got) != len(Experiments()) {

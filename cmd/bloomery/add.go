@@ -1,112 +1,77 @@
 package main
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
-
-// added says what became of a filter that took keys.
-func (a *app) added(path string) error {
-	if a.quiet {
-		return nil
-	}
-	r, err := a.report(path)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(r)
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
-	return err
-}
 
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
-		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. Its size stays,
-so its rate of false positives rises with every key; bloomery info tells. All families but fuse.
-A rankindexed or dleft filter takes as many keys as its --capacity, and a little more; rankindexed doubles if its spec has
-growth=. When it is full, nothing is added: exit code 2.
-A second add to the same file waits for the first. If the file changes otherwise meanwhile, nothing is added: exit code 2.`,
+		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. The size of the filter
+stays, so its false-positive rate rises with every key; see bloomery info. A filter that has a capacity takes a few keys more
+than that, or doubles if its spec has growth=. When it is full, nothing is added: exit code 2.
+
+A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added: exit code 2.`,
 		Example: "  bloomery add blocked.bloom new-entries.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			f, err := a.take(c.Context(), args[0])
+			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			defer f.held.Close()
-			adder, ok := f.set.Filter().(filter.Adder)
-			keyed, asks := f.set.Filter().(filter.RawKeyFilter)
-			if !ok && !asks {
-				return f.set.Add(nil) // says that the family cannot
+			defer l.Close()
+			if err := a.add(c.Context(), in, l.Set, args[1:]); err != nil {
+				return adviseAdd(err, args[0], l.Spec())
 			}
-			prepare := hashing(f.set)
-			if asks {
-				prepare = asIs
-			}
-			err = a.feed(c.Context(), in, args[1:], "adding", prepare, func(b *keyio.Batch) error {
-				if asks {
-					return addKeys(keyed, b.Keys)
-				}
-				for _, h := range b.Hashes {
-					if err := adder.Add(h); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return f.full(err)
-			}
-			if err := f.replace(c.Context()); err != nil {
+			if err := l.Replace(c.Context()); err != nil {
 				return err
 			}
-			return a.added(args[0])
+			return a.printKeys(l.Set, args[0])
 		},
 	}
 	in.register(c)
 	return c
 }
 
-func (a *app) mergeCommand() *cobra.Command {
-	var output string
-	c := &cobra.Command{
-		Use:     "merge -o FILE A B...",
-		Short:   "Merge filter files of the same spec and seed",
-		Long:    "Write a filter that holds the keys of all the given ones. They must agree in family, size and seed.",
-		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := mayReplace(output); err != nil {
-				return err
-			}
-			set, err := a.load(args[0])
-			if err != nil {
-				return err
-			}
-			for _, path := range args[1:] {
-				other, err := a.load(path)
-				if err != nil {
-					return err
-				}
-				if err := set.Merge(other); err != nil {
-					return fmt.Errorf("%s and %s: %w", args[0], path, err)
-				}
-			}
-			if err := set.Save(c.Context(), output); err != nil {
-				return err
-			}
-			return a.added(output)
-		},
+// add adds the keys of the inputs to a set.
+func (a *app) add(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
+	if f, err := families.ByName(set.Spec().Family()); err != nil || !f.Can.Has(filter.CanAdd) {
+		return families.Lacks(set.Spec(), filter.CanAdd)
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
-	return c
+	if _, raw := set.Filter().(filter.RawKeyFilter); raw {
+		add := func(b *keyio.Batch) error { return each(b.Keys, set.Add) }
+		return a.pass(ctx, in, inputs, "adding", func(*keyio.Batch) error { return nil }, add)
+	}
+	add := func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) }
+	return a.pass(ctx, in, inputs, "adding", hashing(set), add)
+}
+
+// each calls do for each element until it fails.
+func each[T any](all []T, do func(T) error) error {
+	for _, x := range all {
+		if err := do(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hashing returns a function that fills the Hashes of batches: a filter file has one writer, but any number of goroutines hash.
+func hashing(set *bloomery.Set) func(*keyio.Batch) error {
+	hasher := set.Hasher()
+	return func(b *keyio.Batch) error {
+		for _, k := range b.Keys {
+			b.Hashes = append(b.Hashes, hasher.Sum(k))
+		}
+		return nil
+	}
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
@@ -33,36 +34,7 @@ func (a *app) buildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
-		Long: `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
-Without --family, bloomery plan chooses the smallest filter that does what --needs say, or with --for speed the fastest, and
-says which: of what takes no more than ten seconds and a GiB, or --budget and --memory, to build, and of what no patent is known
-to cover. Without a size its rate of false positives is 1%. Say --capacity if keys are added later, and --needs merge or remove
-if filters are united or keys removed.
-
-The family is standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting or dleft, or a full spec
-such as "blocked(layout=split,bits_per_key=12)". Without a size the rate of false positives is 1%; fuse takes about 9 bits a key,
-and partitioned, blockpartitioned and twochoice take 8. These search for what fits the keys, as long as --effort or --budget say.
-
-A rankindexed, counting or dleft filter gives keys back: see add, remove and count, and put and get for values of rankindexed.
-It takes as many as its --capacity, counting any number. A key that comes twice in the inputs is in rankindexed and dleft
-once; with --counting they count how often each comes.
-
-guava, bitsandblooms and redisbloom are filters of other systems, as is "blocked(layout=split)" with --hash xxh64, which is
-Parquet's: bloomery convert writes their files.
-
-Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
-  standard          k=, m=
-  blocked           k=, blocks=, layout=line|split
-  fuse              width=
-  partitioned       later=, effort=, passes=, budget=, target=
-  blockpartitioned  later=, effort=, passes=, budget=, block=512|1024
-  twochoice         choices=2..16, k=, hashing=independent|double, search=anneal|greedy, effort=, passes=, budget=
-  rankindexed       capacity=, counting=1, value_bits=1..32, growth=1..24 (how often it may double), overflow=, bucket=512, fast=1
-  counting          k=, m= (counters of 4 bits)
-  dleft             remainder=4..32, counting=1 (copies share a cell), capacity=, buckets=
-  guava             k=, words=, strategy=32|64
-  bitsandblooms     k=, m=
-  redisbloom        capacity= (of the first filter of the chain), expansion= (0: it does not grow)`,
+		Long:  buildHelp + "\n\n" + familyHelp(),
 		Example: `  bloomery build -o words.bloom /usr/share/dict/words
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
@@ -80,11 +52,11 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 			if err := mayReplace(f.output); err != nil {
 				return err
 			}
-			r, err := a.recipe(c, &f)
+			config, err := a.buildConfig(c, &f)
 			if err != nil {
 				return err
 			}
-			return a.build(c.Context(), &f, args, r)
+			return a.build(c.Context(), &f, args, config)
 		},
 	}
 	f.in.register(c)
@@ -98,155 +70,179 @@ Parameters of a spec, besides bits_per_key=, fpr= and bytes=:
 	f.wishes.register(c)
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
-	var names []string
-	for _, family := range families.All() {
-		names = append(names, family.Name)
-	}
-	_ = c.RegisterFlagCompletionFunc("family", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "family", families.Names()...)
 	return c
 }
 
-// recipe is what is built.
-type recipe struct {
-	// pick returns the spec, when the number of keys is known.
-	pick   func(ctx context.Context, keys uint64) (filter.Spec, error)
-	family families.Family // that of the spec; none if the plan will choose
-	hasher filter.Hasher
+const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
+
+Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within 10 s and
+1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity if keys are added
+later, and --needs merge or remove if filters are merged or keys are removed. Without a size the false-positive rate is 1%.
+
+With --family the filter is of that family, with its default size, or what a full spec says, such as
+"blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search. Duplicate keys
+count once or every time, depending on the family; with --counting the filter counts how often each key comes.
+
+Inputs that are regular files are read twice, the first time to count the keys. Others are read once.`
+
+// familyHelp lists the families with the parameters of their specs.
+func familyHelp() string {
+	var b strings.Builder
+	b.WriteString("Families and the parameters of their specs, besides bits_per_key=, fpr= and bytes=:\n")
+	for _, f := range families.All() {
+		fmt.Fprintf(&b, "  %s: %s (default %s)\n", f.Name, f.Summary, f.Default)
+		for _, p := range f.Parameters {
+			fmt.Fprintf(&b, "    %-22s  %s\n", p.Name+"="+p.Value, p.Help)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// recipe reads the flags, before any key is read.
-func (a *app) recipe(c *cobra.Command, f *buildFlags) (recipe, error) {
-	sizing, err := f.size.sizing(c)
+// buildConfig returns what the flags ask for, checked. It reads no key.
+func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
+	b.TempDir, b.Seed, b.Chosen = f.memory.dir, f.hash.seed, a.printChoice
+	size, err := f.size.read(c)
 	if err != nil {
-		return recipe{}, err
+		return b, err
 	}
-	if err := f.memory.parse(c); err != nil {
-		return recipe{}, err
+	if b.Memory, err = f.memory.read(c); err != nil {
+		return b, err
 	}
-	secret, err := a.secret()
-	if err != nil {
-		return recipe{}, err
+	if b.Secret, err = a.secret(); err != nil {
+		return b, err
 	}
 	if f.family == "" {
-		return a.chosen(c, f, sizing, secret)
+		err = f.choose(c, size, &b)
+	} else {
+		err = f.name(c, size, &b)
 	}
+	if err != nil {
+		return b, err
+	}
+	return b, b.Check()
+}
+
+// name sets the Spec of a build with --family.
+func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Config) error {
 	spec, err := filter.ParseSpec(f.family)
 	if err != nil {
-		return recipe{}, err
+		return err
 	}
-	if !sizing.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
-		return recipe{}, fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
-	}
-	if spec, err = f.effort.spec(c, spec); err != nil {
-		return recipe{}, err
-	}
-	if spec, err = f.form.spec(c, spec); err != nil {
-		return recipe{}, err
-	}
-	spec = plan.WithSize(spec, sizing)
-	r := recipe{pick: func(context.Context, uint64) (filter.Spec, error) { return spec, nil }}
-	if r.hasher, err = f.hash.hasher(c, spec, secret); err != nil {
-		return recipe{}, err
-	}
-	if r.family, err = families.ByName(spec.Family()); err != nil {
-		return recipe{}, err
-	}
-	if err := r.family.Check(spec); err != nil {
-		return recipe{}, err
-	}
-	return r, nil
-}
-
-func (a *app) build(ctx context.Context, flags *buildFlags, paths []string, r recipe) error {
-	start := time.Now()
-	var spec filter.Spec
-	var f filter.Filter
-	var err error
-	if r.family.Can.Has(filter.CanRawKeys) {
-		if spec, err = r.pick(ctx, 0); err != nil {
-			return err
-		}
-		f, err = a.collectKeys(ctx, flags.in, paths, spec, r.family)
-	} else {
-		f, err = a.collect(ctx, flags.in, paths, r.hasher, flags.memory, func(keys uint64) (filter.Builder, string, error) {
-			var err error
-			if spec, err = r.pick(ctx, keys); err != nil {
-				return nil, "", err
-			}
-			family, err := families.ByName(spec.Family())
-			if err != nil {
-				return nil, "", err
-			}
-			b, err := family.NewBuilder(spec, keys)
-			if err != nil {
-				return nil, "", err
-			}
-			flags.memory.limit(b)
-			if family.Can.Has(filter.CanSearch) {
-				return b, "searching", nil
-			}
-			return b, "making the filter", nil
-		})
-	}
-	if errors.Is(err, filter.ErrFull) {
-		return fullBuild(err, spec)
-	}
+	family, err := families.ByName(spec.Family())
 	if err != nil {
 		return err
 	}
-	if err := container.WriteFile(ctx, flags.output, f, r.hasher); err != nil {
+	if !size.IsZero() && (spec.Has("bits_per_key") || spec.Has("fpr") || spec.Has("bytes")) {
+		return fmt.Errorf("--family %s has a size already; leave out --bits-per-key, --fpr and --bytes", spec)
+	}
+	if spec, err = f.effort.spec(c, family, spec); err != nil {
 		return err
 	}
-	if i := f.Info(); i.Keys == 0 && i.Capacity <= 1 { // one with room for some is meant to be empty
+	if spec, err = f.form.spec(c, family, spec); err != nil {
+		return err
+	}
+	b.Spec = plan.WithSize(spec, size).String()
+	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
+	return err
+}
+
+// choose sets the Needs of a build without --family.
+func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Config) (err error) {
+	if c.Flags().Changed("hash") {
+		return fmt.Errorf(`--hash %s is for filters of Parquet; add --family "blocked(layout=split)"`, f.hash.name)
+	}
+	if b.Hash, err = f.hash.read(c, false, b.Secret != nil); err != nil {
+		return err
+	}
+	n := plan.Needs{FPR: size.FPR, BitsPerKey: size.BitsPerKey, Bytes: size.Bytes}
+	if err := f.wishes.read(&n); err != nil {
+		return err
+	}
+	if n.Adversarial && b.Secret == nil {
+		return errors.New("--needs adversarial: whoever queries must not know the hash function; give --secret-file FILE")
+	}
+	effort, err := f.effort.read(c)
+	if err != nil {
+		return err
+	}
+	if effort.Level != "" {
+		return fmt.Errorf("--effort needs --family %s", either(families.With(filter.CanSearch)))
+	}
+	n.Build = effort.Budget
+	b.Capacity, err = f.form.needs(c, &n)
+	b.Needs = n
+	return err
+}
+
+// printChoice says what the planner has chosen.
+func (a *app) printChoice(best plan.Choice) {
+	if a.quiet {
+		return
+	}
+	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
+	if best.Warning != "" {
+		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
+	}
+}
+
+// build builds the filter, writes it and reports.
+func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
+	start := time.Now()
+	set, err := a.buildSet(ctx, f.in, paths, config)
+	if err != nil {
+		return err
+	}
+	if err := set.Save(ctx, f.output); err != nil {
+		return err
+	}
+	r, err := written(set, f.output)
+	if err != nil {
+		return err
+	}
+	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is meant to be empty
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
-	if a.quiet {
+	switch {
+	case a.quiet:
 		return nil
+	case a.json:
+		return a.printJSON(r)
 	}
-	made, err := a.report(flags.output)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(made)
-	}
-	fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		flags.output, made.Keys, bytesText(made.FileBytes), made.BitsPerKey, made.FPRPosterior, time.Since(start).Seconds())
-	return nil
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
+		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	return err
 }
 
-// starter returns a builder for a number of keys, and what its Build does.
-type starter func(keys uint64) (filter.Builder, string, error)
-
-// collect counts the keys, starts a builder for that many, gives it all of them and has it finish, for which progress has the
-// word that start returns. What can be read only once is kept as hashes in between.
-func (a *app) collect(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start starter) (filter.Filter, error) {
-	n, again, err := a.count(ctx, in, paths)
-	if err != nil {
+// buildSet builds the filter of all keys of the inputs. It counts the keys first if they can be read twice.
+func (a *app) buildSet(ctx context.Context, in inputFlags, paths []string, config bloomery.Config) (*bloomery.Set, error) {
+	what, again, err := "building", false, error(nil)
+	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
 		return nil, err
 	}
 	if !again {
-		return a.collectOnce(ctx, in, paths, hasher, memory, start)
-	}
-	b, last, err := start(n)
-	if err != nil {
+		what = "reading"
+	} else if config, err = config.Resolve(ctx); err != nil {
 		return nil, err
 	}
-	defer drop(b)
-	input, p, err := a.follow(in, paths, "building")
-	if err != nil {
+	var b *bloomery.Builder
+	bar := a.later(func() string { return building(b.Spec()) })
+	defer bar.end()
+	config.Progress = bar.report
+	if b, err = bloomery.NewBuilder(config); err != nil {
 		return nil, err
 	}
-	err = hashAll(ctx, input, hasher, p, b.AddMany)
-	p.end()
+	defer b.Close()
+	err = a.pass(ctx, in, paths, what, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
 	if err != nil {
-		return nil, err
+		return nil, adviseBuild(err, b.Spec())
 	}
-	return a.finish(ctx, b, last)
+	set, err := b.Build(ctx)
+	return set, adviseBuild(err, b.Spec())
 }
 
-// count returns the number of keys, or false without having read any if they can be read only once.
-func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64, bool, error) {
+// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they cannot.
+func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys uint64, again bool, err error) {
 	input, p, err := a.follow(in, paths, "counting")
 	if err != nil {
 		return 0, false, err
@@ -255,51 +251,14 @@ func (a *app) count(ctx context.Context, in inputFlags, paths []string) (uint64,
 	if !input.Rewindable() {
 		return 0, false, nil
 	}
-	n, err := input.Count(ctx)
-	return n, true, err
+	keys, err = input.Count(ctx)
+	return keys, true, err
 }
 
-func (a *app) collectOnce(ctx context.Context, in inputFlags, paths []string, hasher filter.Hasher, memory memoryFlags, start starter) (filter.Filter, error) {
-	input, p, err := a.follow(in, paths, "reading")
-	if err != nil {
-		return nil, err
+// building says what a build does after the last key.
+func building(s filter.Spec) string {
+	if f, err := families.ByName(s.Family()); err == nil && !f.Can.Has(filter.CanSearch) {
+		return "making the filter"
 	}
-	limit := int64(keyio.DefaultSpoolMemory)
-	if memory.memory != "" {
-		limit = memory.bytes
-	}
-	spool := keyio.NewSpool(limit, memory.dir)
-	defer spool.Close()
-	err = hashAll(ctx, input, hasher, p, spool.Add)
-	p.end()
-	if err != nil {
-		return nil, err
-	}
-	b, last, err := start(spool.Len())
-	if err != nil {
-		return nil, err
-	}
-	defer drop(b)
-	if err := spool.Each(ctx, b.AddMany); err != nil {
-		return nil, err
-	}
-	return a.finish(ctx, b, last)
-}
-
-// drop removes what a builder holds on disk, if it did not come to Build.
-func drop(b filter.Builder) {
-	if s, ok := b.(filter.Spiller); ok {
-		_ = s.Close()
-	}
-}
-
-// hashAll hashes all keys on all cores and gives the hashes to take, from several goroutines.
-func hashAll(ctx context.Context, input *keyio.Input, hasher filter.Hasher, p *progress, take func([]filter.Hash) error) error {
-	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
-		for _, k := range b.Keys {
-			b.Hashes = append(b.Hashes, hasher.Sum(k))
-		}
-		p.keys.Add(int64(len(b.Keys)))
-		return take(b.Hashes)
-	}, nil)
+	return "searching"
 }

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
 	"sync/atomic"
 
@@ -12,95 +11,87 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
+// checkFlags are those of bloomery check.
+type checkFlags struct {
+	in            inputFlags
+	invert, count bool
+}
+
 func (a *app) checkCommand() *cobra.Command {
-	var (
-		in            inputFlags
-		invert, count bool
-	)
+	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT...]",
 		Short: "Print the keys that a filter holds, as grep does",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a line, as soon as they
-come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error.
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code stays as without;
-bytes that are no UTF-8 become U+FFFD.`,
+come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter file is overwritten or truncated
+in place while it is in use, that is an error at the end, and lines that were printed before may be wrong.
+
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code is the same as without;
+bytes that are not UTF-8 become U+FFFD.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			secret, err := a.secret()
-			if err != nil {
-				return err
-			}
-			set, err := bloomery.Open(args[0], secret)
+			set, err := a.open(args[0])
 			if err != nil {
 				return err
 			}
 			defer set.Close()
-			what := "checking"
-			if !count && isTerminal(a.stdout) {
-				what = "" // the keys themselves show that it goes on
-			}
-			input, p, err := a.follow(in, args[1:], what)
-			if err != nil {
-				return err
-			}
-			var selected atomic.Int64
-			err = input.Process(c.Context(), 0, func(_ int, b *keyio.Batch) error {
-				n := 0
-				hits := make([]bool, len(b.Keys))
-				set.ContainsMany(hits, b.Keys)
-				for i, hit := range hits {
-					if hit != invert {
-						n++
-					}
-					switch {
-					case count:
-					case a.json:
-						b.Out = appendAnswer(b.Out, b.Keys[i], hit)
-					case hit != invert:
-						b.Out = append(append(b.Out, b.Keys[i]...), '\n')
-					}
-				}
-				selected.Add(int64(n))
-				p.keys.Add(int64(len(b.Keys)))
-				return nil
-			}, func(b *keyio.Batch) error {
-				if len(b.Out) == 0 {
-					return nil
-				}
-				_, err := a.stdout.Write(b.Out) // at once: somebody may wait for the answer to send the next key
-				return err
-			})
-			p.end()
-			if err == nil && count {
-				if a.json {
-					err = a.printJSON(map[string]int64{"count": selected.Load()})
-				} else {
-					_, err = fmt.Fprintln(a.stdout, selected.Load())
-				}
-			}
-			if err == nil && selected.Load() == 0 {
-				err = errNo
-			}
-			return err
+			return a.check(c.Context(), set, f, args[1:])
 		},
 	}
-	in.register(c)
-	c.Flags().BoolVarP(&invert, "invert-match", "v", false, "print the keys that the filter does not hold")
-	c.Flags().BoolVarP(&count, "count", "c", false, "print the number of keys instead")
+	f.in.register(c)
+	c.Flags().BoolVarP(&f.invert, "invert-match", "v", false, "print the keys that the filter does not hold")
+	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of keys instead")
 	return c
 }
 
-// appendAnswer appends a line of JSON.
-func appendAnswer(to, key []byte, present bool) []byte {
-	b := bytes.NewBuffer(to)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(struct { // a string and a bool always encode
-		Key     string `json:"key"`
-		Present bool   `json:"present"`
-	}{string(key), present})
-	return b.Bytes()
+// check prints or counts the keys of the inputs. It returns errNo if there was none to print.
+func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs []string) error {
+	what := "checking"
+	if !f.count {
+		what = a.answering(what)
+	}
+	var selected atomic.Int64
+	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
+		selected.Add(a.answer(set, f, b))
+		return nil
+	}, a.print)
+	if err == nil {
+		err = set.Err()
+	}
+	if err == nil && f.count {
+		if a.json {
+			err = a.printJSON(map[string]int64{"count": selected.Load()})
+		} else {
+			_, err = fmt.Fprintln(a.stdout, selected.Load())
+		}
+	}
+	if err == nil && selected.Load() == 0 {
+		err = errNo
+	}
+	return err
+}
+
+// answer appends the lines about a batch of keys to its output, and returns how many keys were asked for.
+func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected int64) {
+	hits := make([]bool, len(b.Keys))
+	set.ContainsMany(hits, b.Keys)
+	for i, hit := range hits {
+		if hit != f.invert {
+			selected++
+		}
+		switch {
+		case f.count:
+		case a.json:
+			b.Out = appendJSON(b.Out, struct {
+				Key     string `json:"key"`
+				Present bool   `json:"present"`
+			}{string(b.Keys[i]), hit})
+		case hit != f.invert:
+			b.Out = append(append(b.Out, b.Keys[i]...), '\n')
+		}
+	}
+	return selected
 }

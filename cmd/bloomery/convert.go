@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,14 +20,19 @@ import (
 // ownFormat is the name of our own files among the formats.
 const ownFormat interop.Format = "bloomery"
 
+// convertFlags are those of bloomery convert.
+type convertFlags struct {
+	from, to, output, redisKey string
+}
+
 func (a *app) convertCommand() *cobra.Command {
-	var from, to, output, redisKey string
+	var f convertFlags
 	c := &cobra.Command{
 		Use:   "convert [--from FORMAT] [--to FORMAT] FILE -o FILE",
 		Short: "Read and write the filter files of other systems",
-		Long: `Make a filter file of one that another system wrote, or the other way round, byte for byte. What was converted keeps the
-hash function of its system and answers every key as it does there; check, verify, info, add and, but for redisbloom, merge work
-on it as on any other.
+		Long: `Convert a filter file of another system to a filter file of ours, or the other way round, byte for byte. A converted filter
+keeps the hash function of its system and answers every key as it does there. check, verify, info and add work on it as on any
+other, and merge except for redisbloom.
 
   parquet          split-block filter of a Parquet column chunk: Thrift header and bitset
   guava            BloomFilter.writeTo of Guava, both strategies
@@ -36,12 +40,12 @@ on it as on any other.
   redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
   bloomery         a file of ours
 
-With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that make it in a Redis, for redis-cli --pipe.
-Without --from the format is recognised by content; without --to it is bloomery, and for files of ours that of the filter's system.
-Only filters of the same bits and hash function can be written for another system. These are built with
+With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli --pipe.
+Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of the filter's
+system. Only filters with the bits and the hash function of another system can be written for it. Build them with
   bloomery build --family guava | bitsandblooms | redisbloom
   bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
-RedisBloom alone stores how many keys there are; of others the number is estimated.`,
+Only RedisBloom stores the number of keys; for others it is estimated.`,
 		Example: `  bloomery convert users.guava -o users.bloom
   bloomery check users.bloom candidates.txt
   bloomery build -o words.bloom --family "guava(fpr=0.001)" words.txt
@@ -50,63 +54,75 @@ RedisBloom alone stores how many keys there are; of others the number is estimat
   bloomery convert seen.bloom --redis-key seen -o seen.resp && redis-cli --pipe < seen.resp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("redis-key") && redisKey == "" { // an unset variable must not write another form
+			if c.Flags().Changed("redis-key") && f.redisKey == "" { // an unset variable must not write another form
 				return errors.New("--redis-key: name a key")
 			}
-			set, source, err := a.readAny(c.Context(), args[0], interop.Format(from))
-			if err != nil {
-				return err
-			}
-			target := interop.Format(to)
-			if redisKey != "" {
-				if target != "" && target != interop.RedisBloom {
-					return fmt.Errorf("--redis-key is for --to %s", interop.RedisBloom)
-				}
-				target = interop.RedisBloom
-			}
-			if target == "" {
-				target = ownFormat
-				if own, ok := interop.FormatOf(set); ok && source == ownFormat {
-					target = own
-				} else if source == ownFormat {
-					return fmt.Errorf("%s: %s with hash %s: %w", args[0], filter.SpecOf(set.Filter()), set.Hasher().ID(), errNoOther)
-				}
-			}
-			if target == ownFormat {
-				if err := mayReplace(output); err != nil {
-					return err
-				}
-				err = set.Save(c.Context(), output)
-			} else {
-				if err := mayReplaceForeign(output); err != nil {
-					return err
-				}
-				err = a.writeForeign(c.Context(), output, set, target, redisKey)
-			}
-			if err != nil {
-				return err
-			}
-			return a.converted(output, set, source, target)
+			return a.convert(c.Context(), args[0], f)
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "format of the file to read")
-	c.Flags().StringVar(&to, "to", "", "format of the file to write")
-	c.Flags().StringVar(&redisKey, "redis-key", "", "write commands that load the filter under this key")
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
+	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
+	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
 	var names []string
-	for _, f := range append(interop.Formats(), ownFormat) {
-		names = append(names, string(f))
+	for _, format := range append(interop.Formats(), ownFormat) {
+		names = append(names, string(format))
 	}
-	for _, flag := range []string{"from", "to"} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	}
+	complete(c, "from", names...)
+	complete(c, "to", names...)
 	return c
+}
+
+// convert reads a filter file of any format and writes it in another one.
+func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
+	set, source, err := a.readAny(ctx, path, interop.Format(f.from))
+	if err != nil {
+		return err
+	}
+	target, err := f.target(set, source)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if target == ownFormat {
+		if err := mayReplace(f.output); err != nil {
+			return err
+		}
+		err = set.Save(ctx, f.output)
+	} else {
+		if err := mayReplaceForeign(f.output); err != nil {
+			return err
+		}
+		err = writeForeign(ctx, f.output, set, target, f.redisKey)
+	}
+	if err != nil {
+		return err
+	}
+	return a.printConverted(f.output, set, source, target)
+}
+
+// target returns the format to write a set in that was read in the source format.
+func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.Format, error) {
+	to := interop.Format(f.to)
+	switch {
+	case f.redisKey != "" && to != "" && to != interop.RedisBloom:
+		return "", fmt.Errorf("--redis-key is for --to %s", interop.RedisBloom)
+	case f.redisKey != "":
+		return interop.RedisBloom, nil
+	case to != "":
+		return to, nil
+	case source != ownFormat:
+		return ownFormat, nil
+	}
+	if own, ok := interop.FormatOf(set); ok {
+		return own, nil
+	}
+	return "", fmt.Errorf("%s with hash %s: %w", set.Spec(), set.Hasher().ID(), errNoOther)
 }
 
 // errNoOther says that no other system has such filters.
 var errNoOther = errors.New("no other system has filters like it")
 
-// readAny reads a filter of that format, or of the one that it looks like if none is named.
+// readAny reads a filter of that format, or of the one that its content has if none is named.
 func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*bloomery.Set, interop.Format, error) {
 	if from != "" && from != ownFormat && !slices.Contains(interop.Formats(), from) {
 		_, err := interop.Read(nil, from, 0) // says which there are
@@ -136,10 +152,10 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 		}
 	}
 	if from == ownFormat {
-		set, err := a.load(path)
+		set, err := a.open(path, bloomery.InMemory())
 		return set, from, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a pipe may give nothing for ever
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a pipe may never give anything
 	in := &counted{r: f}
 	set, err := interop.Read(in, from, limit)
 	if ctx.Err() != nil {
@@ -170,19 +186,17 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refusal says what to do about a file that is not read, of that format or of none that was recognised.
+// refusal adds what to do to the error about a file that cannot be read. from is empty if its format was not recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
 	var start [4]byte
 	switch _, _ = f.ReadAt(start[:], 0); {
 	case string(start[:]) == "PAR1" && (from == "" || from == interop.Parquet):
-		return &advised{fmt.Errorf("%s is a whole Parquet file: %w", path, err),
-			"Cut the filter of a column chunk out of it, bloom_filter_length bytes from bloom_filter_offset on, as its metadata has them:\n" +
-				"  tail -c +$((OFFSET+1)) FILE | head -c LENGTH"}
+		return &advised{fmt.Errorf("%s is a whole Parquet file: %w", path, err), adviceParquet}
 	case errors.Is(err, interop.ErrForm):
-		return &advised{named, "Filters of that form cannot be converted: let the other system make a new one of the keys, in today's form."}
+		return &advised{named, adviceForm}
 	case from == "":
-		return &advised{named, "If you know who wrote it, --from FORMAT tells what is wrong with it; bloomery convert --help says which there are."}
+		return &advised{named, adviceFrom}
 	}
 	return named
 }
@@ -210,12 +224,11 @@ func mayReplaceForeign(path string) error {
 }
 
 // writeForeign writes a file of another system; of RedisBloom commands instead, if a key is named.
-func (a *app) writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
+func writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
-	return writeWhole(path, func(w io.Writer) error {
-		w = &untilDone{ctx, w}
+	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
 		if redisKey != "" {
 			return interop.WriteCommands(w, set, redisKey)
 		}
@@ -223,21 +236,8 @@ func (a *app) writeForeign(ctx context.Context, path string, set *bloomery.Set, 
 	})
 }
 
-// untilDone fails to write once its context is done.
-type untilDone struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (u *untilDone) Write(b []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.w.Write(b)
-}
-
-// converted says what was written.
-func (a *app) converted(path string, set *bloomery.Set, from, to interop.Format) error {
+// printConverted says what was written.
+func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Format) error {
 	if a.quiet {
 		return nil
 	}
@@ -253,16 +253,4 @@ func (a *app) converted(path string, set *bloomery.Set, from, to interop.Format)
 	}
 	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n", path, i.Spec, set.Hasher().ID(), about, i.Keys, i.FPRPosterior)
 	return err
-}
-
-// hashName reads the name of a hash function of another system.
-func hashName(name string) (filter.HashID, error) {
-	var names []string
-	for id := filter.XXH64; id.Foreign(); id++ {
-		if id.String() == name {
-			return id, nil
-		}
-		names = append(names, id.String())
-	}
-	return 0, fmt.Errorf("--hash %q: there are %s", name, strings.Join(names, ", "))
 }

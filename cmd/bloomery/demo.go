@@ -16,7 +16,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// demoSpecs are the filters of the demo, one line of its table each. A new family joins here.
+// demoSpecs are the filters of the demo, one line of its table each: sizes that people choose, so that data and not the list of
+// families decides them.
 var demoSpecs = []string{
 	"standard(fpr=0.01)",
 	"standard(fpr=0.001)",
@@ -103,7 +104,7 @@ func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []strin
 	}
 	promised := plan.Forecast(parsed, uint64(len(blocked))).FPRPrior
 	start := time.Now()
-	set, err := bloomery.BuildStrings(slices.Values(blocked), bloomery.Config{Spec: spec})
+	set, err := bloomery.Build(ctx, slices.Values(blocked), bloomery.Config{Spec: spec, Keys: uint64(len(blocked))})
 	if err != nil {
 		return demoRow{}, err
 	}

@@ -2,16 +2,19 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
-// report is what info says of a file.
+// report is what info says about a file.
 type report struct {
 	Family        string        `json:"family"`
 	Spec          filter.Spec   `json:"spec"`
@@ -34,23 +37,40 @@ type report struct {
 	foreign       bool
 }
 
-// report opens a file and describes it.
-func (a *app) report(path string) (report, error) {
-	o, err := a.options()
-	if err != nil {
-		return report{}, err
-	}
-	s, unmap, err := container.Open(path, o)
-	if err != nil {
-		return report{}, err
-	}
-	defer unmap()
-	i := s.Filter.Info()
+// reportOf describes a set and its file.
+func reportOf(set *bloomery.Set, file bloomery.Stored) report {
+	i, h := set.Info(), set.Hasher()
 	return report{
-		Family: i.Spec.Family(), Spec: i.Spec, Hash: s.Hasher.ID().String(), Seed: s.Hasher.Seed(), Keys: i.Keys, Bits: i.Bits,
-		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools, Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
-		FileBytes: s.FileBytes, Trimmed: s.Trimmed, FormatVersion: s.Version, foreign: s.Hasher.ID().Foreign(),
-	}, nil
+		Family: i.Spec.Family(), Spec: i.Spec, Hash: h.ID().String(), Seed: h.Seed(), Keys: i.Keys, Bits: i.Bits,
+		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
+		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
+		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
+	}
+}
+
+// written describes a set that was just written to a file.
+func written(set *bloomery.Set, path string) (report, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return report{}, err
+	}
+	return reportOf(set, bloomery.Stored{Bytes: uint64(st.Size()), Version: container.Version}), nil
+}
+
+// printKeys says how many keys a file holds after a change, and at what rate.
+func (a *app) printKeys(set *bloomery.Set, path string) error {
+	if a.quiet {
+		return nil
+	}
+	r, err := written(set, path)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(r)
+	}
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
+	return err
 }
 
 func (a *app) infoCommand() *cobra.Command {
@@ -61,43 +81,53 @@ func (a *app) infoCommand() *cobra.Command {
 		Example: "  bloomery info blocked.bloom --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.report(args[0])
+			set, err := a.open(args[0])
 			if err != nil {
+				return err
+			}
+			defer set.Close()
+			r := reportOf(set, set.Stored())
+			if err := set.Err(); err != nil {
 				return err
 			}
 			if a.json {
 				return a.printJSON(r)
 			}
-			prior := "predicted"
-			if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
-				prior = "before the search"
-			}
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "spec\t%s\n", r.Spec)
-			if r.foreign {
-				fmt.Fprintf(w, "hash\t%s, that of another system\n", r.Hash)
-			} else {
-				fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
-			}
-			fmt.Fprintf(w, "keys\t%d\n", r.Keys)
-			fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
-			if r.Capacity > 0 {
-				fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)
-			}
-			for level, p := range r.Pools {
-				fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
-			}
-			fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
-			if r.Late > 0 {
-				fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
-			}
-			fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
-			form := ""
-			if r.Trimmed {
-				form = ", trimmed"
-			}
-			fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.FileBytes), r.FormatVersion, form)
-			return w.Flush()
+			return r.write(a.stdout)
 		},
 	}
+}
+
+// write prints the report as text.
+func (r report) write(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "spec\t%s\n", r.Spec)
+	if r.foreign {
+		fmt.Fprintf(w, "hash\t%s, that of another system\n", r.Hash)
+	} else {
+		fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
+	}
+	fmt.Fprintf(w, "keys\t%d\n", r.Keys)
+	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
+	if r.Capacity > 0 {
+		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)
+	}
+	for level, p := range r.Pools {
+		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
+	}
+	fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
+	if r.Late > 0 {
+		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
+	}
+	prior := "predicted"
+	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
+		prior = "before the search"
+	}
+	fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	form := ""
+	if r.Trimmed {
+		form = ", trimmed"
+	}
+	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.FileBytes), r.FormatVersion, form)
+	return w.Flush()
 }

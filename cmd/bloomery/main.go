@@ -1,9 +1,10 @@
-// Command bloomery builds, checks and ships approximate-membership filters from lists of keys.
+// Command bloomery builds, checks and ships approximate-membership filters from lists of keys. Each subcommand has a file
+// of its own; flags.go has the flags that they share, hints.go what to do about errors. The work is done by the packages
+// above: bloomery, keyio, plan, interop and lab.
 package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,19 +18,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/interop"
 )
 
-// Exit codes, as grep has them.
+// Exit codes, like those of grep.
 const (
 	exitOK    = 0
-	exitNo    = 1 // check, count, get: nothing matched; remove: a key was not there; verify: the promise is broken
+	exitNo    = 1 // check, count, get: no match; remove: a key was not found; verify: the rate is not kept; plan: impossible
 	exitError = 2
 )
 
-// errNo ends a command with exitNo and no message: its output has said it all.
+// errNo ends a command with exitNo and without a message: its output has said it all.
 var errNo = errors.New("no")
 
 func main() {
@@ -48,48 +48,11 @@ type app struct {
 	secretFile     string
 }
 
-// run is the whole program.
+// run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
-	root := &cobra.Command{
-		Use:   "bloomery",
-		Short: "Small files that answer: is this key in the list?",
-		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?".
-A yes may be wrong at a rate that you choose and can verify; a no never is.`,
-		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
-  bloomery check blocked.bloom visitors.txt
-  bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
-		SilenceUsage: true, SilenceErrors: true,
-	}
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root := a.rootCommand()
 	root.SetArgs(args)
-	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "report as JSON")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
-	flags.Func("secret-file", "`file` with the 32 hex digits of the secret of a keyed filter", func(path string) error {
-		if path == "" { // an unset variable must not build without a secret
-			return errors.New("name a file")
-		}
-		a.secretFile = path
-		return nil
-	})
-	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
-		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.convertCommand(),
-		a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
-	root.SetFlagErrorFunc(flagError)
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Args = func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("completion %s: there are bash, fish, powershell and zsh", args[0])
-			}
-			return nil
-		}
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // what cannot run takes any argument
-	}
-
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -107,7 +70,55 @@ A yes may be wrong at a rate that you choose and can verify; a no never is.`,
 	return exitError
 }
 
-// flagError says what a flag wants in the place of what strconv says.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bloomery",
+		Short: `Small files that answer: "is this key in the list?"`,
+		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?".
+A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
+		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
+  bloomery check blocked.bloom visitors.txt
+  bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "report as JSON")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
+	flags.Func("secret-file", "`file` with the 32 hex digits of the secret of a filter with a keyed hash", func(path string) error {
+		if path == "" { // an unset variable must not build without a secret
+			return errors.New("name a file")
+		}
+		a.secretFile = path
+		return nil
+	})
+	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
+		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.convertCommand(),
+		a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+	root.SetFlagErrorFunc(flagError)
+	strictCompletion(root)
+	return root
+}
+
+// strictCompletion has the completion command refuse shells that it does not know.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("completion %s: there are bash, fish, powershell and zsh", args[0])
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // a command that cannot run takes any argument
+}
+
+// flagError says what value a flag wants, in place of the text of strconv.
 func flagError(_ *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -121,53 +132,40 @@ func flagError(_ *cobra.Command, err error) error {
 	return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
 }
 
-// hint says what to do about an error that leaves the user at a loss.
-func hint(err error) string {
-	var format *container.FormatError // of a filter file; other files end too early as well
-	var advised *advised
-	switch {
-	case errors.As(err, &advised):
-		return advised.hint
-	case errors.Is(err, container.ErrMagic):
-		return "Give a file that bloomery build wrote, or bloomery convert; keys to ask for come after it."
-	case errors.Is(err, interop.ErrFormat), errors.Is(err, errNoOther):
-		return "bloomery convert --help says which files and filters there are."
-	case errors.Is(err, container.ErrVersion):
-		return "Install a newer bloomery, or build the file again with this one."
-	case errors.Is(err, container.ErrChecksum), errors.Is(err, container.ErrCorrupt), errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF):
-		return "The file is damaged or incomplete: copy it again or build it anew."
-	case errors.Is(err, container.ErrChanged):
-		return "Nothing was written; run the command again."
-	case errors.Is(err, container.ErrSecret):
-		return "Name the file with the right secret: --secret-file FILE."
-	case errors.Is(err, filter.ErrMismatch):
-		return "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."
-	case errors.Is(err, filter.ErrUnsupported):
-		return "All families but fuse take keys later; rankindexed, dleft and counting take keys out again and count them;\n" +
-			"  rankindexed keeps values, with --value-bits; standard, blocked and counting merge. Build with one of them."
-	}
-	return ""
-}
-
-// secret reads the secret, if one is named.
+// secret returns the secret of --secret-file, or nil.
 func (a *app) secret() (*[filter.SecretSize]byte, error) {
 	if a.secretFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(a.secretFile)
+	return readSecret(a.secretFile)
+}
+
+// open opens a filter file with the secret of --secret-file.
+func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
+	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(b) != filter.SecretSize {
-		return nil, fmt.Errorf("%s does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16", a.secretFile)
-	}
-	return (*[filter.SecretSize]byte)(b), nil
+	return bloomery.Open(path, append(o, bloomery.WithSecret(secret))...)
 }
 
-func (a *app) options() (container.Options, error) {
-	s, err := a.secret()
-	return container.Options{Secret: s}, err
+// lock locks a filter file for a change and reads it, after checking that a file can be written there.
+func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
+	secret, err := a.secret()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if err := mayCreate(path); err != nil {
+		return nil, err
+	}
+	return bloomery.Lock(ctx, path, func() {
+		if !a.quiet {
+			fmt.Fprintf(a.stderr, "bloomery: waiting for another process that changes %s\n", path)
+		}
+	}, bloomery.WithSecret(secret))
 }
 
 // printJSON writes one indented JSON value.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // optimized is what optimize reports.
@@ -17,136 +20,145 @@ type optimized struct {
 	Before report `json:"before"`
 	After  report `json:"after"`
 	Read   uint64 `json:"lines_read"`
-	New    uint64 `json:"lines_new"` // those whose key the filter did not know before
+	New    uint64 `json:"lines_new"` // those whose key the filter did not hold before
+}
+
+// optimizeFlags are those of bloomery optimize.
+type optimizeFlags struct {
+	in     inputFlags
+	effort effortFlags
+	memory memoryFlags
+	keys   []string
+	output string
+	force  bool
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
-	var (
-		in     inputFlags
-		effort effortFlags
-		memory memoryFlags
-		keys   []string
-		output string
-		force  bool
-	)
+	var f optimizeFlags
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
-		Short: "Search on for better hash functions, after keys were added or removed",
-		Long: `Continue the search of a partitioned, blockpartitioned or twochoice filter from where it stands, for all keys in the given lists,
-and write the filter back, all or nothing. Its size stays. The lists say which keys the filter holds afterwards: give all of
-them, with those that were added since; those that you leave out are gone. Lists most of whose keys are new, or that leave
-out more than half, are refused without --force. The rate falls with time: see --budget.`,
+		Short: "Continue the search of a filter, after keys were added or removed",
+		Long: `Continue the search of a filter from where it ended, for all keys in the given lists, and write the filter back, all or nothing.
+Its size stays. Families: ` + strings.Join(families.With(filter.CanSearch), ", ") + `.
+
+The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that you leave
+out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused without --force. The
+rate falls the longer the search takes: see --budget.`,
 		Example: `  bloomery add blocked.bloom new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(keys) == 0 {
-				return errors.New("name the lists of all keys: --keys KEYS")
-			}
-			if err := memory.parse(c); err != nil {
-				return err
-			}
-			path := args[0]
-			if output != "" && output != path {
-				if err := mayReplace(output); err != nil {
-					return err
-				}
-			}
-			e, err := effort.effort(c)
-			if err != nil {
-				return err
-			}
-			held, was, err := a.hold(c.Context(), path)
-			if err != nil {
-				return err
-			}
-			defer held.Close()
-			set, err := a.load(path)
-			if err != nil {
-				return err
-			}
-			before, err := a.report(path)
-			if err != nil {
-				return err
-			}
-			old, ok := set.Filter().(filter.Reoptimizer)
-			if !ok {
-				return fmt.Errorf("%s is of family %s, which does not search; optimize takes partitioned, blockpartitioned and twochoice", path, before.Family)
-			}
-			result := optimized{Before: before}
-			var read, unknown atomic.Uint64
-			built, err := a.collect(c.Context(), in, keys, set.Hasher(), memory, func(uint64) (filter.Builder, string, error) {
-				b, err := old.Reoptimize(e)
-				if err != nil {
-					return nil, "", err
-				}
-				memory.limit(b)
-				return newcomers{b.(filter.Spiller), set.Filter(), &read, &unknown}, "searching", nil
-			})
-			if err != nil {
-				return err
-			}
-			lists := strings.Join(keys, ", ")
-			switch left := built.Info().Keys; {
-			case read.Load() == 0:
-				return fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
-			case force:
-			case unknown.Load() > read.Load()/2:
-				return fmt.Errorf("most keys of %s were not in the filter, which stays as it is; if these are the right lists, add --force", lists)
-			case left < before.Keys/2:
-				return fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is. Give all lists, or add --force", lists, left, before.Keys)
-			}
-			if output == "" || output == path {
-				output = path
-				err = container.ReplaceFile(c.Context(), path, built, set.Hasher(), was)
-			} else {
-				err = container.WriteFile(c.Context(), output, built, set.Hasher())
-			}
-			if err != nil || a.quiet {
-				return err
-			}
-			if result.After, err = a.report(output); err != nil {
-				return err
-			}
-			result.Read, result.New = read.Load(), unknown.Load()
-			if a.json {
-				return a.printJSON(result)
-			}
-			fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n",
-				output, result.After.Keys, before.Keys, result.New, result.Read, result.After.FPRPosterior, before.FPRPosterior)
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
-	in.register(c)
-	effort.register(c)
-	memory.register(c)
-	c.Flags().StringArrayVar(&keys, "keys", nil, "list of keys; may be given several times, - is standard input")
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE")
-	c.Flags().BoolVar(&force, "force", false, "do it though most keys are new, or most of the filter's are left out")
+	f.in.register(c)
+	f.effort.register(c)
+	f.memory.register(c)
+	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
+	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }
 
-// newcomers is a builder that counts the keys which an earlier filter says no to.
-type newcomers struct {
-	filter.Spiller
-	old           filter.Filter
-	read, unknown *atomic.Uint64
-}
-
-// AddMany counts and passes on.
-func (b newcomers) AddMany(hs []filter.Hash) error {
-	var n uint64
-	for _, h := range hs {
-		if !b.old.Has(h) {
-			n++
+func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
+	if len(f.keys) == 0 {
+		return errors.New("name the lists of all keys: --keys KEYS")
+	}
+	inPlace := f.output == "" || f.output == path
+	if !inPlace {
+		if err := mayReplace(f.output); err != nil {
+			return err
 		}
 	}
-	b.read.Add(uint64(len(hs)))
-	b.unknown.Add(n)
-	return b.Spiller.AddMany(hs)
+	effort, err := f.effort.read(c)
+	if err != nil {
+		return err
+	}
+	config := bloomery.Config{TempDir: f.memory.dir}
+	if config.Memory, err = f.memory.read(c); err != nil {
+		return err
+	}
+	l, err := a.lock(c.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	r := optimized{Before: reportOf(l.Set, l.Stored())}
+	better, err := a.search(c.Context(), l.Set, f, effort, config, &r)
+	if err != nil {
+		return err
+	}
+	if inPlace {
+		f.output = path
+		err = l.ReplaceWith(c.Context(), better)
+	} else {
+		err = better.Save(c.Context(), f.output)
+	}
+	if err != nil {
+		return err
+	}
+	if r.After, err = written(better, f.output); err != nil {
+		return err
+	}
+	return a.printOptimized(f.output, r)
 }
 
-// OnProgress is that of the builder inside.
-func (b newcomers) OnProgress(f func(filter.Progress)) { b.Spiller.(filter.Searcher).OnProgress(f) }
+// search returns the filter that a further search makes of the keys in the lists.
+func (a *app) search(ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized) (*bloomery.Set, error) {
+	bar := a.later(func() string { return "searching" })
+	defer bar.end()
+	c.Progress = bar.report
+	b, err := set.Optimizer(e, c)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	hash := hashing(set)
+	var read, unknown atomic.Uint64
+	err = a.pass(ctx, f.in, f.keys, "reading", func(batch *keyio.Batch) error {
+		if err := hash(batch); err != nil {
+			return err
+		}
+		n := uint64(0)
+		for _, h := range batch.Hashes {
+			if !set.Has(h) {
+				n++
+			}
+		}
+		read.Add(uint64(len(batch.Hashes)))
+		unknown.Add(n)
+		return b.AddHashes(batch.Hashes)
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Read, r.New = read.Load(), unknown.Load()
+	lists := strings.Join(f.keys, ", ")
+	if r.Read == 0 {
+		return nil, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
+	}
+	if !f.force && r.New > r.Read/2 {
+		return nil, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; if these are the right lists, add --force", lists)
+	}
+	better, err := b.Build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if left := better.Len(); !f.force && left < r.Before.Keys/2 {
+		return nil, fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is. "+
+			"Give all lists, or add --force", lists, left, r.Before.Keys)
+	}
+	return better, nil
+}
+
+func (a *app) printOptimized(path string, r optimized) error {
+	switch {
+	case a.quiet:
+		return nil
+	case a.json:
+		return a.printJSON(r)
+	}
+	_, err := fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n",
+		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
+	return err
+}

@@ -4,103 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/plan"
 )
 
-// needsFlags are the flags that say what a filter has to do.
-type needsFlags struct {
-	keys, later, fpr, bytes string
-	bitsPerKey, absent      float64
-	values                  uint64
-	build                   time.Duration
-	memory                  string
-	wishes                  wishFlags
-}
-
-func (f *needsFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.keys, "keys", "", "number of keys, such as 133604, 10M or 5G")
-	c.Flags().StringVar(&f.later, "later", "", "number of keys that are added after the build")
-	c.Flags().StringVar(&f.fpr, "fpr", "", "rate of false positives to keep, such as 0.01 or 1% (default 1% without a limit of size)")
-	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "limit of the size in bits a key")
-	c.Flags().StringVar(&f.bytes, "bytes", "", "limit of the size in all, such as 64KiB or 10MB")
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of a value that each key has")
-	c.Flags().Float64Var(&f.absent, "absent", 0.5, "share of the queries that ask for absent keys")
-	c.Flags().DurationVar(&f.build, "build", 0, "longest build on one core, such as 10s")
-	c.Flags().StringVar(&f.memory, "memory", "", "what a build may hold at most beside the filter, such as 1GiB, keys that can go to a file not counted")
-	f.wishes.register(c)
-	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
-	_ = c.MarkFlagRequired("keys")
-}
-
-// never reports whether the rate is to be 0.
-func (f *needsFlags) never() bool {
-	v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(f.fpr), "%"), 64)
-	return err == nil && v == 0
-}
-
-// read returns the needs.
-func (f *needsFlags) read(c *cobra.Command) (n plan.Needs, err error) {
-	if n.Keys, err = parseCount("--keys", f.keys); err != nil {
-		return n, err
-	}
-	if c.Flags().Changed("later") {
-		if n.Later, err = parseCount("--later", f.later); err != nil {
-			return n, err
-		}
-	}
-	if c.Flags().Changed("fpr") && !f.never() {
-		if n.FPR, err = parseRate(f.fpr); err != nil {
-			return n, err
-		}
-	}
-	if c.Flags().Changed("bytes") {
-		if n.Bytes, err = parseBytes("--bytes", f.bytes); err != nil {
-			return n, err
-		}
-	}
-	if c.Flags().Changed("bits-per-key") && !(f.bitsPerKey > 0) {
-		return n, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
-	}
-	if c.Flags().Changed("build") && f.build <= 0 {
-		return n, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.build)
-	}
-	if !(f.absent > 0 && f.absent <= 1) {
-		return n, fmt.Errorf("--absent %v: want a share above 0 and up to 1", f.absent)
-	}
-	if c.Flags().Changed("memory") {
-		if n.Memory, err = parseBytes("--memory", f.memory); err != nil {
-			return n, err
-		}
-	}
-	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
-	n.ValueBits = int(min(f.values, 64))
-	return n, f.wishes.read(&n)
-}
-
 func (a *app) planCommand() *cobra.Command {
-	var needs needsFlags
+	var needs planFlags
 	var plot string
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
-		Short: "Say which filter to take, and what it costs",
-		Long: `Rank the filters that do what is needed, the smallest first, or the fastest with --for speed. Sizes and rates are
-forecasts by formulas, and for families that search by searches of a sample of made-up keys. Times come from a table that was
-measured on one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is asked again and
-again, far is one of a filter that no cache holds, at the asked mix, and build is a key of the build on one core.
+		Short: "Choose a filter, and see what it costs",
+		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. Sizes and rates are forecast by
+formulas, and for families with a search by searches on a sample of random keys. Times come from a table that was measured on
+one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a query
+of a filter that no cache holds, with the given share of absent keys, and build is the time per key on one core.
 
---needs takes any of: remove (keys are taken out), count (how often a key came), merge (filters are united), line (a query
-reads one cache line), writers (many goroutines add), adversarial (who asks chooses the keys), unpatented (nothing that a patent
-is known to cover).
+--needs takes any of: remove (keys are removed), count (how often a key came), merge (filters are merged), line (a query reads
+one cache line), writers (many goroutines add keys), adversarial (whoever queries may choose the keys), unpatented (no method
+with a known patent).
 
-If no filter does it, the answer says what is impossible and what comes nearest: exit code 1.`,
+If no filter does it, the output says what is impossible and what comes nearest: exit code 1.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
   bloomery plan --keys 1M --later 1M --needs remove,count
   bloomery plan --keys 5G --bits-per-key 10 --for speed --json
@@ -111,7 +40,7 @@ If no filter does it, the answer says what is impossible and what comes nearest:
 			if err != nil {
 				return err
 			}
-			p, err := a.rank(c, n, needs.never())
+			p, err := a.rank(c, n, needs.exact())
 			var impossible *plan.Impossible
 			if err != nil && !errors.As(err, &impossible) {
 				return err
@@ -135,18 +64,18 @@ If no filter does it, the answer says what is impossible and what comes nearest:
 	return c
 }
 
-// rank asks the plan, which searches samples.
-func (a *app) rank(c *cobra.Command, n plan.Needs, never bool) (plan.Plan, error) {
+// rank asks the planner, which may search samples. exact asks for a rate of 0.
+func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error) {
 	p := newProgress()
 	a.show(p, "searching samples", 0)
 	defer p.end()
-	if never {
+	if exact {
 		return plan.Plan{}, plan.NeverWrong(c.Context(), n)
 	}
 	return plan.For(c.Context(), n)
 }
 
-// printChoices prints a line of figures of each, then a line of words.
+// printChoices prints a line of figures for each choice, then a line of text for each.
 func (a *app) printChoices(choices []plan.Choice) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := 0
@@ -211,7 +140,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	return errNo
 }
 
-// plotPlan draws what fits, and the bounds, over rates.
+// plotPlan draws the bits per key of the filters that fit, and the bounds, against the rate.
 func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	format, ok := strings.CutPrefix(strings.ToLower(path[max(0, len(path)-4):]), ".")
 	if !ok || format != "svg" && format != "png" {
@@ -228,5 +157,5 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	for _, curve := range curves {
 		picture.Curves = append(picture.Curves, figure.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
 	}
-	return writeWhole(path, func(w io.Writer) error { return picture.Draw(w, format) })
+	return container.WriteAtomic(c.Context(), path, func(w io.Writer) error { return picture.Draw(w, format) })
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,45 +13,33 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
 )
 
-// progress shows a bar on stderr while a pass runs: share of the input, keys a second, time left. It shows nothing if
-// stderr is no terminal, with --quiet, or within the first half second.
+// progress is a bar on stderr while a pass runs: share of the input, keys per second, time left. It shows nothing if stderr
+// is not a terminal, with --quiet, and in the first half second.
 type progress struct {
 	read  atomic.Int64 // bytes taken in
 	keys  atomic.Int64
-	rate  atomic.Uint64 // of false positives so far, its bits; 0 if there is none
-	start time.Time     // of what the bar shows, which may be before that of this pass
+	rate  atomic.Uint64 // the bits of the false-positive rate so far, 0 if there is none
+	start time.Time     // of the work that the bar shows; this pass may have begun later
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// progressAll is the size of work that tells its progress as a share.
+// progressAll is the size of work that reports its progress as a share.
 const progressAll = 1 << 20
 
 func newProgress() *progress {
 	return &progress{start: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
-// isTerminal reports whether somebody looks at w.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the progress.
-func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
-	p := newProgress()
-	input, err := a.keys(in, paths, &p.read)
-	if err != nil {
-		return nil, nil, err
-	}
-	a.show(p, what, input.Size())
-	return input, p, nil
-}
-
-// show draws the progress until it ends. It is of unknown size if size is not positive.
+// show draws the progress until it ends. The size is unknown if it is not positive.
 func (a *app) show(p *progress, what string, size int64) {
 	if what == "" || a.quiet || !isTerminal(a.stderr) {
 		close(p.done)
@@ -66,20 +54,29 @@ func (a *app) show(p *progress, what string, size int64) {
 	}()
 }
 
-// finish builds the filter from all keys that the builder has, with progress if that takes a while.
-func (a *app) finish(ctx context.Context, b filter.Builder, what string) (filter.Filter, error) {
-	s, ok := b.(filter.Searcher)
-	if !ok {
-		return b.Build(ctx)
-	}
-	p := newProgress()
-	a.show(p, what, progressAll)
-	defer p.end()
-	s.OnProgress(func(now filter.Progress) {
-		p.read.Store(int64(now.Done * progressAll))
-		p.rate.Store(math.Float64bits(now.Rate))
-	})
-	return b.Build(ctx)
+// later shows the progress of work that reports it, from the first report on. what returns the text of the bar.
+type later struct {
+	*progress
+	a    *app
+	what func() string
+	once sync.Once
+}
+
+func (a *app) later(what func() string) *later {
+	return &later{progress: newProgress(), a: a, what: what}
+}
+
+// report is a Config.Progress.
+func (l *later) report(now filter.Progress) {
+	l.once.Do(func() { l.a.show(l.progress, l.what(), progressAll) })
+	l.read.Store(int64(now.Done * progressAll))
+	l.rate.Store(math.Float64bits(now.Rate))
+}
+
+// end takes the bar away, if there is one.
+func (l *later) end() {
+	l.once.Do(func() { close(l.done) })
+	l.progress.end()
 }
 
 func (p *progress) draw(w io.Writer, what string, size int64) {
@@ -129,23 +126,9 @@ func (p *progress) end() {
 	<-p.done
 }
 
-// short writes a number with three digits and a unit.
-func short(v float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= u.size {
-			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3g", v)
-}
-
-// bytesText writes a number of bytes for people.
-func bytesText(n uint64) string {
-	if n < 10_000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return short(float64(n)) + "B"
+// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the whole
+// from before to before+size.
+func (p *progress) share(before, size int64) func(done float64) {
+	p.read.Store(before)
+	return func(done float64) { p.read.Store(before + int64(done*float64(size))) }
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
@@ -24,19 +27,17 @@ type removed struct {
 const maxNamed = 5
 
 func (a *app) removeCommand() *cobra.Command {
-	var (
-		in  inputFlags
-		all bool
-	)
+	var in inputFlags
+	var all bool
 	c := &cobra.Command{
 		Use:   "remove FILE [INPUT...]",
-		Short: "Take keys out of a filter file",
-		Long: `Take the keys of the inputs, or of standard input, out of a filter file, each as often as it comes, and write it back, all
-or nothing. Families rankindexed and dleft, with and without --counting, and counting.
+		Short: "Remove keys from a filter file",
+		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and write it back, all or
+nothing. Families: ` + strings.Join(families.With(filter.CanRemove), ", ") + `.
 
-Remove only what was added. A key that was not is mostly not found, but at the rate of false positives it looks like
-one that is there, and takes that one out: a member would be missing. So do not remove the same list twice. A filter
-that was built without --counting holds a key once, however often it came then.
+Remove only what was added. A key that was never added is mostly not found, but at the false-positive rate it looks like a key
+that is there, and removes that one: a member would be missing. So do not remove the same list twice. A filter that was built
+without --counting may hold a key once, however often it came in the build.
 
 Keys that are not found are counted, the first ones are named on stderr, the others are removed, and the exit code is 1.
 With --all, nothing is removed unless every key was found.`,
@@ -44,51 +45,26 @@ With --all, nothing is removed unless every key was found.`,
   echo 0-mail.com | bloomery remove --all --json blocked.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			f, err := a.take(c.Context(), args[0])
+			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			defer f.held.Close()
-			remover, ok := f.set.Filter().(filter.Remover)
-			if !ok {
-				return f.set.Remove(nil) // says that the family cannot
-			}
-			var r removed
-			err = a.feed(c.Context(), in, args[1:], "removing", hashing(f.set), func(b *keyio.Batch) error {
-				for i, h := range b.Hashes {
-					switch err := remover.Remove(h); {
-					case err == nil:
-						r.Removed++
-					case errors.Is(err, filter.ErrNotFound):
-						r.name(a, b.Keys[i])
-					default:
-						return err
-					}
-				}
-				return nil
-			})
+			defer l.Close()
+			r, err := a.remove(c.Context(), in, l.Set, args[1:])
 			if err != nil {
 				return err
 			}
-			left := f.set.Info().Keys
-			switch {
-			case all && r.NotFound > 0:
-				left += r.Removed // as it was
-				r.Removed = 0
-			case r.Removed > 0:
-				if err := f.replace(c.Context()); err != nil {
+			r.Keys = l.Len()
+			if all && r.NotFound > 0 {
+				r.Keys, r.Removed = r.Keys+r.Removed, 0 // the file stays
+			}
+			if r.Removed > 0 {
+				if err := l.Replace(c.Context()); err != nil {
 					return err
 				}
 				r.Written = true
 			}
-			r.Keys = left
-			if err := a.printRemoved(f, r); err != nil {
-				return err
-			}
-			if r.NotFound > 0 {
-				return errNo
-			}
-			return nil
+			return a.printRemoved(args[0], r)
 		},
 	}
 	in.register(c)
@@ -96,7 +72,28 @@ With --all, nothing is removed unless every key was found.`,
 	return c
 }
 
-// name counts a key that was not found, and names the first ones.
+// remove removes the keys of the inputs from a set.
+func (a *app) remove(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) (r removed, err error) {
+	if _, ok := set.Filter().(filter.Remover); !ok {
+		return r, families.Lacks(set.Spec(), filter.CanRemove)
+	}
+	err = a.pass(ctx, in, inputs, "removing", hashing(set), func(b *keyio.Batch) error {
+		for i, h := range b.Hashes {
+			switch err := set.RemoveHash(h); {
+			case err == nil:
+				r.Removed++
+			case errors.Is(err, filter.ErrNotFound):
+				r.name(a, b.Keys[i])
+			default:
+				return err
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+// name counts a key that was not found, and names it on stderr if it is one of the first.
 func (r *removed) name(a *app, key []byte) {
 	r.NotFound++
 	if r.shown < maxNamed && !a.quiet {
@@ -105,21 +102,21 @@ func (r *removed) name(a *app, key []byte) {
 	}
 }
 
-func (a *app) printRemoved(f *taken, r removed) error {
-	if a.json {
-		return a.printJSON(r)
+// printRemoved reports. It returns errNo if a key was not found.
+func (a *app) printRemoved(path string, r removed) (err error) {
+	switch {
+	case a.json:
+		err = a.printJSON(r)
+	case a.quiet:
+	default:
+		text := fmt.Sprintf("%s: %d keys removed, %d not found, %d left", path, r.Removed, r.NotFound, r.Keys)
+		if !r.Written {
+			text += "; the file is as it was"
+		}
+		_, err = fmt.Fprintln(a.stderr, text)
 	}
-	if a.quiet {
-		return nil
+	if err == nil && r.NotFound > 0 {
+		err = errNo
 	}
-	return r.write(a.stderr, f.path)
-}
-
-func (r removed) write(w io.Writer, path string) error {
-	text := fmt.Sprintf("%s: %d keys removed, %d not found, %d left", path, r.Removed, r.NotFound, r.Keys)
-	if !r.Written {
-		text += "; the file is as it was"
-	}
-	_, err := fmt.Fprintln(w, text)
 	return err
 }

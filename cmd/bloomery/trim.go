@@ -1,13 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -23,67 +24,22 @@ type trimmed struct {
 }
 
 func (a *app) trimCommand() *cobra.Command {
-	var (
-		output string
-		full   bool
-	)
+	var output string
+	var full bool
 	c := &cobra.Command{
 		Use:   "trim FILE",
-		Short: "Write a filter file without what it keeps free, to send it",
-		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys. Every command reads
-it as the filter that it was, in the memory that this had; what add, remove and put write back is in full again, and
-trim --full writes that without a change. Family rankindexed.`,
+		Short: "Write a filter file in a smaller form, to send it",
+		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys. Every command reads it
+as the same filter, and takes as much memory for it as before. add, remove and put write the full form back; trim --full
+writes it without a change. Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path := args[0]
-			if output == "" {
-				output = path
+			if output == "" || sameFile(args[0], output) {
+				return a.trimInPlace(c.Context(), args[0], full)
 			}
-			inPlace := sameFile(path, output)
-			if !inPlace {
-				if err := mayReplace(output); err != nil {
-					return err
-				}
-			}
-			f := &taken{path: path}
-			if inPlace { // nobody may add meanwhile
-				var err error
-				if f, err = a.take(c.Context(), path); err != nil {
-					return err
-				}
-				defer f.held.Close()
-			}
-			o, err := a.options()
-			if err != nil {
-				return err
-			}
-			before, err := container.ReadFile(path, o)
-			if err != nil {
-				return err
-			}
-			whole := bloomery.NewSet(before.Filter, before.Hasher)
-			small, err := whole.Trimmed()
-			if err != nil {
-				return &advised{err, "Family rankindexed has one; others keep no room free."}
-			}
-			f.set = small
-			if full {
-				f.set = whole
-			} else if err := readsBack(small); err != nil {
-				return err
-			}
-			if inPlace {
-				err = f.replace(c.Context())
-			} else {
-				err = f.set.Save(c.Context(), output)
-			}
-			if err != nil {
-				return err
-			}
-			r := trimmed{Keys: whole.Info().Keys, BytesBefore: before.FileBytes, Trimmed: !full}
-			return a.printTrimmed(output, r)
+			return a.trim(c.Context(), args[0], output, full)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE")
@@ -91,7 +47,52 @@ trim --full writes that without a change. Family rankindexed.`,
 	return c
 }
 
-// sameFile reports whether two names are those of one file.
+// trim writes the other form of a file to another one.
+func (a *app) trim(ctx context.Context, path, output string, full bool) error {
+	if err := mayReplace(output); err != nil {
+		return err
+	}
+	set, err := a.open(path, bloomery.InMemory())
+	if err != nil {
+		return err
+	}
+	form, err := formOf(set, full)
+	if err != nil {
+		return err
+	}
+	if err := form.Save(ctx, output); err != nil {
+		return err
+	}
+	return a.printTrimmed(output, set, full)
+}
+
+// trimInPlace replaces a file by its other form. Nobody may add meanwhile.
+func (a *app) trimInPlace(ctx context.Context, path string, full bool) error {
+	l, err := a.lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	form, err := formOf(l.Set, full)
+	if err != nil {
+		return err
+	}
+	if err := l.ReplaceWith(ctx, form); err != nil {
+		return err
+	}
+	return a.printTrimmed(path, l.Set, full)
+}
+
+// formOf returns the full or the trimmed form of a set whose family has both.
+func formOf(set *bloomery.Set, full bool) (*bloomery.Set, error) {
+	small, err := set.Trimmed()
+	if full && err == nil {
+		return set, nil
+	}
+	return small, err
+}
+
+// sameFile reports whether two paths name one file.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true
@@ -101,26 +102,16 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// readsBack returns an error if what would be written could not be read again: what a file may become is bounded by its
-// size, and a geometry that somebody made by hand may be beyond that while it is almost empty.
-func readsBack(small *bloomery.Set) error {
-	e := small.Filter().(filter.Encoder).Encode()
-	family, err := families.ByName(e.Spec.Family())
-	if err == nil {
-		_, err = family.Decode(e)
-	}
-	return err
-}
-
-func (a *app) printTrimmed(path string, r trimmed) error {
+// printTrimmed reports about the file at path, which holds a form of a set that was read from a file.
+func (a *app) printTrimmed(path string, set *bloomery.Set, full bool) error {
 	if a.quiet {
 		return nil
 	}
-	after, err := a.report(path)
+	st, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	r.BytesAfter = after.FileBytes
+	r := trimmed{Keys: set.Len(), BytesBefore: set.Stored().Bytes, BytesAfter: uint64(st.Size()), Trimmed: !full}
 	if r.Keys > 0 {
 		r.BitsBefore, r.BitsAfter = 8*float64(r.BytesBefore)/float64(r.Keys), 8*float64(r.BytesAfter)/float64(r.Keys)
 	}

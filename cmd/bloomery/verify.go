@@ -29,58 +29,36 @@ type verdict struct {
 	Holds          bool       `json:"holds"`
 }
 
+// verifyFlags are those of bloomery verify.
+type verifyFlags struct {
+	in              inputFlags
+	members, absent []string
+	random          string
+	seed            uint64
+}
+
 func (a *app) verifyCommand() *cobra.Command {
-	var (
-		in              inputFlags
-		members, absent []string
-		random          string
-		seed            uint64
-	)
+	var f verifyFlags
 	c := &cobra.Command{
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
-		Short: "Show that a filter keeps its promise",
-		Long: `Ask a filter for every key that it was built from, which must all be present, and for keys that are absent, and compare
-the rate of false positives with the one that its bits promise. Keys of --absent that are members too are left out, and
-each counts once. The interval is the exact 95% one. The promise is broken, exit code 1, if a member is missing or if so
-many false positives would come about less than once in 10,000 filters that keep it.`,
+		Short: "Measure whether a filter keeps its rate",
+		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and compare the observed
+false-positive rate with the one that follows from its bits. Keys of --absent that are members too are left out, and each counts
+once. The interval is the exact 95% one. Exit code 1 if a member is missing, or if a filter with the stated rate would show
+this many false positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			secret, err := a.secret()
-			if err != nil {
-				return err
-			}
-			set, err := bloomery.Open(args[0], secret)
+			set, err := a.open(args[0])
 			if err != nil {
 				return err
 			}
 			defer set.Close()
-			v := verdict{FPRPosterior: set.Info().FPRPosterior}
-			known, err := a.askMembers(c.Context(), set, in, members, &v)
+			v, err := a.verify(c.Context(), set, f)
 			if err != nil {
 				return err
 			}
-			if v.Members == 0 {
-				return fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(members, " "))
-			}
-			if len(absent) > 0 {
-				err = a.askAbsent(c.Context(), set, in, absent, known, &v)
-			} else {
-				var n uint64
-				if n, err = parseCount("--random", random); err == nil {
-					err = askRandom(c.Context(), set, n, seed, &v)
-				}
-			}
-			if err != nil {
-				return err
-			}
-			if v.Absent == 0 {
-				return fmt.Errorf("no absent key is left to ask for, so nothing would be verified; give other --absent keys or --random 1M")
-			}
-			rate := bloomery.NewRate(v.FalsePositives, v.Absent)
-			v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
-			v.Holds = v.FalseNegatives == 0 && rate.Holds(v.FPRPosterior)
 			if err := a.printVerdict(v); err != nil {
 				return err
 			}
@@ -90,18 +68,51 @@ many false positives would come about less than once in 10,000 filters that keep
 			return nil
 		},
 	}
-	in.register(c)
-	c.Flags().StringArrayVar(&members, "members", nil, "file with the keys that the filter was built from (may be repeated)")
-	c.Flags().StringArrayVar(&absent, "absent", nil, "file with other keys (may be repeated)")
-	c.Flags().StringVar(&random, "random", "1M", "ask for that many random keys instead")
-	c.Flags().Uint64Var(&seed, "random-seed", 1, "seed of the random keys")
+	f.in.register(c)
+	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys that the filter was built from (may be repeated)")
+	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
+	c.Flags().StringVar(&f.random, "random", "1M", "number of random keys to ask for, instead of --absent")
+	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c
 }
 
-// other hashes keys independently of the filter, so that a key that the filter mistakes for a member is not left out.
-// Its seed is a constant that no user is likely to choose.
+// verify asks the set for members and absent keys.
+func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
+	v := verdict{FPRPosterior: set.Info().FPRPosterior}
+	known, err := a.askMembers(ctx, set, f.in, f.members, &v)
+	if err != nil {
+		return v, err
+	}
+	if v.Members == 0 {
+		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
+	}
+	if len(f.absent) > 0 {
+		err = a.askAbsent(ctx, set, f.in, f.absent, known, &v)
+	} else {
+		var n uint64
+		if n, err = parseCount("--random", f.random); err == nil {
+			err = askRandom(ctx, set, n, f.seed, &v)
+		}
+	}
+	if err == nil {
+		err = set.Err()
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.Absent == 0 {
+		return v, fmt.Errorf("no absent key is left to ask for, so nothing would be verified; give other --absent keys or --random 1M")
+	}
+	rate := bloomery.NewRate(v.FalsePositives, v.Absent)
+	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
+	v.Holds = v.FalseNegatives == 0 && rate.Holds(v.FPRPosterior)
+	return v, nil
+}
+
+// other hashes keys independently of the filter, so that a false positive is not taken for a member and left out. Its seed is
+// a constant that no user is likely to choose.
 var other = filter.NewHasher(0xB1003E12_5E9A7A7E)
 
 // answer is one key and what the filter said of it.
@@ -112,23 +123,17 @@ type answer struct {
 
 func compare(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) }
 
-// ask asks for all keys of the inputs; 17 bytes a key are kept.
+// ask asks for all keys of the inputs. It keeps 24 bytes a key.
 func (a *app) ask(ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string) ([]answer, error) {
-	input, p, err := a.follow(in, paths, what)
-	if err != nil {
-		return nil, err
-	}
-	defer p.end()
 	var mu sync.Mutex
 	var all []answer
-	err = input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
+	err := a.pass(ctx, in, paths, what, func(b *keyio.Batch) error {
 		hits := make([]bool, len(b.Keys))
 		set.ContainsMany(hits, b.Keys)
 		out := make([]answer, len(b.Keys))
 		for i, k := range b.Keys {
 			out[i] = answer{other.Sum(k), hits[i]}
 		}
-		p.keys.Add(int64(len(b.Keys)))
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, out...)
@@ -173,7 +178,7 @@ func (a *app) askAbsent(ctx context.Context, set *bloomery.Set, in inputFlags, p
 	return nil
 }
 
-// askRandom asks for n random names of 24 letters and digits, 120 bits of chance: none of them is a member.
+// askRandom asks for n random names of 24 letters and digits. They have 120 random bits, so none of them is a member.
 func askRandom(ctx context.Context, set *bloomery.Set, n, seed uint64, v *verdict) error {
 	keys := randomNames(seed)
 	batch := make([][]byte, 4096)

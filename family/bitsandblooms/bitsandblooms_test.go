@@ -33,9 +33,10 @@ type other struct{}
 func (other) Has(filter.Hash) bool { return false }
 func (other) Info() filter.Info    { return filter.Info{} }
 
-// TestLaws holds the filter to what the conformance suite asks of those that take hashes.
+// TestLaws checks the laws of the conformance suite, which is for filters that take hashes.
 func TestLaws(t *testing.T) {
-	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12}, {M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
+	for _, c := range []Config{{Keys: 2000}, {Keys: 2000, Size: filter.Sizing{BitsPerKey: 4}}, {M: 20001, K: 12},
+		{M: 20001, Length: 30000, K: 3}, {M: 9, K: 255}, {M: 1, K: 1}, {M: 20001, K: 2}, {M: 20001, K: 6}} {
 		f := filled(t, c, 0, 2000)
 		if n := f.Info().Keys; n != 2000 {
 			t.Fatalf("%d keys", n)
@@ -145,8 +146,7 @@ func TestEstimateKeys(t *testing.T) {
 	}
 }
 
-// TestHas counts the probes that a Hash without the key is held against: with k=7 those are 0, 2 and 6, of a filter
-// half full.
+// TestHas: Has tests the probes that a Hash determines. With k=7 those are 3: probes 0, 2 and 6.
 func TestHas(t *testing.T) {
 	f := filled(t, Config{Keys: 2000, K: 7}, 0, 2000)
 	var seen uint64
@@ -162,7 +162,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestManyProbes has more probes than the best, and the rate is kept.
+// TestManyProbes: the rate is kept with more probes than the best number.
 func TestManyProbes(t *testing.T) {
 	for _, k := range []int{64, 65, MaxK} {
 		c := Config{Keys: 1000, Size: filter.Sizing{FPR: 0.01}, K: k}
@@ -180,7 +180,7 @@ func TestManyProbes(t *testing.T) {
 	}
 }
 
-// TestInfoOfLongSet has bits set that no probe reads, as a filter made of words can.
+// TestInfoOfLongSet: bits that no probe reads, as in a filter made from words, do not count.
 func TestInfoOfLongSet(t *testing.T) {
 	s, _ := filter.ParseSpec("bitsandblooms(k=1,length=192,m=70)")
 	f, err := Decode(filter.Encoded{Spec: s, Sections: [][]uint64{{1<<35 - 1, ^uint64(63), ^uint64(0)}}})
@@ -195,8 +195,10 @@ func TestInfoOfLongSet(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for text, words := range map[string][]uint64{
 		"bitsandblooms(k=2,m=10)": {1 << 10}, "bitsandblooms(k=2,length=70,m=10)": {0, 1 << 6},
-		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0}, "bitsandblooms(k=0,m=10)": {0},
-		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0}, "bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
+		"bitsandblooms(k=2,length=9,m=10)": {0}, "bitsandblooms(k=2,length=10,m=10)": {0},
+		"bitsandblooms(k=0,m=10)":   {0},
+		"bitsandblooms(k=256,m=10)": {0}, "bitsandblooms(k=2)": {0}, "bitsandblooms(fpr=0.1)": {0},
+		"bitsandblooms(m=10)": {0}, "bitsandblooms(capacity=5,k=2,m=10)": {0},
 		"bitsandblooms(fpr=0.1,k=2)": {0}, "bitsandblooms(k=2,length=4611686018427387904,m=10)": {0},
 	} {
 		s, err := filter.ParseSpec(text)

@@ -10,11 +10,12 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestPositions holds both strategies against their definition in Guava, in the arithmetic of Java.
+// TestPositions compares both strategies with their definition in Guava, in the arithmetic of Java.
 func TestPositions(t *testing.T) {
 	for _, words := range []uint64{1, 3, 150, 1 << 20} {
 		room := make([]uint64, words)
-		for _, h := range append(filtertest.Hashes(2000, 1), filter.Hash{}, filter.Hash{Lo: math.MaxUint64, Hi: math.MaxUint64}, filter.Hash{Lo: 1 << 31, Hi: 1 << 63}) {
+		for _, h := range append(filtertest.Hashes(2000, 1), filter.Hash{}, filter.Hash{Lo: math.MaxUint64,
+			Hi: math.MaxUint64}, filter.Hash{Lo: 1 << 31, Hi: 1 << 63}) {
 			const k = 9
 			bits := int64(64 * words)
 			var want64, want32 []int64
@@ -45,7 +46,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestGeometry holds sizes: whole words, never more than the bytes that a user allows.
+// TestGeometry pins sizes: whole words, and at most bytes=.
 func TestGeometry(t *testing.T) {
 	for text, want := range map[string]string{
 		"guava(fpr=0.01)":      "guava(k=7,strategy=64,words=150)",
@@ -70,7 +71,8 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", text, f.spec(), err, want)
 		}
 	}
-	for _, text := range []string{"guava(k=0)", "guava(k=256)", "guava(words=0)", "guava(strategy=16)", "guava(strategy=0)", "guava(fpr=0.1,words=2)", "guava(words=2147483648)"} {
+	for _, text := range []string{"guava(k=0)", "guava(k=256)", "guava(words=0)", "guava(strategy=16)",
+		"guava(strategy=0)", "guava(fpr=0.1,words=2)", "guava(words=2147483648)"} {
 		s, _ := filter.ParseSpec(text)
 		c, err := ConfigFromSpec(s, 1000)
 		if err == nil {
@@ -100,15 +102,18 @@ func TestGeometry(t *testing.T) {
 	if _, _, err := (Config{Keys: 1e9, Strategy: Mitz64}).Geometry(); err != nil {
 		t.Error(err)
 	}
-	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8}, Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
+	if bits, fpr, err := (Config{Keys: 1e9, Size: filter.Sizing{BitsPerKey: 8},
+		Strategy: Mitz32}).Forecast(1e9); err != nil || bits != 8e9 || fpr < 0.05 {
 		t.Errorf("what 31 bits cannot reach counts: %d, %g, %v", bits, fpr, err)
 	}
 }
 
-// TestDecodeRefuses has specs that are not those of a built filter.
+// TestDecodeRefuses specs that are not those of a built filter.
 func TestDecodeRefuses(t *testing.T) {
-	for _, text := range []string{"guava", "guava(k=7,strategy=64)", "guava(k=7,words=1)", "guava(strategy=64,words=1)", "guava(capacity=5,k=7,strategy=64,words=1)",
-		"guava(fpr=0.1,k=7,strategy=64)", "guava(k=7,strategy=64,words=2147483648)", "guava(k=256,strategy=64,words=1)"} {
+	for _, text := range []string{"guava", "guava(k=7,strategy=64)", "guava(k=7,words=1)",
+		"guava(strategy=64,words=1)", "guava(capacity=5,k=7,strategy=64,words=1)",
+		"guava(fpr=0.1,k=7,strategy=64)", "guava(k=7,strategy=64,words=2147483648)",
+		"guava(k=256,strategy=64,words=1)"} {
 		s, err := filter.ParseSpec(text)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +131,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestMerge holds putAll to a filter of all keys, and refuses filters of other shapes.
+// TestMerge: a merged filter is the filter of all keys. Filters of another geometry do not merge.
 func TestMerge(t *testing.T) {
 	c := Config{Words: 20, K: 5}
 	a, _ := New(c)
@@ -240,7 +245,7 @@ func TestHasManyLengths(t *testing.T) {
 	}
 }
 
-// TestReach has a filter whose last word lies beyond what 31 bits reach: what is set in it is of no key.
+// TestReach: bits beyond the first 2^31, which Mitz32 does not reach, do not count.
 func TestReach(t *testing.T) {
 	for words, want := range map[uint64]uint64{1: 64, 1<<25 - 1: 1<<31 - 64, 1 << 25: 1 << 31, 1<<25 + 1: 1 << 31} {
 		if got := Reach(words, Mitz32); got != want {

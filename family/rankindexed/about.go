@@ -60,7 +60,7 @@ func form(f filter.Form, parameters ...any) filter.Form {
 	return f
 }
 
-// Check returns what is wrong with the Config whatever the number of keys. It allocates no filter. Errors wrap
+// Check returns what is wrong with the Config for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it
@@ -80,4 +80,4 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 func (f *Filter) ValueBits() int { return f.g.ValueBits }
 
 // ValueBits returns the number of bits of the value of each key, 0 without values.
-func (c *Concurrent) ValueBits() int { return c.all.Load().g.ValueBits }
+func (c *Concurrent) ValueBits() int { return c.table.Load().g.ValueBits }

@@ -5,14 +5,14 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// batch is how many keys go together: enough misses to fill a core's queue.
+// batch is the number of keys whose cache lines are requested together: enough misses to fill the queue of a core.
 const batch = 32
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain less than they cost.
+// inCache is the number of words, 2 MiB, below which the caches are so fast that batches gain less than they cost.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It asks for the index of the buckets of a batch of keys before it looks at any of
-// them. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It requests the indexes of the buckets of 32 keys from memory before it reads
+// any. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

@@ -4,15 +4,14 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// bucket is one bucket with its extensions, for whoever changes it or goes beyond its own cells. Positions in the index
-// and numbers of cells count through all levels.
+// bucket is one bucket with its extensions. Positions in the index and numbers of cells count through all levels.
 type bucket struct {
-	f     *Filter
-	n     int // levels that it has
+	f     *arrays
+	n     int // its levels
 	parts [levels]part
 }
 
-// part is one level of a bucket: index bits and cells, at bits of two arrays.
+// part is one level of a bucket: a range of index bits and one of cells.
 type part struct {
 	words  []uint64
 	index  uint64 // first bit of the index
@@ -24,7 +23,7 @@ type part struct {
 }
 
 // bucket returns bucket b.
-func (f *Filter) bucket(b uint64) (u bucket) {
+func (f *arrays) bucket(b uint64) (u bucket) {
 	u.f = f
 	u.n = 1
 	first := 64 * b * f.words
@@ -45,7 +44,10 @@ func (f *Filter) bucket(b uint64) (u bucket) {
 	return u
 }
 
-// extend fills the part of level u.n from an extension, and returns the first bit of that.
+// number returns the number of the bucket.
+func (u *bucket) number() uint64 { return u.parts[0].index / 64 / u.f.words }
+
+// extend sets the part of level u.n to an extension, and returns the first bit of that.
 func (u *bucket) extend(record uint64) uint64 {
 	p, pool := &u.parts[u.n], u.f.pools[u.n]
 	at := record * pool.stride
@@ -60,7 +62,7 @@ func (u *bucket) used() uint64 { return u.parts[0].ones + u.parts[1].ones + u.pa
 // room returns the number of cells.
 func (u *bucket) room() uint64 { return u.parts[0].room + u.parts[1].room + u.parts[2].room }
 
-// bit returns bit at of the index; beyond the end it is not set.
+// bit reports whether bit at of the index is set. Bits beyond the end are not.
 func (u *bucket) bit(at uint64) bool {
 	for i := range u.n {
 		p := &u.parts[i]
@@ -88,7 +90,7 @@ func (u *bucket) rank(at uint64) (n uint64) {
 	return n
 }
 
-// flip turns bit at of the index over and keeps account of the set ones.
+// flip inverts bit at of the index.
 func (u *bucket) flip(at uint64) {
 	i := 0
 	for ; at >= u.parts[i].bits; i++ {
@@ -119,8 +121,8 @@ func (u *bucket) setCell(c, v uint64) {
 	bitvec.SetField(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width, v)
 }
 
-// insert makes v cell c, moving those behind, and a bit of the index that is not set with it; used cells are in use
-// afterwards, for which there is room.
+// insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is the
+// number of cells in use afterwards, for which there must be room.
 func (u *bucket) insert(c, v, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c
@@ -151,7 +153,7 @@ func (u *bucket) insert(c, v, used uint64) {
 	}
 }
 
-// remove takes cell c out, and its bit of the index, which is not set; used cells are in use before.
+// remove takes out cell c, and its bit of the higher index, which must be 0. used is the number of cells in use before.
 func (u *bucket) remove(c, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c

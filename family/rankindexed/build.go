@@ -13,33 +13,33 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// DefaultFPR is the rate that a Config without a size aims at.
+// DefaultFPR is the false-positive rate at the capacity if the Config has no size.
 const DefaultFPR = 0.01
 
-// Config says what filter to make. Fields that are 0 have the default that stands with them.
+// Config describes the filter to make. Zero fields take the default noted beside them.
 type Config struct {
-	Keys uint64 // how many keys will be added; a Builder that drops duplicates counts for itself
-	// Capacity is the least number of keys to make room for, whatever Keys says: what will be added later. Default: Keys.
+	Keys uint64 // the number of keys that will be added; a Builder that drops duplicates counts them itself
+	// Capacity is the number of keys to make room for, those added later included. Default, and minimum: Keys.
 	Capacity uint64
 	Size     filter.Sizing // at the capacity; default: FPR = DefaultFPR
-	// Overflow is the probability that the filter is full before it has as many keys as its capacity, 1e-15 to 0.1.
-	// Default: DefaultOverflow.
+	// Overflow is the probability, 1e-15 to 0.1, that the filter is full before it reaches its capacity. Default:
+	// DefaultOverflow.
 	Overflow float64
-	// Counting has each cell count up to four additions of its key, and a further cell the next four.
+	// Counting makes each cell count up to four additions of its key. A key that is added more often takes further cells.
 	Counting bool
-	// ValueBits is the number of bits of the value that each cell has, 0 to MaxValueBits.
+	// ValueBits is the number of bits of the value of each key, 0 to MaxValueBits. It must be 0 with Counting.
 	ValueBits int
-	// Growth is how often the filter may double when its capacity is reached, 0 to MaxGrowth. The promised rate holds to
-	// the end; each doubling that is still to come costs a bit a key.
+	// Growth is how often the filter may double when it reaches its capacity, 0 to MaxGrowth. The false-positive rate
+	// holds until the last capacity. Each doubling that is left costs a bit a key.
 	Growth int
-	// Bucket is the size of a bucket in bits, a multiple of 64. Default: what takes the fewest bits in all, some 1500 to
-	// 4000. At 512, a cache line, a query has one miss, and a filter some 8% more
-	// bits at 1%, 23% at 1e-6.
+	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in all,
+	// usually 1500 to 4000. With 512, a cache line, most queries have one cache miss; the filter has about 8% more bits at
+	// a rate of 1%, and 23% at 1e-6.
 	Bucket int
-	// Fast has the search take short chains, at most 0.3 keys on average, buckets of one or two cache lines and at most 3% of
-	// them with an extension, for 20% to 50% more bits: most queries end at the first bit or cell that they look at.
+	// Fast selects short chains, at most 0.3 keys on average, and buckets of at most two cache lines, at most 3% of them
+	// with an extension. Most queries then end at the first bit or cell that they read. It costs 20% to 50% more bits.
 	Fast bool
-	// Geometry, if not nil, fixes everything. Only Keys is used beside it, by nothing.
+	// Geometry, if set, overrides Keys and Capacity. Size, Overflow, Bucket and Fast must then be zero.
 	Geometry *Geometry
 }
 
@@ -74,11 +74,11 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, c.check()
 }
 
-// check returns what is wrong whatever the number of keys.
+// check returns what is wrong with the Config for any number of keys.
 func (c Config) check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
-			return &filter.ConfigError{Field: "buckets", Value: g.Buckets, Reason: "give a geometry or a size"}
+			return &filter.ConfigError{Field: "buckets", Value: g.Buckets, Reason: "a geometry takes no size, overflow, bucket or fast"}
 		}
 		return g.check()
 	}
@@ -109,8 +109,8 @@ const (
 // maxBucket is the largest Config.Bucket, in bits.
 const maxBucket = 1 << 14
 
-// Plan returns the geometry that New takes, without allocating. It takes some milliseconds. Errors wrap filter.ErrConfig
-// or filter.ErrTooLarge.
+// Plan returns the geometry of the filter that New makes, after a search of some milliseconds. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Plan() (Geometry, error) {
 	if err := c.check(); err != nil {
 		return Geometry{}, err
@@ -120,7 +120,7 @@ func (c Config) Plan() (Geometry, error) {
 	}
 	n := max(c.Keys, c.Capacity, 1)
 	if n > maxKeys>>c.Growth {
-		return Geometry{}, fmt.Errorf("%d keys, doubled %d times: %w", n, c.Growth, filter.ErrTooLarge)
+		return Geometry{}, fmt.Errorf("%d keys with growth=%d: %w", n, c.Growth, filter.ErrTooLarge)
 	}
 	o := order{
 		form: Geometry{Capacity: n, Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits}, fpr: c.Size.FPR,
@@ -143,12 +143,12 @@ func (c Config) Plan() (Geometry, error) {
 	}
 	g, ok := o.search()
 	if !ok {
-		return g, &filter.ConfigError{Field: "fpr", Value: o.fpr, Reason: "no remainder of 1 to 48 bits and no bucket of the sizes that are allowed keeps it"}
+		return g, &filter.ConfigError{Field: "fpr", Value: o.fpr, Reason: "no remainder of at most 48 bits and no bucket of an allowed size reaches it"}
 	}
 	return g, nil
 }
 
-// What Config.Fast asks for.
+// The limits of Config.Fast: mean keys of a chain, share of the buckets with an extension, words of a bucket.
 const (
 	fastChain    = 0.3
 	fastExtended = 0.03
@@ -159,19 +159,19 @@ var fastLines = []int{8, 16, 1, 2, 3, 4, 5, 6, 7}
 // maxKeys keeps sums of bits below 2^63.
 const maxKeys = 1 << 50
 
-// leastBits is the size below which no filter is asked to stay: a cache line.
+// leastBits is the smallest size that a filter is limited to, in bits: a cache line.
 const leastBits = 512
 
-// room reports whether a number of bits keeps the order.
+// room reports whether some geometry of at most that many bits meets the order.
 func (o order) room(bits uint64) bool {
 	g, ok := o.search()
 	return ok && g.Bits() <= bits
 }
 
-// mostFPR is the highest rate that a number of bits is tried with.
+// mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate that a number of bits has room for.
+// within returns the geometry with the lowest rate among those of at most that size.
 func (o order) within(size filter.Sizing) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
@@ -179,7 +179,7 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 	}
 	bits = max(bits, leastBits)
 	var best Geometry
-	// log2 of the rate lies above the bits a key, and at most some four above it; more in filters of few keys.
+	// -log2 of the rate is below the bits a key, by about four at most; by more in filters of few keys.
 	perKey := float64(bits) / float64(o.form.Capacity)
 	low, high := -min(perKey, MaxRemainder), min(0, 6+float64(o.form.payload()+o.form.Growth)-perKey)
 	if o.fpr = math.Exp2(high); !o.room(bits) {
@@ -196,9 +196,9 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 	}
 	if best.Buckets == 0 {
 		reason := fmt.Sprintf("too few for %d keys in this form", o.form.Capacity)
-		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has filters that are nearly always wrong
+		for _, o.fpr = range []float64{mostFPR, 0.5, 0.25} { // not every form has a filter at the highest rate
 			if g, ok := o.search(); ok {
-				reason = fmt.Sprintf("%s: even at a rate of %g they take %d", reason, o.fpr, g.Bits()/8)
+				reason = fmt.Sprintf("%s: a rate of %g needs %d", reason, o.fpr, g.Bits()/8)
 				break
 			}
 		}
@@ -231,9 +231,9 @@ func newFilter(g Geometry) (*Filter, error) {
 	return over(g, sections), nil
 }
 
-// over returns a filter that lies in sections.
+// over returns a filter whose words are those of the sections.
 func over(g Geometry, sections [levels][]uint64) *Filter {
-	f := &Filter{shape: newShape(g), table: sections[0]}
+	f := &Filter{arrays: arrays{shape: newShape(g), table: sections[0]}}
 	f.walk = kernel.NewChains(f.table, f.layout())
 	for level := 1; level < levels; level++ {
 		f.pools[level] = newPool(g, level, sections[level])
@@ -241,26 +241,26 @@ func over(g Geometry, sections [levels][]uint64) *Filter {
 	return f
 }
 
-// NewBuilder returns a builder. In the counting form every addition of a key counts, and the size follows from Config.Keys;
-// in the others a key that comes several times is one key, and the size follows from how many different ones came.
+// NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In the
+// others a key that is added several times is one key, and the number of distinct keys gives the size.
 func NewBuilder(c Config) (filter.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
 		if err != nil {
 			return nil, err
 		}
-		return &countingBuilder{NewConcurrent(f)}, nil
+		return &countingBuilder{newConcurrent(f)}, nil
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, c.check()
 }
 
-// Builder gathers keys, 16 bytes each, and adds them bucket by bucket at the end.
+// Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	gather.Intake
 	config Config
 }
 
-// Build returns the filter, a *Filter. It fails with an error wrapping filter.ErrFull with the probability Config.Overflow.
+// Build returns a *Filter. The error wraps filter.ErrFull with the probability Config.Overflow.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	f, err := b.build(ctx)
 	if err = errors.Join(err, b.Close()); err != nil {
@@ -296,7 +296,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	return f, err
 }
 
-// countingBuilder adds keys as they come.
+// countingBuilder adds keys to a filter when they come.
 type countingBuilder struct{ c *Concurrent }
 
 // AddMany adds keys.
@@ -309,10 +309,10 @@ func (b *countingBuilder) AddMany(hs []filter.Hash) error {
 	return nil
 }
 
-// Build returns the filter, a *Filter.
+// Build returns a *Filter.
 func (b *countingBuilder) Build(ctx context.Context) (filter.Filter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return b.c.Filter().tidy()
+	return b.c.filter().tidy()
 }

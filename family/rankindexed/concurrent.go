@@ -1,181 +1,257 @@
 package rankindexed
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// stripes is the number of locks of a Concurrent. Buckets take them in turns, so that neighbours have different ones.
-const stripes = 256
-
-// Concurrent is a Filter that any number of goroutines may read and change at once. Each bucket has one of 256 locks; a
-// filter that grows stops everybody while it does.
+// Concurrent is a Filter that any number of goroutines may query and change at once. An operation holds the lock of its
+// bucket, one of at most 512, which guards at most max(1, buckets/256) buckets. Operations do not allocate, except to grow.
+//
+// A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change moves
+// its own bucket to the new table, or one or a few others if its own was moved before: the new table is complete after about
+// as many changes as the old one had buckets. Until then both are in memory. Queries read a bucket where it is.
 type Concurrent struct {
-	all     atomic.Pointer[Filter] // geometry and arrays; not its counts
-	used    atomic.Uint64          // cells in use, kept only if the filter can grow
-	stripes [stripes]stripe
+	table atomic.Pointer[generation] // the oldest with buckets that were not moved; the only one while the filter is not growing
+	used  atomic.Uint64              // cells in use, counted only as long as the filter can double
+	grows sync.Mutex                 // of the goroutine that makes a table
+	snaps sync.Mutex                 // of the goroutine that takes a snapshot
+	alloc func(Geometry) (*Filter, error)
+	lanes [lanes]lane
 }
 
-// stripe is a lock with what it guards: a copy of the filter whose counts are those of its own buckets.
+// lane is a part of the counts, in a cache line of its own.
+type lane struct {
+	keys, used atomic.Uint64
+	_          [48]byte
+}
+
+// lanes is the number of parts of the counts: enough that goroutines rarely write to the same one.
+const lanes = 64
+
+// generation is the table of a Concurrent between two doublings.
+type generation struct {
+	arrays
+	stripes []stripe
+	next    atomic.Pointer[growth] // nil until the table is being doubled
+}
+
+// stripe is the lock of the buckets whose number is that of the stripe modulo the number of stripes.
 type stripe struct {
 	mu sync.Mutex
-	f  Filter
-	_  [64]byte // so that no two locks share a cache line
+	n  tally // of the running operation
+	_  [40]byte
 }
 
-// NewConcurrent takes a filter over, which must not be used any more.
-func NewConcurrent(f *Filter) *Concurrent {
-	c := new(Concurrent)
-	c.share(f)
+// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has a lock for each; in any other a
+// lock guards at most ⌈buckets/512⌉, which is at most buckets/256.
+const maxStripes = 512
+
+func newGeneration(f *Filter) *generation {
+	n := uint64(1)
+	for n < min(f.buckets, maxStripes) {
+		n *= 2
+	}
+	return &generation{arrays: f.arrays, stripes: make([]stripe, n)}
+}
+
+// stripe returns the lock of bucket b.
+func (t *generation) stripe(b uint64) *stripe { return &t.stripes[b&uint64(len(t.stripes)-1)] }
+
+// Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the filter's
+// memory: do not use the filter afterwards.
+func (f *Filter) Concurrent() filter.Concurrent { return newConcurrent(f) }
+
+func newConcurrent(f *Filter) *Concurrent {
+	c := &Concurrent{alloc: newFilter}
+	c.table.Store(newGeneration(f))
+	c.used.Store(f.used)
+	c.lanes[0].keys.Store(f.keys)
+	c.lanes[0].used.Store(f.used)
 	return c
 }
 
-// share gives every stripe its view of the filter, the counts to the first. All locks are held, or nobody else knows c.
-func (c *Concurrent) share(f *Filter) {
-	for i := range c.stripes {
-		view := *f
-		if i > 0 {
-			view.keys, view.used = 0, 0
-		}
-		if f.g.Growth > 0 {
-			view.all = &c.used
-		} else {
-			view.all = nil
-		}
-		c.stripes[i].f = view
-	}
-	c.used.Store(f.used)
-	c.all.Store(f)
-}
-
-// lock returns the stripe of a key, held, and the filter that it is of.
-func (c *Concurrent) lock(h filter.Hash) (*stripe, *Filter) {
-	for {
-		f := c.all.Load()
-		b, _, _ := f.walk.Locate(h.Hi, h.Lo)
-		s := &c.stripes[b%stripes]
+// hold locks the bucket of h, in the table where it is now.
+func (c *Concurrent) hold(h filter.Hash) (*generation, *stripe) {
+	for t := c.table.Load(); ; {
+		b := probe.Position(h.Hi, t.buckets)
+		s := t.stripe(b)
 		s.mu.Lock()
-		if c.all.Load() == f {
-			return s, f
-		}
-		s.mu.Unlock() // it has grown meanwhile
-	}
-}
-
-// lockAll stops everybody else, until unlockAll.
-func (c *Concurrent) lockAll() {
-	for i := range c.stripes {
-		c.stripes[i].mu.Lock()
-	}
-}
-
-func (c *Concurrent) unlockAll() {
-	for i := range c.stripes {
-		c.stripes[i].mu.Unlock()
-	}
-}
-
-// total returns the filter with all counts. All locks are held.
-func (c *Concurrent) total() *Filter {
-	f := *c.all.Load()
-	f.keys, f.used, f.all = 0, 0, nil
-	for i := range c.stripes {
-		f.keys += c.stripes[i].f.keys
-		f.used += c.stripes[i].f.used
-	}
-	return &f
-}
-
-// grow doubles the filter, unless another goroutine has done so since it was was.
-func (c *Concurrent) grow(was *Filter) error {
-	c.lockAll()
-	defer c.unlockAll()
-	if c.all.Load() != was {
-		return nil
-	}
-	f := c.total()
-	if err := f.Grow(); err != nil {
-		return err
-	}
-	c.share(f)
-	return nil
-}
-
-// change does what changes a bucket, under its lock, and has the filter grow where its capacity is reached.
-func (c *Concurrent) change(h filter.Hash, do func(f *Filter) error) error {
-	for {
-		s, whole := c.lock(h)
-		was := s.f.used
-		err := do(&s.f)
-		if s.f.all != nil {
-			c.used.Add(s.f.used - was)
+		g := t.next.Load()
+		if g == nil || !g.moved[b] {
+			return t, s
 		}
 		s.mu.Unlock()
-		if err != errGrow {
-			return err
+		t = g.to
+	}
+}
+
+// holdToChange is hold, but moves the bucket to the new table first if the filter is growing, and reports whether it did.
+func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
+	for t := c.table.Load(); ; {
+		b := probe.Position(h.Hi, t.buckets)
+		s := t.stripe(b)
+		s.mu.Lock()
+		g := t.next.Load()
+		if g == nil {
+			return t, s, moved
 		}
-		if err := c.grow(whole); err != nil {
-			return err
+		moved = c.move(t, g, b) || moved
+		s.mu.Unlock()
+		t = g.to
+	}
+}
+
+// change runs do, which changes the bucket of h, with that bucket locked. It has the filter grow if do returns errGrow, and
+// finishes a growth if there is no room before. Of a growth it does its share.
+func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
+	for {
+		t, s, moved := c.holdToChange(h)
+		var used uint64
+		if t.g.Growth > 0 {
+			used = c.used.Load()
 		}
+		s.n = tally{used: used}
+		err := do(&t.arrays, &s.n)
+		keys, cells := s.n.keys, s.n.used-used
+		lane := &c.lanes[probe.Position(h.Hi, lanes)]
+		if keys != 0 {
+			lane.keys.Add(keys)
+		}
+		if cells != 0 {
+			lane.used.Add(cells)
+			if t.g.Growth > 0 {
+				c.used.Add(cells)
+			}
+		}
+		s.mu.Unlock()
+		switch {
+		case err == nil:
+		case err == errGrow:
+			if err := c.grow(t); err != nil {
+				return err
+			}
+			continue
+		case errors.Is(err, filter.ErrFull) && c.table.Load().next.Load() != nil:
+			c.finish() // extensions are reserved for buckets that were not moved
+			continue
+		}
+		if !moved {
+			c.help()
+		}
+		return err
 	}
 }
 
 // Add is that of Filter.
 func (c *Concurrent) Add(h filter.Hash) error {
-	return c.change(h, func(f *Filter) error { return f.add(h) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
+}
+
+// TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines that
+// bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a false
+// positive. The error is that of Add; the filter is then unchanged, and present is false.
+func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
+	err = c.change(h, func(a *arrays, n *tally) error {
+		if present = a.has(h); present {
+			return nil
+		}
+		return a.add(h, n)
+	})
+	return present, err
 }
 
 // AddValue is that of Filter.
 func (c *Concurrent) AddValue(h filter.Hash, value uint64) error {
-	return c.change(h, func(f *Filter) error { return f.addValue(h, value) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.addValue(h, value, n) })
 }
 
 // Put is that of Filter.
 func (c *Concurrent) Put(h filter.Hash, value uint64) error {
-	return c.change(h, func(f *Filter) error { return f.Put(h, value) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.put(h, value) })
+}
+
+// Upsert is that of Filter, in one step: of many goroutines that bring one new key, one adds it.
+func (c *Concurrent) Upsert(h filter.Hash, value uint64) error {
+	return c.change(h, func(a *arrays, n *tally) error { return a.upsert(h, value, n) })
 }
 
 // Remove is that of Filter.
 func (c *Concurrent) Remove(h filter.Hash) error {
-	return c.change(h, func(f *Filter) error { return f.Remove(h) })
+	return c.change(h, func(a *arrays, n *tally) error { return a.remove(h, n) })
 }
 
 // Has is that of Filter.
 func (c *Concurrent) Has(h filter.Hash) bool {
-	s, _ := c.lock(h)
-	ok := s.f.Has(h)
+	t, s := c.hold(h)
+	ok := t.has(h)
 	s.mu.Unlock()
 	return ok
 }
 
+// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It panics if dst and hs differ in length.
+func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
+	filter.CheckBatch(dst, hs)
+	for i, h := range hs {
+		dst[i] = c.Has(h)
+	}
+}
+
 // Get is that of Filter.
 func (c *Concurrent) Get(h filter.Hash) (value uint64, ok bool) {
-	s, _ := c.lock(h)
-	value, ok = s.f.Get(h)
+	t, s := c.hold(h)
+	value, ok = t.get(h)
 	s.mu.Unlock()
 	return value, ok
 }
 
 // Count is that of Filter.
 func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
-	s, _ := c.lock(h)
-	n, saturated = s.f.Count(h)
+	t, s := c.hold(h)
+	n = t.count(h)
 	s.mu.Unlock()
-	return n, saturated
+	return n, false
 }
 
-// Info is that of Filter. It stops everybody else for a moment.
+// Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change the
+// filter, it may miss some of the changes that run at the same time.
+func (c *Concurrent) Keys() uint64 { return c.tally().keys }
+
+// tally returns the counts.
+func (c *Concurrent) tally() tally {
+	var n tally
+	for i := range c.lanes {
+		n.keys += c.lanes[i].keys.Load()
+		n.used += c.lanes[i].used.Load()
+	}
+	// An addition may be missing whose removal is not.
+	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
+}
+
+// Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different times
+// if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts the extensions
+// of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
-	c.lockAll()
-	defer c.unlockAll()
-	return c.total().Info()
+	t := c.table.Load()
+	for g := t.next.Load(); g != nil; g = t.next.Load() {
+		t = g.to
+	}
+	return t.info(c.tally())
 }
 
-// Filter returns the filter itself; c must not be used any more.
-func (c *Concurrent) Filter() *Filter {
-	c.lockAll()
-	defer c.unlockAll()
-	return c.total()
+// filter finishes a growth and returns the filter itself. c must not be used at the same time or afterwards.
+func (c *Concurrent) filter() *Filter {
+	return &Filter{arrays: c.finish().arrays, tally: c.tally()}
 }
+
+var _ interface {
+	filter.Concurrent
+	filter.Batcher
+	filter.Remover
+	filter.Counter
+	filter.Valuer
+} = (*Concurrent)(nil)

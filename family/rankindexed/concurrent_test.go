@@ -1,129 +1,318 @@
 package rankindexed
 
 import (
+	"errors"
 	"fmt"
-	"runtime"
-	"slices"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/filtertest"
+	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestConcurrent has goroutines add and remove keys of their own, ask for those that stay, and the filter grow meanwhile.
-// What is left is what one goroutine would have made.
+// actor is a goroutine with keys of its own: key i is added, and taken out again once key i+1 is in if i%3 is 1.
+type actor struct {
+	hs   []filter.Hash
+	done atomic.Int64 // all changes that come before the addition of this key have returned
+}
+
+// stays reports whether key i stays in the filter.
+func stays(i int) bool { return i%3 != 1 }
+
+// act adds and removes all keys, and checks after each change what the actor knows for sure.
+func (w *actor) act(c *Concurrent, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 1))
+	values := c.table.Load().g.ValueBits > 0
+	value := func(i int) uint64 { return uint64(i) % 250 }
+	for i, h := range w.hs {
+		w.done.Store(int64(i))
+		var present bool
+		var err error
+		switch {
+		case values && i%2 == 0:
+			err = errors.Join(c.AddValue(h, 255), c.Put(h, value(i)))
+		case values:
+			err = errors.Join(c.Upsert(h, 254), c.Upsert(h, value(i)))
+		case i%2 == 0:
+			present, err = c.TestAndAdd(h)
+		default:
+			err = c.Add(h)
+		}
+		if err != nil || present {
+			return fmt.Errorf("adding key %d: present %t, %w", i, present, err)
+		}
+		if i > 0 && !stays(i-1) {
+			if err := c.Remove(w.hs[i-1]); err != nil {
+				return fmt.Errorf("removing key %d: %w", i-1, err)
+			}
+			if c.Has(w.hs[i-1]) || c.Remove(w.hs[i-1]) == nil {
+				return fmt.Errorf("key %d is still there", i-1)
+			}
+		}
+		for _, j := range [3]int{i, r.IntN(i + 1), r.IntN(i + 1)} {
+			if j != i && !stays(j) {
+				continue
+			}
+			v, ok := c.Get(w.hs[j])
+			if n := countOf(c, w.hs[j]); !c.Has(w.hs[j]) || !ok || n != 1 || values && v != value(j) {
+				return fmt.Errorf("key %d after %d: %d times, value %d, %t", j, i, n, v, ok)
+			}
+		}
+	}
+	w.done.Store(int64(len(w.hs)))
+	return nil
+}
+
+// TestConcurrent has goroutines add and remove keys of their own while the filter doubles several times. No key is lost at any
+// moment, and a snapshot taken meanwhile is a filter with every key that was in it before, and none that was out. What is left
+// is what one goroutine would have made.
 func TestConcurrent(t *testing.T) {
-	for _, cfg := range []Config{{Keys: 30_000}, {Keys: 2000, Growth: 5, Counting: true}, {Keys: 30_000, Bucket: 512}, {Keys: 30_000, ValueBits: 8}} {
+	each := 12_000
+	if testing.Short() {
+		each = 3000
+	}
+	const workers = 4
+	size := filter.Sizing{FPR: 1e-8} // no two of the keys look alike
+	for name, cfg := range map[string]Config{
+		"plain":    {Keys: 500, Growth: 8, Size: size},
+		"counting": {Keys: 500, Growth: 8, Size: size, Counting: true},
+		"values":   {Keys: 500, Growth: 8, Size: size, ValueBits: 8},
+		"small":    {Keys: 2000, Growth: 6, Size: size, Bucket: 256},
+		"fixed":    {Keys: uint64(workers * each), Size: size, Bucket: 512},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			already := filtertest.Hashes(400, 99)
+			for _, h := range already {
+				if err := f.Add(h); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := f.Concurrent().(*Concurrent)
+			actors := make([]actor, workers)
+			var wg sync.WaitGroup
+			for i := range actors {
+				actors[i].hs = filtertest.Hashes(each, uint64(i))
+				wg.Go(func() {
+					if err := actors[i].act(c, uint64(i)); err != nil {
+						t.Errorf("actor %d: %v", i, err)
+					}
+				})
+			}
+			stop := make(chan struct{})
+			var watch sync.WaitGroup
+			snapshots := 0
+			watch.Go(func() {
+				for {
+					snapshots++
+					checkSnapshot(t, c, actors, already)
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+			wg.Wait()
+			close(stop)
+			watch.Wait()
+			if t.Failed() {
+				return
+			}
+			if snapshots < 3 {
+				t.Errorf("only %d snapshots", snapshots)
+			}
+			checkSnapshot(t, c, actors, already)
+			got := c.filter()
+			if cfg.Growth > 0 && got.g.Growth > cfg.Growth-3 {
+				t.Errorf("it has grown %d times", cfg.Growth-got.g.Growth)
+			}
+			alone, err := newFilter(got.g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add := func(h filter.Hash) {
+				v, _ := got.Get(h)
+				if cfg.ValueBits > 0 {
+					err = alone.AddValue(h, v)
+				} else {
+					err = alone.Add(h)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, h := range already {
+				add(h)
+			}
+			for i := range actors {
+				for j, h := range actors[i].hs {
+					if stays(j) || j == each-1 {
+						add(h)
+					}
+				}
+			}
+			if !same(t, got, alone) {
+				t.Errorf("%d keys in %d cells, one goroutine makes %d in %d", got.keys, got.used, alone.keys, alone.used)
+			}
+		})
+	}
+}
+
+// checkSnapshot takes a snapshot and checks it against the changes that had returned before.
+func checkSnapshot(t *testing.T, c *Concurrent, actors []actor, already []filter.Hash) {
+	done := make([]int, len(actors))
+	for i := range actors {
+		done[i] = int(actors[i].done.Load())
+	}
+	f, err := c.Snapshot()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	f, err = Decode(f.(*Filter).Encode())
+	if err != nil {
+		t.Errorf("a snapshot does not decode: %v", err)
+		return
+	}
+	for _, h := range already {
+		if !f.Has(h) {
+			t.Error("a snapshot lost a key that was there from the start")
+		}
+	}
+	for i := range actors {
+		for j, h := range actors[i].hs[:done[i]] {
+			switch last := j == len(actors[i].hs)-1; {
+			case f.Has(h) != (stays(j) || last) && j < done[i]-1, !f.Has(h) && (stays(j) || last):
+				t.Errorf("snapshot of actor %d after %d changes: key %d is %t", i, done[i], j, f.Has(h))
+				return
+			}
+		}
+	}
+}
+
+// TestTestAndAdd has all goroutines bring all keys, while the filter grows: at most one is told that a key is new, and no
+// fewer than the false-positive rate explains.
+func TestTestAndAdd(t *testing.T) {
+	const workers, n, rate = 4, 20_000, 0.01
+	for _, cfg := range []Config{{Keys: 700, Growth: 6}, {Keys: n, Counting: true}, {Keys: 3000, Growth: 4, Bucket: 64}} {
+		cfg.Size.FPR = rate
 		f, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		already := filtertest.Hashes(1500, 99) // it does not begin empty
-		for _, h := range already {
-			if err := f.Add(h); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c := NewConcurrent(f)
-		const workers, each = 4, 6000
+		c := f.Concurrent()
+		hs := filtertest.Hashes(n, 7)
+		told := make([]atomic.Uint32, n)
 		var wg sync.WaitGroup
 		for w := range workers {
 			wg.Go(func() {
-				hs := filtertest.Hashes(each, uint64(w))
-				for i, h := range hs {
-					if err := c.Add(h); err != nil {
+				for i := range hs {
+					if w%2 == 1 { // two of them come from the end
+						i = n - 1 - i
+					}
+					present, err := c.TestAndAdd(hs[i])
+					if err != nil {
 						t.Error(err)
 						return
 					}
-					if i%3 == 2 {
-						if err := c.Remove(hs[i-1]); err != nil {
-							t.Error(err)
-						}
-						if !c.Has(hs[i-2]) || !c.Has(h) || countOf(c, h) == 0 {
-							t.Error("lost a key")
-						}
-						if _, ok := c.Get(h); !ok {
-							t.Error("lost a key's value")
-						}
+					if !present {
+						told[i].Add(1)
 					}
-					if i%2000 == 0 {
-						_ = c.Info()
+					if !c.Has(hs[i]) {
+						t.Error("lost a key")
 					}
 				}
 			})
 		}
 		wg.Wait()
-		got := c.Filter()
-		alone, err := newFilter(got.g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := uint64(len(already) + workers*each*2/3); cfg.Growth > 0 && (got.g.Capacity < n/2 || got.g.Capacity/2 > n+workers*each/3) {
-			t.Errorf("%d keys, capacity %d after the doublings", n, got.g.Capacity)
-		}
-		for _, h := range already {
-			if err := alone.Add(h); err != nil {
-				t.Fatal(err)
+		var missing, news uint64
+		for i := range told {
+			switch told[i].Load() {
+			case 0:
+				missing++
+			case 1:
+				news++
+			default:
+				t.Errorf("key %d was new to %d goroutines", i, told[i].Load())
 			}
 		}
-		for w := range workers {
-			for i, h := range filtertest.Hashes(each, uint64(w)) {
-				if i%3 != 1 {
-					if err := alone.Add(h); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		}
-		got, _ = got.tidy()
-		alone, _ = alone.tidy()
-		if got.keys != alone.keys || got.used != alone.used || !slices.EqualFunc(got.Encode().Sections, alone.Encode().Sections, slices.Equal[[]uint64]) {
-			t.Errorf("%+v: %d keys in %d cells, one goroutine makes %d in %d", cfg, got.keys, got.used, alone.keys, alone.used)
+		if stat.UpperTail(missing, n, rate) < 1e-6 || c.Keys() != news || c.Info().Keys != news {
+			t.Errorf("%+v: %d of %d keys were new to nobody; %d were, and the filter has %d", cfg, missing, n, news, c.Keys())
 		}
 	}
 }
 
-// BenchmarkConcurrent is the throughput of a mixed load, a quarter of each operation, on one goroutine without locks, on one
-// with, and on as many as there are processors.
-func BenchmarkConcurrent(b *testing.B) {
-	const n = 1_000_000
-	hs := filtertest.Hashes(n, 1)
-	mixed := func(b *testing.B, f interface {
-		filter.Filter
-		filter.Adder
-		filter.Remover
-	}, workers int) {
-		for b.Loop() {
-			var wg sync.WaitGroup
-			for w := range workers {
-				wg.Go(func() {
-					part := hs[w*n/workers : (w+1)*n/workers]
-					for _, h := range part {
-						_ = f.Add(h)
-						f.Has(h)
-						f.Has(filter.Hash{Hi: h.Lo, Lo: h.Hi})
-						_ = f.Remove(h)
-					}
-				})
-			}
-			wg.Wait()
-		}
-		b.ReportMetric(float64(b.N)*4*n/b.Elapsed().Seconds()/1e6, "Mops/s")
-	}
-	start := func() *Filter {
-		f, err := New(Config{Keys: 2 * n, Fast: true})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, h := range filtertest.Hashes(n, 2) {
-			_ = f.Add(h)
-		}
-		return f
-	}
-	b.Run("locks=no/goroutines=1", func(b *testing.B) { mixed(b, start(), 1) })
-	b.Run("locks=yes/goroutines=1", func(b *testing.B) { mixed(b, NewConcurrent(start()), 1) })
-	b.Run(fmt.Sprintf("locks=yes/goroutines=%d", runtime.GOMAXPROCS(0)), func(b *testing.B) {
-		mixed(b, NewConcurrent(start()), runtime.GOMAXPROCS(0))
+// TestSnapshotOfPools takes snapshots while buckets take and free the few extensions that there are: no two buckets of a
+// snapshot have the same one.
+func TestSnapshotOfPools(t *testing.T) {
+	f, err := newFilter(Geometry{
+		Capacity: 1, Buckets: 200, Chains: 8, Cells: [levels]int{1, 1, 3}, Pools: [levels]uint64{0, 6, 3}, Remainder: 20,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Concurrent().(*Concurrent)
+	var full atomic.Uint64
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for w := range 4 {
+		wg.Go(func() {
+			hs := filtertest.Hashes(100, uint64(w))
+			r := rand.New(rand.NewPCG(uint64(w), 2))
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				h := hs[r.IntN(len(hs))]
+				var in int
+				for range 4 { // one key several times wants all extensions of a bucket
+					switch err := c.Add(h); {
+					case err == nil:
+						in++
+					case errors.Is(err, filter.ErrFull):
+						full.Add(1)
+					default:
+						t.Error(err)
+					}
+				}
+				for range in {
+					if err := c.Remove(h); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
+		s, err := c.Snapshot()
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if _, err := Decode(s.(*Filter).Encode()); err != nil {
+			t.Errorf("a snapshot does not decode: %v", err)
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if full.Load() == 0 {
+		t.Error("the pools never were full")
+	}
+	if n := c.filter(); n.keys != 0 || n.used != 0 || n.pools[1].used != 0 || n.pools[2].used != 0 {
+		t.Errorf("%d keys, %d cells and %d extensions are left", n.keys, n.used, n.pools[1].used)
+	}
 }

@@ -9,12 +9,10 @@ import (
 )
 
 var (
-	errIndex   = errors.New("the index of a bucket and its cells do not go together")
-	errPointer = errors.New("an extension is not there, has two buckets, or none and is not empty")
-	errKeys    = errors.New("the number of keys is not that of the cells")
+	errIndex   = errors.New("the index of a bucket does not match its cells")
+	errPointer = errors.New("an extension does not exist, belongs to two buckets, or is free but not empty")
+	errKeys    = errors.New("the number of keys does not match the cells")
 )
-
-func (f *Filter) spec() filter.Spec { return f.g.Spec() }
 
 // Spec returns the Spec that fixes the geometry.
 func (g Geometry) Spec() filter.Spec {
@@ -33,18 +31,18 @@ func (g Geometry) Spec() filter.Spec {
 	return s
 }
 
-// Encode returns three sections: the buckets, the second-level extensions and the third-level ones, each a whole number of
-// words. Bits count from the lowest of the first word. A bucket is
+// Encode returns three sections: the buckets, the second-level extensions, and the third-level ones. Each bucket and extension
+// is a whole number of words. Bits count from the lowest bit of the first word. The fields of a bucket are
 //
-//	chains                base index: is chain l there?
-//	cells                 higher index: has cell c another one behind it?
-//	pointer               number of its second-level extension + 1, or 0
-//	cells × width         remainder in the high bits; counter - 1, or value, in the low ones
+//	chains bits           base index: has chain l a cell?
+//	cells bits            higher index: has the chain of cell c a next cell?
+//	pointer               number of its second-level extension + 1, or 0 without one
+//	cells × width bits    remainder in the high bits; counter - 1, or value, in the low bits
 //
-// and an extension pointer, higher index and cells; it goes on where the bucket ends. A pointer has as many bits as the
-// number of extensions, and Growth. What is not in use is 0.
+// The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the bit
+// length of the number of extensions, plus Growth bits. All unused bits are 0.
 func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.table, f.pools[1].words, f.pools[2].words}}
+	return filter.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: [][]uint64{f.table, f.pools[1].words, f.pools[2].words}}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
@@ -60,7 +58,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return g.sections(), nil
 }
 
-// geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells, and no other.
+// geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
 func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
 	if trimmed = s.Has("trimmed"); trimmed {
 		r := s.Reader()
@@ -72,7 +70,7 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		return g, 0, false, err
 	}
 	if c.Geometry == nil || !c.Geometry.Spec().Equal(s) {
-		return g, 0, false, &filter.ConfigError{Field: "spec", Value: s, Reason: "want the geometry of a built filter"}
+		return g, 0, false, &filter.ConfigError{Field: "spec", Value: s, Reason: "want the complete geometry of a filter"}
 	}
 	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
 		return g, 0, false, &filter.ConfigError{Field: "trimmed", Value: cells, Reason: "more cells than the filter has"}
@@ -80,8 +78,9 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 	return *c.Geometry, cells, trimmed, nil
 }
 
-// Decode makes the filter from what Encode gave, or the Encode of a Trimmed, whose sections have the sizes of SectionWords. It
-// keeps the words of the former.
+// Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks everything:
+// the sizes of the sections, that each chain stays in cells of its own bucket, that no two buckets share an extension, and the
+// number of keys.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -108,8 +107,8 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, f.checkKeys()
 }
 
-// adopt takes a bucket of a stored filter into account, and returns an error if following its chains could lead
-// anywhere but to its own cells.
+// adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a chain
+// could leave the bucket's cells, or a cell is in no chain.
 func (f *Filter) adopt(b uint64) error {
 	if err := f.claim(b); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (f *Filter) adopt(b uint64) error {
 	if used > u.room() || u.n > 1 && used <= u.room()-u.parts[u.n-1].room {
 		return errIndex
 	}
-	// The bits of the index behind the last cell in use must be 0; then each bit that is set has its cell.
+	// The bits of the index after the last cell in use must be 0. Then each set bit has its cell.
 	at := f.chains + used
 	for i := range u.n {
 		p := &u.parts[i]
@@ -128,7 +127,7 @@ func (f *Filter) adopt(b uint64) error {
 		}
 		at -= min(at, p.bits)
 	}
-	// And each cell is one of a chain.
+	// Each cell must be in a chain.
 	reached := u.rank(f.chains)
 	for c := uint64(0); c < reached && reached <= used; c++ {
 		if u.bit(f.chains + c) {
@@ -142,8 +141,8 @@ func (f *Filter) adopt(b uint64) error {
 	return nil
 }
 
-// claim takes the extensions of a bucket out of their pools.
-func (f *Filter) claim(b uint64) error {
+// claim takes the extensions of a bucket from their pools.
+func (f *arrays) claim(b uint64) error {
 	words, at := f.table, 64*b*f.words+f.span
 	for level := 1; level < levels && f.g.Pools[level] > 0; level++ {
 		to := bitvec.Field(words, at, uint(f.g.pointer(level)))
@@ -159,16 +158,26 @@ func (f *Filter) claim(b uint64) error {
 	return nil
 }
 
-// checkKeys holds the number of keys against the cells.
+// keys returns the number of additions that the cells of the bucket stand for.
+func (u *bucket) keys() (n uint64) {
+	used := u.used()
+	if !u.f.g.Counting {
+		return used
+	}
+	for c := range used {
+		n += u.f.counts(u.cell(c))
+	}
+	return n
+}
+
+// checkKeys returns an error unless the number of keys matches the cells.
 func (f *Filter) checkKeys() error {
 	sum := f.used
 	if f.g.Counting {
 		sum = 0
 		for b := range f.buckets {
 			u := f.bucket(b)
-			for c := range u.used() {
-				sum += f.counts(u.cell(c))
-			}
+			sum += u.keys()
 		}
 	}
 	if sum != f.keys {

@@ -1,36 +1,35 @@
-// Package rankindexed is rank-indexed hashing (N. Hua, H. Zhao, B. Lin, J. Xu, "Rank-Indexed Hashing: A Compact
-// Construction of Bloom Filters and Variants", ICNP 2008): a table of remainders with chains and without pointers, which
-// takes keys and gives them back, counts them, or keeps a value with each.
+// Package rankindexed implements rank-indexed hashing (N. Hua, H. Zhao, B. Lin, J. Xu, "Rank-Indexed Hashing: A Compact
+// Construction of Bloom Filters and Variants", ICNP 2008): a hash table of remainders with chains but without pointers.
+// Keys can be added and removed at any time. A filter can also count its keys or keep a small value with each.
 //
-// A key has a bucket, a chain in it and a remainder. A bucket has an index of bits and cells for remainders:
+// A key has a bucket, a chain in that bucket, and a remainder. A bucket has an index of bits, and cells for remainders:
 //
-//	index   0 1 1 0 1 0 0 1 | 0 1 0 0 0 0 0          base index: is chain l empty?  |  higher index: does cell c have a next one?
+//	index   0 1 1 0 1 0 0 1 | 0 1 0 0 0 0 0          base index: has chain l a cell?  |  higher index: has cell c a next one?
 //	            └─┐   └┐  └────┐ └────┐
-//	cells     c0  c1   c2      c3     c4             cell number of a set bit: the set bits before it (its rank)
+//	cells     c0  c1   c2      c3     c4             number of the cell = number of set bits before its bit (the rank)
 //
-// Bit l < L says that chain l has a first cell, bit L+c that the chain goes on behind cell c; the number of set bits before
-// a set bit is the number of the cell that it stands for. So a chain is followed by counting bits, and an insertion shifts
-// one bit into the index and one cell into the cells. A chain's cells are in order of their remainders, so that the same
-// keys make the same bucket in whatever order they come.
+// Bit l < L is set if chain l has a first cell. Bit L+c is set if the chain of cell c has a next cell. Each set bit stands
+// for one cell, whose number is the count of set bits before it. A query follows a chain by counting bits. An insertion
+// shifts one bit into the index and one cell into the cells. The cells of a chain are sorted by remainder, so that the same
+// keys make the same bucket whatever their order.
 //
-// Where the paper has buckets of at most 64 chains, which one word indexes, a bucket here has an index of one cache line: 512
-// bits for chains and own cells together, some 200 keys. Larger buckets spread less around their mean load, and leave less
-// room unused: 9.5 bits a key at 1%, where the paper has 10.6. A query reads the line of the index and mostly one line of
-// cells. Buckets that overflow take an extension of a pool, and one of a second pool beyond that; plan.go sizes all
-// of them so that they suffice for the capacity, but with a probability of 1e-10.
+// The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills at
+// most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies less
+// around its mean and leaves fewer cells unused: 9.5 bits a key at 1%, against 10.6 in the paper. A query reads the line of
+// the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when that is full too,
+// one from a second pool. plan.go sizes both pools so that they suffice for the capacity, except with a probability of 1e-10.
 //
 // Bits of the Hash (Hi, Lo):
 //
 //	Hi × B     bucket = upper half        lower half: its first Growth bits head the remainder
 //	Lo × L     chain  = upper half        lower half: its first r bits are the rest of the remainder
 //
-// A filter that grows has more bits of remainder than it needs at first. When it doubles, the first bit of each
-// remainder says in which of two buckets it comes, and is dropped: the same as if all keys had been added again.
+// A filter that can grow starts with longer remainders than it needs. When it doubles, the first bit of each remainder
+// selects one of two buckets and is dropped. The result is the filter that adding all keys again would make.
 package rankindexed
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -40,32 +39,42 @@ import (
 // Family is the name in a Spec.
 const Family = "rankindexed"
 
-// Filter is a rank-indexed table. Reads are safe from any number of goroutines; everything else needs exclusive use. See
-// Concurrent for many writers.
+// Filter is a rank-indexed table. Queries are safe from any number of goroutines while nobody changes the filter; changes
+// need exclusive use. Concurrent returns a form without these limits.
 type Filter struct {
-	shape
-	walk  kernel.Chains  // buckets' own cells, in table
-	keys  uint64         // additions less removals
-	used  uint64         // cells in use
-	all   *atomic.Uint64 // in a part of a Concurrent that can grow, the cells in use of the whole
-	table []uint64       // the buckets
-	pools [levels]*pool  // their extensions; 0 is not used
+	arrays
+	tally
 }
 
-// shape is a Geometry with what operations need of it, worked out. Letters are those of the package comment.
+// arrays are the parts of a filter. Operations on different buckets may run at the same time: buckets and extensions are
+// whole words, and pools have locks.
+type arrays struct {
+	shape
+	walk  kernel.Chains // the buckets' own cells, in table
+	table []uint64      // the buckets
+	pools [levels]*pool // their extensions; 0 is not used
+}
+
+// tally is what changes count.
+type tally struct {
+	keys uint64 // additions less removals
+	used uint64 // cells in use
+}
+
+// shape is a Geometry and the positions that follow from it.
 type shape struct {
 	g       Geometry
 	buckets uint64
 	chains  uint64
 	own     uint64 // cells of a bucket
 	words   uint64 // 64-bit words of a bucket
-	span    uint64 // bits of the index; the pointer behind it
+	span    uint64 // bits of the index; the pointer follows it
 	cells   uint64 // first bit of the cells
-	last    uint64 // word of a bucket that the last bit of the pointer lies in; its first lies in word span/64
-	low     uint64 // bits of the pointer in the first of these words
-	high    uint64 // and in the other
+	last    uint64 // word of the bucket with the last bit of the pointer; the first bit is in word span/64
+	low     uint64 // mask of the pointer in word span/64
+	high    uint64 // mask of the pointer in word last, if that is another one
 	width   uint   // bits of a cell
-	payload uint   // those below its remainder
+	payload uint   // bits of a cell below its remainder
 }
 
 func newShape(g Geometry) shape {
@@ -84,7 +93,7 @@ func newShape(g Geometry) shape {
 	return s
 }
 
-// layout says where the parts of a bucket lie.
+// layout returns the positions of the parts of a bucket.
 func (s *shape) layout() kernel.ChainLayout {
 	return kernel.ChainLayout{
 		Buckets: s.buckets, Chains: s.chains, Cells: s.own, Stride: s.words, First: s.cells,
@@ -92,22 +101,29 @@ func (s *shape) layout() kernel.ChainLayout {
 	}
 }
 
-// Has reports whether the key may be in the set.
-func (f *Filter) Has(h filter.Hash) bool {
+// Has reports whether the key with hash h may be in the set. It does not allocate.
+func (f *Filter) Has(h filter.Hash) bool { return f.has(h) }
+
+// has is Has.
+func (f *arrays) has(h filter.Hash) bool {
 	end := f.walk.Has(h.Hi, h.Lo)
 	return end == kernel.ChainCell || end == kernel.ChainBeyond && f.hasFar(h)
 }
 
-// hasFar is Has in a bucket with extensions.
-func (f *Filter) hasFar(h filter.Hash) bool {
+// hasFar is has in a bucket with extensions.
+func (f *arrays) hasFar(h filter.Hash) bool {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	_, ok := u.find(chain, remainder)
 	return ok
 }
 
-// Get returns the value of the key, and whether the key may be in the set. Without values it is 0.
-func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
+// Get returns the value of the key with hash h, and whether the key may be in the set. The value is 0 if the key is absent or
+// the filter has no values.
+func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) { return f.get(h) }
+
+// get is Get.
+func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
 	_, remainder, _, _, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	if end == kernel.ChainBeyond {
 		b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
@@ -125,36 +141,40 @@ func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
 	return cell & (1<<f.payload - 1), true
 }
 
-// Count returns how often the key was added, and keys that look like it, less how often they were removed.
-func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
+// Count returns how often the key with hash h was added, less how often it was removed. Keys with the same bucket, chain and
+// remainder count together. saturated is always false: a counter that is full goes on in a further cell.
+func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) { return f.count(h), false }
+
+// count is Count.
+func (f *arrays) count(h filter.Hash) (n uint64) {
 	base, remainder, _, c, cell, end := f.walk.Follow(h.Hi, h.Lo)
 	for end == kernel.ChainCell && cell>>f.payload == remainder {
 		n += f.counts(cell)
 		at := f.chains + c
 		if bitvec.Bit(f.table, 64*base+at)&1 == 0 {
-			return n, false
+			return n
 		}
 		if c = f.walk.Rank(base, at); c >= f.own {
-			return f.countFar(h), false
+			return f.countFar(h)
 		}
 		cell = f.walk.Cell(base, c)
 	}
 	if end == kernel.ChainBeyond {
-		return f.countFar(h), false
+		return f.countFar(h)
 	}
-	return n, false
+	return n
 }
 
-// counts returns how many additions a cell stands for.
-func (f *Filter) counts(cell uint64) uint64 {
+// counts returns the number of additions that a cell stands for.
+func (f *arrays) counts(cell uint64) uint64 {
 	if f.g.Counting {
 		return cell&(1<<counterBits-1) + 1
 	}
 	return 1
 }
 
-// countFar is Count in a bucket with extensions.
-func (f *Filter) countFar(h filter.Hash) (n uint64) {
+// countFar is count in a bucket with extensions.
+func (f *arrays) countFar(h filter.Hash) (n uint64) {
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
 	for at := chain; u.bit(at); {
@@ -171,44 +191,47 @@ func (f *Filter) countFar(h filter.Hash) (n uint64) {
 	return n
 }
 
-// Len returns the number of cells in use: in the counting form a key that was added up to four times takes one.
+// Len returns the number of cells in use. Each key takes one; in the counting form, one for every four additions.
 func (f *Filter) Len() uint64 { return f.used }
 
 // Geometry returns the sizes of the filter's parts.
 func (f *Filter) Geometry() Geometry { return f.g }
 
-// Info describes the filter. Fill is the share of all cells, those of free extensions included, that are in use. The
-// posterior rate follows from that number, the prior one takes a cell for each key.
-func (f *Filter) Info() filter.Info {
+// Info describes the filter. Fill is the share of all cells that are in use, the cells of free extensions included in the
+// total. The posterior rate follows from the number of cells in use, the prior one from the number of keys.
+func (f *Filter) Info() filter.Info { return f.info(f.tally) }
+
+// info is Info of a filter with these counts.
+func (f *arrays) info(n tally) filter.Info {
 	all := float64(f.buckets) * float64(f.own)
 	i := filter.Info{
-		Spec: f.spec(), Keys: f.keys, Capacity: f.g.Capacity, Bits: f.g.Bits(),
-		FPRPrior: f.g.FPR(f.keys), FPRPosterior: f.posterior(),
+		Spec: f.g.Spec(), Keys: n.keys, Capacity: f.g.Capacity, Bits: f.g.Bits(),
+		FPRPrior: f.g.FPR(n.keys), FPRPosterior: f.g.posterior(n.used),
 	}
 	for level := 1; level < levels; level++ {
 		all += float64(f.g.Pools[level]) * float64(f.g.Cells[level])
-		i.Pools = append(i.Pools, filter.Pool{Size: f.g.Pools[level], Used: f.pools[level].used})
+		i.Pools = append(i.Pools, filter.Pool{Size: f.g.Pools[level], Used: f.pools[level].inUse()})
 	}
-	i.Fill = float64(f.used) / all
+	i.Fill = float64(n.used) / all
 	return i
 }
 
-// posterior returns the rate that follows from the cells in use. Where keys are counted no two cells are alike, or their
-// counters are full; elsewhere as many are as chance has it.
-func (f *Filter) posterior() float64 {
-	if f.g.Counting {
-		return min(1, float64(f.used)/f.g.fingerprints())
+// posterior returns the rate that follows from the number of cells in use. In the counting form no two cells of a chain have
+// the same remainder, unless the counter of one is full; in the others as many do as at random.
+func (g Geometry) posterior(used uint64) float64 {
+	if g.Counting {
+		return min(1, float64(used)/g.fingerprints())
 	}
-	return f.g.FPR(f.used)
+	return g.FPR(used)
 }
 
-// fingerprints returns how many different chains and remainders there are.
+// fingerprints returns the number of different (bucket, chain, remainder).
 func (g Geometry) fingerprints() float64 {
 	return float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)
 }
 
-// FPR returns the probability, in [0, 1], that an absent key has the chain and the remainder of one of that many cells:
-// 1-exp(-λ/2^r) with λ = cells/(B·L), section II of the paper.
+// FPR returns the predicted false-positive rate, in [0, 1], with that many cells in use: the probability 1-exp(-λ/2^r), with
+// λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section II of the paper).
 func (g Geometry) FPR(cells uint64) float64 {
 	return -math.Expm1(-float64(cells) / g.fingerprints())
 }
@@ -218,4 +241,5 @@ var _ interface {
 	filter.Remover
 	filter.Counter
 	filter.Valuer
+	filter.Sharer
 } = (*Filter)(nil)

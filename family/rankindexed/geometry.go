@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// levels is the number of places that the cells of a bucket may lie in: the bucket and two extensions.
+// levels is the number of parts that a bucket may have: itself and two extensions.
 const levels = 3
 
 // Limits of a Geometry.
@@ -22,27 +22,27 @@ const (
 	MaxGrowth = 24
 
 	maxBuckets = 1 << 48
-	maxWords   = 1 << 54 // of one level, so that bits do not overflow
+	maxWords   = 1 << 54 // of one level, so that numbers of bits do not overflow
 	maxCells   = 1 << 13 // of one level
 )
 
-// counterBits is the size of a counter, which counts 1 to 4.
+// counterBits is the size of a counter, which counts from 1 to 4.
 const counterBits = 2
 
-// Geometry is what fixes all sizes of a filter. Letters are those of the paper.
+// Geometry has all sizes of a filter. Letters are those of the paper.
 type Geometry struct {
-	Capacity  uint64         // n: how many cells the pools were sized for
+	Capacity  uint64         // n: the number of cells in use that the pools were sized for
 	Buckets   uint64         // B
 	Chains    int            // L: chains of a bucket
 	Cells     [levels]int    // Z1, Z2, Z3: cells of a bucket, of a second-level and of a third-level extension
-	Pools     [levels]uint64 // J2 and J3 at 1 and 2: extensions there are; 0 is not used
-	Remainder int            // r: bits of a remainder beyond Growth
-	Growth    int            // how often the filter can still double, at a bit of remainder each
-	Counting  bool           // cells have a counter
-	ValueBits int            // v: cells have a value of that many bits, 0 to MaxValueBits; not with Counting
+	Pools     [levels]uint64 // J2 and J3 at 1 and 2: numbers of extensions; 0 is not used
+	Remainder int            // r: bits of a remainder, without the Growth bits
+	Growth    int            // how often the filter can still double; each takes a bit of the remainder
+	Counting  bool           // each cell has a counter
+	ValueBits int            // bits of the value of each cell, 0 to MaxValueBits; 0 with Counting
 }
 
-// payload returns the bits of a cell that are not remainder.
+// payload returns the number of bits of a cell below its remainder.
 func (g Geometry) payload() int {
 	if g.Counting {
 		return counterBits
@@ -50,11 +50,11 @@ func (g Geometry) payload() int {
 	return g.ValueBits
 }
 
-// width returns the bits of a cell.
+// width returns the number of bits of a cell.
 func (g Geometry) width() int { return g.Growth + g.Remainder + g.payload() }
 
-// pointer returns the bits of a pointer to an extension of level i, 0 where there is none. It stays when the filter doubles,
-// and the pools with it.
+// pointer returns the number of bits of a pointer to an extension of level i, or 0 without any. It stays the same when the
+// filter and its pools double.
 func (g Geometry) pointer(i int) int {
 	if i >= levels || g.Pools[i] == 0 {
 		return 0
@@ -62,7 +62,7 @@ func (g Geometry) pointer(i int) int {
 	return bits.Len64(g.Pools[i]) + g.Growth
 }
 
-// words returns the 64-bit words of a bucket (level 0) or of an extension (levels 1 and 2).
+// words returns the number of 64-bit words of a bucket (level 0) or of an extension (levels 1 and 2).
 func (g Geometry) words(level int) uint64 {
 	if g.Cells[level] == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (g Geometry) words(level int) uint64 {
 	return uint64(n+63) / 64
 }
 
-// sections returns the words of each section of the file, see Encode: the three levels.
+// sections returns the number of words of each of the three levels, the sections of Encode.
 func (g Geometry) sections() []uint64 {
 	return []uint64{g.Buckets * g.words(0), g.Pools[1] * g.words(1), g.Pools[2] * g.words(2)}
 }
@@ -88,7 +88,7 @@ func (g Geometry) Bits() uint64 {
 	return sum
 }
 
-// check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge if the geometry is not one.
+// check returns an error wrapping filter.ErrConfig or filter.ErrTooLarge unless the geometry is valid.
 func (g Geometry) check() error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
@@ -103,11 +103,11 @@ func (g Geometry) check() error {
 	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
 		return bad("cells", g.Cells[0], fmt.Sprintf("want 1 to %d", maxCells))
 	case g.Growth > 0 && g.Growth <= MaxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
-		return bad("capacity", g.Capacity, fmt.Sprintf("want 1 to %d, which doubles %d times", uint64(maxKeys)>>g.Growth, g.Growth))
+		return bad("capacity", g.Capacity, fmt.Sprintf("want 1 to %d with growth=%d", uint64(maxKeys)>>g.Growth, g.Growth))
 	case g.Growth < 0 || g.Growth > MaxGrowth:
 		return bad("growth", g.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
 	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
-		return bad("remainder", g.Remainder, fmt.Sprintf("want 1 to %d, growth included", MaxRemainder))
+		return bad("remainder", g.Remainder, fmt.Sprintf("remainder and growth together: want 1 to %d bits", MaxRemainder))
 	case g.ValueBits < 0 || g.ValueBits > MaxValueBits:
 		return bad("value_bits", g.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
 	case g.Counting && g.ValueBits > 0:
@@ -117,18 +117,18 @@ func (g Geometry) check() error {
 	}
 	for i := 1; i < levels; i++ {
 		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
-			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i], fmt.Sprintf("want 1 to %d, or none with an empty pool", maxCells))
+			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i], fmt.Sprintf("want 1 to %d, or 0 with an empty pool", maxCells))
 		}
 		if g.pointer(i) > 63 {
-			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a pointer to one of so many, growth included, has more than 63 bits")
+			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "pointers would have more than 63 bits, growth included")
 		}
 		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
-			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "a level is not larger than the one before")
+			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], fmt.Sprintf("want at most %d, and at most the size of the pool before", uint64(maxBuckets)))
 		}
 	}
 	for i, n := range [levels]uint64{g.Buckets, g.Pools[1], g.Pools[2]} {
 		if hi, lo := bits.Mul64(n, g.words(i)); hi != 0 || lo > maxWords {
-			return fmt.Errorf("%d pieces of %d words: %w", n, g.words(i), filter.ErrTooLarge)
+			return fmt.Errorf("%d buckets or extensions of %d words: %w", n, g.words(i), filter.ErrTooLarge)
 		}
 	}
 	return nil

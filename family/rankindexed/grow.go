@@ -5,14 +5,32 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Grow doubles the filter: twice as many buckets, one bit of remainder less. The first bit of each remainder says in which
-// of two buckets its cell comes. Until it returns there are two filters in memory. It returns an error wrapping
-// filter.ErrFull, and changes nothing, if the Config left no more doublings.
+// Grow doubles the filter: it has twice as many buckets then, and remainders of one bit less. Until Grow returns, the old and
+// the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the filter has no doubling left,
+// and filter.ErrTooLarge if the new one has no room in memory; the filter is then unchanged.
 func (f *Filter) Grow() error {
+	twice, err := f.twice(newFilter)
+	if err != nil {
+		return err
+	}
+	var s splitter
+	for b := range f.buckets {
+		if err := s.split(&f.arrays, b, &twice.arrays); err != nil {
+			return err
+		}
+	}
+	twice.tally = f.tally
+	*f = *twice
+	return nil
+}
+
+// twice returns an empty filter of twice the size, made by alloc. Errors are those of Grow and of alloc.
+func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	if f.g.Growth == 0 {
-		return fmt.Errorf("a filter for %d keys that has no doubling left: %w", f.g.Capacity, filter.ErrFull)
+		return nil, fmt.Errorf("a filter for %d keys has no doubling left: %w", f.g.Capacity, filter.ErrFull)
 	}
 	g := f.g
 	g.Growth--
@@ -21,38 +39,113 @@ func (f *Filter) Grow() error {
 	for i := range g.Pools {
 		g.Pools[i] *= 2
 	}
-	twice, err := newFilter(g)
-	if err != nil {
-		return err
-	}
-	for b := range f.buckets {
-		if err := f.split(b, twice); err != nil {
+	return alloc(g)
+}
+
+// splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them, which
+// the processor would mispredict half of the time.
+type splitter struct {
+	cells  []uint64
+	chains []uint16   // by cell, its chain
+	next   []int32    // by cell, the next one of its chain that goes to the same bucket, or none
+	first  [2][]int32 // by chain, its first cell that goes to the lower or the upper bucket, or none
+	order  []int32    // the cells of one of these buckets, in order
+}
+
+// none is no cell. It is negative, so that exists can use the sign.
+const none = -1
+
+// exists returns 0 for none, and else 1.
+func exists(c int32) uint64 { return uint64(^c) >> 31 & 1 }
+
+// split copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the size. The first
+// bit of a cell selects the bucket. The cells of a chain stay in their order.
+//
+// It does not fail if the pools have two free records for each extension of the bucket, since neither of the new buckets has
+// more cells than the old one.
+func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
+	u := from.bucket(b)
+	s.read(&u)
+	for half := range uint64(2) {
+		if err := s.write(to, 2*b+half, s.first[half]); err != nil {
 			return err
 		}
 	}
-	twice.keys = f.keys
-	*f = *twice
 	return nil
 }
 
-// split puts the cells of bucket b into the two buckets of a filter of twice the size that take its place. The cells of a
-// chain come in their order, the last first, for insert puts each before those like it.
-func (f *Filter) split(b uint64, twice *Filter) error {
-	u := f.bucket(b)
-	first := f.width - 1 // the bit of a cell that says which
-	var cells []uint64
+// read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of the
+// chains; then the second ones, in the same order; and so on.
+func (s *splitter) read(u *bucket) {
+	f, used := u.f, u.used()
+	s.cells = slices.Grow(s.cells[:0], int(used))[:used]
+	s.next = slices.Grow(s.next[:0], int(used))[:used]
+	s.chains = slices.Grow(s.chains[:0], int(used+f.chains)+1)[:used+f.chains+1]
+	own := &u.parts[0]
+	end := uint64(0)
 	for chain := range f.chains {
-		cells = cells[:0]
-		for at := chain; u.bit(at); {
-			c := u.rank(at)
-			cells = append(cells, u.cell(c))
-			at = f.chains + c
+		s.chains[end] = uint16(chain)
+		end += bitvec.Bit(own.words, own.index+chain) & 1
+	}
+	for c := range used {
+		bit := uint64(0)
+		if c < f.own {
+			s.cells[c] = bitvec.Field(own.words, own.cells+c*uint64(f.width), f.width)
+			bit = bitvec.Bit(own.words, own.index+f.chains+c) & 1
+		} else {
+			s.cells[c] = u.cell(c)
+			if u.bit(f.chains + c) {
+				bit = 1
+			}
 		}
-		for _, cell := range slices.Backward(cells) {
-			to := twice.bucket(2*b + cell>>first)
-			if err := twice.insert(&to, chain, cell&(1<<first-1)); err != nil {
+		s.chains[end] = s.chains[c]
+		end += bit
+	}
+	for half := range s.first {
+		s.first[half] = slices.Grow(s.first[half][:0], int(f.chains))[:f.chains]
+		for chain := range s.first[half] {
+			s.first[half][chain] = none
+		}
+	}
+	top := f.width - 1
+	for c := int32(used) - 1; c >= 0; c-- {
+		first := &s.first[s.cells[c]>>top&1][s.chains[c]]
+		s.next[c], *first = *first, c
+	}
+}
+
+// write fills an empty bucket with the chains that begin at these cells.
+func (s *splitter) write(to *arrays, b uint64, first []int32) error {
+	s.order = slices.Grow(s.order[:0], len(s.cells)+len(first)+1)[:len(s.cells)+len(first)+1]
+	u := to.bucket(b)
+	own := &u.parts[0]
+	used := uint64(0)
+	for chain, c := range first {
+		s.order[used] = c
+		used += exists(c)
+		at := own.index + uint64(chain)
+		own.words[at/64] |= exists(c) << (at % 64)
+	}
+	mask := uint64(1)<<to.width - 1
+	for i := uint64(0); i < used; i++ {
+		if i == u.room() {
+			if err := u.lengthen(true); err != nil {
 				return err
 			}
+		}
+		c := s.order[i]
+		next := s.next[c]
+		s.order[used] = next
+		used += exists(next)
+		if i < to.own {
+			bitvec.SetField(own.words, own.cells+i*uint64(to.width), to.width, s.cells[c]&mask)
+			at := own.index + to.chains + i
+			own.words[at/64] |= exists(next) << (at % 64)
+			continue
+		}
+		u.setCell(i, s.cells[c]&mask)
+		if next != none {
+			u.flip(to.chains + i)
 		}
 	}
 	return nil

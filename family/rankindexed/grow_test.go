@@ -133,7 +133,7 @@ func TestGrowOnlyForCells(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := NewConcurrent(f)
+	c := newConcurrent(f)
 	bits := c.Info().Bits
 	if err := errors.Join(c.Put(hs[0], 3), c.Remove(hs[1]), c.Add(hs[1])); err != nil || c.Info().Bits != bits || c.Info().Keys != 300 {
 		t.Errorf("%v: %d keys in %d bits, want 300 in %d", err, c.Info().Keys, c.Info().Bits, bits)

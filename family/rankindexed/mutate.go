@@ -7,19 +7,19 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Add puts a key into the set. In the counting form it counts once more; in the others each Add of a key takes a cell and
-// wants its own Remove. Past the capacity it goes on, at a rate that rises, until a bucket is full and its pool empty:
-// then the error wraps filter.ErrFull and the filter is as it was. A filter with Growth doubles when it has as many cells in
-// use as its capacity.
+// Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key takes a
+// cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its capacity. Any other goes on
+// past its capacity, at a rising rate, until the bucket of a key is full and has no extension left: then the error wraps
+// filter.ErrFull, and the filter is unchanged. Add does not allocate, except to grow.
 func (f *Filter) Add(h filter.Hash) error {
-	return f.growing(func() error { return f.add(h) })
+	return f.growing(func() error { return f.add(h, &f.tally) })
 }
 
-// errGrow says that a filter that can double has come to its capacity. It never leaves this package.
+// errGrow says that the filter must double before it takes a further cell. It never leaves this package.
 var errGrow = errors.New("the capacity is reached")
 
-// growing does what may take a cell, and has the filter grow where its capacity is reached. A bucket that is full before that
-// has one key again and again, which doubling would not help.
+// growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the capacity is reached
+// holds one key many times. Doubling does not help it, so that its ErrFull is returned.
 func (f *Filter) growing(do func() error) error {
 	for {
 		err := do()
@@ -32,20 +32,14 @@ func (f *Filter) growing(do func() error) error {
 	}
 }
 
-// mustGrow reports whether a further cell would be one too many.
-func (f *Filter) mustGrow() bool {
-	if f.g.Growth == 0 {
-		return false
-	}
-	if f.all != nil {
-		return f.all.Load() >= f.g.Capacity
-	}
-	return f.used >= f.g.Capacity
+// mustGrow reports whether the filter must double before it takes a further cell.
+func (f *arrays) mustGrow(n *tally) bool {
+	return f.g.Growth > 0 && n.used >= f.g.Capacity
 }
 
 // add is Add, or returns errGrow.
-func (f *Filter) add(h filter.Hash) error {
-	if done := f.addNear(h); done {
+func (f *arrays) add(h filter.Hash, n *tally) error {
+	if done := f.addNear(h, n); done {
 		return nil
 	}
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
@@ -54,34 +48,37 @@ func (f *Filter) add(h filter.Hash) error {
 		if c, ok := u.find(chain, remainder); ok {
 			if cell := u.cell(c); cell&(1<<counterBits-1) < 1<<counterBits-1 {
 				u.setCell(c, cell+1)
-				f.keys++
+				n.keys++
 				return nil
 			}
 		}
 	}
-	return f.insert(&u, chain, remainder<<f.payload)
+	return f.insert(&u, chain, remainder<<f.payload, n)
 }
 
-// AddValue is Add with a value. The error wraps filter.ErrConfig for a value of more than ValueBits, filter.ErrFull as that of
-// Add does, and errors.ErrUnsupported in a filter without values.
+// AddValue adds the key with hash h and its value. The error wraps filter.ErrConfig if the value has more than ValueBits
+// bits, filter.ErrFull as for Add, and filter.ErrUnsupported if the filter has no values; the filter is then unchanged.
 func (f *Filter) AddValue(h filter.Hash, value uint64) error {
-	return f.growing(func() error { return f.addValue(h, value) })
+	return f.growing(func() error { return f.addValue(h, value, &f.tally) })
 }
 
 // addValue is AddValue, or returns errGrow.
-func (f *Filter) addValue(h filter.Hash, value uint64) error {
+func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
 	if err := f.fits(value); err != nil {
 		return err
 	}
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
 	u := f.bucket(b)
-	return f.insert(&u, chain, remainder<<f.payload|value)
+	return f.insert(&u, chain, remainder<<f.payload|value, n)
 }
 
-// Put sets the value of a key that was added, and returns an error wrapping filter.ErrNotFound if it is not there. Keys that
-// look alike have a cell each but cannot be told apart: Put changes, and Get reads, the first of them, which is that of the
-// last one added. The error wraps filter.ErrConfig or errors.ErrUnsupported as that of AddValue.
-func (f *Filter) Put(h filter.Hash, value uint64) error {
+// Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put changes, and
+// Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent, filter.ErrConfig or
+// filter.ErrUnsupported as for AddValue; the filter is then unchanged.
+func (f *Filter) Put(h filter.Hash, value uint64) error { return f.put(h, value) }
+
+// put is Put.
+func (f *arrays) put(h filter.Hash, value uint64) error {
 	if err := f.fits(value); err != nil {
 		return err
 	}
@@ -95,48 +92,70 @@ func (f *Filter) Put(h filter.Hash, value uint64) error {
 	return nil
 }
 
-// fits returns an error if cells have no room for a value.
-func (f *Filter) fits(value uint64) error {
+// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. Errors are those of
+// AddValue.
+func (f *Filter) Upsert(h filter.Hash, value uint64) error {
+	return f.growing(func() error { return f.upsert(h, value, &f.tally) })
+}
+
+// upsert is Upsert, or returns errGrow.
+func (f *arrays) upsert(h filter.Hash, value uint64, n *tally) error {
+	if err := f.put(h, value); err != filter.ErrNotFound {
+		return err
+	}
+	return f.addValue(h, value, n)
+}
+
+// fits returns an error if a cell cannot hold the value.
+func (f *arrays) fits(value uint64) error {
 	if f.g.ValueBits == 0 {
 		return fmt.Errorf("this filter has no values, make one with value_bits: %w", filter.ErrUnsupported)
 	}
 	if value>>f.payload != 0 {
-		return &filter.ConfigError{Field: "value", Value: value, Reason: fmt.Sprintf("want at most %d, which %d bits hold", uint64(1)<<f.payload-1, f.payload)}
+		return &filter.ConfigError{
+			Field: "value", Value: value,
+			Reason: fmt.Sprintf("want at most %d, the largest value of %d bits", uint64(1)<<f.payload-1, f.payload),
+		}
 	}
 	return nil
 }
 
-// insert adds a cell to a chain, before those of its remainder, or returns errGrow.
-func (f *Filter) insert(u *bucket, chain, cell uint64) error {
-	if f.mustGrow() {
+// insert adds a cell to a chain, before the cells with the same remainder, or returns errGrow.
+func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
+	if f.mustGrow(n) {
 		return errGrow
 	}
 	used := u.used()
-	if used == u.room() && !u.lengthen() {
-		return fmt.Errorf("no room in the bucket of a key, in a filter for %d: %w", f.g.Capacity, filter.ErrFull)
+	if used == u.room() {
+		if err := u.lengthen(false); err != nil {
+			return err
+		}
 	}
 	at := chain
 	c := u.rank(at)
 	for remainder, placed := cell>>f.payload, false; u.bit(at); c = u.rank(at) {
 		old := u.cell(c)
 		if placed = placed || remainder <= old>>f.payload; placed {
-			u.setCell(c, cell) // it takes the place of this one, which takes that of the next
+			u.setCell(c, cell) // the new cell replaces this one, which replaces the next
 			cell = old
 		}
 		at = f.chains + c
 	}
 	u.flip(at)
 	u.insert(c, cell, used+1)
-	f.keys++
-	f.used++
+	n.keys++
+	n.used++
 	return nil
 }
 
-// Remove undoes one Add of the key. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell holds the
-// key's remainder. Removing a key that was never added but has the chain and remainder of one that was succeeds and makes
-// that other key absent: remove only what was added.
-func (f *Filter) Remove(h filter.Hash) error {
-	if near, err := f.removeNear(h); near {
+// Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if no
+// cell holds the key's remainder. Removing a key that was never added but looks like one that was succeeds and makes that
+// other key absent: remove only what was added. Remove does not allocate.
+func (f *Filter) Remove(h filter.Hash) error { return f.remove(h, &f.tally) }
+
+// remove is Remove.
+func (f *arrays) remove(h filter.Hash, n *tally) error {
+	if near, err := f.removeNear(h, n); near {
 		return err
 	}
 	b, chain, remainder := f.walk.Locate(h.Hi, h.Lo)
@@ -145,18 +164,19 @@ func (f *Filter) Remove(h filter.Hash) error {
 	if !ok {
 		return filter.ErrNotFound
 	}
+	n.keys--
 	if f.g.Counting {
 		if cell := u.cell(c); cell&(1<<counterBits-1) > 0 {
 			u.setCell(c, cell-1)
-			f.keys--
 			return nil
 		}
 	}
-	f.remove(&u, chain, c)
+	n.used--
+	f.takeOut(&u, chain, c)
 	return nil
 }
 
-// find returns the first cell of a chain that has a remainder.
+// find returns the first cell of a chain with this remainder.
 func (u *bucket) find(chain, remainder uint64) (c uint64, ok bool) {
 	for at := chain; u.bit(at); at = u.f.chains + c {
 		c = u.rank(at)
@@ -167,10 +187,10 @@ func (u *bucket) find(chain, remainder uint64) (c uint64, ok bool) {
 	return 0, false
 }
 
-// remove takes cell c out of its chain: the ones behind it move up, and the place of the last is closed.
-func (f *Filter) remove(u *bucket, chain, c uint64) {
+// takeOut takes cell c out of its chain: the later cells of the chain move up, and the last one's place is closed.
+func (f *arrays) takeOut(u *bucket, chain, c uint64) {
 	used := u.used()
-	at := chain // of the bit that stands for c
+	at := chain // the bit that stands for c
 	for u.rank(at) != c {
 		at = f.chains + u.rank(at)
 	}
@@ -184,6 +204,4 @@ func (f *Filter) remove(u *bucket, chain, c uint64) {
 	if u.n > 1 && u.parts[u.n-1].ones == 0 && used-1 <= u.room()-u.parts[u.n-1].room {
 		u.shorten()
 	}
-	f.keys--
-	f.used--
 }

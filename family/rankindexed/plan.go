@@ -6,34 +6,35 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// DefaultOverflow is P_o of the paper, the probability that the extensions do not suffice for the capacity.
+// DefaultOverflow is the default of Config.Overflow: P_o of the paper, the probability that the extensions do not suffice for
+// the capacity.
 const DefaultOverflow = 1e-10
 
-// order is what a geometry is searched for.
+// order is what a geometry must meet.
 type order struct {
-	form     Geometry // Capacity, Growth, Counting and ValueBits; the rest is searched for
+	form     Geometry // Capacity, Growth, Counting and ValueBits
 	fpr      float64  // ε, at the capacity and at each doubling of it
 	overflow float64  // P_o
-	words    []int    // sizes of a bucket to try, in 64-bit words
-	index    int      // most bits of index a bucket
-	lambda   float64  // most keys a chain, on average; 0 for 3
-	extended float64  // most buckets, as a share, that have an extension at the capacity; 0 for any
+	words    []int    // sizes of a bucket, in 64-bit words
+	index    int      // largest index of a bucket, in bits
+	lambda   float64  // largest mean number of keys of a chain; 0 for 3
+	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
 }
 
-// lines are the sizes of buckets that a search tries: whole cache lines, and less than one for few keys.
+// lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few keys.
 var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5, 6, 7}
 
-// lineBits is the largest index of a bucket whose size is searched for: a bit less than one cache line, so that a
-// query that counts its bits reads one.
+// lineBits is the largest index of a bucket if Config.Bucket is 0: less than one cache line, so that a query that counts its
+// bits reads one line.
 const lineBits = 511
 
-// search returns the geometry with the fewest bits that keeps the order, and false if there is none. It tries all
-// remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
+// search returns the geometry with the fewest bits that meets the order, or false if there is none. It tries all remainders,
+// sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
 //
 //	Pr[O_l > J_l] <= 2·Binotail(B, Poissontail(n/B, W_{l-1}), J_l)    l = 2, 3: each at most 0.45·P_o
 //	Pr[O_4 > 0]   <= B·Binotail(n, 1/B, W_3)                                     at most 0.1·P_o
 //
-// and leaves a branch as soon as its buckets alone have more bits than the best so far.
+// It leaves a branch if the buckets alone have more bits than the best geometry so far.
 func (o order) search() (Geometry, bool) {
 	s := searched{order: o, bits: math.Inf(1)}
 	most := o.lambda
@@ -54,11 +55,11 @@ func (o order) search() (Geometry, bool) {
 	return s.best, !math.IsInf(s.bits, 1)
 }
 
-// searched is a search under way.
+// searched is a search and its best geometry so far.
 type searched struct {
 	order
 	best Geometry
-	bits float64 // of the best
+	bits float64 // of best
 }
 
 // buckets tries all numbers of cells of a bucket of one size.
@@ -67,14 +68,14 @@ func (s *searched) buckets(r, words int, lambda float64) {
 	for cells := 1; ; cells++ {
 		g := s.form
 		g.Remainder, g.Cells[0] = r, cells
-		left := 64*words - cells*(1+g.width()) // for chains and the pointer
+		left := 64*words - cells*(1+g.width()) // bits for chains and the pointer
 		if g.width() > 63 || left < 1 {
 			return
 		}
 		if left+cells > s.index {
 			continue
 		}
-		for { // a larger pool has a longer pointer, which leaves fewer chains, which takes more buckets
+		for { // a larger pool needs a longer pointer, which leaves fewer chains, which needs more buckets
 			if g.Chains = left - g.pointer(1); g.Chains < 1 {
 				return
 			}
@@ -100,7 +101,7 @@ func (s *searched) buckets(r, words int, lambda float64) {
 	}
 }
 
-// extensions tries all sizes of extensions for buckets of which all else is known; no bucket has more cells than deepest.
+// extensions tries all sizes of extensions for given buckets. No bucket has more cells than deepest.
 func (s *searched) extensions(g Geometry, deepest int) {
 	if g.Pools[1] == 0 {
 		s.take(g)
@@ -111,7 +112,7 @@ func (s *searched) extensions(g Geometry, deepest int) {
 			return
 		}
 		e := g
-		e.Pools[2] = g.Pools[1] // for the longest pointer that it may have
+		e.Pools[2] = g.Pools[1] // gives the longest pointer
 		if e.Cells[1] = (64*words - e.pointer(2)) / (1 + e.width()); e.Cells[1] < 1 {
 			continue
 		}
@@ -138,8 +139,8 @@ func (s *searched) take(g Geometry) {
 	}
 }
 
-// pool returns how many extensions buckets want whose load goes over a number of cells, so that they suffice at the
-// capacity and, doubling with it, at all that come later.
+// pool returns the number of extensions for buckets with more keys than cells, so that they suffice at the capacity and,
+// since pools double with the filter, at all later capacities.
 func (s *searched) pool(g Geometry, cells int) (size uint64) {
 	load := float64(g.Capacity) / float64(g.Buckets)
 	for doubled := range g.Growth + 1 {
@@ -148,7 +149,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 		switch {
 		case b > 1:
 			want = quantile(b, stat.PoissonTail(load, cells), s.overflow*0.45/2)
-		case g.Capacity <= uint64(cells): // the one bucket has all keys
+		case g.Capacity <= uint64(cells): // the only bucket has all keys
 			want = 0
 		}
 		size = max(size, (want+1<<doubled-1)>>doubled)
@@ -156,7 +157,7 @@ func (s *searched) pool(g Geometry, cells int) (size uint64) {
 	return size
 }
 
-// deepest returns the number of cells that no bucket goes over.
+// deepest returns the number of cells that no bucket exceeds, except with the probability 0.1·P_o.
 func (s *searched) deepest(g Geometry) int {
 	b := float64(g.Buckets) * math.Ldexp(1, g.Growth)
 	n := g.Capacity << g.Growth
@@ -167,8 +168,8 @@ func (s *searched) deepest(g Geometry) int {
 	return cells
 }
 
-// quantile returns the least j with Pr[X > j] <= tail for X binomial, n trials of probability p. Past a variance of 10^7,
-// where nobody misses a few, it returns nine standard deviations above the mean.
+// quantile returns the least j with Pr[X > j] <= tail for a binomial X of n trials with probability p. If the standard
+// deviation is above 3000, it returns the mean plus nine standard deviations, which is more.
 func quantile(n uint64, p, tail float64) uint64 {
 	mean := float64(n) * p
 	spread := math.Sqrt(mean * (1 - p))

@@ -1,15 +1,17 @@
 package rankindexed
 
 import (
+	"fmt"
 	"math/bits"
 	"sync"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// pool holds the extensions of one level, each a record of whole words: the pointer to the next level, the bits of the
-// higher index, the cells. Free records are all zero. Who has a record is alone with its words; take and free may be called
-// from many goroutines.
+// pool holds the extensions of one level. Each is a record of whole words: the pointer to the next level, the bits of the
+// higher index, the cells. Free records are all zero. Only the bucket that has a record reads or writes its words, so that
+// operations on different buckets may run at the same time: take and free have a lock.
 type pool struct {
 	words  []uint64
 	stride uint64 // bits of a record
@@ -17,10 +19,14 @@ type pool struct {
 	room   uint64 // its cells
 	size   uint64 // records
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	used  uint64
 	taken []uint64 // bit i: record i is in use; not stored
-	low   int      // no word of taken before this one has a bit that is not set
+	low   int      // all bits are set in the words of taken before this one
+	// The following are for a Concurrent.
+	reserved uint64    // free records for buckets that come from the table of half the size
+	closed   bool      // the filter is growing: take returns errGrow
+	copying  *snapshot // not nil: a copy is being made
 }
 
 func newPool(g Geometry, level int, words []uint64) *pool {
@@ -30,12 +36,16 @@ func newPool(g Geometry, level int, words []uint64) *pool {
 	}
 }
 
-// take returns a free record, or false if there is none.
-func (p *pool) take() (record uint64, ok bool) {
+// take returns a free record, and the snapshot that the bucket must be copied to before it uses the record, or nil. Only a
+// bucket that comes from the table of half the size may have a reserved record. The error is errGrow or wraps filter.ErrFull.
+func (p *pool) take(reserved bool) (record uint64, s *snapshot, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.used == p.size {
-		return 0, false
+	switch {
+	case p.closed:
+		return 0, nil, errGrow
+	case p.used == p.size || !reserved && p.used+p.reserved >= p.size:
+		return 0, nil, filter.ErrFull
 	}
 	for ^p.taken[p.low] == 0 {
 		p.low++
@@ -43,7 +53,7 @@ func (p *pool) take() (record uint64, ok bool) {
 	bit := bits.TrailingZeros64(^p.taken[p.low])
 	p.taken[p.low] |= 1 << bit
 	p.used++
-	return uint64(64*p.low + bit), true
+	return uint64(64*p.low + bit), p.copying, nil
 }
 
 // free gives a record back.
@@ -56,8 +66,10 @@ func (p *pool) free(record uint64) {
 	p.used--
 }
 
-// claim takes one record, or returns false if it is not there or taken.
+// claim takes one record. It returns false if there is no such record or it is in use.
 func (p *pool) claim(record uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if record >= p.size || p.taken[record/64]>>(record%64)&1 != 0 {
 		return false
 	}
@@ -66,7 +78,14 @@ func (p *pool) claim(record uint64) bool {
 	return true
 }
 
-// clean reports whether all records that are not taken are 0, as whoever takes one relies on.
+// inUse returns the number of records in use.
+func (p *pool) inUse() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used
+}
+
+// clean reports whether all free records are 0, as take requires.
 func (p *pool) clean() bool {
 	for record := range p.size {
 		if p.taken[record/64]>>(record%64)&1 != 0 {
@@ -81,23 +100,31 @@ func (p *pool) clean() bool {
 	return true
 }
 
-// lengthen gives the bucket one more level, or returns false if there is none to be had.
-func (u *bucket) lengthen() bool {
-	if u.n == levels {
-		return false
+// lengthen gives the bucket one more level. reserved is that of take, as is the error.
+func (u *bucket) lengthen(reserved bool) error {
+	err := filter.ErrFull
+	var record uint64
+	var s *snapshot
+	if u.n < levels {
+		record, s, err = u.f.pools[u.n].take(reserved)
 	}
-	record, ok := u.f.pools[u.n].take()
-	if !ok {
-		return false
+	if err == filter.ErrFull {
+		return fmt.Errorf("no room in the bucket of a key, in a filter for %d keys: %w", u.f.g.Capacity, err)
+	}
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		s.bucket(u.number())
 	}
 	words, at := u.pointerAt(u.n)
 	bitvec.SetField(words, at, uint(u.f.g.pointer(u.n)), record+1)
 	u.extend(record)
 	u.n++
-	return true
+	return nil
 }
 
-// pointerAt returns the words and the bit of the pointer to a level.
+// pointerAt returns the words and the first bit of the pointer to a level.
 func (u *bucket) pointerAt(level int) (words []uint64, at uint64) {
 	if level == 1 {
 		return u.f.table, u.parts[0].index + u.f.span
@@ -105,7 +132,7 @@ func (u *bucket) pointerAt(level int) (words []uint64, at uint64) {
 	return u.parts[1].words, u.parts[1].index - u.f.pools[1].head
 }
 
-// shorten gives the last level of the bucket, which is empty, back to its pool.
+// shorten gives the last level of the bucket, which must be empty, back to its pool.
 func (u *bucket) shorten() {
 	u.n--
 	words, at := u.pointerAt(u.n)

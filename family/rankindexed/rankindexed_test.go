@@ -3,6 +3,7 @@ package rankindexed
 import (
 	"errors"
 	"flag"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -40,17 +41,17 @@ func TestModel(t *testing.T) {
 				return f
 			})
 		})
-		if c.Growth > 0 {
-			continue
-		}
 		t.Run(name+"/concurrent", func(t *testing.T) {
 			filtertest.Model(t, operations()/4, func(keys uint64) filter.Filter {
 				c.Keys = keys
+				if c.Growth > 0 {
+					c.Keys = keys / 40
+				}
 				f, err := New(c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return NewConcurrent(f)
+				return f.Concurrent()
 			})
 		})
 	}
@@ -105,7 +106,7 @@ func TestHotKey(t *testing.T) {
 	if !errors.Is(err, filter.ErrFull) || f.g.Bits() != was {
 		t.Errorf("%v after %d keys, at %d times the size", err, f.keys, f.g.Bits()/was)
 	}
-	c := NewConcurrent(f)
+	c := newConcurrent(f)
 	if err := c.Add(h); !errors.Is(err, filter.ErrFull) || c.Info().Bits != was {
 		t.Errorf("Concurrent: %v", err)
 	}
@@ -215,6 +216,25 @@ func TestHasMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, many := range []filter.Batcher{f, newConcurrent(f)} {
+		dst := make([]bool, 100)
+		many.HasMany(dst, hs[1450:1550])
+		for i, got := range dst {
+			if got != f.Has(hs[1450+i]) {
+				t.Fatalf("HasMany differs from Has at %d", i)
+			}
+		}
+		for _, n := range []int{99, 101} {
+			func() {
+				defer func() {
+					if s, _ := recover().(string); !strings.Contains(s, "100 places for") {
+						t.Errorf("HasMany of %d keys with 100 results: %q", n, s)
+					}
+				}()
+				many.HasMany(dst, hs[:n])
+			}()
+		}
+	}
 	for _, n := range []int{0, 1, 31, 32, 33, 1000, len(hs)} {
 		dst := make([]bool, n)
 		part := hs[len(hs)-n:]
@@ -244,7 +264,17 @@ func TestNoAllocation(t *testing.T) {
 		if f.pools[1].used == 0 && !c.Fast {
 			t.Errorf("%+v: no bucket has an extension", c)
 		}
-		concurrent := NewConcurrent(f)
+		clone, err := newFilter(f.g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if err := clone.Add(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shared := newConcurrent(clone)
+		var batch [4]bool
 		i := 0
 		n := testing.AllocsPerRun(15_000, func() {
 			h := hs[i]
@@ -256,8 +286,23 @@ func TestNoAllocation(t *testing.T) {
 			f.Get(h)
 			if c.ValueBits > 0 {
 				_ = f.Put(h, 5)
+				_ = f.Upsert(h, 6)
+				_ = shared.Put(h, 5)
+				_ = shared.Upsert(h, 6)
+				_ = shared.Remove(h)
+				_ = shared.AddValue(h, 7)
 			}
-			concurrent.Has(h)
+			_ = shared.Remove(h)
+			if present, err := shared.TestAndAdd(h); err != nil || !present && shared.Keys() == 0 {
+				t.Error(err)
+			}
+			_ = shared.Remove(h)
+			_ = shared.Add(h)
+			shared.Has(h)
+			shared.HasMany(batch[:], hs[:4])
+			countOf(shared, h)
+			shared.Get(h)
+			shared.Keys()
 		})
 		if n != 0 {
 			t.Errorf("%+v: %g allocations", c, n)

@@ -2,8 +2,8 @@ package rankindexed
 
 import "github.com/bloomery/bloomery/internal/bitvec"
 
-// tidy numbers the extensions in the order of their buckets, so that the same keys make the same filter in whatever order
-// they came, and returns the filter.
+// tidy renumbers the extensions in the order of their buckets, so that the same keys make the same filter whatever their
+// order. It returns the filter.
 func (f *Filter) tidy() (*Filter, error) {
 	for level := 1; level < levels; level++ {
 		old := f.pools[level]
@@ -17,7 +17,10 @@ func (f *Filter) tidy() (*Filter, error) {
 			if u.n <= level {
 				continue
 			}
-			record, _ := fresh.take()
+			record, _, err := fresh.take(false)
+			if err != nil {
+				return nil, err
+			}
 			from := old.words[u.parts[level].record*old.stride/64:][:old.stride/64]
 			copy(words[record*fresh.stride/64:], from)
 			to, at := u.pointerAt(level)

@@ -7,17 +7,18 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Trimmed is a filter in the form in which it is sent (Table V of the paper): without cells that are not in use and without
-// pointers, 1/λ + r + 1 bits a key. It can be stored; what is read back is the Filter again.
+// Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r + 1
+// bits a key. In memory it is the Filter; only its Encode is smaller. Decode returns a Filter.
 type Trimmed struct{ *Filter }
 
 // Trimmed returns the filter's trimmed form, which shares its content.
 func (f *Filter) Trimmed() filter.Filter { return Trimmed{f} }
 
-// Trimmed returns t: it is trimmed.
+// Trimmed returns t.
 func (t Trimmed) Trimmed() filter.Filter { return t }
 
-// Inflated returns how many bytes Decode allocates besides the sections: those of the whole filter for a trimmed one, else 0.
+// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is that of a
+// trimmed one, else 0. Errors are those of SectionWords.
 func Inflated(s filter.Spec) (bytes uint64, err error) {
 	if !s.Has("trimmed") {
 		return 0, nil
@@ -35,9 +36,9 @@ func Inflated(s filter.Spec) (bytes uint64, err error) {
 	return bytes, nil
 }
 
-// Encode returns one section, a stream of bits from the lowest of the first word on, bucket by bucket: the base index, the
-// higher index of as many bits as there are cells in use, the cells. The number of cells follows from the index: it ends
-// where it has as many bits as there are set bits in both. The Spec has all cells' number as trimmed=.
+// Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket it has the base
+// index, one bit of higher index for each cell in use, and these cells. A bucket has as many cells as there are set bits in
+// its two indexes. The Spec has the number of all cells as trimmed=.
 func (t Trimmed) Encode() filter.Encoded {
 	f := t.Filter
 	w := writer{words: make([]uint64, f.g.trimmedWords(f.used))}
@@ -55,10 +56,10 @@ func (t Trimmed) Encode() filter.Encoded {
 			w.put(u.cell(c), f.width)
 		}
 	}
-	return filter.Encoded{Spec: f.spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
+	return filter.Encoded{Spec: f.g.Spec().With("trimmed", f.used), Keys: f.keys, Sections: [][]uint64{w.words}}
 }
 
-// writer appends fields to words that are 0.
+// writer appends fields to words, which must be 0.
 type writer struct {
 	words []uint64
 	at    uint64
@@ -69,26 +70,26 @@ func (w *writer) put(v uint64, width uint) {
 	w.at += uint64(width)
 }
 
-// trimmedWords returns the words of the trimmed form with that many cells.
+// trimmedWords returns the number of words of the trimmed form with that many cells in use.
 func (g Geometry) trimmedWords(cells uint64) uint64 {
 	return (g.Buckets*uint64(g.Chains) + cells*uint64(1+g.width()) + 63) / 64
 }
 
-// most returns how many cells there are, those of all extensions included.
+// most returns the number of cells, those of all extensions included.
 func (g Geometry) most() uint64 {
 	return g.Buckets*uint64(g.Cells[0]) + g.Pools[1]*uint64(g.Cells[1]) + g.Pools[2]*uint64(g.Cells[2])
 }
 
-// inflation is how many times the size of its trimmed form a filter may have, beside a mebibyte: a file may not ask for
-// much more memory than it has bytes. A base index of one bit a chain bounds it from below; values of 32 bits in a filter
-// that is almost empty come to 60.
+// inflation bounds the memory that a trimmed file can claim: a filter has at most inflation times the size of its trimmed
+// form, and a mebibyte. The trimmed form has a bit for each chain, so that the ratio is bounded; an almost empty filter with
+// values of 32 bits has 60.
 const inflation = 64
 
-// untrim makes the filter from its trimmed form.
+// untrim returns the filter of a trimmed form with that many cells.
 func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
 	if g.Bits()/64 > inflation*uint64(len(stream))+1<<17 {
-		return nil, fmt.Errorf("%d bits come out of %d: %w", g.Bits(), 64*len(stream), filter.ErrTooLarge)
+		return nil, fmt.Errorf("a trimmed form of %d bits for a filter of %d bits: %w", 64*len(stream), g.Bits(), filter.ErrTooLarge)
 	}
 	f, err := newFilter(g)
 	if err != nil {
@@ -107,7 +108,7 @@ func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
 	return f, f.checkKeys()
 }
 
-// fill reads bucket b from bits [at, end) of a stream and returns where it ended.
+// fill reads bucket b from bits [at, end) of a stream, and returns the first bit after it.
 func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error) {
 	u := f.bucket(b)
 	index := at
@@ -127,7 +128,7 @@ func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error)
 		return 0, errIndex
 	}
 	for u.room() < used {
-		if !u.lengthen() {
+		if u.lengthen(false) != nil {
 			return 0, errPointer
 		}
 	}

@@ -99,8 +99,9 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 }
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
-// not grow, or has MaxLinks; filter.ErrTooLarge if the next link does not fit in memory; or filter.ErrConfig if its
-// rate would be too low for a float64. On error the filter is unchanged.
+// not grow, or has MaxLinks; filter.ErrTooLarge if the next link does not fit in memory; or filter.ErrConfig if its rate
+// would be too low for a float64. On error the filter is unchanged. The size of the next link follows from the growth
+// and the last link, so in a chain from an untrusted file it may be any size up to the memory of the machine.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil

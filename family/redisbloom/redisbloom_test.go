@@ -14,7 +14,7 @@ import (
 
 var hasher, _ = filter.ForeignHasher(filter.Murmur64A)
 
-// chain adds the numbers from 0 to n-1, as text, and returns how many of them were new.
+// chain returns a chain to which it adds the numbers 0 to n-1 as decimal text, and how many of them were new.
 func chain(t *testing.T, c Config, n int) (*Filter, uint64) {
 	t.Helper()
 	f, err := New(c)
@@ -30,7 +30,7 @@ func chain(t *testing.T, c Config, n int) (*Filter, uint64) {
 	return f, f.Info().Keys
 }
 
-// TestPublishedChains holds chains against what RedisBloom itself answers (BF.DEBUG). How many keys are new depends
+// TestPublishedChains compares chains with what RedisBloom itself reports (BF.DEBUG). The number of new keys depends
 // on every bit of the hash.
 func TestPublishedChains(t *testing.T) {
 	link := func(bytes uint64, k int, capacity, keys uint64, rate float64) string {
@@ -43,7 +43,8 @@ func TestPublishedChains(t *testing.T) {
 		t.Errorf("%s, want %s", show(f.links[0]), want)
 	}
 	f, n = chain(t, Config{Capacity: 10}, 100)
-	want := []string{link(16, 8, 10, 10, 0.005), link(32, 9, 20, 20, 0.0025), link(72, 10, 40, 40, 0.00125), link(160, 11, 80, 29, 0.000625)}
+	want := []string{link(16, 8, 10, 10, 0.005), link(32, 9, 20, 20, 0.0025), link(72, 10, 40, 40, 0.00125),
+		link(160, 11, 80, 29, 0.000625)}
 	if n != 99 || len(f.links) != len(want) {
 		t.Fatalf("%d keys in %d links, want 99 in %d", n, len(f.links), len(want))
 	}
@@ -53,7 +54,8 @@ func TestPublishedChains(t *testing.T) {
 		}
 	}
 	f, n = chain(t, Config{Capacity: 100, Size: filter.Sizing{FPR: 0.001}}, 4000)
-	if l := f.links[len(f.links)-1]; n != 3997 || len(f.links) != 6 || show(l) != link(9216, 16, 3200, 897, 1.5625e-05) {
+	if l := f.links[len(f.links)-1]; n != 3997 || len(f.links) != 6 || show(l) != link(9216, 16, 3200, 897,
+		1.5625e-05) {
 		t.Errorf("%d keys in %d links, the last %s", n, len(f.links), show(l))
 	}
 	for growth, links := range map[uint32]int{1: 23, 2: 5, 4: 4} {
@@ -71,7 +73,7 @@ func TestPublishedChains(t *testing.T) {
 	}
 }
 
-// TestSumOfWords has links whose words sum up to 2^64 and one more.
+// TestSumOfWords: links whose words sum to 2^56 or more are refused, also if the sum overflows.
 func TestSumOfWords(t *testing.T) {
 	f := &Filter{scales: true, growth: 2}
 	for range 512 {
@@ -87,12 +89,14 @@ func TestSumOfWords(t *testing.T) {
 	}
 }
 
-// TestOldForms has chains of RedisBloom that are told from what is none.
+// TestOldForms: ErrOldForm distinguishes old chains of RedisBloom from invalid headers.
 func TestOldForms(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
 	for what, change := range map[string]func(b []byte){
-		"hashes of 32 bits": func(b []byte) { b[12] = noRound }, "powers of two": func(b []byte) { b[12] = hash64 }, "both": func(b []byte) { b[12] = 0 },
-		"capacity in bits": func(b []byte) { b[12] = noRound | hash64 | 2 }, "not scaling": func(b []byte) { b[12] = noRound | noScaling },
+		"hashes of 32 bits": func(b []byte) { b[12] = noRound }, "powers of two": func(b []byte) { b[12] = hash64 },
+		"both":                   func(b []byte) { b[12] = 0 },
+		"capacity in bits":       func(b []byte) { b[12] = noRound | hash64 | 2 },
+		"not scaling":            func(b []byte) { b[12] = noRound | noScaling },
 		"power of two of a link": func(b []byte) { b[72] = 7 },
 	} {
 		b := f.Header()
@@ -101,7 +105,8 @@ func TestOldForms(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for what, change := range map[string]func(b []byte){"unknown options": func(b []byte) { b[12] = 16 }, "no links": func(b []byte) { b[8], b[12] = 0, 0 }} {
+	for what, change := range map[string]func(b []byte){"unknown options": func(b []byte) { b[12] = 16 },
+		"no links": func(b []byte) { b[8], b[12] = 0, 0 }} {
 		b := f.Header()
 		change(b)
 		if _, _, err := parseHeader(b); err == nil || errors.Is(err, ErrOldForm) {
@@ -110,8 +115,7 @@ func TestOldForms(t *testing.T) {
 	}
 }
 
-// TestInfo holds what Info says at the ends: rates far below the spacing of numbers near 1, and capacities that sum
-// up to more than there are.
+// TestInfo checks extremes: rates far below the spacing of floats near 1, and capacities whose sum overflows.
 func TestInfo(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 1000, Size: filter.Sizing{FPR: 1e-18}}, 1000)
 	if i := f.Info(); !(i.FPRPosterior > 1e-20 && i.FPRPosterior < 1e-18 && i.FPRPrior > 1e-20 && i.FPRPrior < 1e-18) {
@@ -125,7 +129,8 @@ func TestInfo(t *testing.T) {
 		t.Errorf("capacity %d", i.Capacity)
 	}
 	f, _ = chain(t, Config{Capacity: 10}, 0)
-	if i := f.Info(); math.Signbit(i.FPRPosterior) || math.Signbit(i.FPRPrior) || i.FPRPosterior != 0 || i.Capacity != 10 {
+	if i := f.Info(); math.Signbit(i.FPRPosterior) || math.Signbit(i.FPRPrior) || i.FPRPosterior != 0 ||
+		i.Capacity != 10 {
 		t.Errorf("empty: %+v", i)
 	}
 }
@@ -181,7 +186,7 @@ func TestShortHeaders(t *testing.T) {
 	}
 }
 
-// TestFewBytes has less than a word to begin with.
+// TestFewBytes: the first link has at least one word.
 func TestFewBytes(t *testing.T) {
 	for _, bytes := range []uint64{1, 7, 8, 15} {
 		f, n := chain(t, Config{Keys: 10, Size: filter.Sizing{Bytes: bytes}}, 10)
@@ -205,12 +210,12 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestHeader breaks every field of a header in turn, and all of its bytes at random values: no panic, and only what is
-// whole is taken.
+// TestHeader changes every field and every byte of a header: it is refused, or parsed to a chain with that header.
 func TestHeader(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 100)
 	good := f.Header()
-	if got, words, err := parseHeader(good); err != nil || words != uint64(len(f.words)) || string(got.Header()) != string(good) {
+	if got, words, err := parseHeader(good); err != nil || words != uint64(len(f.words)) ||
+		string(got.Header()) != string(good) {
 		t.Fatalf("a header does not come back: %v", err)
 	}
 	le := binary.LittleEndian
@@ -223,7 +228,8 @@ func TestHeader(t *testing.T) {
 		"sum of keys": func(b []byte) { // of the first two links overflows
 			le.PutUint64(b[36:], 1<<62)
 			le.PutUint64(b[36+LinkHeader:], 1<<62)
-			f := Filter{links: []Link{{Keys: 1 << 62}, {Keys: 1 << 62}, {Keys: le.Uint64(b[36+2*LinkHeader:])}, {Keys: le.Uint64(b[36+3*LinkHeader:])}}}
+			f := Filter{links: []Link{{Keys: 1 << 62}, {Keys: 1 << 62}, {Keys: le.Uint64(b[36+2*LinkHeader:])},
+				{Keys: le.Uint64(b[36+3*LinkHeader:])}}}
 			le.PutUint64(b, f.keys())
 		},
 		"bytes":        func(b []byte) { b[20]++ },
@@ -256,7 +262,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestGrowthEnds has chains that cannot have another link.
+// TestGrowthEnds: chains that cannot have another link return an error and stay unchanged.
 func TestGrowthEnds(t *testing.T) {
 	last := Link{Bits: 64, Keys: 1, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1}
 	large, low := last, last
@@ -281,7 +287,7 @@ func TestGrowthEnds(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses has sections that contradict the header.
+// TestDecodeRefuses sections that contradict the header.
 func TestDecodeRefuses(t *testing.T) {
 	f, _ := chain(t, Config{Capacity: 10}, 30)
 	for what, change := range map[string]func(e *filter.Encoded){
@@ -304,7 +310,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestConfigFromSpec reads the words of BF.RESERVE.
+// TestConfigFromSpec reads the parameters of BF.RESERVE.
 func TestConfigFromSpec(t *testing.T) {
 	for text, want := range map[string]Config{
 		"redisbloom":                     {Keys: 7},
@@ -325,7 +331,8 @@ func TestConfigFromSpec(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"redisbloom(expansion=32769)", "redisbloom(capacity=0)", "redisbloom(fpr=1)", "redisbloom(links=1,words=2)",
+	for _, text := range []string{"redisbloom(expansion=32769)", "redisbloom(capacity=0)", "redisbloom(fpr=1)",
+		"redisbloom(links=1,words=2)",
 		"redisbloom(bytes=9,fpr=0.1)", "redisbloom(fpr=5e-324)", "redisbloom(capacity=9007199254740992)",
 		"redisbloom(capacity=9007199254740992,expansion=0,fpr=0.9999)"} {
 		s, err := filter.ParseSpec(text)
@@ -340,14 +347,15 @@ func TestConfigFromSpec(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, c := range []Config{{Keys: 7, Growth: 32769}, {Keys: 7, Size: filter.Sizing{FPR: math.NaN()}}, {Keys: 7, Size: filter.Sizing{BitsPerKey: -1}}} {
+	for _, c := range []Config{{Keys: 7, Growth: 32769}, {Keys: 7, Size: filter.Sizing{FPR: math.NaN()}}, {Keys: 7,
+		Size: filter.Sizing{BitsPerKey: -1}}} {
 		if f, err := New(c); !errors.Is(err, filter.ErrConfig) {
 			t.Errorf("%+v: %v, %v", c, f, err)
 		}
 	}
 }
 
-// TestFirstLink holds the first link to what was asked for.
+// TestFirstLink pins the geometry of the first link.
 func TestFirstLink(t *testing.T) {
 	for _, c := range []struct {
 		config   Config
@@ -372,13 +380,14 @@ func TestFirstLink(t *testing.T) {
 		if l.Capacity != c.capacity || l.Bits != c.bits || l.K != c.k || uint64(len(f.words))*64 != l.Bits {
 			t.Errorf("%+v: %+v, want %d keys, %d bits, %d probes", c.config, l, c.capacity, c.bits, c.k)
 		}
-		if bits, fpr, err := c.config.Forecast(c.config.Keys); err != nil || bits != l.Bits || !(fpr >= 0 && fpr < 0.4) {
+		if bits, fpr, err := c.config.Forecast(c.config.Keys); err != nil || bits != l.Bits || !(fpr >= 0 &&
+			fpr < 0.4) {
 			t.Errorf("%+v: forecast of %d bits and %g, %v", c.config, bits, fpr, err)
 		}
 	}
 }
 
-// TestLinkFields holds each number of a link to its range, the ends of it included.
+// TestLinkFields checks the range of each number of a link at both ends.
 func TestLinkFields(t *testing.T) {
 	good := Link{Bits: 128, Keys: 3, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 9}
 	probes := func(k int) func(*Link) {

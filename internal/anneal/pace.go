@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,9 @@ func (p *Pace) Done() float64 {
 // Stopped reports whether the search has to end because its context ended, and whether its result is kept: always if it
 // has not ended, else if the cause is filter.ErrEnough.
 func (p *Pace) Stopped() (stopped, keep bool) {
+	if runtime.GOARCH == "wasm" {
+		runtime.Gosched() // the one thread of js would not run the goroutine that cancels
+	}
 	if p.ctx.Err() == nil {
 		return false, true
 	}

@@ -29,13 +29,19 @@ var colors = []color.Color{
 }
 
 // shapes are the marks of the curves in order, so that curves can be told apart without colors.
-var shapes = []shape{{}, {corners: 4, turn: math.Pi / 4}, {corners: 3, turn: math.Pi / 2}, {corners: 4}, {corners: 3, turn: -math.Pi / 2}}
+var shapes = []shape{
+	{},
+	{corners: 4, turn: math.Pi / 4},
+	{corners: 3, turn: math.Pi / 2},
+	{corners: 4},
+	{corners: 3, turn: -math.Pi / 2},
+}
 
 // dashes are the patterns of lines without marks: levels and bounds.
 var dashes = [][]vg.Length{{vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2)}}
 
-// Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot show, such
-// as 0 on a logarithmic axis, and returns an error if no point is left.
+// Draw writes the picture, with its legend below, in the format "svg" or "png". It omits points that the axes cannot
+// show, such as 0 on a logarithmic axis, and returns an error if no point is left.
 func (p Plot) Draw(w io.Writer, format string) error {
 	p = p.drawable()
 	lo, hi := p.span()
@@ -88,7 +94,11 @@ func (p Plot) Draw(w io.Writer, format string) error {
 		}
 		mark := shapes[i%len(shapes)]
 		dots.Shape = mark
-		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(1.6), colors[i%len(colors)], vg.Points(2.2)
+		line.Color, line.Width, dots.Color, dots.Radius = colors[i%len(colors)], vg.Points(
+			1.6,
+		), colors[i%len(colors)], vg.Points(
+			2.2,
+		)
 		if c.Bars != nil {
 			bars, err := c.errorBars(dots.Color, p.LogY)
 			if err != nil {
@@ -166,8 +176,8 @@ func (p Plot) span() (lo, hi float64) {
 	return lo, hi
 }
 
-// logTicks labels 1, 2 and 5 of every power of ten: more values if the axis spans about one power, fewer if it spans many, and
-// about five round values if it spans less than a factor of 5.
+// logTicks labels 1, 2 and 5 of every power of ten: more values if the axis spans about one power, fewer if it spans
+// many, and about five round values if it spans less than a factor of 5.
 type logTicks struct{}
 
 // Ticks implements plot.Ticker for 0 < lo < hi.

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// errorBars returns the intervals of a curve as whiskers. On a logarithmic axis an interval that reaches 0 is drawn down to a
-// third of its point.
+// errorBars returns the intervals of a curve as whiskers. On a logarithmic axis an interval that reaches 0 is drawn
+// down to a third of its point.
 func (c Curve) errorBars(of color.Color, log bool) (*plotter.YErrorBars, error) {
 	xy, ends := make(plotter.XYs, len(c.Bars)), make(plotter.YErrors, len(c.Bars))
 	for i, b := range c.Bars {

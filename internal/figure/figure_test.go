@@ -30,7 +30,12 @@ func madeUp() Result {
 	r.Plots = []Plot{{
 		Name: "made-up", Title: hostile, X: hostile, Y: "rate", LogY: true,
 		Curves: []Curve{
-			{Name: hostile, Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}}, Bars: [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}}, Labels: []string{"cut off", hostile, "cut off", "one beside a point"}},
+			{
+				Name:   hostile,
+				Points: [][2]float64{{1, 0}, {2, 0.5}, {3, math.NaN()}, {4, 0.25}},
+				Bars:   [][2]float64{{0, 0}, {0.4, 0.6}, {0, 0}, {0.2, 0.3}},
+				Labels: []string{"cut off", hostile, "cut off", "one beside a point"},
+			},
 			{Name: "empty", Dots: true}, {Name: "none above zero", Level: true, Points: [][2]float64{{1, -1}}},
 		},
 	}}
@@ -67,14 +72,16 @@ func TestWriteText(t *testing.T) {
 			t.Errorf("too wide: %q", line)
 		}
 	}
-	if at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "      words") }); at < 0 || !strings.Contains(lines[at-1], "NO") {
+	if at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "      words") }); at < 0 ||
+		!strings.Contains(lines[at-1], "NO") {
 		t.Errorf("a long note is not below its row:\n%s", got.String())
 	}
 }
 
 func TestRounded(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8", 1e20: "1e20", -2: "-2",
+		0: "0", 0.0098: "0.0098", 1.0 / 3: "0.3333", 12345.6: "12346", 133604: "133604", 1.661e-8: "1.661e-8",
+		1e20: "1e20", -2: "-2",
 		math.Inf(-1): "-Inf", math.Copysign(0, -1): "0",
 	} {
 		if got := rounded(v); got != want {
@@ -85,7 +92,8 @@ func TestRounded(t *testing.T) {
 
 // TestLogTicks counts the labels of short and long axes: 3 to 13 are enough to read values and do not overlap.
 func TestLogTicks(t *testing.T) {
-	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1}, {0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
+	for _, axis := range [][2]float64{{0.0125, 0.022}, {0.0081, 0.026}, {0.0091, 0.046}, {0.007, 0.022}, {0.01, 0.1},
+		{0.2, 30}, {1, 1e4}, {1, 1e7}, {2e-9, 1}, {1e-30, 1}} {
 		labels := 0
 		for _, tick := range (logTicks{}).Ticks(axis[0], axis[1]) {
 			if tick.Value < axis[0]*(1-1e-6) || tick.Value > axis[1]*(1+1e-6) {
@@ -110,10 +118,12 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil || len(lines) != 6 {
 		t.Fatalf("%d lines: %v", len(lines), err)
 	}
-	if got := strings.Join(lines[0], ","); got != "name,source,seed,trials,label,published,measured,low,high,tolerance,agrees,note" {
+	if got := strings.Join(lines[0],
+		","); got != "name,source,seed,trials,label,published,measured,low,high,tolerance,agrees,note" {
 		t.Errorf("header %s", got)
 	}
-	if l := lines[2]; l[0] != "made-up" || l[4] != "differs" || l[5] != "0.03" || l[9] != "0.001" || l[10] != "false" || l[11] != "because" {
+	if l := lines[2]; l[0] != "made-up" || l[4] != "differs" || l[5] != "0.03" || l[9] != "0.001" || l[10] != "false" ||
+		l[11] != "because" {
 		t.Errorf("%q", l)
 	}
 	if l := lines[3]; l[4] != hostile || l[5] != "" || l[6] != "1.66e-08" || l[9] != "" || l[10] != "" {
@@ -141,7 +151,9 @@ func TestWriteJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Name != "made-up" || len(back.Rows) != 5 || back.Rows[2].Label != hostile || *back.Rows[1].Measured != 0.02 || *back.Rows[1].Agrees {
+	if back.Name != "made-up" || len(back.Rows) != 5 || back.Rows[2].Label != hostile ||
+		*back.Rows[1].Measured != 0.02 ||
+		*back.Rows[1].Agrees {
 		t.Errorf("%+v", back)
 	}
 	if r := back.Rows[3]; r.Measured != nil || *r.Published != 40_000 || *r.Agrees {
@@ -178,9 +190,12 @@ func TestReport(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{
-		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`, `alt="&lt;script`, "1 January 1970, 00:00 UTC",
-		"Missing: <code>broken</code> (failed: &lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
-		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`, `<span class="mark good">yes</span>`, "quick run", "90 min",
+		`<section id="made-up"`, `<section id="nothing"`, `href="#made-up"`, `src="data:image/svg&#43;xml;base64,`,
+		`alt="&lt;script`, "1 January 1970, 00:00 UTC",
+		"Missing: <code>broken</code> (failed: " +
+			"&lt;script&gt;", "<code>not-yet</code>", "differs: 0.03 published, 0.02 measured", "gave no rows",
+		`<tr class="differs"><th scope="row">differs</th>`, `<span class="mark bad">NO</span>`,
+		`<span class="mark good">yes</span>`, "quick run", "90 min",
 		`<td class="note">because</td>`, `<dt>of 4 experiments</dt><dd>2</dd>`,
 	} {
 		if !strings.Contains(page, want) {

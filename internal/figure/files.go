@@ -13,8 +13,8 @@ var csvHeader = []string{
 	"name", "source", "seed", "trials", "label", "published", "measured", "low", "high", "tolerance", "agrees", "note",
 }
 
-// WriteCSV writes a header and one line for each row. The fields published, tolerance and agrees are empty in rows without a
-// published value.
+// WriteCSV writes a header and one line for each row. The fields published, tolerance and agrees are empty in rows
+// without a published value.
 func (r Result) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	_ = c.Write(csvHeader) // Error below returns the first error of all writes
@@ -62,7 +62,8 @@ func (r Row) MarshalJSON() ([]byte, error) {
 		Tolerance *float64 `json:"tolerance"`
 		Agrees    *bool    `json:"agrees"`
 		Note      string   `json:"note"`
-	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees, r.Note})
+	}{r.Label, finite(r.Published), finite(&r.Measured), finite(&r.Low), finite(&r.High), finite(tolerance), r.Agrees,
+		r.Note})
 }
 
 // finite returns v, or nil if the value is NaN or infinite.

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labels places texts beside points: as near as possible, without covering marks and other labels where that is possible.
+// labels places texts beside points: as near as possible, without covering marks and other labels where that is
+// possible.
 type labels struct {
 	style  text.Style
 	points []labelled
@@ -25,8 +26,8 @@ type labelled struct {
 	color color.Color
 }
 
-// labels collects the points and labels of all curves. The font is 0.9 times that of the style. Labels also avoid the marks of
-// points that have none. Without any label it returns an empty value.
+// labels collects the points and labels of all curves. The font is 0.9 times that of the style. Labels also avoid the
+// marks of points that have none. Without any label it returns an empty value.
 func (p Plot) labels(style text.Style) labels {
 	style.Font.Size *= 0.9
 	l := labels{style: style}
@@ -68,7 +69,13 @@ func (l labels) Plot(c draw.Canvas, pic *plot.Plot) {
 	}
 	for _, b := range l.bars {
 		x := toX(b[0])
-		s.bars = append(s.bars, vg.Rectangle{Min: vg.Point{X: x - halfMark/2, Y: toY(b[1])}, Max: vg.Point{X: x + halfMark/2, Y: toY(b[2])}})
+		s.bars = append(
+			s.bars,
+			vg.Rectangle{
+				Min: vg.Point{X: x - halfMark/2, Y: toY(b[1])},
+				Max: vg.Point{X: x + halfMark/2, Y: toY(b[2])},
+			},
+		)
 	}
 	style := l.style
 	style.XAlign, style.YAlign = text.XCenter, text.YCenter
@@ -126,14 +133,17 @@ func (s scene) place(order []int, sizes []vg.Point) (boxes map[int]vg.Rectangle,
 	return boxes, sum
 }
 
-// cost returns the cost of a box for label i: areas that it covers, the distance from the mark, and leaders that cross others
-// or touch marks.
+// cost returns the cost of a box for label i: areas that it covers, the distance from the mark, and leaders that cross
+// others or touch marks.
 func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Length {
 	from, to := leader(s.at[i], box)
 	line := to.Sub(from)
 	cost := 100*outside(box, s.within) + vg.Length(math.Hypot(float64(line.X), float64(line.Y)))
 	for j, at := range s.at {
-		mark := vg.Rectangle{Min: at.Sub(vg.Point{X: halfMark, Y: halfMark}), Max: at.Add(vg.Point{X: halfMark, Y: halfMark})}
+		mark := vg.Rectangle{
+			Min: at.Sub(vg.Point{X: halfMark, Y: halfMark}),
+			Max: at.Add(vg.Point{X: halfMark, Y: halfMark}),
+		}
 		cost += shared(box, mark)
 		if j != i && touches(from, to, mark) {
 			cost += 50
@@ -162,8 +172,8 @@ func (s scene) cost(i int, box vg.Rectangle, placed map[int]vg.Rectangle) vg.Len
 	return cost
 }
 
-// leader returns the ends of the line that joins a mark with its label, or the same point twice if the label is close enough
-// to need no line.
+// leader returns the ends of the line that joins a mark with its label, or the same point twice if the label is close
+// enough to need no line.
 func leader(at vg.Point, box vg.Rectangle) (from, to vg.Point) {
 	to = vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
 	d := to.Sub(at)
@@ -192,12 +202,13 @@ func cross(a, b, c, d vg.Point) bool {
 	return a != b && c != d && side(a, b, c) != side(a, b, d) && side(c, d, a) != side(c, d, b)
 }
 
-// around returns the positions to try for the center of a label, the best first: right, left, above, below, the diagonals, and
-// then the same farther away.
+// around returns the positions to try for the center of a label, the best first: right, left, above, below, the
+// diagonals, and then the same farther away.
 func around(at vg.Point, size vg.Point, half vg.Length) (centers []vg.Point) {
 	for _, gap := range []vg.Length{1, 6, 12, 20, 30, 42} {
 		wide, high := size.X/2+half+gap/2, size.Y/2+half/2+gap
-		for _, side := range [][2]vg.Length{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}, {0.6, 1}, {-0.6, 1}, {0.6, -1}, {-0.6, -1}} {
+		for _, side := range [][2]vg.Length{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1},
+			{0.6, 1}, {-0.6, 1}, {0.6, -1}, {-0.6, -1}} {
 			centers = append(centers, at.Add(vg.Point{X: side[0] * wide, Y: side[1] * high}))
 		}
 	}
@@ -213,5 +224,17 @@ func shared(a, b vg.Rectangle) vg.Length {
 
 // outside returns how far a rectangle extends beyond another, summed over the four sides.
 func outside(a, within vg.Rectangle) vg.Length {
-	return max(0, within.Min.X-a.Min.X) + max(0, a.Max.X-within.Max.X) + max(0, within.Min.Y-a.Min.Y) + max(0, a.Max.Y-within.Max.Y)
+	return max(
+		0,
+		within.Min.X-a.Min.X,
+	) + max(
+		0,
+		a.Max.X-within.Max.X,
+	) + max(
+		0,
+		within.Min.Y-a.Min.Y,
+	) + max(
+		0,
+		a.Max.Y-within.Max.Y,
+	)
 }

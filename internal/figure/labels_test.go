@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// TestLabels requires that every drawn point has its label once, that other points have none, and that drawing is deterministic.
+// TestLabels requires that every drawn point has its label once, that other points have none, and that drawing is
+// deterministic.
 func TestLabels(t *testing.T) {
 	c := Curve{Name: "points", Dots: true}
 	for i := range 20 {
@@ -21,12 +22,13 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again strings.Builder
-	if err := (Plot{Name: "labels", LogY: true, Curves: []Curve{c}}).Draw(&again, "svg"); err != nil || again.String() != svg.String() {
+	if err := (Plot{Name: "labels", LogY: true, Curves: []Curve{c}}).Draw(&again, "svg"); err != nil ||
+		again.String() != svg.String() {
 		t.Errorf("drawn again, it differs: %v", err)
 	}
 	for i, label := range c.Labels {
 		if want := min(i, 1); strings.Count(svg.String(), label) != want { // the point at 0 is not on the axis
-			t.Errorf("%s stands there %d times, want %d", label, strings.Count(svg.String(), label), want)
+			t.Errorf("%s is there %d times, want %d", label, strings.Count(svg.String(), label), want)
 		}
 	}
 }
@@ -40,14 +42,18 @@ func TestAround(t *testing.T) {
 			t.Errorf("place %d covers the mark", i)
 		}
 	}
-	if a, b := leader(at, vg.Rectangle{Min: vg.Point{X: 130, Y: 95}, Max: vg.Point{X: 150, Y: 105}}); a.X != 105 || b.X != 130 || b.Y != 100 {
+	if a, b := leader(at, vg.Rectangle{Min: vg.Point{X: 130, Y: 95}, Max: vg.Point{X: 150, Y: 105}}); a.X != 105 ||
+		b.X != 130 ||
+		b.Y != 100 {
 		t.Errorf("leader from %v to %v", a, b)
 	}
 	if a, b := leader(at, mark); a != b {
 		t.Errorf("a leader to a label nearby, from %v to %v", a, b)
 	}
 	p := func(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
-	if !cross(p(0, 0), p(2, 2), p(0, 2), p(2, 0)) || cross(p(0, 0), p(1, 1), p(3, 0), p(3, 5)) || !touches(p(80, 100), p(120, 100), mark) || touches(p(80, 90), p(120, 90), mark) {
+	if !cross(p(0, 0), p(2, 2), p(0, 2), p(2, 0)) || cross(p(0, 0), p(1, 1), p(3, 0), p(3, 5)) ||
+		!touches(p(80, 100), p(120, 100), mark) ||
+		touches(p(80, 90), p(120, 90), mark) {
 		t.Error("lines cross where they do not, or the other way round")
 	}
 	if got := outside(mark, vg.Rectangle{Min: vg.Point{X: 97, Y: 0}, Max: vg.Point{X: 200, Y: 101}}); got != 6 {

@@ -127,13 +127,23 @@ func drawLegend(area draw.Canvas, rows [][]plot.Legend) {
 	}
 }
 
-// described returns the SVG with a title for screen readers, and with fallback fonts of the same widths for systems without
-// Liberation Sans.
+// described returns the SVG with a title for screen readers, and with fallback fonts of the same widths for systems
+// without Liberation Sans.
 func (p Plot) described(svg []byte) []byte {
-	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif;"))
+	svg = bytes.ReplaceAll(
+		svg,
+		[]byte("font-family:Liberation Sans;"),
+		[]byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif;"),
+	)
 	head := bytes.Index(svg, []byte("<svg ")) + len("<svg ")
 	end := head + bytes.IndexByte(svg[head:], '>') + 1
-	return slices.Concat(svg[:head], []byte(`role="img" `), svg[head:end], []byte("\n<title>"+html.EscapeString(p.Alt())+"</title>"), svg[end:])
+	return slices.Concat(
+		svg[:head],
+		[]byte(`role="img" `),
+		svg[head:end],
+		[]byte("\n<title>"+html.EscapeString(p.Alt())+"</title>"),
+		svg[end:],
+	)
 }
 
 // Alt returns a text alternative: the title, the axes and the names of the curves.

@@ -74,7 +74,8 @@ type Part struct {
 // mostShown is the largest number of rows of a result that is shown without folding rows.
 const mostShown = 24
 
-// Parts divides the rows into tables. In a result of more than mostShown rows, those without a published value are folded.
+// Parts divides the rows into tables. In a result of more than mostShown rows, those without a published value are
+// folded.
 func (r Result) Parts() []Part {
 	if len(r.Rows) <= mostShown {
 		return []Part{{Result: r}}
@@ -119,11 +120,11 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(page))
 
-// WriteHTML writes the report as one page that needs no script and no other file. If a plot cannot be drawn it returns the
-// error and writes nothing.
+// WriteHTML writes the report as one page that needs no script and no other file. If a plot cannot be drawn it returns
+// the error and writes nothing.
 //
-// Plots are images with data URLs, not inline SVG: so labels cannot become markup, and styles stay apart. The SVG names fonts
-// and does not embed them.
+// Plots are images with data URLs, not inline SVG: so labels cannot become markup, and styles stay apart. The SVG names
+// fonts and does not embed them.
 func (r Report) WriteHTML(w io.Writer) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, r); err != nil {

@@ -1,5 +1,6 @@
-// Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV, JSON, SVG,
-// PNG and as one HTML page. It knows nothing of filters: the lab, the planner's plots and the bench module use it.
+// Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
+// JSON, SVG, PNG and as one HTML page. It knows nothing of filters: the lab, the planner's plots and the bench module
+// use it.
 package figure
 
 import (
@@ -77,15 +78,16 @@ type Plot struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// Curve is one line of a plot. With Dots it is drawn as points only. With Level it is a horizontal line at the y of its only
-// point.
+// Curve is one line of a plot. With Dots it is drawn as points only. With Level it is a horizontal line at the y of its
+// only point.
 type Curve struct {
 	Name   string       `json:"name"`
 	Points [][2]float64 `json:"points"`
 	Dots   bool         `json:"dots,omitempty"`
 	Level  bool         `json:"level,omitempty"`
-	Bound  bool         `json:"bound,omitempty"`  // a limit of what is possible: a line without marks
-	Bars   [][2]float64 `json:"bars,omitempty"`   // the interval of the y of each point, low and high, if it is to be shown
+	Bound  bool         `json:"bound,omitempty"` // a limit of what is possible: a line without marks
+	// the interval of the y of each point, low and high, if it is to be shown
+	Bars   [][2]float64 `json:"bars,omitempty"`
 	Labels []string     `json:"labels,omitempty"` // a text beside each point, if there is any
 }
 

@@ -12,12 +12,15 @@ import (
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
 const textWidth = 110
 
-// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows are a column if all of
-// them fit into the width, otherwise lines below their rows.
+// WriteText writes the result as a table of aligned columns, followed by its notes. The notes of rows are a column if
+// all of them fit into the width, otherwise lines below their rows.
 func (r Result) WriteText(w io.Writer) error {
 	cells := [][]string{{"label", "published", "measured", "95% interval", "agrees"}}
 	for _, row := range r.Rows {
-		cells = append(cells, []string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()})
+		cells = append(
+			cells,
+			[]string{oneLine(row.Label), row.published(), rounded(row.Measured), row.interval(), row.verdict()},
+		)
 	}
 	wide := make([]int, len(cells[0]))
 	for _, line := range cells {
@@ -41,7 +44,19 @@ func (r Result) WriteText(w io.Writer) error {
 		if i > 0 {
 			note = oneLine(r.Rows[i-1].Note)
 		}
-		text := fmt.Sprintf("  %-*s  %*s  %*s  %-*s  %-*s", wide[0], line[0], wide[1], line[1], wide[2], line[2], wide[3], line[3], wide[4], line[4])
+		text := fmt.Sprintf(
+			"  %-*s  %*s  %*s  %-*s  %-*s",
+			wide[0],
+			line[0],
+			wide[1],
+			line[1],
+			wide[2],
+			line[2],
+			wide[3],
+			line[3],
+			wide[4],
+			line[4],
+		)
 		if column {
 			text += "  " + note
 		}
@@ -105,8 +120,8 @@ func (r Row) verdict() string {
 	return "NO"
 }
 
-// rounded formats a value with four significant digits; whole numbers and those from 10,000 on have all digits before the
-// decimal point.
+// rounded formats a value with four significant digits; whole numbers and those from 10,000 on have all digits before
+// the decimal point.
 func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0

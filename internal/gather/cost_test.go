@@ -51,7 +51,8 @@ func TestMemory(t *testing.T) {
 			}
 		})
 		if add > tt.add || finish > tt.finish {
-			t.Errorf("%s: AddMany allocates %d bytes, Finish %d; want at most %d and %d", tt.name, add, finish, tt.add, tt.finish)
+			t.Errorf("%s: AddMany allocates %d bytes, Finish %d; want at most %d and %d",
+				tt.name, add, finish, tt.add, tt.finish)
 		}
 		k.Close()
 	}
@@ -134,7 +135,8 @@ func BenchmarkKeys(b *testing.B) {
 			finish(b)
 			b.ResetTimer()
 			for b.Loop() {
-				err := k.Each(b.Context(), func(h filter.Hash) uint64 { return h.Hi >> 59 }, func(uint64, []filter.Hash) error { return nil })
+				part := func(h filter.Hash) uint64 { return h.Hi >> 59 }
+				err := k.Each(b.Context(), part, func(uint64, []filter.Hash) error { return nil })
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,3 +1,21 @@
+// Package kernel holds the query kernels of the families: Blocks (blocked), Slots (blockpartitioned) and Chains
+// (rankindexed) answer whether a key is present, and BestLanes and MapBytes are the inner loops of searches
+// (internal/anneal).
+//
+// Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, AVX2 where it
+// helps. Tests hold all forms to the specification. The tag purego leaves out the assembly. gen, a module of its own
+// so that nobody downloads avo, writes vector_amd64.s: run go generate ./internal/kernel after a change, and CI
+// checks that nothing differs.
+//
+// A query is one call of an assembly function that gets the whole filter by one pointer, and the Go methods around it
+// are small enough to be inlined. In a filter larger than the caches the number of instructions per query decides how
+// many keys a core works on at once, above all of instructions that write general registers. With 20 million keys at
+// 10 bits per key on Zen 5, a query of the line layout took 58 ns in Go, 47 with assembly that gets the address of
+// the block and a row of a table for k, 46 if the assembly looks these up, and 39 in the present form; 512-bit
+// registers, which save eight instructions, made it no faster.
+//
+// Kernels load without bounds checks: they keep the words that they are given, which must fit the stated layout.
+// Queries are safe from any number of goroutines while nobody writes to the words.
 package kernel
 
 import (
@@ -7,10 +25,10 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// LineProbes is the number of probes of nine bits each that 64 bits of a hash give.
+// LineProbes is the number of probes, nine bits each, that 64 bits of a hash yield.
 const LineProbes = 7
 
-// The odd multipliers of the Parquet format, one for each word of a split block: constants, for the sake of hasGo.
+// The odd multipliers of the Parquet format, one for each word of a split block. hasGo needs constants.
 const (
 	salt0 = 0x47b6137b
 	salt1 = 0x44974d91
@@ -22,26 +40,20 @@ const (
 	salt7 = 0x5c6bfb31
 )
 
-// SplitSalts are these multipliers.
+// SplitSalts has the odd multipliers of the Parquet format, one for each word of a split block.
 var SplitSalts = [8]uint32{salt0, salt1, salt2, salt3, salt4, salt5, salt6, salt7}
 
-// Blocks answers for an array of blocks of a blocked Bloom filter whether all bits of a key are set. What the layouts are
-// is said in family/blocked; hasGo is the specification.
-//
-// A query is one call of a function in assembly that knows the whole filter from one argument, and Has is small enough to
-// be inlined. In a filter larger than the caches the number of instructions of a query decides how many keys a core works
-// on at once, above all of those that write general registers. With 20 million keys at 10 bits a key on Zen 5 a line took
-// 58 ns in Go, 47 if Go passes the address of the block and a row of a table for k, 46 if the assembly looks these up, 39
-// as it is; 512-bit registers, which spare eight instructions, made it no faster.
+// Blocks answers queries of a blocked Bloom filter: whether all bits of a key are set. Package blocked describes the
+// layouts; hasGo is the specification.
 type Blocks struct {
-	// The code in assembly knows the order of these fields.
+	// The assembly depends on the order of these fields.
 	words  []uint64
 	blocks uint64
-	how    uint64 // which code answers
+	how    uint64 // the code that answers
 	k      uint64 // probes a key in the line layout, 0 in the split one
 
-	// last and full find the last probes of the line layout, at most seven, and seven further ones: bytes of the hash for
-	// every lane, then their shifts. In the split layout last holds the multipliers, then ones.
+	// last and full find the last probes of the line layout, at most seven, and seven further ones: for each lane the
+	// bytes of the hash, then the shift. In the split layout last holds the multipliers, then ones.
 	last [2][8]uint32
 	ones [8]uint32
 	full [2][8]uint32
@@ -49,13 +61,13 @@ type Blocks struct {
 
 // The values of how.
 const (
-	byGo    = iota // no vector code here
+	byGo    = iota // no vector code
 	byLong         // line layout, more than seven probes
 	byLine         // line layout
 	bySplit        // split layout
 )
 
-// NewLine returns what answers for the blocks of 512 bits in words, with k probes a key. It keeps the words.
+// NewLine returns the kernel for blocks of 512 bits, 8 words each, with k probes per key, at least 1. It keeps words.
 func NewLine(words []uint64, k int) Blocks {
 	b := Blocks{words: words, blocks: uint64(len(words) / 8), k: uint64(k)}
 	b.last, b.full = lineLanes((k-1)%LineProbes+1), lineLanes(LineProbes)
@@ -70,7 +82,7 @@ func NewLine(words []uint64, k int) Blocks {
 	return b
 }
 
-// NewSplit returns what answers for the blocks of 256 bits in words. It keeps the words.
+// NewSplit returns the kernel for blocks of 256 bits, 4 words each, in the layout of Parquet. It keeps words.
 func NewSplit(words []uint64) Blocks {
 	b := Blocks{words: words, blocks: uint64(len(words) / 4)}
 	b.setOnes()
@@ -87,9 +99,9 @@ func (b *Blocks) setOnes() {
 	}
 }
 
-// lineLanes says for eight lanes which two bytes of a hash hold the nine bits of a probe, lowest byte first, and where in
-// them these begin: probe i has those from bit 61-9·i on, cyclically. Lanes beyond k probes repeat the first. 0x80 makes a
-// byte 0.
+// lineLanes returns, for eight lanes, which two bytes of a hash hold the nine bits of a probe, lowest byte first, and
+// the bit at which they start there. Probe i has the nine bits from bit 61-9·i on, cyclically. Lanes from k on repeat
+// the first. The byte number 0x80 selects 0.
 func lineLanes(k int) (v [2][8]uint32) {
 	for l := range 8 {
 		i := 0
@@ -103,8 +115,8 @@ func lineLanes(k int) (v [2][8]uint32) {
 	return v
 }
 
-// hasGo is the specification of Has. The probes of a round are tested together: a branch a probe would be mispredicted
-// once for every absent key.
+// hasGo is the specification of Has. It tests the probes of a round together: a branch per probe would be mispredicted
+// once for each absent key.
 func (b *Blocks) hasGo(hi, lo uint64) bool {
 	block, _ := bits.Mul64(hi, b.blocks)
 	if b.k == 0 {
@@ -156,5 +168,5 @@ func (b *Blocks) hasGo(hi, lo uint64) bool {
 	return all != 0
 }
 
-// lineBit returns a word whose lowest bit is the bit of the line at the position in x: word x>>61, bit x mod 64.
+// lineBit returns a word whose lowest bit is bit x mod 64 of word x>>61 of the line.
 func lineBit(w *[8]uint64, x uint64) uint64 { return w[x>>61] >> (x & 63) }

@@ -51,8 +51,8 @@ func edgeHash(r *rand.Rand) filter.Hash {
 	return filter.Hash{Hi: half(), Lo: half()}
 }
 
-// TestBlocksBits holds both forms against the definition: a key is there if its bits alone are set, and is not if one of
-// them is missing from a full block, whatever the other blocks hold. The words begin at every place in a line.
+// TestBlocksBits holds both forms against the definition: a key is there if its bits alone are set, and is not if one
+// of them is missing from a full block, whatever the other blocks hold. The words begin at every place in a line.
 func TestBlocksBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, bitsOf func(uint64) []uint64) {
@@ -89,8 +89,8 @@ func TestBlocksBits(t *testing.T) {
 	})
 }
 
-// TestBlocksHas holds the vector form against the plain one on random words, as full as they are in a filter and fuller,
-// and the code that answers many keys against both.
+// TestBlocksHas holds the vector form against the plain one on random words, as full as they are in a filter and
+// fuller, and the code that answers many keys against both.
 func TestBlocksHas(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, _ func(uint64) []uint64) {

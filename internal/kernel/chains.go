@@ -6,38 +6,38 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Chains follows the chains of a table of buckets, each an index of bits and cells behind it. What the layout is is said in
-// family/rankindexed; hasGo and followGo are the specification. As with Blocks, a query is one call of a function in assembly
-// that knows the whole table from one argument: Go asks before every count of bits whether the machine can count them.
+// Chains follows the chains of a table of buckets, each an index of bits followed by cells. Package rankindexed
+// describes the layout; hasGo and followGo are the specification. In Go, every count of bits first checks whether the
+// machine has the instruction and keeps registers free for the case that it has not; the assembly checks once.
 type Chains struct {
-	// The code in assembly knows the order of these fields.
+	// The assembly depends on the order of these fields.
 	words   []uint64
 	buckets uint64
-	chains  uint64 // of a bucket
-	stride  uint64 // bytes of a bucket
-	fromHi  uint64 // 63 less the bits of the remainder that come from Hi
+	chains  uint64 // per bucket
+	stride  uint64 // bytes per bucket
+	fromHi  uint64 // 63 minus the bits of the remainder that come from Hi
 	low     uint64 // bits of the remainder that come from Lo
-	fromLo  uint64 // 64 less those
-	own     uint64 // cells of a bucket
-	first   uint64 // its first bit of cells
-	width   uint64 // bits of a cell
-	payload uint64 // those below its remainder
+	fromLo  uint64 // 64 minus low
+	own     uint64 // cells per bucket
+	first   uint64 // bit of a bucket at which its cells start
+	width   uint64 // bits per cell
+	payload uint64 // bits of a cell below its remainder
 	span    uint64 // bits of the index
-	how     uint64 // which code answers
-	line    uint64 // 1 if a bucket is eight words and there is code that shifts these at once
+	how     uint64 // the code that answers
+	line    uint64 // 1 if a bucket has eight words and openLine and closeLine exist
 
-	index [8]uint64 // such a bucket: which bits are index
-	cells [8]uint64 // and which are cells
+	index [8]uint64 // in such a bucket, the bits of the index
+	cells [8]uint64 // and those of the cells
 }
 
-// The values of Chains.how beside byGo: the index lies in four or in eight words.
+// The values of Chains.how besides byGo: the index has less than 256 or less than 512 bits.
 const (
 	byFour      = 4
 	byEight     = 8
 	byFourFirst = 9 // byEight, and all chains begin in the first four
 )
 
-// ChainLayout says where the parts of a bucket lie, in bits.
+// ChainLayout is the layout of a bucket, in bits where not stated otherwise.
 type ChainLayout struct {
 	Buckets, Chains, Cells uint64
 	Stride                 uint64 // words of a bucket
@@ -46,10 +46,11 @@ type ChainLayout struct {
 	Payload                uint64 // bits of a cell below its remainder; a cell has at most 63 bits
 }
 
-// NewChains returns what follows the chains in words. It keeps the words.
+// NewChains returns the kernel for the buckets in words, which has Buckets·Stride of them. It keeps words.
 func NewChains(words []uint64, l ChainLayout) Chains {
 	c := Chains{
-		words: words, buckets: l.Buckets, chains: l.Chains, stride: 8 * l.Stride, fromHi: 63 - l.Hi, low: l.Lo, fromLo: 64 - l.Lo,
+		words: words, buckets: l.Buckets, chains: l.Chains, stride: 8 * l.Stride,
+		fromHi: 63 - l.Hi, low: l.Lo, fromLo: 64 - l.Lo,
 		own: l.Cells, first: l.First, width: l.Hi + l.Lo + l.Payload, payload: l.Payload, span: l.Chains + l.Cells,
 	}
 	switch {
@@ -76,21 +77,21 @@ func NewChains(words []uint64, l ChainLayout) Chains {
 	return c
 }
 
-// Locate returns the bucket, the chain and the remainder of a key.
+// Locate returns the number of the bucket of a key, its chain in the bucket, and its remainder.
 func (c *Chains) Locate(hi, lo uint64) (bucket, chain, remainder uint64) {
 	bucket, top := bits.Mul64(hi, c.buckets)
 	chain, rest := bits.Mul64(lo, c.chains)
 	return bucket, chain, top>>1>>(c.fromHi%64)<<(c.low%64) | rest>>(c.fromLo%64)
 }
 
-// What Has and Follow find at the end.
+// Results of Has and Follow: why they stopped.
 const (
 	ChainEnd    = iota // the chain ended
-	ChainCell          // a cell: Has, one with the key's remainder; Follow, the first with that or a larger one
-	ChainBeyond        // the chain goes on beyond the bucket's own cells
+	ChainCell          // at a cell: Has, with the key's remainder; Follow, the first one whose remainder is not smaller
+	ChainBeyond        // the chain continues beyond the bucket's own cells
 )
 
-// hasGo is what Has does.
+// hasGo is the specification of Has.
 func (c *Chains) hasGo(hi, lo uint64) uint64 {
 	b, at, remainder := c.Locate(hi, lo)
 	base := b * (c.stride / 8)
@@ -110,7 +111,7 @@ func (c *Chains) hasGo(hi, lo uint64) uint64 {
 	return ChainEnd
 }
 
-// followGo is what Follow does.
+// followGo is the specification of Follow.
 func (c *Chains) followGo(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	b, at, remainder := c.Locate(hi, lo)
 	base = b * (c.stride / 8)
@@ -129,7 +130,8 @@ func (c *Chains) followGo(hi, lo uint64) (base, remainder, at, n, cell, end uint
 	}
 }
 
-// Rank returns the number of set bits before bit at, at most the whole index, of the bucket whose first word is base.
+// Rank returns the number of set bits of the index before bit at, in the bucket whose first word is base. at is at most
+// Chains+Cells.
 func (c *Chains) Rank(base, at uint64) uint64 {
 	switch c.how {
 	case byFour:
@@ -140,17 +142,17 @@ func (c *Chains) Rank(base, at uint64) uint64 {
 	return bitvec.Ones(c.words, 64*base, at)
 }
 
-// usedGo is what Used does.
+// usedGo is the specification of Used.
 func (c *Chains) usedGo(base uint64) uint64 { return bitvec.Ones(c.words, 64*base, c.span) }
 
-// Cell returns cell n of the bucket whose first word is base, one of its own.
+// Cell returns cell n, below Cells, of the bucket whose first word is base.
 func (c *Chains) Cell(base, n uint64) uint64 {
 	return bitvec.Field(c.words, 64*base+c.first+n*c.width, uint(c.width))
 }
 
-// Open makes v, of no more bits than a cell has, cell n of the bucket whose first word is base, and sets bit at of the index,
-// which comes before those of cells n and on and is not set. The cells from n on and their bits of the index move up; what
-// was the last cell is lost. The new cell's bit is not set.
+// Open inserts v, below 2^width of a cell, as cell n of the bucket whose first word is base. Cells from n on and
+// their bits of the index move up by one; the last cell is lost. The bit of the new cell is clear. Open also sets bit
+// at of the index, which must be clear and before the bit of cell n.
 func (c *Chains) Open(base, at, n, v uint64) {
 	bit, cell := c.chains+n, c.first+n*c.width
 	if c.line != 0 {
@@ -162,8 +164,8 @@ func (c *Chains) Open(base, at, n, v uint64) {
 	bitvec.Insert(c.words, 64*base+cell, 64*base+c.first+c.own*c.width, uint(c.width), v)
 }
 
-// Close is the opposite of Open: it takes out cell n, and its bit of the index, and clears bit at, which is set. Zeros take the
-// last place.
+// Close is the inverse of Open: it removes cell n and its bit of the index and clears bit at, which must be set. The
+// last cell becomes 0.
 func (c *Chains) Close(base, at, n uint64) {
 	bit, cell := c.chains+n, c.first+n*c.width
 	if c.line != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// TestChains holds what the machine runs against the functions in Go, over tables whose bits are random: an index that fits
-// its cells or not, and chains that go beyond them.
+// TestChains holds what the machine runs against the functions in Go, over tables whose bits are random: an index
+// that fits its cells or not, and chains that go beyond them.
 func TestChains(t *testing.T) {
 	if n := unsafe.Sizeof(Chains{}); bits.UintSize == 64 && n != 32*8 {
 		t.Fatalf("Chains has %d bytes; the assembly knows it as 32 words", n)
@@ -20,7 +20,10 @@ func TestChains(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ends := map[string]int{}
 	for range 3000 {
-		l := ChainLayout{Buckets: 1 + r.Uint64N(5), Chains: 1 + r.Uint64N(300), Cells: 1 + r.Uint64N(250), Hi: r.Uint64N(4), Lo: 1 + r.Uint64N(20), Payload: r.Uint64N(33)}
+		l := ChainLayout{
+			Buckets: 1 + r.Uint64N(5), Chains: 1 + r.Uint64N(300), Cells: 1 + r.Uint64N(250),
+			Hi: r.Uint64N(4), Lo: 1 + r.Uint64N(20), Payload: r.Uint64N(33),
+		}
 		if r.IntN(2) == 0 {
 			l.Hi, l.Lo = 0, 1+r.Uint64N(3)
 		}
@@ -63,16 +66,18 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestChainsHow pins where four or eight words are counted at once: not beyond a bucket, nor where the bit behind the index
-// lies in a further word.
+// TestChainsHow pins where four or eight words are counted at once: not beyond a bucket, nor where the bit behind the
+// index lies in a further word.
 func TestChainsHow(t *testing.T) {
 	if !countsBits {
 		t.Skip("this machine does not count bits so")
 	}
 	for _, x := range []struct{ chains, cells, stride, how uint64 }{
-		{200, 55, 8, byFour}, {200, 56, 8, byFourFirst}, {256, 56, 8, byFourFirst}, {257, 56, 8, byEight}, {200, 55, 3, byGo}, {200, 55, 4, byFour}, {300, 211, 8, byEight}, {300, 212, 9, byGo}, {300, 100, 7, byGo},
+		{200, 55, 8, byFour}, {200, 56, 8, byFourFirst}, {256, 56, 8, byFourFirst}, {257, 56, 8, byEight},
+		{200, 55, 3, byGo}, {200, 55, 4, byFour}, {300, 211, 8, byEight}, {300, 212, 9, byGo}, {300, 100, 7, byGo},
 	} {
-		if c := NewChains(nil, ChainLayout{Chains: x.chains, Cells: x.cells, Stride: x.stride, Lo: 1, First: x.chains + x.cells}); c.how != x.how {
+		l := ChainLayout{Chains: x.chains, Cells: x.cells, Stride: x.stride, Lo: 1, First: x.chains + x.cells}
+		if c := NewChains(nil, l); c.how != x.how {
 			t.Errorf("%+v: code %d", x, c.how)
 		}
 	}
@@ -83,7 +88,10 @@ func TestChainsShift(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	lines := 0
 	for range 20_000 {
-		l := ChainLayout{Buckets: 3, Stride: 8, Lo: 1 + r.Uint64N(40), Payload: r.Uint64N(23), Cells: 1 + r.Uint64N(60), Chains: 1 + r.Uint64N(300)}
+		l := ChainLayout{
+			Buckets: 3, Stride: 8, Lo: 1 + r.Uint64N(40), Payload: r.Uint64N(23),
+			Cells: 1 + r.Uint64N(60), Chains: 1 + r.Uint64N(300),
+		}
 		if r.IntN(4) == 0 {
 			l.Stride = 9 + r.Uint64N(5)
 		}

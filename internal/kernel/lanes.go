@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// Lanes is the number of bytes that BestLanes sums side by side.
+// Lanes is the number of bytes that BestLanes sums in parallel.
 const Lanes = 32
 
-// BestLanes sums windows of Lanes bytes, lane by lane, and returns the lanes with the highest sum as bits.
+// BestLanes sums windows of Lanes bytes lane by lane and returns a bit set of the lanes with the highest sum.
 //
 //	sum[i] = byte i of start + sum over a in at of (cells[a+i] & byte i of keep)
 //
-// No sum may exceed 255. It has no bounds checks: the caller has a+Lanes <= len(cells) for every a. bestLanesPlain says
-// the same lane by lane.
+// No sum may exceed 255. It has no bounds checks: a+Lanes is at most len(cells) for every a. bestLanesPlain is the
+// specification.
 func BestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanes(cells, at, start, keep)
 }
@@ -42,7 +42,7 @@ const (
 	highBits = 0x80 * eachByte
 )
 
-// bestLanesGo is BestLanes with eight lanes to a word.
+// bestLanesGo is BestLanes with eight lanes per word.
 //
 //go:norace
 //go:nocheckptr
@@ -58,7 +58,7 @@ func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 		d += binary.LittleEndian.Uint64(w[24:]) & k3
 	}
 	if (a|b|c|d)&highBits != 0 {
-		// Halved sums compare as the sums do, but for the last bit, which is compared among the best.
+		// Halved sums compare as the sums do, except for the last bit, which is compared among the best.
 		const halves = ^uint64(0) / 255 * 127
 		best := topLanes(a>>1&halves, b>>1&halves, c>>1&halves, d>>1&halves)
 		if odd := best & (lowBits(a) | lowBits(b)<<8 | lowBits(c)<<16 | lowBits(d)<<24); odd != 0 {
@@ -69,7 +69,7 @@ func bestLanesGo(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return topLanes(a, b, c, d)
 }
 
-// topLanes returns the highest of 32 bytes below 128, as bits.
+// topLanes returns the set of the highest of 32 bytes, all below 128.
 func topLanes(a, b, c, d uint64) uint32 {
 	top := larger(larger(a, b), larger(c, d))
 	top = larger(top, top>>32)
@@ -78,7 +78,7 @@ func topLanes(a, b, c, d uint64) uint32 {
 	return equal(a, top) | equal(b, top)<<8 | equal(c, top)<<16 | equal(d, top)<<24
 }
 
-// larger returns the larger one of every two bytes below 128.
+// larger returns the larger one of each pair of bytes, all below 128.
 func larger(a, b uint64) uint64 {
 	m := (a | highBits) - b&^highBits
 	m &= highBits // set where a is not smaller
@@ -86,14 +86,14 @@ func larger(a, b uint64) uint64 {
 	return b ^ (a^b)&m
 }
 
-// equal returns which of eight bytes below 128 are equal, as bits.
+// equal returns the set of equal ones among eight pairs of bytes, all below 128.
 func equal(a, b uint64) uint32 { return lowBits((highBits - (a ^ b)) >> 7) }
 
 // lowBits gathers the lowest bits of eight bytes.
 func lowBits(x uint64) uint32 { return uint32(x & eachByte * 0x0102040810204080 >> 56) }
 
-// MapBytes replaces the byte c at a+by by to[c], for one a in at after the other. It has no bounds checks: the caller has
-// a+by < len(cells) for every a.
+// MapBytes replaces byte c at a+by by to[c], for each a in at, one after the other. It has no bounds checks: a+by is
+// below len(cells) for every a.
 //
 //go:norace
 //go:nocheckptr
@@ -105,8 +105,8 @@ func MapBytes(cells []byte, at []uint32, by uint32, to *[256]uint8) {
 	}
 }
 
-// MapBytesTwice is MapBytes for bytes that stand there twice, 32 apart in aligned pairs of 32: the byte at i = a+by is also
-// that at i with bit 5 turned over, and both are replaced.
+// MapBytesTwice is MapBytes for bytes stored twice, 32 apart in aligned pairs of 32: the byte at i = a+by is also at
+// i with bit 5 flipped, and both are replaced.
 //
 //go:norace
 //go:nocheckptr

@@ -50,7 +50,9 @@ func BenchmarkBestLanes(b *testing.B) {
 	}
 	keep := [4]uint64{7 * eachByte, 7 * eachByte, 7 * eachByte, 7 * eachByte}
 	var start [4]uint64
-	for name, f := range map[string]func([]byte, []uint32, *[4]uint64, *[4]uint64) uint32{"chosen": BestLanes, "go": bestLanesGo, "plain": bestLanesPlain} {
+	for name, f := range map[string]func([]byte, []uint32, *[4]uint64, *[4]uint64) uint32{
+		"chosen": BestLanes, "go": bestLanesGo, "plain": bestLanesPlain,
+	} {
 		b.Run("form="+name, func(b *testing.B) {
 			for b.Loop() {
 				start[0] += uint64(f(cells, at, &start, &keep) & 1)

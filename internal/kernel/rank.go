@@ -5,14 +5,15 @@ import (
 	"unsafe"
 )
 
-// windows has eight words of ones before as many of zeros: the eight from word 8-k on mask the first k of eight words.
+// windows has eight words of ones followed by eight of zeros: the eight words from index 8-k on mask the first k of
+// eight words.
 var windows = [16]uint64{
 	^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0),
 }
 
-// rank4 returns the number of set bits among the first at bits of words i to i+3, at < 256. Like Field it reads without a
-// bounds check: the caller has i+4 <= len(words). It counts all four words whatever at is: a loop that ends where at
-// lies would be mispredicted, which costs more.
+// rank4 returns the number of set bits among the first at bits, at < 256, of words i to i+3, without a bounds check:
+// i+4 is at most len(words). It always counts all four words: a loop that ends at at would be mispredicted, which
+// costs more.
 func rank4(words []uint64, i, at uint64) uint64 {
 	k := at / 64 % 4
 	w := (*[4]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))
@@ -21,7 +22,7 @@ func rank4(words []uint64, i, at uint64) uint64 {
 		bits.OnesCount64(w[k]&(1<<(at%64)-1)))
 }
 
-// rank8 is rank4 for eight words, at < 512.
+// rank8 is rank4 for eight words and at < 512.
 func rank8(words []uint64, i, at uint64) uint64 {
 	k := at / 64 % 8
 	w := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*8))

@@ -7,50 +7,50 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// SlotRound is the number of slots whose base positions come from the same 32 bits of a hash.
+// SlotRound is the number of slots that take their base positions from the same 32 bits of a hash.
 const SlotRound = 8
 
-// Slots answers for an array of blocks, each with the shifts of its groups, whether the bits of all slots of a key are set.
-// What the layout is is said in family/blockpartitioned; hasPlain is the specification. As with Blocks, a query is one call
-// of a function in assembly that knows the whole filter from one argument, and Has is small enough to be inlined.
+// Slots answers queries of blocks that hold shifts: whether the bits of all slots of a key are set. Package
+// blockpartitioned describes the layout; hasPlain is the specification.
 type Slots struct {
-	// The code in assembly knows the order of these fields.
+	// The assembly depends on the order of these fields.
 	words  []uint64
 	blocks uint64
 	groups uint64
 	side   uint64    // bits of the shifts of a group
-	how    uint64    // which code answers
+	how    uint64    // the code that answers
 	next   uint64    // bits of the shifts of a round
-	need   [2]uint64 // the slots there are in the first two rounds, as bits
+	need   [2]uint64 // bit sets of the slots of the first two rounds
 
-	salts  [8]uint32 // a lane of 32 bits a slot: multipliers
+	salts  [8]uint32 // one lane of 32 bits per slot: multipliers
 	size   [8]uint32 // bits that slots lead to
-	first  [8]uint32 // the word of 32 bits of a block that these begin at
-	shift0 [4]uint64 // where the shifts of slots 0, 1, 4 and 5 begin
+	first  [8]uint32 // 32-bit word of a block at which these start
+	shift0 [4]uint64 // bits at which the shifts of slots 0, 1, 4 and 5 start
 	shift1 [4]uint64 // and those of slots 2, 3, 6 and 7
 	mask   [8]uint32 // the bits of a shift
 	turn   [8]uint32 // 31
 
-	// The code in Go has its own.
+	// Fields of the code in Go.
 	block uint64 // bits of a block
-	start uint64 // the bit of a block that slots lead to from
-	bits  uint64 // how many these are
+	start uint64 // first bit of a block that slots lead to
+	bits  uint64 // number of these bits
 	k     int
 	width uint64
 }
 
-// The values of Slots.how beside byGo.
+// The values of Slots.how besides byGo.
 const (
-	byRound  = 1 // lines of 512 bits, eight slots at most
-	byRounds = 2 // lines of 512 bits, sixteen at most
+	byRound  = 1 // lines of 512 bits, at most 8 slots
+	byRounds = 2 // lines of 512 bits, at most 16 slots
 )
 
-// NewSlots returns what answers for the blocks of 512 or 1024 bits in words. A block has groups of k shifts of width bits,
-// those of a group side by side, from its lowest bit on; slots lead to its last size bits, a multiple of 32. Eight shifts
-// have at most 57 bits. It keeps the words.
+// NewSlots returns the kernel for blocks of block bits, 512 or 1024, in words. A block starts with groups of k shifts
+// of width bits, the shifts of a group side by side. Slots lead to its last size bits, a multiple of 32. Eight shifts
+// have at most 57 bits. It keeps words.
 func NewSlots(words []uint64, block, groups, size uint64, k, width int) *Slots {
 	s := &Slots{
-		words: words, blocks: uint64(len(words)) * 64 / block, groups: groups, side: uint64(k * width), next: uint64(SlotRound * width),
+		words: words, blocks: uint64(len(words)) * 64 / block, groups: groups,
+		side: uint64(k * width), next: uint64(SlotRound * width),
 		salts: SplitSalts, block: block, start: block - size, bits: size, k: k, width: uint64(width),
 	}
 	for l := range SlotRound {
@@ -72,8 +72,8 @@ func NewSlots(words []uint64, block, groups, size uint64, k, width int) *Slots {
 	return s
 }
 
-// Position returns the base position of slot l, below the size: eight from the low half x of lo, as ⌊⌊x·salt mod 2^32 /
-// 2^16⌋·size / 2^16⌋, eight from its high half, and further ones from lo mixed anew.
+// Position returns the base position of slot l, below size. Slots 0 to 7 use the low half x of lo, slots 8 to 15 the
+// high half, and later ones lo mixed again: ⌊⌊x·salt mod 2^32 / 2^16⌋·size / 2^16⌋.
 //
 //go:norace
 func (s *Slots) Position(lo uint64, l int) uint32 {
@@ -83,7 +83,7 @@ func (s *Slots) Position(lo uint64, l int) uint32 {
 //go:norace
 func slotAt(x uint32, size uint64) uint64 { return uint64(x>>16) * size >> 16 }
 
-// slotHalf returns the 32 bits that the base positions of a round come from.
+// slotHalf returns the 32 bits that give the base positions of a round.
 //
 //go:norace
 func slotHalf(lo uint64, round int) uint32 {
@@ -93,7 +93,7 @@ func slotHalf(lo uint64, round int) uint32 {
 	return uint32(lo >> (round % 2 * 32))
 }
 
-// hasPlain is the specification of Has: one slot after the other, from slot l on.
+// hasPlain is the specification of Has, for slots from l on.
 func (s *Slots) hasPlain(hi, lo uint64, l int) bool {
 	block, rest := bits.Mul64(hi, s.blocks)
 	group, _ := bits.Mul64(rest, s.groups)
@@ -108,7 +108,7 @@ func (s *Slots) hasPlain(hi, lo uint64, l int) bool {
 	return true
 }
 
-// hasGo branches once after four slots: a branch a slot would be mispredicted once for every absent key.
+// hasGo branches once after four slots: a branch per slot would be mispredicted once for each absent key.
 func (s *Slots) hasGo(hi, lo uint64) bool {
 	if s.k < 4 {
 		return s.hasPlain(hi, lo, 0)
@@ -149,7 +149,7 @@ func (s *Slots) hasGo(hi, lo uint64) bool {
 	return s.hasPlain(hi, lo, SlotRound)
 }
 
-// slotBit returns a word whose lowest bit is that of a slot: x is its product with a salt.
+// slotBit returns a word whose lowest bit is the bit of a slot; x is the hash times the salt.
 func slotBit(words []uint64, start, size uint64, x uint32, shift uint64) uint32 {
 	u := slotAt(x, size)
 	return bitvec.Word32(words, (start+u)>>5) >> ((u + shift) & 31)

@@ -18,76 +18,77 @@ func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanesGo(cells, at, start, keep)
 }
 
-// Has reports whether the bits of all slots of a key are set: hi chooses the block and its group, lo the base positions.
+// Has reports whether the bits of all slots of a key are set: hi selects block and group, lo the base positions.
 func (s *Slots) Has(hi, lo uint64) bool { return slotsHas((*[43]uint64)(unsafe.Pointer(s)), hi, lo) }
 
-// slotsHasGo is where slotsHas goes if there is no vector code for these blocks.
+// slotsHasGo answers for slotsHas if there is no vector code for these blocks.
 //
 //lint:ignore U1000 the assembly jumps here
 func slotsHasGo(s *[43]uint64, hi, lo uint64) bool { return (*Slots)(unsafe.Pointer(s)).hasGo(hi, lo) }
 
-// Has reports whether all bits of a key are set: hi chooses the block, lo the bits.
+// Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe.Pointer(b)), hi, lo) }
 
-// blocksHasGo is where blocksHas goes if there is no vector code for these blocks.
+// blocksHasGo answers for blocksHas if there is no vector code for these blocks.
 //
 //lint:ignore U1000 the assembly jumps here
 func blocksHasGo(b *[26]uint64, hi, lo uint64) bool {
 	return (*Blocks)(unsafe.Pointer(b)).hasGo(hi, lo)
 }
 
-// HasMany sets dst[i], which must be there, to Has of hs[i] and returns true. Or it returns false because it has no vector
-// code for these blocks.
+// HasMany sets dst[i] to Has of hs[i] and returns true, or returns false if it has no vector code for these blocks. It
+// panics if dst is shorter than hs.
 func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 	if b.how != byLine && b.how != bySplit {
 		return false
 	}
 	dst = dst[:len(hs)]
 	const (
-		ahead = 32   // how many keys further on it asks for a block
-		most  = 1024 // in one call, which the scheduler cannot interrupt
+		ahead = 32   // prefetch distance in keys
+		most  = 1024 // keys per call, which the scheduler cannot interrupt
 	)
 	for len(hs) > 0 {
 		n, further := min(len(hs), ahead), uint64(0)
 		if len(hs) > ahead {
 			n, further = min(len(hs)-ahead, most), ahead
 		}
-		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), (*uint64)(unsafe.Pointer(unsafe.SliceData(hs))), uint64(n), further*16)
+		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
+		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, uint64(n), further*16)
 		dst, hs = dst[n:], hs[n:]
 	}
 	return true
 }
 
-// Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
+// Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 {
 	return chainsHas((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
 
-// chainsHasGo is where chainsHas goes if there is no code for these buckets.
+// chainsHasGo answers for chainsHas if there is no assembly for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsHasGo(c *[32]uint64, hi, lo uint64) uint64 {
 	return (*Chains)(unsafe.Pointer(c)).hasGo(hi, lo)
 }
 
-// Follow goes along the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
-// bucket, the key's remainder, the bit of the index that stands for the cell, its number, the cell and where it ended. Where
-// the chain ended, bit and number are those of a cell that would be appended.
+// Follow follows the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
+// bucket, the key's remainder, the bit of the index that stands for the cell, the number and content of the cell, and
+// why it stopped. At ChainEnd, bit and number are those of a cell to be appended.
 func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return chainsFollow((*[32]uint64)(unsafe.Pointer(c)), hi, lo)
 }
 
-// chainsFollowGo is where chainsFollow goes if there is no code for these buckets.
+// chainsFollowGo answers for chainsFollow if there is no assembly for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsFollowGo(c *[32]uint64, hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return (*Chains)(unsafe.Pointer(c)).followGo(hi, lo)
 }
 
-// Used returns the number of set bits of the index of the bucket whose first word is base.
+// Used returns the number of set bits in the index of the bucket whose first word is base.
 func (c *Chains) Used(base uint64) uint64 { return chainsUsed((*[32]uint64)(unsafe.Pointer(c)), base) }
 
-// chainsUsedGo is where chainsUsed goes if there is no code for these buckets.
+// chainsUsedGo answers for chainsUsed if there is no assembly for these buckets.
 //
 //lint:ignore U1000 the assembly jumps here
 func chainsUsedGo(c *[32]uint64, base uint64) uint64 {
@@ -102,16 +103,17 @@ func (c *Chains) closeLine(base, bit, cell, at uint64) {
 	chainsClose((*[32]uint64)(unsafe.Pointer(c)), base, bit, cell, at)
 }
 
-// lineLanesAt is how many bits come before each word of a line.
+// lineLanesAt has the number of bits before each word of a line.
 //
 //lint:ignore U1000 the assembly reads it
 var lineLanesAt = [8]uint64{0, 64, 128, 192, 256, 320, 384, 448}
 
-// shiftsLines says whether openLine and closeLine have code here.
+// shiftsLines reports whether openLine and closeLine may be called.
 var shiftsLines = cpu.X86.HasAVX2
 
-// countsBits says whether the functions that follow chains have code here: POPCNT and the shifts and BZHI of BMI2.
+// countsBits reports whether the assembly that follows chains may be called: it uses POPCNT and shifts and BZHI of
+// BMI2.
 var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2
 
-// Vector says whether the functions that look at many lanes have vector code here.
+// Vector reports whether queries use vector code on this machine.
 var Vector = cpu.X86.HasAVX2

@@ -8,36 +8,36 @@ func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanesGo(cells, at, start, keep)
 }
 
-// Has reports whether the bits of all slots of a key are set: hi chooses the block and its group, lo the base positions.
+// Has reports whether the bits of all slots of a key are set: hi selects block and group, lo the base positions.
 func (s *Slots) Has(hi, lo uint64) bool { return s.hasGo(hi, lo) }
 
-// Has reports whether all bits of a key are set: hi chooses the block, lo the bits.
+// Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 
-// HasMany returns false: it has no vector code here.
+// HasMany returns false: there is no vector code.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 
-// Has returns ChainCell if a cell of the key's chain has its remainder, or ChainEnd or ChainBeyond.
+// Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 { return c.hasGo(hi, lo) }
 
-// Follow goes along the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
-// bucket, the key's remainder, the bit of the index that stands for the cell, its number, the cell and where it ended. Where
-// the chain ended, bit and number are those of a cell that would be appended.
+// Follow follows the key's chain to the first cell whose remainder is not smaller. It returns the first word of the
+// bucket, the key's remainder, the bit of the index that stands for the cell, the number and content of the cell, and
+// why it stopped. At ChainEnd, bit and number are those of a cell to be appended.
 func (c *Chains) Follow(hi, lo uint64) (base, remainder, at, n, cell, end uint64) {
 	return c.followGo(hi, lo)
 }
 
-// Used returns the number of set bits of the index of the bucket whose first word is base.
+// Used returns the number of set bits in the index of the bucket whose first word is base.
 func (c *Chains) Used(base uint64) uint64 { return c.usedGo(base) }
 
-// There is no code here that shifts lines, and openLine and closeLine are never called.
+// openLine and closeLine do not exist here and are never called.
 const shiftsLines = false
 
 func (c *Chains) openLine(base, bit, cell, at, v uint64) {}
 func (c *Chains) closeLine(base, bit, cell, at uint64)   {}
 
-// countsBits lets Rank count four or eight words where that is enough.
+// countsBits makes Rank count only four or eight words where that is enough.
 const countsBits = true
 
-// Vector says whether the functions that look at many lanes have vector code here.
+// Vector reports whether queries use vector code on this machine.
 const Vector = false

@@ -2,7 +2,8 @@ package paper
 
 import "math/bits"
 
-// Bitmap is a Bloom filter without a hash function: callers give the positions. The filters of the product are in family.
+// Bitmap is a Bloom filter without a hash function: callers give the positions. The filters of the product are in
+// family.
 type Bitmap []uint64
 
 // NewBitmap returns m bits, all 0.
@@ -34,12 +35,12 @@ func (b Bitmap) Fill(m uint64) float64 {
 	return float64(ones) / float64(m)
 }
 
-// Positions returns position j of key i. For each key it must be called with j = 0, 1, 2, ... in this order, so that it may keep
-// state of a key.
+// Positions returns position j of key i. For each key it must be called with j = 0, 1, 2, ... in this order, so that it
+// may keep state of a key.
 type Positions func(i, j int) uint64
 
-// ObservedBits sets k of m bits for each of the keys 0 to n-1 and queries the absent keys n to n+absent-1. It returns the share
-// of set bits and the share of false positives.
+// ObservedBits sets k of m bits for each of the keys 0 to n-1 and queries the absent keys n to n+absent-1. It returns
+// the share of set bits and the share of false positives.
 func ObservedBits(at Positions, n, absent int, m uint64, k int) (fill, rate float64) {
 	b := NewBitmap(m)
 	for i := range n {

@@ -13,18 +13,19 @@ func Entropy(p float64) float64 {
 	return -(p*math.Log(p) + (1-p)*math.Log1p(-p)) / math.Ln2
 }
 
-// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits a key, and its size in bits a key after
-// perfect compression. With the fill f = 1-e^(-k/bits) they are f^k and bits·H2(f) (M. Mitzenmacher, "Compressed Bloom filters",
-// IEEE/ACM Transactions on Networking 10(5), 2002, section III).
+// Compressed returns the rate of a large filter with k >= 1 probes and bits > 0 bits a key, and its size in bits a key
+// after perfect compression. With the fill f = 1-e^(-k/bits) they are f^k and bits·H2(f) (M. Mitzenmacher, "Compressed
+// Bloom filters", IEEE/ACM Transactions on Networking 10(5), 2002, section III).
 func Compressed(bits float64, k int) (rate, size float64) {
 	f := -math.Expm1(-float64(k) / bits)
 	return math.Pow(f, float64(k)), bits * Entropy(f)
 }
 
 // CompressTo returns the bits a key and the number of probes k of the smallest filter that has the rate, in (0, 1), and
-// compresses to at most size bits a key. ok is false if there is none. No filter compresses below log2(1/rate) bits a key; large
-// filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in the paper, filters that are
-// more than half full are not considered: they compress, too, but need more probes than an uncompressed filter.
+// compresses to at most size bits a key. ok is false if there is none. No filter compresses below log2(1/rate) bits a
+// key; large filters with few probes come near it. From 1.44·log2(1/rate) on, no compression is needed. As in the
+// paper, filters that are more than half full are not considered: they compress, too, but need more probes than an
+// uncompressed filter.
 func CompressTo(rate, size float64) (bits float64, k int, ok bool) {
 	bits = math.Inf(1)
 	last := bits

@@ -17,7 +17,15 @@ func TestCompressed(t *testing.T) {
 	} {
 		rate, size := Compressed(c.bits, c.k)
 		if math.Abs(rate/c.rate-1) > 0.005 || math.Abs(size/c.size-1) > 0.005 {
-			t.Errorf("%g bits, k=%d: rate %.4g and %.4f bits, published %g and %g", c.bits, c.k, rate, size, c.rate, c.size)
+			t.Errorf(
+				"%g bits, k=%d: rate %.4g and %.4f bits, published %g and %g",
+				c.bits,
+				c.k,
+				rate,
+				size,
+				c.rate,
+				c.size,
+			)
 		}
 		// Conversely, a filter of that rate and size takes no more bits.
 		bits, k, ok := CompressTo(rate, size*(1+1e-9))

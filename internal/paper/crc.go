@@ -11,13 +11,18 @@ const (
 	crcR2 = 0x1b75e0d1
 )
 
-// CRCFunctions returns the practical hash functions of partitioned hashing for the given keys (Hao, Kodialam and Lakshman, 2007,
-// section 5.2). h0, the group, is RS(key) mod groups. h_j, j = 1 ... functions, is CRC(CRC(0, key), string(R1 + j·R2)) mod bits;
-// bit counts j from 0. The paper does not say the byte order of string; here it is little-endian.
+// CRCFunctions returns the practical hash functions of partitioned hashing for the given keys (Hao, Kodialam and
+// Lakshman, 2007, section 5.2). h0, the group, is RS(key) mod groups. h_j, j = 1 ... functions, is CRC(CRC(0, key),
+// string(R1 + j·R2)) mod bits; bit counts j from 0. The paper does not say the byte order of string; here it is
+// little-endian.
 //
-// CRC is linear: four more bytes turn the checksum c into A(c) xor B(bytes). A is computed once for each key, B once for each
-// function.
-func CRCFunctions(keys [][]byte, groups, functions int, bits uint64) (group func(key int) int, bit func(key, j int) uint64) {
+// CRC is linear: four more bytes turn the checksum c into A(c) xor B(bytes). A is computed once for each key, B once
+// for each function.
+func CRCFunctions(
+	keys [][]byte,
+	groups, functions int,
+	bits uint64,
+) (group func(key int) int, bit func(key, j int) uint64) {
 	var zero [4]byte
 	ofKey, ofFunction := make([]uint32, len(keys)), make([]uint32, functions)
 	of := make([]int, len(keys))
@@ -35,8 +40,8 @@ func CRCFunctions(keys [][]byte, groups, functions int, bits uint64) (group func
 	return group, bit
 }
 
-// RSHash is the hash function of R. Sedgewick, "Algorithms in C", in the form of the collection that the paper on partitioned
-// hashing cites.
+// RSHash is the hash function of R. Sedgewick, "Algorithms in C", in the form of the collection that the paper on
+// partitioned hashing cites.
 func RSHash(key []byte) (h uint32) {
 	a := uint32(63689)
 	for _, c := range key {

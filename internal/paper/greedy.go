@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Greedy is the search of Hao, Kodialam and Lakshman (2007, Fig. 9). Every group chooses K different functions of H, one by one,
-// each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose again, until a pass
-// changes nothing. The search by shifts of family/partitioned replaces it.
+// Greedy is the search of Hao, Kodialam and Lakshman (2007, Fig. 9). Every group chooses K different functions of H,
+// one by one, each time the one that sets the fewest new bits. Then passes remove the choice of each group and choose
+// again, until a pass changes nothing. The search by shifts of family/partitioned replaces it.
 //
 // Search is the specification. SearchFast gives the same result in less time; a test compares the two.
 type Greedy struct {
@@ -22,7 +22,8 @@ type Greedy struct {
 	// Group returns the group of a key, h0. Bit returns the position of a key under function j, in [0, Functions).
 	Group func(key int) int
 	Bit   func(key, j int) uint64
-	// Stop, if not nil, is called after each pass with the fills so far, see GreedyChoice. If it returns true the search ends.
+	// Stop, if not nil, is called after each pass with the fills so far, see GreedyChoice. If it returns true the
+	// search ends.
 	Stop func(fills []float64) bool
 }
 
@@ -39,8 +40,8 @@ type GreedyChoice struct {
 	Set       []bool    // the bits
 }
 
-// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions·K steps a pass. It returns the
-// error of ctx if that ends.
+// Search runs the algorithm for at most that many passes after the first choice, in Keys·Functions·K steps a pass. It
+// returns the error of ctx if that ends.
 func (r Greedy) Search(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, _ := r.members()
 	counts := make([]int, r.Bits)
@@ -60,9 +61,16 @@ func (r Greedy) members() (members [][]int, largest int) {
 	return members, largest
 }
 
-// search runs the passes. choose chooses the functions for the keys of a group and counts their bits; remove removes the bits of
-// a function.
-func (r Greedy) search(ctx context.Context, passes int, members [][]int, counts []int, choose func(keys []int) []int, remove func(keys []int, j int)) (GreedyChoice, error) {
+// search runs the passes. choose chooses the functions for the keys of a group and counts their bits; remove removes
+// the bits of a function.
+func (r Greedy) search(
+	ctx context.Context,
+	passes int,
+	members [][]int,
+	counts []int,
+	choose func(keys []int) []int,
+	remove func(keys []int, j int),
+) (GreedyChoice, error) {
 	c := GreedyChoice{Functions: make([][]int, r.Groups)}
 	for pass := 0; pass <= passes; pass++ {
 		for g, keys := range members {

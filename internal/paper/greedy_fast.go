@@ -8,14 +8,19 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// SearchFast returns the same result as Search in Keys·Functions steps a pass, for any K. It computes every position of a group
-// once a pass and records which functions hit it. When a function is chosen, its new bits are subtracted from the scores of the
-// others, so that no function is scored twice. It needs 4 bytes for each function of each key of the largest group; with 2^32 or
-// more of them it returns an error wrapping filter.ErrTooLarge.
+// SearchFast returns the same result as Search in Keys·Functions steps a pass, for any K. It computes every position of
+// a group once a pass and records which functions hit it. When a function is chosen, its new bits are subtracted from
+// the scores of the others, so that no function is scored twice. It needs 4 bytes for each function of each key of the
+// largest group; with 2^32 or more of them it returns an error wrapping filter.ErrTooLarge.
 func (r Greedy) SearchFast(ctx context.Context, passes int) (GreedyChoice, error) {
 	members, largest := r.members()
 	if uint64(largest)*uint64(r.Functions) >= math.MaxUint32 {
-		return GreedyChoice{}, fmt.Errorf("%d keys in a group and %d functions: %w", largest, r.Functions, filter.ErrTooLarge)
+		return GreedyChoice{}, fmt.Errorf(
+			"%d keys in a group and %d functions: %w",
+			largest,
+			r.Functions,
+			filter.ErrTooLarge,
+		)
 	}
 	s := scores{
 		Greedy: r,
@@ -32,8 +37,8 @@ func (r Greedy) SearchFast(ctx context.Context, passes int) (GreedyChoice, error
 	return r.search(ctx, passes, members, s.counts, s.choose, s.remove)
 }
 
-// scores is the state of SearchFast. A visit is a key under a function, with the number function·keys + key + 1. The visits to a
-// bit are a linked list: head[bit] is the last one, next[visit-1] the one before, and 0 ends the list.
+// scores is the state of SearchFast. A visit is a key under a function, with the number function·keys + key + 1. The
+// visits to a bit are a linked list: head[bit] is the last one, next[visit-1] the one before, and 0 ends the list.
 type scores struct {
 	Greedy
 	counts     []int

@@ -34,8 +34,9 @@ func searched(t *testing.T, c partitioned.Config, hs []filter.Hash) float64 {
 	return f.Info().FPRPosterior
 }
 
-// TestGreedy runs the published search: fills fall, the choices of a group are different functions, exactly the bits of the keys
-// are set, and the rate is far below that of a standard filter. The search of family/partitioned must be better.
+// TestGreedy runs the published search: fills fall, the choices of a group are different functions, exactly the bits of
+// the keys are set, and the rate is far below that of a standard filter. The search of family/partitioned must be
+// better.
 func TestGreedy(t *testing.T) {
 	const n, m, g, h, k = 1000, 8000, 25, 256, 6
 	hs := filtertest.Hashes(n, 4)
@@ -74,8 +75,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestGreedyFast compares SearchFast with Search: with few bits, so that functions collide, groups without keys, more passes than
-// change anything, and K = H.
+// TestGreedyFast compares SearchFast with Search: with few bits, so that functions collide, groups without keys, more
+// passes than change anything, and K = H.
 func TestGreedyFast(t *testing.T) {
 	for i, r := range []Greedy{
 		{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000},
@@ -102,8 +103,8 @@ func TestGreedyFast(t *testing.T) {
 	}
 }
 
-// TestGreedyStop requires that a search that is stopped after a pass gives the result of so many passes, that a search that is
-// never stopped runs to its end, and that one pass is made before Stop is called.
+// TestGreedyStop requires that a search that is stopped after a pass gives the result of so many passes, that a search
+// that is never stopped runs to its end, and that one pass is made before Stop is called.
 func TestGreedyStop(t *testing.T) {
 	r := Greedy{Keys: 300, Groups: 10, Functions: 40, K: 5, Bits: 2000}
 	r.Group, r.Bit = RandomFunctions(filtertest.Hashes(r.Keys, 6), r.Groups, r.Bits)
@@ -147,7 +148,8 @@ func TestGreedyStop(t *testing.T) {
 	}
 }
 
-// TestGreedyPublished reproduces the first row of Table 2, 0.0098, with the parameters of the paper, and logs its time beside ours.
+// TestGreedyPublished reproduces the first row of Table 2, 0.0098, with the parameters of the paper, and logs its time
+// beside ours.
 func TestGreedyPublished(t *testing.T) {
 	if !*long {
 		t.Skip("takes a minute: give -long")

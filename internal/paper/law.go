@@ -2,11 +2,11 @@ package paper
 
 import "math"
 
-// The exact laws of the model of theory.go, which has cheap approximations. Their time grows with the square of the throws: 50 ms
-// for 6000.
+// The exact laws of the model of theory.go, which has cheap approximations. Their time grows with the square of the
+// throws: 50 ms for 6000.
 
-// NewBits returns the law of the number of new bits that random throws set if ones of m bits are set before: p[w] is the
-// probability of w new bits, w = 0 ... throws.
+// NewBits returns the law of the number of new bits that random throws set if ones of m bits are set before: p[w] is
+// the probability of w new bits, w = 0 ... throws.
 //
 //go:norace
 func NewBits(m, ones, throws int) (p []float64) {

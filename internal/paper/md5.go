@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// MD5Positions gives the positions of one key under the hashing of Plank's BF-tester. The MD5 digest of the key with an extra
-// byte in front has four positions, each a little-endian 32-bit number modulo M. The extra byte counts the digests from 0, so a
-// key has at most 1024 positions.
+// MD5Positions gives the positions of one key under the hashing of Plank's BF-tester. The MD5 digest of the key with an
+// extra byte in front has four positions, each a little-endian 32-bit number modulo M. The extra byte counts the
+// digests from 0, so a key has at most 1024 positions.
 type MD5Positions struct {
 	Block  []byte // the extra byte and the key; At overwrites the first byte
 	M      uint32 // number of bits

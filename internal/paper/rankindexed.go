@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// The sizing of the paper on rank-indexed hashing: buckets whose base index is one word, and sizes counted in bits. It gives a
-// rankindexed.Geometry; a filter of that geometry takes more bits, since its buckets are whole words.
+// The sizing of the paper on rank-indexed hashing: buckets whose base index is one word, and sizes counted in bits. It
+// gives a rankindexed.Geometry; a filter of that geometry takes more bits, since its buckets are whole words.
 
 // RankIndexedChains is the largest number of chains L in the paper: the bits of a word.
 const RankIndexedChains = 64
@@ -50,9 +50,10 @@ func cellBits(g rankindexed.Geometry) int {
 	return n
 }
 
-// RankIndexedOverflow returns the bound of section IV of the paper on the probability that the extensions do not suffice for as
-// many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3, 4; see package
-// rankindexed, which sizes by them. Without a level, the bound of the last existing level applies. The result is at most 1.
+// RankIndexedOverflow returns the bound of section IV of the paper on the probability that the extensions do not
+// suffice for as many cells as the capacity, before any growth. It is the sum of the bounds on Pr[O_l > J_l], l = 2, 3,
+// 4; see package rankindexed, which sizes by them. Without a level, the bound of the last existing level applies. The
+// result is at most 1.
 func RankIndexedOverflow(g rankindexed.Geometry) float64 {
 	b, load := float64(g.Buckets), float64(g.Capacity)/float64(g.Buckets)
 	sum, room := 0.0, 0
@@ -79,9 +80,9 @@ type RankIndexed struct {
 	ValueBits int     // of each cell, 0 to rankindexed.MaxValueBits; not with Counting
 }
 
-// Plan returns the geometry with the fewest RankIndexedBits that has at most RankIndexedChains chains a bucket and keeps the rate
-// and the overflow. It searches λ, r, L, Z1, Z2, Z3, J2 and J3 exhaustively, in about 20 ms at 10^5 keys. Errors wrap
-// filter.ErrConfig or filter.ErrTooLarge.
+// Plan returns the geometry with the fewest RankIndexedBits that has at most RankIndexedChains chains a bucket and
+// keeps the rate and the overflow. It searches λ, r, L, Z1, Z2, Z3, J2 and J3 exhaustively, in about 20 ms at 10^5
+// keys. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c RankIndexed) Plan() (rankindexed.Geometry, error) {
 	s := rankIndexedSearch{bits: math.Inf(1), fpr: c.FPR, overflow: c.Overflow}
 	s.best = rankindexed.Geometry{Capacity: max(c.Keys, 1), Counting: c.Counting, ValueBits: c.ValueBits}
@@ -106,7 +107,11 @@ func (c RankIndexed) Plan() (rankindexed.Geometry, error) {
 		}
 	}
 	if math.IsInf(s.bits, 1) {
-		return rankindexed.Geometry{}, &filter.ConfigError{Field: "fpr", Value: s.fpr, Reason: "no remainder of up to 48 bits keeps it"}
+		return rankindexed.Geometry{}, &filter.ConfigError{
+			Field:  "fpr",
+			Value:  s.fpr,
+			Reason: "no remainder of up to 48 bits keeps it",
+		}
 	}
 	form.Chains, form.Remainder = s.best.Chains, s.best.Remainder
 	for more := 1; more <= 20; more++ { // loads up to 4% lower, between those of two numbers of chains
@@ -124,9 +129,17 @@ func (c RankIndexed) check() error {
 		return &filter.ConfigError{Field: "overflow", Value: c.Overflow,
 			Reason: "want 1e-11 to 0.1: below, sizes of pools are not known exactly enough"}
 	case c.ValueBits < 0 || c.ValueBits > rankindexed.MaxValueBits:
-		return &filter.ConfigError{Field: "value_bits", Value: c.ValueBits, Reason: fmt.Sprintf("want 0 to %d", rankindexed.MaxValueBits)}
+		return &filter.ConfigError{
+			Field:  "value_bits",
+			Value:  c.ValueBits,
+			Reason: fmt.Sprintf("want 0 to %d", rankindexed.MaxValueBits),
+		}
 	case c.Counting && c.ValueBits > 0:
-		return &filter.ConfigError{Field: "value_bits", Value: c.ValueBits, Reason: "a filter has counters or values, not both"}
+		return &filter.ConfigError{
+			Field:  "value_bits",
+			Value:  c.ValueBits,
+			Reason: "a filter has counters or values, not both",
+		}
 	}
 	return filter.Sizing{FPR: c.FPR}.Check()
 }
@@ -158,8 +171,8 @@ func (s *rankIndexedSearch) buckets(g rankindexed.Geometry, lambda float64) {
 // cells tries all numbers of cells with the sum deepest. left is the part of P_o for the pools.
 func (s *rankIndexedSearch) cells(g rankindexed.Geometry, t *tails, deepest int, left float64) {
 	b, cell := float64(g.Buckets), float64(1+cellBits(g))
-	// A lower bound on the size: pools are larger than their mean use, so they have cells at least for the mean number of keys
-	// beyond z1.
+	// A lower bound on the size: pools are larger than their mean use, so they have cells at least for the mean number
+	// of keys beyond z1.
 	beyond := 0.0
 	for z1 := deepest; z1 > 0; z1-- {
 		beyond += t.above(z1)
@@ -271,8 +284,8 @@ func (t *tails) deepest() int {
 	return int(load) + sort.Search(1<<20, func(more int) bool { return t.last(int(load)+more) < t.overflow })
 }
 
-// quantile returns the smallest j with Pr[X > j] <= tail, X binomial with n trials of probability p. Above a variance of 9·10^6 it
-// returns nine standard deviations above the mean.
+// quantile returns the smallest j with Pr[X > j] <= tail, X binomial with n trials of probability p. Above a variance
+// of 9·10^6 it returns nine standard deviations above the mean.
 func quantile(n uint64, p, tail float64) uint64 {
 	mean := float64(n) * p
 	spread := math.Sqrt(mean * (1 - p))

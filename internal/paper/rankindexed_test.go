@@ -11,9 +11,9 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// smallest has the bits a key, by the count of the paper, that the search finds at n = 10^5, P_o = 10^-10. The paper has 10.6,
-// 14.4, 18.2, and 13.0, 16.8, 20.6 with counters. With the rate λ/2^r instead of 1-exp(-λ/2^r), and λ at most 1.5, a search finds
-// 10.16, 14.02, 18.03, and 12.47, 16.36, 20.40: the limits atMost.
+// smallest has the bits a key, by the count of the paper, that the search finds at n = 10^5, P_o = 10^-10. The paper
+// has 10.6, 14.4, 18.2, and 13.0, 16.8, 20.6 with counters. With the rate λ/2^r instead of 1-exp(-λ/2^r), and λ at most
+// 1.5, a search finds 10.16, 14.02, 18.03, and 12.47, 16.36, 20.40: the limits atMost.
 var smallest = []struct {
 	fpr          float64
 	counting     bool
@@ -35,7 +35,8 @@ func TestRankIndexedPlan(t *testing.T) {
 		if math.Abs(bits-want.bits) > 0.005 || bits > want.atMost {
 			t.Errorf("%g, counting %v: %.4f bits a key, want %.3f", want.fpr, want.counting, bits, want.bits)
 		}
-		if err := valid(g); err != nil || g.Chains > RankIndexedChains || RankIndexedOverflow(g) > 1e-10 || g.FPR(1e5) > want.fpr*(1+1e-9) {
+		if err := valid(g); err != nil || g.Chains > RankIndexedChains || RankIndexedOverflow(g) > 1e-10 ||
+			g.FPR(1e5) > want.fpr*(1+1e-9) {
 			t.Errorf("%+v: %v, overflow %g, rate %g", g, err, RankIndexedOverflow(g), g.FPR(1e5))
 		}
 	}
@@ -64,13 +65,15 @@ func TestRankIndexedPlanAnywhere(t *testing.T) {
 			if overflow == 0 {
 				overflow = rankindexed.DefaultOverflow
 			}
-			if err := valid(g); err != nil || RankIndexedOverflow(g) > overflow || g.FPR(n) > fpr*(1+1e-9) || g.ValueBits != c.ValueBits {
+			if err := valid(g); err != nil || RankIndexedOverflow(g) > overflow || g.FPR(n) > fpr*(1+1e-9) ||
+				g.ValueBits != c.ValueBits {
 				t.Errorf("%d keys: %+v: %v, overflow %g, rate %g", n, g, err, RankIndexedOverflow(g), g.FPR(n))
 			}
 		}
 	}
 	for _, c := range []RankIndexed{
-		{Overflow: 1e-12}, {Overflow: 0.2}, {Overflow: math.NaN()}, {FPR: 1e-35}, {FPR: 1}, {FPR: math.NaN()}, {ValueBits: -1},
+		{Overflow: 1e-12}, {Overflow: 0.2}, {Overflow: math.NaN()}, {FPR: 1e-35}, {FPR: 1}, {FPR: math.NaN()},
+		{ValueBits: -1},
 		{ValueBits: rankindexed.MaxValueBits + 1}, {ValueBits: 1, Counting: true},
 	} {
 		if _, err := c.Plan(); !errors.Is(err, filter.ErrConfig) {
@@ -84,7 +87,13 @@ func TestRankIndexedPlanAnywhere(t *testing.T) {
 
 // TestRankIndexedBits compares with a count by hand.
 func TestRankIndexedBits(t *testing.T) {
-	g := rankindexed.Geometry{Buckets: 10, Chains: 60, Cells: [3]int{45, 8, 20}, Pools: [3]uint64{0, 4, 1}, Remainder: 6}
+	g := rankindexed.Geometry{
+		Buckets:   10,
+		Chains:    60,
+		Cells:     [3]int{45, 8, 20},
+		Pools:     [3]uint64{0, 4, 1},
+		Remainder: 6,
+	}
 	if got, want := RankIndexedBits(g), uint64(10*(60+45+45*6+3)+4*(1+8+8*6+1)+1*(1+20+20*6)); got != want {
 		t.Errorf("%d bits, want %d", got, want)
 	}
@@ -98,8 +107,8 @@ func TestRankIndexedBits(t *testing.T) {
 	}
 }
 
-// TestRankIndexedOverflow fills filters sized with a loose bound: the bound holds, and is not too loose. It also compares with
-// bounds by hand.
+// TestRankIndexedOverflow fills filters sized with a loose bound: the bound holds, and is not too loose. It also
+// compares with bounds by hand.
 func TestRankIndexedOverflow(t *testing.T) {
 	const fills, n = 400, 1000
 	g, err := RankIndexed{Keys: n, Overflow: 0.1}.Plan()
@@ -126,7 +135,14 @@ func TestRankIndexedOverflow(t *testing.T) {
 	// By hand: 2·Pr[Bin(3, p) > 1] + 3·Pr[Bin(6, 1/3) > 5] with p = Pr[Poisson(2) > 3].
 	p := 1 - math.Exp(-2)*(1+2+2+8./6)
 	want := 2*(3*p*p*(1-p)+p*p*p) + 3*math.Pow(1./3, 6)
-	three := rankindexed.Geometry{Capacity: 6, Buckets: 3, Chains: 4, Cells: [3]int{3, 2}, Pools: [3]uint64{0, 1}, Remainder: 3}
+	three := rankindexed.Geometry{
+		Capacity:  6,
+		Buckets:   3,
+		Chains:    4,
+		Cells:     [3]int{3, 2},
+		Pools:     [3]uint64{0, 1},
+		Remainder: 3,
+	}
 	if got := RankIndexedOverflow(three); math.Abs(got-want) > 1e-12 {
 		t.Errorf("three buckets: %g, want %g", got, want)
 	}

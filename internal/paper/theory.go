@@ -2,19 +2,20 @@ package paper
 
 import "math"
 
-// The functions of this file are the predictions of Hao, Kodialam and Lakshman (2007, sections 2 to 4; its equations have no
-// numbers). They are about its model, random functions of which whole sets are tried, and not about the search by shifts of
-// family/partitioned. m is the bits of the bitmap alone, without side information; t is the number of sets of k functions that a
-// group tries. theory_test.go compares each function with simulation. Parameters outside their domain give NaN.
+// The functions of this file are the predictions of Hao, Kodialam and Lakshman (2007, sections 2 to 4; its equations
+// have no numbers). They are about its model, random functions of which whole sets are tried, and not about the search
+// by shifts of family/partitioned. m is the bits of the bitmap alone, without side information; t is the number of sets
+// of k functions that a group tries. theory_test.go compares each function with simulation. Parameters outside their
+// domain give NaN.
 
-// OnesTail returns the bound of Theorem 1 on the probability that the number of ones Y of a filter with n keys and k random
-// functions differs from E[Y] = m(1 - e^(-kn/m)) by more than lambda bits:
+// OnesTail returns the bound of Theorem 1 on the probability that the number of ones Y of a filter with n keys and k
+// random functions differs from E[Y] = m(1 - e^(-kn/m)) by more than lambda bits:
 //
 //	Pr[|Y - E[Y]| > lambda] <= 2·e^(-lambda² / 2kn)
 //
 // The bound is valid but loose. At n=1000, m=8000, k=6, Y has a standard deviation of 25.6, and the bound is 1 up to
-// lambda = 91; the probability of Y <= 4089 is 1.4e-7 and its bound 0.47. Changing one throw changes Y by at most 1, so that
-// McDiarmid's inequality (1989) gives 2·e^(-2·lambda²/kn). The domain is n >= 0, k >= 1.
+// lambda = 91; the probability of Y <= 4089 is 1.4e-7 and its bound 0.47. Changing one throw changes Y by at most 1, so
+// that McDiarmid's inequality (1989) gives 2·e^(-2·lambda²/kn). The domain is n >= 0, k >= 1.
 func OnesTail(n, k int, lambda float64) float64 {
 	if n < 0 || k < 1 || math.IsNaN(lambda) {
 		return math.NaN()
@@ -25,14 +26,15 @@ func OnesTail(n, k int, lambda float64) float64 {
 	return min(1, 2*math.Exp(-lambda/2/float64(n)*lambda/float64(k)))
 }
 
-// OnesFloor returns the number of ones such that, by Theorem 1, the best of that many random sets of k functions for the whole
-// filter has fewer ones with probability at most miss (Figs. 1 and 2). OnesTail and the union bound over the sets give
+// OnesFloor returns the number of ones such that, by Theorem 1, the best of that many random sets of k functions for
+// the whole filter has fewer ones with probability at most miss (Figs. 1 and 2). OnesTail and the union bound over the
+// sets give
 //
 //	E[Y] - sqrt(2kn·ln(2·sets/miss))
 //
 // or 0 if that is negative. For n=1000, m=8000, k=6, 10^7 sets and miss = 1/2 it is 3763; the paper found 4089, and
-// m·GroupFill(n, m, k, 1, sets), the expected best, is 4087 (4085.3 by the exact law). The domain is n >= 0, m, k, sets >= 1 and
-// 0 < miss <= 1.
+// m·GroupFill(n, m, k, 1, sets), the expected best, is 4087 (4085.3 by the exact law). The domain is n >= 0, m, k, sets
+// >= 1 and 0 < miss <= 1.
 func OnesFloor(n, m, k, sets int, miss float64) float64 {
 	if n < 0 || m < 1 || k < 1 || sets < 1 || !(miss > 0 && miss <= 1) {
 		return math.NaN()
@@ -42,13 +44,13 @@ func OnesFloor(n, m, k, sets int, miss float64) float64 {
 	return max(0, mean-math.Sqrt(2*throws*(math.Log(2*float64(sets))-math.Log(miss))))
 }
 
-// BinsFill returns the expected share f_n of m bins that are occupied after n balls if each ball chooses t random bins and goes
-// into an occupied one of them if there is any (section 3):
+// BinsFill returns the expected share f_n of m bins that are occupied after n balls if each ball chooses t random bins
+// and goes into an occupied one of them if there is any (section 3):
 //
 //	f_0 = 0,  f_j = f_{j-1} + (1 - f_{j-1})^t / m
 //
-// It replaces E[(1-Y/m)^t] by (1-E[Y]/m)^t, which makes it too small: at n=3000, m=8000 by 8e-7 for t=2, 1e-5 for t=10 and 2e-5
-// for t=50. The domain is n >= 0, m >= 1, t >= 1. It takes at most about 40,000 steps for any n; see climb.
+// It replaces E[(1-Y/m)^t] by (1-E[Y]/m)^t, which makes it too small: at n=3000, m=8000 by 8e-7 for t=2, 1e-5 for t=10
+// and 2e-5 for t=50. The domain is n >= 0, m >= 1, t >= 1. It takes at most about 40,000 steps for any n; see climb.
 func BinsFill(n, m, t int) float64 {
 	if n < 0 || m < 1 || t < 1 {
 		return math.NaN()
@@ -62,9 +64,9 @@ func BinsFill(n, m, t int) float64 {
 //
 //	f_n = (1 - (1 - t/m)^n) / t
 //
-// It is exact for t = 1 and too small for all other t. Fig. 3 shows it: the 0.26 of the paper for n=3000, m=8000, t=2 is its
-// 0.2638, where recurrence and simulation have 0.2727. For t=10 it is 0.098, they are 0.151. The domain is n >= 0, m >= 1 and
-// 1 <= t <= m.
+// It is exact for t = 1 and too small for all other t. Fig. 3 shows it: the 0.26 of the paper for n=3000, m=8000, t=2
+// is its 0.2638, where recurrence and simulation have 0.2727. For t=10 it is 0.098, they are 0.151. The domain is n >=
+// 0, m >= 1 and 1 <= t <= m.
 func BinsFillLinear(n, m, t int) float64 {
 	if n < 0 || m < 1 || t < 1 || t > m {
 		return math.NaN()
@@ -75,20 +77,21 @@ func BinsFillLinear(n, m, t int) float64 {
 	return -math.Expm1(float64(n)*math.Log1p(-float64(t)/float64(m))) / float64(t)
 }
 
-// GroupFill returns the expected fill f_g, in [0, 1], of a bitmap of m bits after n keys in g groups if each group in turn tries
-// t random sets of k functions and keeps the one that sets the fewest new bits (section 4):
+// GroupFill returns the expected fill f_g, in [0, 1], of a bitmap of m bits after n keys in g groups if each group in
+// turn tries t random sets of k functions and keeps the one that sets the fewest new bits (section 4):
 //
 //	f_0 = 0,  f_j = f_{j-1} + (1/m) Σ_{p>=0} Pr[Z > p]^t
 //
-// Z is the number of new bits of one try: the bits not set before that b·k throws hit, with b = n/g keys. If g does not divide n,
-// n mod g groups have one key more. GroupFill(j·b, m, k, j, t) is f_j, the fill after j groups of b keys (Fig. 5).
+// Z is the number of new bits of one try: the bits not set before that b·k throws hit, with b = n/g keys. If g does not
+// divide n, n mod g groups have one key more. GroupFill(j·b, m, k, j, t) is f_j, the fill after j groups of b keys
+// (Fig. 5).
 //
 // The paper treats the throws of a group as independent, so that Z is binomial, and prints f_1 = b/m. Both are inexact:
 //
-//   - The first group sets up to b·k bits, not b; the recurrence from f_0 = 0 gives f_1 = b·k/m. At b=50 and t=100 simulation
-//     has f_1 = 0.03600, b·k/m is 0.0375 and b/m is 0.00625. See GroupFillPublished.
-//   - Throws of a group collide. Here Z has its true mean and variance (those of the bits that b·k throws leave empty) and the
-//     shape of a binomial. So t = 1 gives 1 - (1-1/m)^(kn) for every g, and g = 1 the best of t whole filters.
+//   - The first group sets up to b·k bits, not b; the recurrence from f_0 = 0 gives f_1 = b·k/m. At b=50 and t=100
+//     simulation has f_1 = 0.03600, b·k/m is 0.0375 and b/m is 0.00625. See GroupFillPublished.
+//   - Throws of a group collide. Here Z has its true mean and variance (those of the bits that b·k throws leave empty)
+//     and the shape of a binomial. So t = 1 gives 1 - (1-1/m)^(kn) for every g, and g = 1 the best of t whole filters.
 //
 // At n=1000, m=8000, k=6, g of 1 to 1000 and t up to 100 it is within 1.5e-4 of simulation. The domain is n >= 0 and
 // m, k, g, t >= 1. The number of steps is bounded as in BinsFill; 10^7 keys in groups of 12 take 0.1 s.
@@ -106,8 +109,8 @@ func GroupFill(n, m, k, g, t int) float64 {
 //
 //	f_1 = b·k/m,  f_j = f_{j-1} + (1/m) Σ_{p=0}^{bk} (1 - Σ_{w<=p} β_jw)^t,  β_jw = C(bk,w) f_{j-1}^(bk-w) (1-f_{j-1})^w
 //
-// (The paper prints f_j in β_jw.) Neglecting collisions of the throws of a group makes f too large, by 0.18·b·k/m at 8 bits a key
-// and k=6; f_1 = b/m as printed subtracts more than that. At n=1000, m=8000, k=6, t=100:
+// (The paper prints f_j in β_jw.) Neglecting collisions of the throws of a group makes f too large, by 0.18·b·k/m at 8
+// bits a key and k=6; f_1 = b/m as printed subtracts more than that. At n=1000, m=8000, k=6, t=100:
 //
 //	g     simulation  GroupFill  GroupFillPublished  f_1 = b/m
 //	5     0.5109      0.5108     0.5404              0.4774
@@ -123,8 +126,9 @@ func GroupFillPublished(n, m, k, g, t int) float64 {
 	return climb(g, perGroup(n, m, k, g, t, freshIndependent))
 }
 
-// GroupFPR returns the rate p_a = f^k with f = GroupFill (Figs. 6 and 7). For t = 1 it is the same for every g (within 6e-6 at
-// n=1000, m=8000, k=6 if g does not divide n); otherwise it falls with g and with t. The domain is that of GroupFill.
+// GroupFPR returns the rate p_a = f^k with f = GroupFill (Figs. 6 and 7). For t = 1 it is the same for every g (within
+// 6e-6 at n=1000, m=8000, k=6 if g does not divide n); otherwise it falls with g and with t. The domain is that of
+// GroupFill.
 func GroupFPR(n, m, k, g, t int) float64 {
 	if k < 1 {
 		return math.NaN()
@@ -132,9 +136,9 @@ func GroupFPR(n, m, k, g, t int) float64 {
 	return math.Pow(GroupFill(n, m, k, g, t), float64(k))
 }
 
-// climb returns f after that many steps of f += rise(f) from 0, for a decreasing rise. The first exactSteps steps are single.
-// After j steps, s = j/exactSteps steps become one with the rise in their middle, so that f changes by less than a thousandth of
-// itself. The result is within 2e-8 of that of single steps.
+// climb returns f after that many steps of f += rise(f) from 0, for a decreasing rise. The first exactSteps steps are
+// single. After j steps, s = j/exactSteps steps become one with the rise in their middle, so that f changes by less
+// than a thousandth of itself. The result is within 2e-8 of that of single steps.
 func climb(steps int, rise func(f float64) float64) float64 {
 	f := 0.0
 	for j := 0; j < steps; {
@@ -173,10 +177,11 @@ func freshIndependent(_, f, throws, t float64) float64 {
 // fresh returns the mean of the fewest new bits in t tries of that many throws into m >= 2 bits with fill f.
 //
 // Let U be the number of empty bits that stay empty: E[U] = e·q1 and Var[U] = e·(q1-q2) + e²·(q2-q1²), with e = m(1-f),
-// q1 = (1-1/m)^throws, q2 = (1-2/m)^throws. X = most - Z has the same variance. With most = throws, X is the number of throws that
-// hit a bit which is set, by an earlier group or by the try itself; with most = e, if that is less, X is U. U is a sum of
-// independent Bernoulli variables (Vatutin and Mikhailov, 1982), so that a binomial can have the mean and the variance of X. The
-// gain of t tries over one is then within 3% of the exact law for m >= 1000 and t <= 100, 4% for t <= 10^4, 8% for t <= 10^7.
+// q1 = (1-1/m)^throws, q2 = (1-2/m)^throws. X = most - Z has the same variance. With most = throws, X is the number of
+// throws that hit a bit which is set, by an earlier group or by the try itself; with most = e, if that is less, X is U.
+// U is a sum of independent Bernoulli variables (Vatutin and Mikhailov, 1982), so that a binomial can have the mean and
+// the variance of X. The gain of t tries over one is then within 3% of the exact law for m >= 1000 and t <= 100, 4% for
+// t <= 10^4, 8% for t <= 10^7.
 func fresh(m, f, throws, t float64) float64 {
 	e := m * (1 - f)
 	if throws == 0 || e <= 0 {
@@ -184,7 +189,11 @@ func fresh(m, f, throws, t float64) float64 {
 	}
 	l1 := throws * math.Log1p(-1/m)
 	q1 := math.Exp(l1)
-	variance := -e*q1*math.Expm1(throws*math.Log1p(-1/(m-1))) + e*e*q1*q1*math.Expm1(throws*math.Log1p(-1/((m-1)*(m-1))))
+	variance := -e*q1*math.Expm1(
+		throws*math.Log1p(-1/(m-1)),
+	) + e*e*q1*q1*math.Expm1(
+		throws*math.Log1p(-1/((m-1)*(m-1))),
+	)
 	most := throws
 	if throws > e+1 {
 		most = e
@@ -197,9 +206,9 @@ func fresh(m, f, throws, t float64) float64 {
 	return max(0, most-largest(mean/p, p, most, t))
 }
 
-// largest returns the mean of the largest of t independent binomial numbers of n trials with probability p, capped at top. n need
-// not be an integer. It sums Σ_{x>=0} (1 - Pr[X<=x]^t) from above, computing each probability from the one before. Above a standard
-// deviation of maxSpread it uses a smaller n and scales the excess over the mean.
+// largest returns the mean of the largest of t independent binomial numbers of n trials with probability p, capped at
+// top. n need not be an integer. It sums Σ_{x>=0} (1 - Pr[X<=x]^t) from above, computing each probability from the one
+// before. Above a standard deviation of maxSpread it uses a smaller n and scales the excess over the mean.
 func largest(n, p, top, t float64) float64 {
 	if p <= 0 || p >= 1 || t == 1 {
 		return n * max(0, min(1, p))
@@ -241,7 +250,8 @@ func largest(n, p, top, t float64) float64 {
 	return sum + x
 }
 
-// maxSpread changes a fill by less than 1e-6. maxTerms, far more than any sum needs, prevents endless loops by rounding.
+// maxSpread changes a fill by less than 1e-6. maxTerms, far more than any sum needs, prevents endless loops by
+// rounding.
 const (
 	maxSpread = 128
 	maxTerms  = 1 << 15

@@ -24,8 +24,8 @@ func (s *sample) hold(t *testing.T, what string, got, slack float64) {
 	}
 }
 
-// greedy simulates section 4: groups in turn try t times k random functions. It adds the fill after each group to the sample of
-// the group. With k = 1 and one key a group it simulates the balls of section 3.
+// greedy simulates section 4: groups in turn try t times k random functions. It adds the fill after each group to the
+// sample of the group. With k = 1 and one key a group it simulates the balls of section 3.
 //
 //go:norace
 func greedy(n, m, k, g, t int, r *rand.PCG, fills []sample) {

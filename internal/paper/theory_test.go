@@ -20,7 +20,8 @@ func TestTheoryBins(t *testing.T) {
 		if math.Abs(fill-c.fill) > 5e-5 || math.Abs(linear-c.linear) > 5e-5 {
 			t.Errorf("t=%d: %.5f, linear %.5f; want %v, %v", c.t, fill, linear, c.fill, c.linear)
 		}
-		if exact := exactBins(n, m, c.t); math.Abs(fill-exact) > c.exactBy || fill > exact+1e-12 || linear > fill+1e-12 {
+		if exact := exactBins(n, m, c.t); math.Abs(fill-exact) > c.exactBy || fill > exact+1e-12 ||
+			linear > fill+1e-12 {
 			t.Errorf("t=%d: %.7f, linear %.7f, exactly %.7f", c.t, fill, linear, exact)
 		}
 		sim := trials(n, m, 1, n, c.t, 200)
@@ -33,12 +34,13 @@ func TestTheoryBins(t *testing.T) {
 	}
 }
 
-// TestTheoryGroup compares f_j with simulation (Fig. 5), and requires that the same simulation rejects f_1 = b/m, f_1 = b·k/m and
-// independent throws.
+// TestTheoryGroup compares f_j with simulation (Fig. 5), and requires that the same simulation rejects f_1 = b/m, f_1 =
+// b·k/m and independent throws.
 func TestTheoryGroup(t *testing.T) {
 	const n, m, k = 1000, 8000, 6
 	for _, c := range []struct{ g, t, runs int }{
-		{1, 1, 400}, {1, 20, 80}, {3, 10, 100}, {5, 5, 200}, {20, 1, 400}, {20, 50, 40}, {100, 5, 200}, {100, 20, 60}, {300, 10, 60},
+		{1, 1, 400}, {1, 20, 80}, {3, 10, 100}, {5, 5, 200}, {20, 1, 400}, {20, 50, 40}, {100, 5, 200}, {100, 20, 60},
+		{300, 10, 60},
 		{500, 50, 40}, {1000, 2, 200},
 	} {
 		sim := trials(n, m, k, c.g, c.t, c.runs)
@@ -59,7 +61,8 @@ func TestTheoryGroup(t *testing.T) {
 	}
 }
 
-// TestTheoryNewBits compares the binomial approximation of the law of new bits with that law, by the gain of t tries over one.
+// TestTheoryNewBits compares the binomial approximation of the law of new bits with that law, by the gain of t tries
+// over one.
 func TestTheoryNewBits(t *testing.T) {
 	tries := []struct{ t, within float64 }{{1, 0}, {2, 0.01}, {10, 0.015}, {100, 0.03}, {1e4, 0.04}, {1e7, 0.08}}
 	for _, m := range []int{1000, 3000} {
@@ -71,7 +74,15 @@ func TestTheoryNewBits(t *testing.T) {
 					got := fresh(float64(m), float64(ones)/float64(m), float64(throws), c.t)
 					want := Fewest(law, c.t)
 					if math.Abs(got-want) > c.within*(mean-want)+1e-4 {
-						t.Errorf("%d throws on %d of %d bits, t=%g: %.5f new ones, by the exact law %.5f", throws, ones, m, c.t, got, want)
+						t.Errorf(
+							"%d throws on %d of %d bits, t=%g: %.5f new ones, by the exact law %.5f",
+							throws,
+							ones,
+							m,
+							c.t,
+							got,
+							want,
+						)
 					}
 				}
 			}
@@ -100,8 +111,8 @@ func TestTheoryPaper(t *testing.T) {
 	}
 }
 
-// TestTheoryStrides compares the long steps of climb with single ones, the scaling of largest with the normal law, and a large
-// filter with a small one.
+// TestTheoryStrides compares the long steps of climb with single ones, the scaling of largest with the normal law, and
+// a large filter with a small one.
 func TestTheoryStrides(t *testing.T) {
 	for _, c := range [][3]int{{10_000, 8000, 2}, {300_000, 240_000, 5}, {300_000, 100, 10}, {100_000, 1000, 1000}} {
 		f := 0.0
@@ -148,8 +159,8 @@ func TestTheoryRate(t *testing.T) {
 	}
 }
 
-// TestTheoryOnes compares the bound of Theorem 1 with the exact law, and that with brute force, at a small scale; then it compares
-// with the values of Figs. 1 and 2.
+// TestTheoryOnes compares the bound of Theorem 1 with the exact law, and that with brute force, at a small scale; then
+// it compares with the values of Figs. 1 and 2.
 func TestTheoryOnes(t *testing.T) {
 	const n, m, k, runs = 50, 400, 6, 20_000
 	law := NewBits(m, 0, n*k)
@@ -173,7 +184,8 @@ func TestTheoryOnes(t *testing.T) {
 		if math.Abs(simulated-far[lambda]) > 4.5*math.Sqrt(far[lambda]/runs)+1e-9 {
 			t.Errorf("further than %d: %.5f, in simulation %.5f", lambda, far[lambda], simulated)
 		}
-		if bound := OnesTail(n, k, float64(lambda)); bound < far[lambda]-1e-12 || bound < simulated-1e-12 || lambda > 40 && bound > 0.2 {
+		if bound := OnesTail(n, k, float64(lambda)); bound < far[lambda]-1e-12 || bound < simulated-1e-12 ||
+			lambda > 40 && bound > 0.2 {
 			t.Errorf("further than %d: bound %v, probability %v", lambda, bound, far[lambda])
 		}
 	}
@@ -217,8 +229,18 @@ func TestTheoryDomain(t *testing.T) {
 			for _, x := range values {
 				bad := n < 0 || m < 1 || x < 1
 				shares := map[string]float64{
-					"balls": BinsFill(n, m, x), "t": GroupFill(n, m, 2, 3, x), "k": GroupFill(n, m, x, 3, 2), "g": GroupFill(n, m, 2, x, 2),
-					"paper t": GroupFillPublished(n, m, 2, 3, x), "paper g": GroupFillPublished(n, m, 2, x, 2), "rate": GroupFPR(n, m, x, 3, 2),
+					"balls": BinsFill(
+						n,
+						m,
+						x,
+					), "t": GroupFill(n, m, 2, 3, x), "k": GroupFill(n, m, x, 3, 2), "g": GroupFill(n, m, 2, x, 2),
+					"paper t": GroupFillPublished(
+						n,
+						m,
+						2,
+						3,
+						x,
+					), "paper g": GroupFillPublished(n, m, 2, x, 2), "rate": GroupFPR(n, m, x, 3, 2),
 					"floor": OnesFloor(n, m, x, 2, 0.5) / float64(m), "sets": OnesFloor(n, m, 2, x, 0.5) / float64(m),
 				}
 				if x <= m {
@@ -233,7 +255,8 @@ func TestTheoryDomain(t *testing.T) {
 		}
 	}
 	for what, f := range map[string]float64{
-		"linear": BinsFillLinear(5, 4, 5), "miss 0": OnesFloor(5, 4, 1, 1, 0), "miss": OnesFloor(5, 4, 1, 1, math.NaN()),
+		"linear": BinsFillLinear(5, 4, 5), "miss 0": OnesFloor(5, 4, 1, 1, 0),
+		"miss":   OnesFloor(5, 4, 1, 1, math.NaN()),
 		"lambda": OnesTail(5, 1, math.NaN()), "k": OnesTail(5, 0, 1), "n": OnesTail(-1, 1, 1),
 	} {
 		if !math.IsNaN(f) {

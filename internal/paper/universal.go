@@ -8,8 +8,8 @@ import (
 // Mersenne is the prime 2^61 - 1, the p of the universal families. Keys are integers below it.
 const Mersenne = 1<<61 - 1
 
-// mulAdd returns (a·x + b) mod p, exactly, for a, x and b below p = Mersenne. 2^61 is 1 modulo p, so a product is congruent to
-// the sum of its upper and its lower 61 bits.
+// mulAdd returns (a·x + b) mod p, exactly, for a, x and b below p = Mersenne. 2^61 is 1 modulo p, so a product is
+// congruent to the sum of its upper and its lower 61 bits.
 func mulAdd(a, x, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, x)
 	s := (lo & Mersenne) + (hi<<3 | lo>>61) + b // below 3·2^61
@@ -19,9 +19,10 @@ func mulAdd(a, x, b uint64) uint64 {
 	return s
 }
 
-// Universal is a hash function of a strongly universal family of Saha's slides: a polynomial modulo p and then modulo the number
-// of bits m. It has the coefficients, that of the highest power first. Degree 1, ((ax+b) mod p) mod m, is strongly 2-wise
-// universal; degree 2, ((ax²+bx+c) mod p) mod m, is strongly 3-wise universal. Both are so only nearly, as m does not divide p.
+// Universal is a hash function of a strongly universal family of Saha's slides: a polynomial modulo p and then modulo
+// the number of bits m. It has the coefficients, that of the highest power first. Degree 1, ((ax+b) mod p) mod m, is
+// strongly 2-wise universal; degree 2, ((ax²+bx+c) mod p) mod m, is strongly 3-wise universal. Both are so only nearly,
+// as m does not divide p.
 type Universal []uint64
 
 // DrawUniversal draws a function of a degree. The highest coefficient is from 1 to p-1, the others are from 0 to p-1.
@@ -62,8 +63,8 @@ func Polynomials(fs []Universal, m uint64, x func(i int) uint64) Positions {
 	}
 }
 
-// Number reads a key as one big-endian number and returns it modulo p. Keys of up to 7 bytes stay distinct; longer random keys
-// collide with probability 1/p.
+// Number reads a key as one big-endian number and returns it modulo p. Keys of up to 7 bytes stay distinct; longer
+// random keys collide with probability 1/p.
 func Number(key []byte) (x uint64) {
 	for _, c := range key {
 		x = mulAdd(x, 256, uint64(c))

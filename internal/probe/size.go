@@ -8,15 +8,15 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// MaxK is the largest number of probes a key: optimal up to 92 places a key.
+// MaxK is the largest number of probes per key. It is optimal up to 92 places per key.
 const MaxK = 64
 
-// DefaultFPR is the rate that a filter without a size aims at.
+// DefaultFPR is the target false-positive rate of a filter without a size.
 const DefaultFPR = 0.01
 
-// FPR returns p_b, the predicted false positive probability of a filter of m places after n distinct keys with k probes
-// each: (1-(1-1/m)^(kn))^k. It treats the places as independent, which is a little too low when m is tiny (Bose et al.,
-// 2008); the posterior rate has no such error. m and k must not be 0.
+// FPR returns p_b = (1-(1-1/m)^(kn))^k, the predicted false-positive rate of a filter of m places after n distinct
+// keys with k probes each. It treats the places as independent, which is slightly too low for very small m (Bose et
+// al., 2008); the posterior rate does not have this error. m and k must be at least 1.
 func FPR(n, m uint64, k int) float64 {
 	empty := float64(k) * float64(n) * math.Log1p(-1/float64(m))
 	if m == 1 && n > 0 {
@@ -25,7 +25,7 @@ func FPR(n, m uint64, k int) float64 {
 	return math.Pow(-math.Expm1(empty), float64(k))
 }
 
-// OptimalK returns the number of probes, 1 to MaxK, that makes FPR(n, m, k) least. It lies beside ln 2 · m/n.
+// OptimalK returns the number of probes in [1, MaxK] that minimises FPR(n, m, k). It is next to ln 2 · m/n.
 func OptimalK(n, m uint64) int {
 	if n == 0 {
 		return 1
@@ -37,13 +37,13 @@ func OptimalK(n, m uint64) int {
 	return k
 }
 
-// placesForFPR returns the real number of places at which FPR(n, m, k) is p: the formula solved for m.
+// placesForFPR returns the real number m for which FPR(n, m, k) = p.
 func placesForFPR(n uint64, p float64, k int) float64 {
 	full := math.Pow(p, 1/float64(k))
 	return -1 / math.Expm1(math.Log1p(-full)/(float64(k)*float64(n)))
 }
 
-// fewest returns the least number of places, and its k, that keeps the rate p for n keys.
+// fewest returns the smallest number of places that keeps the rate p for n keys, and its k.
 func fewest(n uint64, p float64) (places float64, k int) {
 	places = math.Inf(1)
 	for try := 1; try <= MaxK; try++ {
@@ -54,18 +54,18 @@ func fewest(n uint64, p float64) (places float64, k int) {
 	return places, k
 }
 
-// Shape is what is known of a filter of m places of Width bits, each key probing k of them, before it is made.
+// Shape describes a filter of m places of Width bits in which each key probes k places. Fields may be left open.
 type Shape struct {
-	Keys  uint64        // how many distinct keys will be added
-	Size  filter.Sizing // in bits, Width to a place; default: FPR = DefaultFPR
-	M     uint64        // instead of Size
-	K     int           // at most MaxK; default: the best for Keys and M
+	Keys  uint64        // number of distinct keys to be added
+	Size  filter.Sizing // in bits, Width per place; default: FPR = DefaultFPR
+	M     uint64        // number of places, instead of Size
+	K     int           // probes per key, at most MaxK; default: optimal for Keys and M
 	MaxK  int           // default: the constant MaxK
-	Width uint64        // bits of a place, 1 or more
+	Width uint64        // bits of a place, at least 1
 }
 
-// Resolve returns m and k, so that a rate is kept with the fewest places. Errors wrap filter.ErrConfig, or filter.ErrTooLarge
-// at 2^62 bits and more.
+// Resolve returns m and k. For an FPR it returns the fewest places that keep it. Errors wrap filter.ErrConfig, or
+// filter.ErrTooLarge from 2^62 bits on.
 func (s Shape) Resolve() (m uint64, k int, err error) {
 	if err := s.Size.Check(); err != nil {
 		return 0, 0, err
@@ -107,8 +107,8 @@ func (s Shape) Resolve() (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// ReadShape reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. The size is for capacity keys, if that
-// is more than keys.
+// ReadShape reads the parameters bits_per_key, fpr, bytes, capacity, m and k of a Spec. Keys becomes the larger one of
+// capacity and keys.
 func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
 	r := s.Reader()
 	c := Shape{Keys: max(keys, r.Uint("capacity")), Size: filter.ReadSizing(r), M: r.Uint("m"), Width: width}
@@ -120,13 +120,13 @@ func ReadShape(s filter.Spec, keys, width uint64) (Shape, error) {
 		return Shape{}, &filter.ConfigError{Field: "k", Value: k, Reason: fmt.Sprintf("want 1 to %d", MaxK)}
 	}
 	if s.Has("m") && c.M == 0 {
-		return Shape{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want one or more"}
+		return Shape{}, &filter.ConfigError{Field: "m", Value: 0, Reason: "want at least 1"}
 	}
 	c.K = int(k)
 	return c, nil
 }
 
-// Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and no other.
+// Built reads the canonical Spec of a built filter, FAMILY(k=,m=), and rejects any other.
 func Built(s filter.Spec, width uint64) (m uint64, k int, err error) {
 	c, err := ReadShape(s, 0, width)
 	if err != nil {

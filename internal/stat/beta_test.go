@@ -139,8 +139,8 @@ func TestIntervalTail(t *testing.T) {
 	for _, n := range []uint64{1000, 1e5, 1e7, 1e9, 1e12} {
 		for _, share := range []float64{1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.8, 0.99999} {
 			x := uint64(float64(n) * share)
-			if n == 1e12 && share > 0.01 && share < 0.9 && testing.Short() {
-				continue // sums of 10^6 terms
+			if n >= 1e9 && testing.Short() {
+				continue // sums of up to 10^6 terms
 			}
 			for _, level := range []float64{0.5, 0.95, 1 - 1e-9} {
 				low, high := stat.Interval(x, n, level)

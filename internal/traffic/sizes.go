@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// The law of sizes: a Pareto law that is cut off. A power near 1 is what is found for files of the web (Crovella and Bestavros,
+// The law of sizes: a truncated Pareto law. Powers near 1 are found for files of the web (Crovella and Bestavros,
 // IEEE/ACM ToN 5, 1997).
 const (
 	SizePower = 1.2
@@ -13,10 +13,12 @@ const (
 	SizeMax   = 1e8
 )
 
-// SizeMean is the mean of the law, in bytes: 10.6 kB. Of 110 objects one has more than 100 kB, and these are 39% of all bytes.
-var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax, SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
+// SizeMean is the mean of the law: 10.6 kB. One of 110 objects has more than 100 kB; these objects are 39% of all
+// bytes.
+var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax,
+	SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
 
-// Sizes draws the sizes of so many objects, in bytes, whatever their popularity.
+// Sizes draws the sizes of that many objects, in bytes.
 func Sizes(r *rand.Rand, objects int) []float64 {
 	sizes := make([]float64, objects)
 	for i := range sizes {

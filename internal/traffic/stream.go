@@ -1,5 +1,5 @@
-// Package traffic is what experiments with caches share: requests, made up or from a trace, the sizes of what they ask for, and
-// a cache to compare with. The lab uses it, and bench, which sets libraries beside it that the lab does not depend on.
+// Package traffic has what experiments with caches share: requests, synthetic or from a trace, sizes of objects, and an
+// LRU cache. The lab and the bench module use it.
 package traffic
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// Stream is what a cache is asked for: objects, numbered from 0 as they come up first.
+// Stream is a sequence of requests. Objects are numbered from 0 in the order of their first request.
 type Stream struct {
 	Requests []uint32
 	Objects  int
-	Once     int // objects that are asked for one time only
+	Once     int // number of objects that are requested once
 }
 
 // numbering turns keys into a stream.
@@ -48,9 +48,9 @@ func (n *numbering[K]) done() Stream {
 	return n.Stream
 }
 
-// Zipf draws so many requests from an endless catalogue in which object i = 1, 2, ... has a share of them in proportion to
-// (9+i)^(-4/3). Whatever its length, near 3/4 of the objects in it come up once: a power of -1/a gives a share of a (Karlin,
-// 1967), and the offset only takes the edge off the most popular ones.
+// Zipf draws requests from an infinite catalogue, object i = 1, 2, ... with a probability proportional to (9+i)^(-4/3).
+// About 3/4 of the requested objects come once, for any number of requests: a power of -1/a gives a share of a (Karlin,
+// 1967). The offset only lowers the share of the most popular objects.
 func Zipf(r *rand.Rand, requests int) Stream {
 	z := rand.NewZipf(r, 4./3, 10, 1<<50)
 	n := newNumbering[uint64]()
@@ -60,8 +60,8 @@ func Zipf(r *rand.Rand, requests int) Stream {
 	return n.done()
 }
 
-// Plank is the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for one
-// of a set of a twentieth as many objects as there are requests, all equally popular.
+// Plank returns the traffic of Plank's BF-tester: 3/4 of the requests are for an object that comes once, the others for
+// one of requests/20 equally popular objects. requests must be at least 20.
 func Plank(r *rand.Rand, requests int) Stream {
 	n := newNumbering[int]()
 	for i := range requests {
@@ -74,7 +74,7 @@ func Plank(r *rand.Rand, requests int) Stream {
 	return n.done()
 }
 
-// Trace reads a file of requests, one key a line, plain or compressed.
+// Trace reads a file of requests, one key a line, plain or compressed by gzip or zstd.
 func Trace(ctx context.Context, path string) (Stream, error) {
 	in, err := keyio.Open([]string{path}, keyio.Options{})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestZipf has 3/4 of the objects come up once, as the law says.
+// TestZipf compares the share of objects that come once with the 3/4 of the law.
 func TestZipf(t *testing.T) {
 	s := Zipf(rand.New(rand.NewPCG(1, 2)), 200_000)
 	if share := float64(s.Once) / float64(s.Objects); math.Abs(share-0.75) > 0.01 || len(s.Requests) != 200_000 {
@@ -18,7 +18,7 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// TestPopular has the first object of the law come up as often as the law says.
+// TestPopular compares the share of the most popular object with the law.
 func TestPopular(t *testing.T) {
 	const n = 200_000
 	s := Zipf(rand.New(rand.NewPCG(1, 2)), n)
@@ -35,18 +35,26 @@ func TestPopular(t *testing.T) {
 	}
 }
 
-// TestPlank has 3/4 of the requests ask for objects that come once, and the others for as many as the law says.
+// TestPlank compares the number of objects and of those that come once with the law.
 func TestPlank(t *testing.T) {
 	const n = 200_000
 	s := Plank(rand.New(rand.NewPCG(1, 2)), n)
-	// The set has n/20 objects, each asked for 5 times on average.
+	// The set has n/20 objects, each requested 5 times on average.
 	once, objects := 0.75*n+n/20*5*math.Exp(-5), 0.75*n+n/20*(1-math.Exp(-5))
-	if math.Abs(float64(s.Once)/once-1) > 0.01 || math.Abs(float64(s.Objects)/objects-1) > 0.01 || len(s.Requests) != n {
-		t.Errorf("%d requests, %d of %d objects once; want %.0f of %.0f", len(s.Requests), s.Once, s.Objects, once, objects)
+	if math.Abs(float64(s.Once)/once-1) > 0.01 || math.Abs(float64(s.Objects)/objects-1) > 0.01 ||
+		len(s.Requests) != n {
+		t.Errorf(
+			"%d requests, %d of %d objects once; want %.0f of %.0f",
+			len(s.Requests),
+			s.Once,
+			s.Objects,
+			once,
+			objects,
+		)
 	}
 }
 
-// TestSizes holds sizes against the law: their range, their mean, and its heavy tail.
+// TestSizes compares range, mean and tail of sizes with the law.
 func TestSizes(t *testing.T) {
 	const n, large = 300_000, 1e5
 	var sum, over float64
@@ -66,7 +74,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestLRU evicts the object that was used least recently.
+// TestLRU requires that the least recently used object is evicted.
 func TestLRU(t *testing.T) {
 	c := NewLRU(2, 4)
 	c.Put(0)
@@ -83,13 +91,13 @@ func TestLRU(t *testing.T) {
 		t.Fatal("2 and 3 are in, 0 is not")
 	}
 	c.Put(0) // evicts 2
-	c.Put(1) // evicts 3, not what has just come
+	c.Put(1) // evicts 3, not the newest object
 	if c.Use(2) || c.Use(3) || !c.Use(0) || !c.Use(1) {
 		t.Fatal("0 and 1 are in, 2 and 3 are not")
 	}
 }
 
-// TestTrace reads a compressed file, and fails on one that is not there.
+// TestTrace reads a compressed file, and requires an error for a missing one.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	write := func(lines string) {

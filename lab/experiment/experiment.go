@@ -1,5 +1,5 @@
-// Package experiment has what the experiments of the lab share: how they are described and configured, how they use all cores
-// and report progress, and how they fill filters with random keys.
+// Package experiment has what the experiments of the lab share: how they are described and configured, how they use all
+// cores and report progress, and how they fill filters with random keys.
 package experiment
 
 import (

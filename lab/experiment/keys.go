@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Hashes returns n random hashes, of distinct keys but for a negligible probability. Every trial has others.
+// Hashes returns n random hashes, which are distinct with overwhelming probability. Every trial has others.
 func (c *Config) Hashes(n, trial int) []filter.Hash {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 	hs := make([]filter.Hash, n)
@@ -75,8 +75,8 @@ func Columns(trials [][]float64) [][]float64 {
 	return out
 }
 
-// Sigma returns the standard deviation of the difference between one count of n events of probability p and the mean of that
-// many others.
+// Sigma returns the standard deviation of the difference between one count of n events of probability p and the mean of
+// that many others.
 func Sigma(n, p float64, others int) float64 {
 	return math.Sqrt(n * p * (1 - p) * (1 + 1/float64(others)))
 }

@@ -26,8 +26,9 @@ func (w *Work) Step(by float64) {
 	w.tell(w.done / w.all)
 }
 
-// Each calls f for 0 ... n-1 on all cores and returns the results in that order, whatever the number of cores. Each call is
-// by units of w, which may be nil. If f returns an error, Each returns the first one and cancels the context of the other calls.
+// Each calls f for 0 ... n-1 on all cores and returns the results in that order, for any number of cores. Each
+// call is by units of w, which may be nil. If f returns an error, Each returns the first one and cancels the context of
+// the other calls.
 func Each[T any](
 	ctx context.Context, w *Work, by float64, n int, f func(ctx context.Context, i int) (T, error),
 ) ([]T, error) {

@@ -23,14 +23,15 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{table}
 }
 
-// table compares the ways to hash of all documents, with the same keys in filters of the same size.
+// table compares the hashings of all documents with the same keys, in filters of the same size.
 var table = experiment.Experiment{
-	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes, Seconds: 122,
+	Name: "hashes", Source: "all documents; docs/papers.md", Varies: "hashing, keys and bits a key", Run: runHashes,
+	Seconds: 122,
 }
 
 const hashKeys = 10_000
 
-// keySet holds keys in one piece of memory, each of the same length.
+// keySet has keys of one length in one slice.
 type keySet struct {
 	bytes  []byte
 	length int
@@ -47,27 +48,27 @@ func (s keySet) all() [][]byte {
 	return keys
 }
 
-// classicHashing is a way to hash: for some keys, m bits and k functions it draws what it has to draw and returns the
-// positions of the keys.
+// classicHashing is a way to hash. draw draws the functions of a filter with m bits and k probes, and returns the
+// positions of the keys. It is nil for the hashing of package standard.
 type classicHashing struct {
 	name string
 	draw func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions
 }
 
-// The shape of the filters with CRC + RS: that of partitioned hashing's Table 2.
+// Groups and functions of the filters with CRC + RS, as in Table 2 of partitioned hashing.
 const (
 	crcGroups = 250
 	crcPool   = 16384
 )
 
-// classicHashings returns the hashings of all documents. What is to be the same in all trials depends on the seed.
+// classicHashings returns the hashings of all documents. Choices that are the same in all trials depend on the seed.
 func classicHashings(seed uint64) []classicHashing {
 	return []classicHashing{
-		// Every key is used once, so that fresh random numbers are a random function.
+		// Every key is hashed once, so that new random numbers are a random function.
 		{"random", func(r *rand.Rand, _ keySet, m uint64, _ int) paper.Positions {
 			return func(int, int) uint64 { return r.Uint64N(m) }
 		}},
-		{"product", nil}, // goes through package standard: see measureHashing
+		{"product", nil}, // uses package standard: see measureHashing
 		{"double, odd", func(r *rand.Rand, keys keySet, m uint64, _ int) paper.Positions {
 			return double(filter.NewHasher(r.Uint64()), keys, m, 1)
 		}},
@@ -91,15 +92,23 @@ func classicHashings(seed uint64) []classicHashing {
 			}
 		}},
 		{"2-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(paper.DrawUniversals(r, k, 1), m, func(i int) uint64 { return paper.Number(keys.key(i)) })
+			return paper.Polynomials(
+				paper.DrawUniversals(r, k, 1),
+				m,
+				func(i int) uint64 { return paper.Number(keys.key(i)) },
+			)
 		}},
 		{"3-wise", func(r *rand.Rand, keys keySet, m uint64, k int) paper.Positions {
-			return paper.Polynomials(paper.DrawUniversals(r, k, 2), m, func(i int) uint64 { return paper.Number(keys.key(i)) })
+			return paper.Polynomials(
+				paper.DrawUniversals(r, k, 2),
+				m,
+				func(i int) uint64 { return paper.Number(keys.key(i)) },
+			)
 		}},
 	}
 }
 
-// distinctFunctions draws k different numbers below h for each group.
+// distinctFunctions draws k distinct numbers below h for each group.
 func distinctFunctions(r *rand.Rand, groups, k, h int) [][]int {
 	all := make([][]int, groups)
 	for g := range all {
@@ -112,7 +121,7 @@ func distinctFunctions(r *rand.Rand, groups, k, h int) [][]int {
 	return all
 }
 
-// double is double hashing, position j being a1 + j·a2 mod m. The bits of odd are set in a2.
+// double returns the positions of double hashing: position j is a1 + j·a2 mod m. odd is ORed into a2.
 func double(h filter.Hasher, keys keySet, m, odd uint64) paper.Positions {
 	var at, by uint64
 	return func(i, j int) uint64 {
@@ -126,14 +135,14 @@ func double(h filter.Hasher, keys keySet, m, odd uint64) paper.Positions {
 	}
 }
 
-// hashSettings are the sizes and keys that all hashings are measured with.
+// hashSettings are the sizes and keys of the comparison.
 var hashSettings = []struct {
 	name string
 	m    uint64
 	k    int
 	keys func(r *rand.Rand, n int) keySet
 
-	absent int // keys to ask for: more where few are let through
+	absent int // absent keys to query: more at low rates
 }{
 	{"8 bits a key, random keys", 8 * hashKeys, 6, randomKeys, 300_000},
 	{"8 bits a key, sequence", 8 * hashKeys, 6, sequentialKeys, 300_000},
@@ -148,7 +157,7 @@ func randomKeys(r *rand.Rand, n int) keySet {
 	return s
 }
 
-// sequentialKeys returns decimal numbers in a row, of 9 digits.
+// sequentialKeys returns consecutive decimal numbers of 9 digits.
 func sequentialKeys(r *rand.Rand, n int) keySet {
 	s := keySet{bytes: make([]byte, 0, 9*n), length: 9}
 	first := 100_000_000 + r.IntN(800_000_000)
@@ -166,7 +175,7 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	all := classicHashings(c.Seed)
 	for _, h := range all {
-		plot.Names = append(plot.Names, strings.ReplaceAll(h.name, " ", "\n")) // in lines, which leaves room beside them
+		plot.Names = append(plot.Names, strings.ReplaceAll(h.name, " ", "\n")) // one word a line, to save width
 	}
 	w := c.Work(float64(c.Trials * len(hashSettings)))
 	for s, set := range hashSettings {
@@ -195,7 +204,13 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		values := experiment.Columns(trials)
 		curve := figure.Curve{Name: set.name, Dots: true}
 		for i, h := range all {
-			fill, rate := figure.Mean(fmt.Sprintf("%s: %s, fill", set.name, h.name), values[2*i]), figure.Mean(fmt.Sprintf("%s: %s, p_o", set.name, h.name), values[2*i+1])
+			fill, rate := figure.Mean(
+				fmt.Sprintf("%s: %s, fill", set.name, h.name),
+				values[2*i],
+			), figure.Mean(
+				fmt.Sprintf("%s: %s, p_o", set.name, h.name),
+				values[2*i+1],
+			)
 			result.Rows = append(result.Rows, fill.Noted("formula %.5f%s", filled, beside(fill, filled, c.Trials)),
 				rate.Noted("p_b %.4g%s", before, beside(rate, before, c.Trials)))
 			x := float64(i+1) + 0.13*(float64(s)-1.5) // side by side
@@ -206,23 +221,31 @@ func runHashes(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	plot.Curves = append(plot.Curves, figure.One("formula"))
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"Of 72 intervals of 95% some four leave the formula out by chance, at 2 to 3 σ; 4 σ is a deviation.",
-		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the same hash, a2 odd or any. " +
-			"Two keys with steps a2 or -a2 may share most of their positions: with odd a2 some 12·n/m² more are let through at half fill, " +
-			"1.0% of the rate at 16 bits a key. With any a2 it is half of that, and positions of one key coincide (all do if a2 is 0, every " +
-			"other one if it is m/2): 1.9% in all. At 8 bits a key neither shows.",
-		"CRC: the functions of partitioned hashing's section 5.2. CRC is linear: exclusive or with one constant for each j leads from a " +
-			"position to the next before the modulo is taken, so that the positions of a key are tied together; of keys in a row even the fill is off. " +
-			fmt.Sprintf("CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, each with k functions "+
-				"of its own out of %d, drawn once for all trials. Keys of two groups have next to no function in common, and what CRC adds to the "+
-				"rate does not show.", crcGroups, crcPool),
-		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers modulo 2^61-1. On a sequence the 2-wise " +
-			"family is right in the mean only: its draws differ widely (saha-universal).",
+		"About four of 72 intervals of 95% miss the formula by chance, at 2 to 3 σ; 4 σ is a deviation.",
+		"product: XXH3-128 and the mixed probes of the standard family. double: positions a1 + j·a2 mod m of the " +
+			"same hash, a2 odd or any. Two keys with steps a2 or -a2 may share most of their positions: with odd a2 " +
+			"this adds about 12·n/m² to the rate at half fill, 1.0% of it at 16 bits a key. With any a2 it is half " +
+			"of that, and positions of one key coincide (all if a2 is 0, every other one if it is m/2): 1.9% in all. " +
+			"At 8 bits a key neither is visible.",
+		"CRC: the functions of section 5.2 of partitioned hashing. CRC is linear: before the modulo, a position is the " +
+			"one before, XORed with a constant of j, so that the positions of a key depend on each other; on " +
+			"consecutive keys even the fill deviates. " +
+			fmt.Sprintf(
+				"CRC + RS: as in partitioned hashing, but without a search: RS chooses one of %d groups for a key, "+
+					"each with k functions of its own out of %d, drawn once for all trials. Keys of two groups share "+
+					"almost no function, and the effect of CRC is not visible.",
+				crcGroups,
+				crcPool,
+			),
+		"MD5 slices: Plank's. 2-wise and 3-wise: Saha's, k functions drawn independently, keys read as numbers " +
+			"modulo 2^61-1. On a sequence the 2-wise family is right only in the mean: its draws differ widely " +
+			"(saha-universal).",
 	}
 	return result, nil
 }
 
-// beside says how far the mean of some trials is from the formula, if that lies outside of its interval.
+// beside describes the deviation of the mean of some trials from the formula, if the formula lies outside its interval;
+// otherwise it returns "".
 func beside(r figure.Row, formula float64, trials int) string {
 	if r.Low == r.High || r.Low <= formula && formula <= r.High {
 		return ""
@@ -231,7 +254,8 @@ func beside(r figure.Row, formula float64, trials int) string {
 	return fmt.Sprintf(": measured %+.1f%%, %.1f σ", 100*(r.Measured/formula-1), math.Abs(r.Measured-formula)/sigma)
 }
 
-// measureHashing puts the first hashKeys keys into a filter and asks for the others. It returns the fill and the observed rate.
+// measureHashing adds the first hashKeys keys to a filter and queries the others. It returns the fill and the observed
+// rate.
 func measureHashing(h classicHashing, r *rand.Rand, keys keySet, m uint64, k int) (fill, rate float64, err error) {
 	if h.draw != nil {
 		fill, rate = paper.ObservedBits(h.draw(r, keys, m, k), hashKeys, keys.len()-hashKeys, m, k)

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/paper"
 )
 
-// TestHashings wants every hashing to give a key the same positions again, all of them in the filter, and another key others.
+// TestHashings requires that every hashing gives a key the same valid positions again, and other keys other positions.
 func TestHashings(t *testing.T) {
 	const n, m, k = 200, 80_000, 6
 	for _, h := range classicHashings(1) {
@@ -40,7 +40,7 @@ func TestHashings(t *testing.T) {
 	}
 }
 
-// TestDouble wants the positions to be equally far apart, by an odd number where that is asked for.
+// TestDouble requires equal distances of positions, which are odd if odd is 1.
 func TestDouble(t *testing.T) {
 	const n, m = 100, 1000
 	keys := randomKeys(rand.New(rand.NewPCG(1, 2)), n)
@@ -61,9 +61,9 @@ func TestDouble(t *testing.T) {
 	}
 }
 
-// TestDistinctFunctions wants k different functions for each group, the same for one seed and all keys.
+// TestDistinctFunctions requires k distinct functions for each group, which depend only on the seed.
 func TestDistinctFunctions(t *testing.T) {
-	const groups, k, h = 50, 6, 8 // few to choose from, so that some would come twice
+	const groups, k, h = 50, 6, 8 // few functions, so that repetitions would be likely
 	draw := func(seed uint64) [][]int { return distinctFunctions(rand.New(rand.NewPCG(seed, 1)), groups, k, h) }
 	all := draw(1)
 	for _, group := range all {
@@ -80,7 +80,8 @@ func TestDistinctFunctions(t *testing.T) {
 	}
 }
 
-// TestCRCAndRS wants the positions of a key to be functions of the pool that its group chose, whatever the draw of the trial.
+// TestCRCAndRS requires that positions of a key are functions of the pool that its group chose, independent of the
+// trial.
 func TestCRCAndRS(t *testing.T) {
 	const n, m, k, seed = 300, 80_000, 6, 7
 	all := classicHashings(seed)

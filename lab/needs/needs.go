@@ -1,4 +1,5 @@
-// Package needs measures how far forecasts of the planner hold: it plans for random needs, builds the filters and measures them.
+// Package needs measures how far forecasts of the planner hold: it plans for random needs, builds the filters and
+// measures them.
 package needs
 
 import (
@@ -24,28 +25,29 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{planNeeds}
 }
 
-// planNeeds builds what the planner puts first for random needs, and measures whether it is as it was forecast.
+// planNeeds builds the choices of the planner for random needs and compares the first one with its forecast and with
+// the others.
 var planNeeds = experiment.Experiment{
 	Name: "plan-needs", Source: "docs/plan.md", Varies: "what a filter has to do", Run: runPlanNeeds, Seconds: 300,
 }
 
-// What the forecasts are held to.
+// Tolerances of the forecasts.
 const (
-	sizeNear  = 0.01 // of the bits that were forecast
-	queryNear = 1.5  // times the time that was forecast, or by as much less
-	beaten    = 0.1  // another filter's advantage on the objective
+	sizeNear  = 0.01 // relative error of the bits
+	queryNear = 1.5  // factor of the time of a query, in either direction
+	beaten    = 0.1  // relative advantage of another choice on the objective
 )
 
-// needed is what became of one random need.
+// needed is the result of one random need.
 type needed struct {
 	n          plan.Needs
 	first      plan.Choice
 	impossible bool
 	rateHolds  bool
 	bits       float64 // measured over forecast
-	query      float64 // measured over forecast, at the speed that the machine of the forecast had
-	raw        float64 // the same, as the clock says
-	others     float64 // the best of the others over the first, on the objective; 1 if there are none
+	query      float64 // measured over forecast, scaled to the speed of the machine of the forecast
+	raw        float64 // the same, not scaled
+	others     float64 // best of the other choices over the first, on the objective; 1 if none is better
 	better     filter.Spec
 }
 
@@ -72,13 +74,17 @@ func runPlanNeeds(ctx context.Context, c experiment.Config) (figure.Result, erro
 		c.Progress(float64(i+1) / float64(c.Trials))
 	}
 	result.Rows, result.Plots = needRows(all), needPlots(all)
-	result.Notes = append(result.Notes,
-		"Times are compared with a table that was measured before, perhaps on another machine: they are divided by what the machine takes at that moment for a small filter of the table, over what it took then.",
-		"The rate holds if as many false positives among 200,000 absent keys come about with a probability of 1 in 10,000 or more at the promised rate.")
+	result.Notes = append(
+		result.Notes,
+		"Times are compared with a table that was measured earlier, perhaps on another machine. They are divided by "+
+			"the present time of a small filter of the table over its time in the table.",
+		"The rate holds if a filter with the promised rate shows at least as many false positives among 200,000 "+
+			"absent keys with a probability of 1 in 10,000 or more.",
+	)
 	return result, ctx.Err()
 }
 
-// randomNeeds draws what somebody may want: sizes and rates evenly on logarithmic scales.
+// randomNeeds draws needs: sizes and rates are uniform on logarithmic scales.
 func randomNeeds(r *rand.Rand, most float64) plan.Needs {
 	n := plan.Needs{Keys: uint64(1000 * math.Pow(most/1000, r.Float64())), Absent: 0.05 + 0.95*r.Float64()}
 	if r.IntN(4) > 0 {
@@ -97,7 +103,7 @@ func randomNeeds(r *rand.Rand, most float64) plan.Needs {
 	return n
 }
 
-// tryNeed plans, builds and measures.
+// tryNeed plans a need, builds all choices and measures them.
 func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (needed, error) {
 	out := needed{n: n, others: 1}
 	p, err := plan.For(ctx, n)
@@ -116,7 +122,7 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 			return out, err
 		}
 	}
-	for range 5 { // in turns: what slows the machine lasts longer than one measurement
+	for range 5 { // in turns, since a disturbance of the machine lasts longer than one measurement
 		for _, b := range built {
 			if err := b.ask(n, now); err != nil {
 				return out, err
@@ -133,7 +139,7 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 	}
 	for _, b := range built[1:] {
 		if n.For == plan.Fastest && n.FPR == 0 && b.rate > min(2*best, math.Sqrt(best)) || n.FPR > 0 && !b.holds(n) {
-			continue // it does not do what is needed
+			continue // does not meet the need
 		}
 		var ratio float64
 		switch {
@@ -151,30 +157,30 @@ func tryNeed(ctx context.Context, n plan.Needs, r *rand.Rand, now *speed) (neede
 	return out, nil
 }
 
-// builtChoice is a filter that a plan chose, with the questions for it, and what it came to.
+// builtChoice is the filter of a choice, with its queries and measurements.
 type builtChoice struct {
 	choice          plan.Choice
 	f               filter.Filter
 	h               filter.Hasher
 	present, absent []uint64
 	bits, rate      float64
-	raw, scaled     []float64 // nanoseconds a query of each turn, and at the speed of the machine of the forecast
-	seen            int       // of the absent keys
+	raw, scaled     []float64 // nanoseconds a query of each turn; scaled: at the speed of the machine of the forecast
+	seen            int       // false positives among the absent keys
 }
 
-// query returns the median of the turns.
+// query returns the median scaled time of the turns.
 func (b *builtChoice) query() float64 {
 	slices.Sort(b.scaled)
 	return b.scaled[len(b.scaled)/2]
 }
 
-// speed tells how fast the machine is now beside that of the forecasts: by the time of absent keys in one small standard filter,
-// which stands in the table of costs.
+// speed compares the present speed of the machine with that of the table of costs, by the time of absent keys in a
+// small standard filter.
 type speed struct {
 	f      filter.Filter
 	h      filter.Hasher
 	absent []uint64
-	table  float64 // nanoseconds
+	table  float64 // nanoseconds a query in the table of costs
 }
 
 func newSpeed(ctx context.Context) (*speed, error) {
@@ -198,14 +204,14 @@ func newSpeed(ctx context.Context) (*speed, error) {
 	return s, err
 }
 
-// slower returns how many times longer the machine takes now.
+// slower returns the present time of a query over that of the table.
 func (s *speed) slower() float64 {
 	start := time.Now()
 	measure.Count(s.f, s.absent, s.h)
 	return float64(time.Since(start).Nanoseconds()) / float64(len(s.absent)) / s.table
 }
 
-// buildChoice builds the filter of a choice, with all keys, from a seed that makes the same keys for all.
+// buildChoice builds the filter of a choice and adds the later keys. The seed determines the keys.
 func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uint64) (*builtChoice, error) {
 	family, err := families.ByName(choice.Spec.Family())
 	if err != nil {
@@ -234,7 +240,7 @@ func buildChoice(ctx context.Context, n plan.Needs, choice plan.Choice, seed uin
 	return b, nil
 }
 
-// ask asks all questions once more.
+// ask measures all queries once.
 func (b *builtChoice) ask(n plan.Needs, now *speed) error {
 	before := now.slower()
 	start := time.Now()
@@ -251,7 +257,7 @@ func (b *builtChoice) ask(n plan.Needs, now *speed) error {
 	return nil
 }
 
-// holds reports whether the false positives that were seen go with the promised rate.
+// holds reports whether the observed false positives are consistent with the promised rate.
 func (b *builtChoice) holds(n plan.Needs) bool {
 	promised := n.FPR
 	if promised == 0 {
@@ -269,19 +275,43 @@ func needRows(all []needed) []figure.Row {
 			impossible++
 			continue
 		}
-		bits, query, raw, others = append(bits, x.bits), append(query, x.query), append(raw, x.raw), append(others, x.others)
+		bits, query, raw, others = append(
+			bits,
+			x.bits,
+		), append(
+			query,
+			x.query,
+		), append(
+			raw,
+			x.raw,
+		), append(
+			others,
+			x.others,
+		)
 		if x.raw <= queryNear && x.raw >= 1/queryNear {
 			nearRaw++
 		}
 		ok := map[string]bool{
-			"rate": x.rateHolds, "size": math.Abs(x.bits-1) <= sizeNear, "time": x.query <= queryNear && x.query >= 1/queryNear, "beaten": x.others >= 1-beaten,
+			"rate": x.rateHolds, "size": math.Abs(x.bits-1) <= sizeNear,
+			"time": x.query <= queryNear && x.query >= 1/queryNear, "beaten": x.others >= 1-beaten,
 		}
 		for what, count := range map[string]*float64{"rate": &rates, "size": &sizes, "time": &near, "beaten": &best} {
 			if ok[what] {
 				*count++
 				continue
 			}
-			note := fmt.Sprintf("%s: %d keys, %d later, fpr %.3g, %.3g bits a key, for %s: %s, bits %.3f, time %.2f of the forecast", what, x.n.Keys, x.n.Later, x.n.FPR, x.n.BitsPerKey, x.n.For, x.first.Spec, x.bits, x.query)
+			note := fmt.Sprintf(
+				"%s: %d keys, %d later, fpr %.3g, %.3g bits a key, for %s: %s, bits %.3f, time %.2f of the forecast",
+				what,
+				x.n.Keys,
+				x.n.Later,
+				x.n.FPR,
+				x.n.BitsPerKey,
+				x.n.For,
+				x.first.Spec,
+				x.bits,
+				x.query,
+			)
 			if what == "beaten" {
 				note += fmt.Sprintf(", %s at %.2f", x.better, x.others)
 			}
@@ -293,15 +323,29 @@ func needRows(all []needed) []figure.Row {
 		return figure.Exact(label, count/max(possible, 1)).Against(1, 0).Noted(note, args...)
 	}
 	rows := []figure.Row{
-		figure.Exact("needs that some filter meets", possible).Noted("%.0f of %d are impossible together, such as values with union, and said to be", impossible, len(all)),
+		figure.Exact("needs that some filter meets", possible).
+			Noted("%.0f of %d are impossible combinations, such as values with union, and reported as such", impossible,
+				len(all)),
 		share("share whose rate holds", rates, "of 200,000 absent keys"),
 		share("share whose size is within 1% of the forecast", sizes, "the bits of all arrays"),
-		share("share whose query takes 1/1.5 to 1.5 times the forecast", near, "the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is asked before and after each"),
-		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).Noted("the least of the 5 turns: a shared machine has several speeds"),
+		share(
+			"share whose query takes 1/1.5 to 1.5 times the forecast",
+			near,
+			"the median of 5 turns, at the speed of the machine of the forecasts: a small standard filter is "+
+				"measured before and after each",
+		),
+		figure.Exact("the same as the clock says", nearRaw/max(possible, 1)).
+			Noted("the least of the 5 turns: a shared machine has several speeds"),
 		share("share that no other choice beats by more than 10%", best, "on the objective: bits, rate or time"),
 	}
 	if len(bits) > 0 {
-		rows = append(rows, figure.Mean("bits, measured over forecast", bits), figure.Mean("time of a query, measured over forecast", query), figure.Mean("the same as the clock says", raw), figure.Mean("best of the others over the first", others))
+		rows = append(
+			rows,
+			figure.Mean("bits, measured over forecast", bits),
+			figure.Mean("time of a query, measured over forecast", query),
+			figure.Mean("the same as the clock says", raw),
+			figure.Mean("best of the others over the first", others),
+		)
 	}
 	for i, note := range off {
 		rows = append(rows, figure.Exact(fmt.Sprintf("off %d", i+1), 1).Noted("%s", note))
@@ -310,7 +354,10 @@ func needRows(all []needed) []figure.Row {
 }
 
 func needPlots(all []needed) []figure.Plot {
-	points := map[plan.Objective]*figure.Curve{plan.Smallest: {Name: "smallest", Dots: true}, plan.Fastest: {Name: "fastest", Dots: true}}
+	points := map[plan.Objective]*figure.Curve{
+		plan.Smallest: {Name: "smallest", Dots: true},
+		plan.Fastest:  {Name: "fastest", Dots: true},
+	}
 	for _, x := range all {
 		if x.impossible {
 			continue
@@ -319,14 +366,18 @@ func needPlots(all []needed) []figure.Plot {
 		if objective == "" {
 			objective = plan.Smallest
 		}
-		points[objective].Points = append(points[objective].Points, [2]float64{x.first.NsQuery, x.query * x.first.NsQuery})
+		points[objective].Points = append(
+			points[objective].Points,
+			[2]float64{x.first.NsQuery, x.query * x.first.NsQuery},
+		)
 	}
 	level := figure.Curve{Name: "as forecast"}
 	for _, v := range []float64{3, 10, 30, 100} {
 		level.Points = append(level.Points, [2]float64{v, v})
 	}
 	return []figure.Plot{{
-		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns", Y: "measured, ns", LogX: true, LogY: true,
+		Name: "plan-needs", Title: "Time of a query of the filter that the plan puts first", X: "forecast, ns",
+		Y: "measured, ns", LogX: true, LogY: true,
 		Curves: []figure.Curve{*points[plan.Smallest], *points[plan.Fastest], level},
 	}}
 }

@@ -8,38 +8,45 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ager is an admission.Doorkeeper beside what it should know: an object is known if it came in the current generation or the
-// previous one. It has one shard, so that it is known, too, when these began.
+// ager is an admission.Doorkeeper together with its exact contents: the objects that came in the current or the
+// previous generation. It has one shard, so that the ends of generations are known.
 type ager struct {
 	door    *admission.Doorkeeper
 	number  int       // of the current generation, from 1
-	last    []int     // the generation that each object came in last, 0 for none
+	last    []int     // the last generation in which each object came, 0 for none
 	current uint64    // objects that came in the current generation
-	least   uint64    // of those that it takes, surely: all but those that looked like others
-	old     float64   // predicted rate of the previous one
-	rates   []float64 // of a generation with 0, step, 2·step, ... objects, predicted
+	least   uint64    // lower limit of the objects of a generation
+	old     float64   // predicted rate of the previous generation
+	rates   []float64 // predicted rates of a generation with 0, step, 2·step, ... objects
 	step    float64
 
-	absent, mistaken, expected float64 // objects that it should not know, those that it said it knows, those predicted
+	absent, mistaken, expected float64 // absent objects, false positives among them, predicted false positives
 }
 
-// agerFPR is the rate of a full generation.
+// agerFPR is the false-positive rate of a full generation.
 const agerFPR = 0.01
 
-// newAger returns an empty filter whose generations hold so many objects each.
+// newAger returns an empty filter whose generations hold capacity objects each. Requests are for the given number of
+// objects.
 func newAger(capacity, objects int) (*ager, error) {
 	d, err := admission.New(admission.Config{Keys: uint64(capacity), FPR: 1 - (1-agerFPR)*(1-agerFPR), Shards: 1})
 	if err != nil {
 		return nil, err
 	}
-	a := &ager{door: d, number: 1, last: make([]int, objects), least: uint64(0.9 * float64(capacity)), step: max(1, float64(capacity)/40)}
-	for i := range int(1.1*float64(capacity)/a.step) + 2 { // a generation ends a little earlier or later than predicted
+	a := &ager{
+		door:   d,
+		number: 1,
+		last:   make([]int, objects),
+		least:  uint64(0.9 * float64(capacity)),
+		step:   max(1, float64(capacity)/40),
+	}
+	for i := range int(1.1*float64(capacity)/a.step) + 2 { // a generation ends slightly earlier or later than predicted
 		a.rates = append(a.rates, d.FPRAt(0, uint64(math.Round(float64(i)*a.step))))
 	}
 	return a, nil
 }
 
-// see reports whether the filter says that it knows an object, and whether it does; then it remembers the object.
+// see reports whether the filter says that it contains an object, and whether that is true. Then it adds the object.
 func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	does = a.last[object] > 0 && a.last[object] >= a.number-1
 	rate := a.rate()
@@ -58,7 +65,7 @@ func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 		a.current++
 	}
 	a.last[object] = a.number
-	if a.current < a.least { // there was no rotation
+	if a.current < a.least { // too early for a rotation
 		return says, does, nil
 	}
 	if number := int(a.door.Stats().Rotations) + 1; number > a.number {
@@ -67,10 +74,10 @@ func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	return says, does, nil
 }
 
-// rate predicts the rate of false positives as it is now.
+// rate returns the predicted false-positive rate at present.
 func (a *ager) rate() float64 { return 1 - (1-a.generation())*(1-a.old) }
 
-// generation predicts that of the current generation alone.
+// generation returns the predicted rate of the current generation alone.
 func (a *ager) generation() float64 {
 	at := min(float64(a.current)/a.step, float64(len(a.rates)-1))
 	i := min(int(at), len(a.rates)-2)

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// TestTrace replays a compressed file, and fails on one that is not there, empty or too short.
+// TestTrace replays a compressed file, and requires an error for a file that is missing, empty or too short.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	write := func(lines string) {
@@ -29,16 +29,23 @@ func TestTrace(t *testing.T) {
 	}
 	write(strings.Repeat("a\nb\na\nc\nb\na\n", 200))
 	r, err := secondRequest.Do(t.Context(), experiment.Config{Quick: true, Trials: 1, Trace: path})
-	if err != nil || !slices.ContainsFunc(r.Rows, func(r figure.Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") }) {
+	if err != nil ||
+		!slices.ContainsFunc(
+			r.Rows,
+			func(r figure.Row) bool { return strings.HasPrefix(r.Label, "trace, cache of 1%") },
+		) {
 		t.Errorf("no rows of the trace: %v", err)
 	}
 	for _, lines := range []string{"", strings.Repeat("a\nb\nc\n", 333)} {
 		write(lines)
-		if _, err := secondRequest.Do(t.Context(), experiment.Config{Quick: true, Trials: 1, Trace: path}); err == nil || !strings.Contains(err.Error(), "at least 1000") {
+		if _, err := secondRequest.Do(t.Context(),
+			experiment.Config{Quick: true, Trials: 1, Trace: path}); err == nil ||
+			!strings.Contains(err.Error(), "at least 1000") {
 			t.Errorf("a trace of %d bytes: %v", len(lines), err)
 		}
 	}
-	if _, err := secondRequest.Do(t.Context(), experiment.Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
+	if _, err := secondRequest.Do(t.Context(),
+		experiment.Config{Quick: true, Trials: 1, Trace: path + "x"}); err == nil {
 		t.Error("a trace that is not there")
 	}
 }

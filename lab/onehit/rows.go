@@ -10,27 +10,29 @@ import (
 	"github.com/bloomery/bloomery/internal/figure"
 )
 
-// claimedShare is the share of disk writes that is left with the filter: "decreased the rate of disk writes by nearly one half".
-// The measurements behind it are a figure, without numbers, and how long the filter remembers decides, so that no row is
-// compared with it.
+// claimedShare is the claimed share of disk writes that remain with the filter: "decreased the rate of disk writes by
+// nearly one half". Its measurements are a figure without numbers, and the result depends on the memory of the filter,
+// so that no row is compared with it.
 const claimedShare = 0.5
 
-// pictures are the pictures of the experiment while its sources come in.
+// pictures has the plots of the experiment, to which each source adds curves.
 type pictures struct{ writes, hits, memory figure.Plot }
 
 func newPictures() *pictures {
 	size := figure.Plot{X: "cache size, % of the objects", LogX: true}
 	p := &pictures{writes: size, hits: size}
-	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter", "disk writes a request"
+	p.writes.Name, p.writes.Title, p.writes.Y = "onehit-writes", "Disk writes with and without the filter",
+		"disk writes a request"
 	p.hits.Name, p.hits.Title, p.hits.Y = "onehit-hits", "Hit rate with and without the filter", "hits a request"
 	p.memory = figure.Plot{
 		Name: "onehit-memory", Title: "Disk writes that are left, by how long the filter remembers", LogX: true,
-		X: "objects in a generation of the filter, as a multiple of the cache", Y: "disk writes with the filter / without",
+		X: "objects in a generation of the filter, as a multiple of the cache",
+		Y: "disk writes with the filter / without",
 	}
 	return p
 }
 
-// add puts what a source gave into the pictures and returns its rows.
+// add adds the curves of a source and returns its rows.
 func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figure.Row) {
 	over := func(label string, of func(t trialCounts) float64) figure.Row {
 		var v []float64
@@ -49,7 +51,10 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 	}
 	for i, s := range cacheSizes {
 		add := func(label string, of func(n counts) float64) figure.Row {
-			return over(fmt.Sprintf(", cache of %g%%: %s", 100*s.size, label), func(t trialCounts) float64 { return of(t.sizes[i]) })
+			return over(
+				fmt.Sprintf(", cache of %g%%: %s", 100*s.size, label),
+				func(t trialCounts) float64 { return of(t.sizes[i]) },
+			)
 		}
 		predicted := add("", func(n counts) float64 { return n.predicted })
 		some := []figure.Row{
@@ -62,7 +67,10 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 			add("kB written a request, filter", func(n counts) float64 { return n.filteredBytes / 1e3 }),
 			add("bytes written, filter / all stored", func(n counts) float64 { return n.filteredBytes / n.bytes }),
 			add("disk writes a request, by a mistake of the filter", func(n counts) float64 { return n.mistaken }),
-			add("false positive rate of the filter", func(n counts) float64 { return n.fpr }).Noted("predicted %.5f", predicted.Measured),
+			add(
+				"false positive rate of the filter",
+				func(n counts) float64 { return n.fpr },
+			).Noted("predicted %.5f", predicted.Measured),
 		}
 		for c := range curves {
 			curves[c].Points = append(curves[c].Points, [2]float64{100 * s.size, some[c].Measured})
@@ -72,7 +80,10 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 	memory := figure.Curve{Name: source.name}
 	for i, s := range filterMemories {
 		add := func(label string, of func(n counts) float64) figure.Row {
-			return over(fmt.Sprintf(", cache of %g%%, memory of %d: %s", 100*s.size, s.memory, label), func(t trialCounts) float64 { return of(t.memories[i]) })
+			return over(
+				fmt.Sprintf(", cache of %g%%, memory of %d: %s", 100*s.size, s.memory, label),
+				func(t trialCounts) float64 { return of(t.memories[i]) },
+			)
 		}
 		writes := add("disk writes, filter / all stored", left)
 		memory.Points = append(memory.Points, [2]float64{float64(s.memory), writes.Measured})
@@ -84,7 +95,7 @@ func (p *pictures) add(source requestSource, trials []trialCounts) (rows []figur
 	return rows
 }
 
-// claim says what the slides do, and where the sources come near it.
+// claim returns a note on the claim of the slides, with the nearest result of each source.
 func (p *pictures) claim() string {
 	var nearest []string
 	for _, c := range p.memory.Curves {
@@ -93,14 +104,22 @@ func (p *pictures) claim() string {
 		})
 		nearest = append(nearest, fmt.Sprintf("%s has %.2f with a memory of %g", c.Name, at[1], at[0]))
 	}
-	return fmt.Sprintf("The slides claim of Akamai's network that the filter decreased disk writes by nearly one half, without numbers; its traffic is not "+
-		"to be had, so that no row is compared with this. Of what is left here, nearest to one half in a cache of %g%%: %s. With a shorter "+
-		"memory less is left, since an object that comes back after it was forgotten is kept out once more; with a longer one more is left, "+
-		"since one-hit wonders only are kept out; in Plank's traffic these are most writes.", 100*filterMemories[0].size, strings.Join(nearest, ", "))
+	return fmt.Sprintf(
+		"The slides claim that the filter decreased disk writes in Akamai's network by nearly one half, without "+
+			"numbers. Its traffic is not available, so that no row is compared with this. Results nearest to one "+
+			"half in a cache of %g%%: %s. With a shorter memory fewer writes remain, since an object that returns "+
+			"after it was forgotten is rejected again. With a longer memory more remain, since only objects that "+
+			"come once are rejected; in Plank's traffic these are most writes.",
+		100*filterMemories[0].size,
+		strings.Join(nearest, ", "),
+	)
 }
 
-// done returns the pictures.
+// done returns the plots.
 func (p *pictures) done() []figure.Plot {
-	p.memory.Curves = append(p.memory.Curves, figure.Curve{Name: "the slides: nearly one half", Level: true, Points: [][2]float64{{1, claimedShare}}})
+	p.memory.Curves = append(
+		p.memory.Curves,
+		figure.Curve{Name: "the slides: nearly one half", Level: true, Points: [][2]float64{{1, claimedShare}}},
+	)
 	return []figure.Plot{p.writes, p.hits, p.memory}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// annealing shows the rate after every pass of short and long searches.
+// annealing measures the rate after every pass of short and long searches.
 var annealing = experiment.Experiment{
 	Name: "ph-anneal", Source: "docs/partitioned.md", Varies: "passes of a search", Run: runAnneal, Seconds: 3,
 }
@@ -32,9 +32,15 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	w := c.Work(float64(all))
 	for _, passes := range lengths {
-		trials, err := experiment.Each(ctx, w, float64(passes), c.Trials, func(ctx context.Context, i int) ([]float64, error) {
-			return rates(ctx, passes, c.Hashes(n, i))
-		})
+		trials, err := experiment.Each(
+			ctx,
+			w,
+			float64(passes),
+			c.Trials,
+			func(ctx context.Context, i int) ([]float64, error) {
+				return rates(ctx, passes, c.Hashes(n, i))
+			},
+		)
 		if err != nil {
 			return result, err
 		}
@@ -49,8 +55,11 @@ func runAnneal(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		plot.Curves = append(plot.Curves, curve)
 		result.Rows = append(result.Rows, figure.Mean(curve.Name, ends))
 	}
-	plot.Curves = append(plot.Curves, figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
+	plot.Curves = append(
+		plot.Curves,
+		figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}},
+	)
 	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

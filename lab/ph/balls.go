@@ -10,9 +10,10 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// fig3 shows how few bins balls fill that may look at several.
+// fig3 measures how few bins are filled if each ball may choose among several.
 var fig3 = experiment.Experiment{
-	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls, Seconds: 4,
+	Name: "ph-fig3", Source: partitionedHashing + ", figure 3", Varies: "bins that a ball looks at", Run: runBalls,
+	Seconds: 4,
 }
 
 func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -23,12 +24,19 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	if c.Quick {
 		sets = 2000
 	}
-	recurrence, linear, simulated := figure.Curve{Name: "recurrence"}, figure.Curve{Name: "linear approximation"}, figure.Curve{Name: "simulation", Dots: true}
+	recurrence, linear, simulated := figure.Curve{
+		Name: "recurrence",
+	}, figure.Curve{
+		Name: "linear approximation",
+	}, figure.Curve{
+		Name: "simulation",
+		Dots: true,
+	}
 	for t := 1; t <= most; t++ {
 		recurrence.Points = append(recurrence.Points, [2]float64{float64(t), paper.BinsFill(n, m, t)})
 		linear.Points = append(linear.Points, [2]float64{float64(t), paper.BinsFillLinear(n, m, t)})
 	}
-	// The work is counted by throws.
+	// The unit of work is a throw.
 	const part = 1000
 	all := sets * n
 	for _, t := range simulate {
@@ -65,9 +73,9 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	law := paper.NewBits(m, 0, n)
 	atRandom := figure.Exact(fmt.Sprintf("fill, t = 1, best of %d", sets), float64(least)/m)
 	if !c.Quick {
-		atRandom = atRandom.Against(0.301, 0.0015).Noted("one draw of chance, of about ±0.0005")
+		atRandom = atRandom.Against(0.301, 0.0015).Noted("one random draw, with a standard deviation of about 0.0005")
 	}
-	const why = "the 0.26 of the paper is its linear approximation, which leaves out that fewer bins are empty later on"
+	const why = "the 0.26 of the paper is its linear approximation, which ignores that fewer bins are empty later"
 	if c.Trials >= 50 {
 		rows[1], rows[2] = rows[1].Against(0.3127, 0.0005), rows[2].Against(0.26, 0.005).Noted(why)
 	}
@@ -75,22 +83,37 @@ func runBalls(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("fill, t = 1, recurrence", paper.BinsFill(n, m, 1)).Against(0.3127, 0.00005),
 		rows[1],
 		atRandom,
-		figure.Exact("fill, t = 1, best of 10^6 expected by the exact law", paper.Fewest(law, 1e6)/m).Against(0.301, 0.0015),
-		figure.Exact("fill, t = 1, best of 10^9 expected by the exact law", paper.Fewest(law, 1e9)/m).Noted("the paper did not reach 0.26 so either"),
+		figure.Exact("fill, t = 1, best of 10^6 expected by the exact law", paper.Fewest(law, 1e6)/m).
+			Against(0.301, 0.0015),
+		figure.Exact("fill, t = 1, best of 10^9 expected by the exact law", paper.Fewest(law, 1e9)/m).
+			Noted("this does not reach the 0.26 of the paper either"),
 		figure.Exact("fill, t = 2, linear approximation", paper.BinsFillLinear(n, m, 2)).Against(0.26, 0.005),
 		figure.Exact("fill, t = 2, recurrence", paper.BinsFill(n, m, 2)).Against(0.26, 0.005).Noted(why),
 		rows[2],
 	}
 	for _, t := range simulate[2:] {
-		result.Rows = append(result.Rows, rows[t].Noted("recurrence %.4f, linear approximation %.4f", paper.BinsFill(n, m, t), paper.BinsFillLinear(n, m, t)))
+		result.Rows = append(
+			result.Rows,
+			rows[t].Noted(
+				"recurrence %.4f, linear approximation %.4f",
+				paper.BinsFill(n, m, t),
+				paper.BinsFillLinear(n, m, t),
+			),
+		)
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig3", Title: fmt.Sprintf("Balls that look at t bins, n = %d, m = %d", n, m),
 		X: "t", Y: "fill",
-		Curves: []figure.Curve{recurrence, simulated, linear, {Name: fmt.Sprintf("best of %d, t = 1", sets), Level: true, Points: [][2]float64{{1, atRandom.Measured}}}},
+		Curves: []figure.Curve{
+			recurrence,
+			simulated,
+			linear,
+			{Name: fmt.Sprintf("best of %d, t = 1", sets), Level: true, Points: [][2]float64{{1, atRandom.Measured}}},
+		},
 	}}
 	result.Notes = []string{
-		"The paper draws the linear approximation and gives three values in the text. With the balls that it describes, t = 2 fills 0.2727 of the bins and not 0.26.",
+		"The paper plots the linear approximation and gives three values in the text. The process that it describes " +
+			"fills 0.2727 of the bins at t = 2, not 0.26.",
 	}
 	return result, nil
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// The filter of section 2, and what the paper says of it.
+// The filter of section 2, and its published values.
 const (
 	bruteKeys, bruteBits, bruteK = 1000, 8000, 6
 	bruteMean, bruteBest         = 4221.06, 4089 // ones; the best of publishedSets
 	publishedSets                = 10_000_000
 )
 
-// fig1 shows how seldom random functions set few bits. A trial is a set of k functions.
+// fig1 measures how rarely random functions set few bits. A trial is a set of k functions.
 var fig1 = experiment.Experiment{
 	Name: "ph-fig1", Source: partitionedHashing + ", figure 1", Varies: "number of ones", Run: runTail, Seconds: 1,
 }
@@ -50,7 +50,9 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	far := bruteMean - bruteBest
 	result.Rows = []figure.Row{
 		measured,
-		figure.Exact("ones, mean by the exact law", mean).Against(bruteMean, 0.5).Noted("the paper takes m(1-e^(-kn/m)), which is %.2f", -bruteBits*math.Expm1(-6.0/8)),
+		figure.Exact("ones, mean by the exact law", mean).
+			Against(bruteMean, 0.5).
+			Noted("the paper uses m(1-e^(-kn/m)), which is %.2f", -bruteBits*math.Expm1(-6.0/8)),
 		deviation("ones, standard deviation", values).Noted("exactly %.3f", sd),
 		figure.Exact("ones, standard deviation by the exact law", sd),
 		figure.Exact("fill, mean by the exact law", mean/bruteBits).Against(0.528, 0.0005),
@@ -58,7 +60,14 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		figure.Exact("probability of 4089 ones or fewer, by the exact law", upTo(law, bruteBest)),
 		figure.Exact("bound of Theorem 1 on it", paper.OnesTail(bruteKeys, bruteK, far)).Noted("for both tails"),
 	}
-	simulated, chain, bound := figure.Curve{Name: "simulation", Dots: true}, figure.Curve{Name: "exact law"}, figure.Curve{Name: "bound of Theorem 1"}
+	simulated, chain, bound := figure.Curve{
+		Name: "simulation",
+		Dots: true,
+	}, figure.Curve{
+		Name: "exact law",
+	}, figure.Curve{
+		Name: "bound of Theorem 1",
+	}
 	p, q := 0.0, 0.0
 	for y := range below {
 		p, q = p+law[y], q+below[y]
@@ -79,15 +88,18 @@ func runTail(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	result.Plots = []figure.Plot{{
 		Name: "ph-fig1", Title: fmt.Sprintf("Few ones are rare, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
-		X: "number of ones", Y: "probability of as many or fewer", LogY: true, Curves: []figure.Curve{chain, simulated, bound},
+		X: "number of ones", Y: "probability of as many or fewer", LogY: true,
+		Curves: []figure.Curve{chain, simulated, bound},
 	}}
-	result.Notes = []string{"The paper gives the tail only as a curve, of 10^7 sets."}
+	result.Notes = []string{"The paper gives the tail only as a curve, for 10^7 sets."}
 	return result, nil
 }
 
-// fig2 shows what a search gains that draws all k functions of a filter anew each time. A trial is such a set.
+// fig2 measures the gain of a search that draws all k functions of a filter again for each try. A trial is a set of k
+// functions.
 var fig2 = experiment.Experiment{
-	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried", Run: runBrute, Seconds: 57,
+	Name: "ph-fig2", Source: partitionedHashing + ", figure 2", Varies: "number of sets of functions that are tried",
+	Run: runBrute, Seconds: 57,
 }
 
 func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -118,7 +130,10 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	for e := range 7*8 + 1 {
 		sets := math.Round(math.Pow(10, float64(e)/8))
 		expected.Points = append(expected.Points, [2]float64{sets, paper.Fewest(law, sets) / bruteBits})
-		floor.Points = append(floor.Points, [2]float64{sets, paper.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits})
+		floor.Points = append(
+			floor.Points,
+			[2]float64{sets, paper.OnesFloor(bruteKeys, bruteBits, bruteK, int(sets), 0.5) / bruteBits},
+		)
 	}
 	fill := float64(least) / bruteBits
 	found := []figure.Row{
@@ -128,26 +143,42 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	if len(ones) == publishedSets {
 		// The smallest of 10^7 has a standard deviation of 6 ones.
-		found[0] = found[0].Against(bruteBest, 15).Noted("one draw of chance, of about ±6 ones")
+		found[0] = found[0].Against(bruteBest, 15).Noted("one random draw, with a standard deviation of about 6 ones")
 		found[1], found[2] = found[1].Against(0.511, 0.002), found[2].Against(0.0178, 0.0005)
 	}
 	theory := paper.Fewest(law, publishedSets)
-	result.Rows = append(found,
+	result.Rows = append(
+		found,
 		figure.Exact("ones, best of 10^7 expected by the exact law", theory).Against(bruteBest, 15),
-		figure.Exact("the same by the recurrence of section 4, one group", bruteBits*paper.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets)),
-		figure.Exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).Against(0.0178, 0.0005),
+		figure.Exact(
+			"the same by the recurrence of section 4, one group",
+			bruteBits*paper.GroupFill(bruteKeys, bruteBits, bruteK, 1, publishedSets),
+		),
+		figure.Exact("p_a, best of 10^7 expected by the exact law", math.Pow(theory/bruteBits, bruteK)).
+			Against(0.0178, 0.0005),
 		figure.Exact("p_a, best of 10^9 expected by the exact law", math.Pow(paper.Fewest(law, 1e9)/bruteBits, bruteK)),
 	)
 	result.Plots = []figure.Plot{{
-		Name: "ph-fig2", Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
-		X: "sets of functions tried", Y: "least fill", LogX: true,
-		Curves: []figure.Curve{expected, best, floor, {Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}}, {Name: "mean", Level: true, Points: [][2]float64{{1, mean / bruteBits}}}},
+		Name:  "ph-fig2",
+		Title: fmt.Sprintf("Brute force gains little, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X:     "sets of functions tried", Y: "least fill", LogX: true,
+		Curves: []figure.Curve{
+			expected,
+			best,
+			floor,
+			{Name: "published", Dots: true, Points: [][2]float64{{publishedSets, float64(bruteBest) / bruteBits}}},
+			{Name: "mean", Level: true, Points: [][2]float64{{1, mean / bruteBits}}},
+		},
 	}}
-	result.Notes = []string{"The paper gives the minimum only as a curve, but for its end. The floor is what Theorem 1 allows: the best set is above it with probability 1/2 at least."}
+	result.Notes = []string{
+		"The paper gives the minimum only as a curve, except its end. The floor is a bound by Theorem 1: the best " +
+			"set is above it with probability 1/2 or more.",
+	}
 	return result, nil
 }
 
-// brute returns the ones of that many filters with random functions, in parts that have generators of their own.
+// brute returns the number of ones of each of that many filters with random functions. Every 5000 filters have a
+// generator of their own.
 func brute(ctx context.Context, c experiment.Config, sets int) (ones []uint16, err error) {
 	const part = 5000
 	parts := (sets + part - 1) / part
@@ -164,7 +195,7 @@ func brute(ctx context.Context, c experiment.Config, sets int) (ones []uint16, e
 	return ones, err
 }
 
-// countOnes returns how many of m bits that many random throws set. A bitmap of m bits is its scratch space.
+// countOnes returns how many of m bits that many random throws set. bitmap is scratch space of m bits.
 func countOnes(r *rand.PCG, bitmap []uint64, m, throws int) (ones int) {
 	clear(bitmap)
 	for i := 0; i < throws; i += 2 {
@@ -182,7 +213,7 @@ func countOnes(r *rand.PCG, bitmap []uint64, m, throws int) (ones int) {
 	return ones
 }
 
-// moments returns the mean and the standard deviation of a number with the law p.
+// moments returns the mean and the standard deviation of a number with the law p over 0, 1, 2, ...
 func moments(p []float64) (mean, sd float64) {
 	for y, q := range p {
 		mean += q * float64(y)
@@ -193,7 +224,7 @@ func moments(p []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// upTo returns the probability of y or less.
+// upTo returns the probability of at most y under the law p.
 func upTo(p []float64, y int) (sum float64) {
 	for _, q := range p[:y+1] {
 		sum += q
@@ -201,7 +232,7 @@ func upTo(p []float64, y int) (sum float64) {
 	return sum
 }
 
-// deviation returns the row of the standard deviation of some values, its interval that of many nearly normal ones.
+// deviation returns the row of the standard deviation of v. Its 95% interval assumes many nearly normal values.
 func deviation(label string, v []float64) figure.Row {
 	mean, _, _ := stat.MeanInterval(v)
 	squares := 0.0

@@ -12,14 +12,16 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// Figures 5 to 7 are about groups that try t sets of functions each, side information not charged, at n=1000, m=8000, k=6.
+// Figures 5 to 7 are about groups that try t sets of functions each, at n=1000, m=8000, k=6. Side information is not
+// charged.
 
-// onlyCurves is what to know of figures without numbers.
-const onlyCurves = "The paper gives the figure only as curves, and does not say all of their parameters: the rows are ours."
+// onlyCurves is a note of figures without published numbers.
+const onlyCurves = "The paper gives the figure only as curves, without all of their parameters. The rows are ours."
 
-// fig5 shows how the fill grows from group to group.
+// fig5 measures the fill after each group.
 var fig5 = experiment.Experiment{
-	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth, Seconds: 1,
+	Name: "ph-fig5", Source: partitionedHashing + ", figure 5", Varies: "groups that are in", Run: runGrowth,
+	Seconds: 1,
 }
 
 func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -34,12 +36,22 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if err != nil {
 			return result, err
 		}
-		ours, published, sim := figure.Curve{Name: "theory, throws meet"}, figure.Curve{Name: "theory as published"}, figure.Curve{Name: "simulation", Dots: true}
+		ours, published, sim := figure.Curve{
+			Name: "theory, throws meet",
+		}, figure.Curve{
+			Name: "theory as published",
+		}, figure.Curve{
+			Name: "simulation",
+			Dots: true,
+		}
 		ends := make([]float64, len(runs))
 		for j := 1; j <= g; j++ {
 			n, x := j*bruteKeys/g, float64(j)
 			ours.Points = append(ours.Points, [2]float64{x, paper.GroupFill(n, bruteBits, bruteK, j, t)})
-			published.Points = append(published.Points, [2]float64{x, paper.GroupFillPublished(n, bruteBits, bruteK, j, t)})
+			published.Points = append(
+				published.Points,
+				[2]float64{x, paper.GroupFillPublished(n, bruteBits, bruteK, j, t)},
+			)
 			for i, fills := range runs {
 				ends[i] = fills[j-1]
 			}
@@ -48,27 +60,38 @@ func runGrowth(ctx context.Context, c experiment.Config) (figure.Result, error) 
 				sim.Points = append(sim.Points, [2]float64{x, mean})
 			}
 		}
-		result.Rows = append(result.Rows,
+		result.Rows = append(
+			result.Rows,
 			figure.Mean(fmt.Sprintf("fill, g = %d, simulation", g), ends),
 			figure.Exact(fmt.Sprintf("fill, g = %d, theory, throws of a group meet", g), ours.Points[g-1][1]),
-			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), published.Points[g-1][1]).Noted("from f_0 = 0"))
+			figure.Exact(fmt.Sprintf("fill, g = %d, theory as published", g), published.Points[g-1][1]).
+				Noted("from f_0 = 0"),
+		)
 		result.Plots = append(result.Plots, figure.Plot{
-			Name: fmt.Sprintf("ph-fig5-g%d", g), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits, bruteK, g, t),
+			Name: fmt.Sprintf(
+				"ph-fig5-g%d",
+				g,
+			), Title: fmt.Sprintf("Fill after each group, n = %d, m = %d, k = %d, g = %d, t = %d", bruteKeys, bruteBits,
+				bruteK, g, t),
 			X: "group", Y: "fill", Curves: []figure.Curve{ours, sim, published},
 		})
 	}
 	result.Notes = []string{onlyCurves,
-		"The paper finds its prediction accurate even for few groups. It leaves out that the throws of a group meet each other: with 10 groups its fill is too large. With f_1 = b/m, as it prints, where a group sets up to b·k bits, it would be too small."}
+		"The paper finds its prediction accurate even for few groups. It ignores collisions of the throws of a " +
+			"group: with 10 groups its fill is too large. With f_1 = b/m, as printed, it would be too small, since a " +
+			"group sets up to b·k bits."}
 	return result, nil
 }
 
-// fig6 shows the rate against the groups, one curve for each number of tries; fig7 the other way round.
+// fig6 measures the rate by groups, with a curve for each number of tries; fig7 by tries, with a curve for each number
+// of groups.
 var (
 	fig6 = experiment.Experiment{
 		Name: "ph-fig6", Source: partitionedHashing + ", figure 6", Varies: "groups", Run: runByGroups, Seconds: 3,
 	}
 	fig7 = experiment.Experiment{
-		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries", Run: runByTries, Seconds: 3,
+		Name: "ph-fig7", Source: partitionedHashing + ", figure 7", Varies: "sets of functions that a group tries",
+		Run: runByTries, Seconds: 3,
 	}
 )
 
@@ -88,7 +111,8 @@ func runByGroups(ctx context.Context, c experiment.Config) (figure.Result, error
 		curve: func(t int) string { return fmt.Sprintf("t = %d", t) },
 	}
 	return grid.run(ctx, c, figure.Plot{
-		Name: "ph-fig6", Title: fmt.Sprintf("Rate and groups, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "groups g", Y: "p_a", LogY: true,
+		Name: "ph-fig6", Title: fmt.Sprintf("Rate and groups, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X: "groups g", Y: "p_a", LogY: true,
 	})
 }
 
@@ -108,11 +132,12 @@ func runByTries(ctx context.Context, c experiment.Config) (figure.Result, error)
 		curve: func(g int) string { return fmt.Sprintf("g = %d", g) },
 	}
 	return grid.run(ctx, c, figure.Plot{
-		Name: "ph-fig7", Title: fmt.Sprintf("Rate and tries, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK), X: "sets of functions tried, t", Y: "p_a", LogX: true, LogY: true,
+		Name: "ph-fig7", Title: fmt.Sprintf("Rate and tries, n = %d, m = %d, k = %d", bruteKeys, bruteBits, bruteK),
+		X: "sets of functions tried, t", Y: "p_a", LogX: true, LogY: true,
 	})
 }
 
-// grid is the theory at every curve and x, and the simulation at some of the latter.
+// grid has the parameters of a plot: theory at every x of every curve, and simulation at the x in dots.
 type grid struct {
 	curves, xs, dots []int
 	at               func(curve, x int) (g, t int)
@@ -134,19 +159,36 @@ func (gr grid) run(ctx context.Context, c experiment.Config, plot figure.Plot) (
 		theory := figure.Curve{Name: gr.curve(v)}
 		for _, x := range gr.xs {
 			g, t := gr.at(v, x)
-			theory.Points = append(theory.Points, [2]float64{float64(x), paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)})
+			theory.Points = append(
+				theory.Points,
+				[2]float64{float64(x), paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t)},
+			)
 		}
 		plot.Curves = append(plot.Curves, theory)
 		for _, x := range gr.dots {
 			g, t := gr.at(v, x)
-			rates, err := experiment.Each(ctx, w, float64(t), c.Trials, func(_ context.Context, i int) (float64, error) {
-				fills := fewest(bruteKeys, bruteBits, bruteK, g, t, rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t)))
-				return math.Pow(fills[g-1], bruteK), nil
-			})
+			rates, err := experiment.Each(
+				ctx,
+				w,
+				float64(t),
+				c.Trials,
+				func(_ context.Context, i int) (float64, error) {
+					fills := fewest(
+						bruteKeys,
+						bruteBits,
+						bruteK,
+						g,
+						t,
+						rand.NewPCG(c.Seed, uint64(i)<<32|uint64(g<<16|t)),
+					)
+					return math.Pow(fills[g-1], bruteK), nil
+				},
+			)
 			if err != nil {
 				return result, err
 			}
-			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).Noted("theory %.5f", paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
+			r := figure.Mean(fmt.Sprintf("p_a, g = %d, t = %d, simulation", g, t), rates).
+				Noted("theory %.5f", paper.GroupFPR(bruteKeys, bruteBits, bruteK, g, t))
 			result.Rows = append(result.Rows, r)
 			sim.Points = append(sim.Points, [2]float64{float64(x), r.Measured})
 		}

@@ -12,10 +12,11 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// lateKeys shows what keys do that are added after the search, in filters of one size for all keys (section 5.3). Filters that
-// were told how many would come have fewer slots.
+// lateKeys measures the effect of keys that are added after the search, in filters of one size for all keys (section
+// 5.3). Filters that are told the number of later keys have fewer slots.
 var lateKeys = experiment.Experiment{
-	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build", Run: runLate, Seconds: 13,
+	Name: "ph-late", Source: partitionedHashing + ", section 5.3", Varies: "share of keys added after the build",
+	Run: runLate, Seconds: 13,
 }
 
 func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -51,20 +52,26 @@ func runLate(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	}
 	const step, most = 5, 50
 	lates := most/step + 1
-	rates, err := experiment.Each(ctx, c.Work(float64(len(families)*lates*c.Trials)), 1, len(families)*lates*c.Trials, func(ctx context.Context, i int) (float64, error) {
-		family, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
-		hs := c.Hashes(n, trial)
-		early := n - n*late/100
-		b, err := families[family].make(uint64(n - early))
-		built, err := experiment.Build(ctx, b, err, hs[:early])
-		if err != nil {
-			return 0, err
-		}
-		if err := experiment.AddAll(built.(filter.Adder), hs[early:]); err != nil {
-			return 0, err
-		}
-		return built.Info().FPRPosterior, nil
-	})
+	rates, err := experiment.Each(
+		ctx,
+		c.Work(float64(len(families)*lates*c.Trials)),
+		1,
+		len(families)*lates*c.Trials,
+		func(ctx context.Context, i int) (float64, error) {
+			family, late, trial := i/c.Trials/lates, i/c.Trials%lates*step, i%c.Trials
+			hs := c.Hashes(n, trial)
+			early := n - n*late/100
+			b, err := families[family].make(uint64(n - early))
+			built, err := experiment.Build(ctx, b, err, hs[:early])
+			if err != nil {
+				return 0, err
+			}
+			if err := experiment.AddAll(built.(filter.Adder), hs[early:]); err != nil {
+				return 0, err
+			}
+			return built.Info().FPRPosterior, nil
+		},
+	)
 	if err != nil {
 		return result, err
 	}

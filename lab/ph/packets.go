@@ -10,7 +10,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// fig12, fig13 and fig14 set random keys with random hashing against the payloads of packets with CRC hashing, at 8, 16
+// fig12, fig13 and fig14 compare random keys under random hashing with payloads of packets under CRC hashing, at 8, 16
 // and 32 bits a key.
 var (
 	fig12 = packets("ph-fig12", "12", 8, 6)
@@ -20,14 +20,15 @@ var (
 
 func packets(name, number string, per, k int) experiment.Experiment {
 	return experiment.Experiment{
-		Name: name, Source: partitionedHashing + ", figure " + number, Varies: "groups, and where keys and hashes come from", Seconds: 40,
+		Name: name, Source: partitionedHashing + ", figure " + number,
+		Varies: "groups, and where keys and hashes come from", Seconds: 40,
 		Run: func(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return runPackets(ctx, c, name, per, k)
 		},
 	}
 }
 
-// kind is where keys and hashes come from.
+// kind is the source of keys and hash functions.
 type kind int
 
 const (
@@ -44,7 +45,7 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	// Half of the payloads are keys, the others absent.
 	n, h, absent := min(10_000, len(all)/2/1000*1000), 16384, 500_000
 	if n == 0 {
-		return result, fmt.Errorf("%s has %d different payloads; want 2000 or more", from, len(all))
+		return result, fmt.Errorf("%s has %d distinct payloads; want 2000 or more", from, len(all))
 	}
 	groups := []int{50, 100, 150, 250, 350, 500} // for 10,000 keys
 	if c.Quick {
@@ -62,13 +63,19 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 			points = append(points, point{p, synthetic, trial}, point{p, payload, trial})
 		}
 	}
-	measured, err := experiment.Each(ctx, c.Work(float64(len(points))), 1, len(points), func(ctx context.Context, i int) (observation, error) {
-		p := points[i]
-		if p.kind == synthetic {
-			return p.overRandom(ctx, c, p.trial, absent)
-		}
-		return p.overPayloads(ctx, c, p.trial, all, absent)
-	})
+	measured, err := experiment.Each(
+		ctx,
+		c.Work(float64(len(points))),
+		1,
+		len(points),
+		func(ctx context.Context, i int) (observation, error) {
+			p := points[i]
+			if p.kind == synthetic {
+				return p.overRandom(ctx, c, p.trial, absent)
+			}
+			return p.overPayloads(ctx, c, p.trial, all, absent)
+		},
+	)
 	if err != nil {
 		return result, err
 	}
@@ -114,7 +121,8 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	prior := standard.FPR(uint64(n), uint64(per*n), standardK(per))
 	result.Rows = append(result.Rows, figure.Exact("standard, p_b", prior))
 	plot := figure.Plot{
-		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n, h, k), X: "groups g", Y: "false positive rate", LogY: true,
+		Name: name, Title: fmt.Sprintf("Packets and CRC against random, %d bits a key, n = %d, H = %d, k = %d", per, n,
+			h, k), X: "groups g", Y: "false positive rate", LogY: true,
 		Curves: []figure.Curve{rates[synthetic], rates[payload]},
 	}
 	for _, c := range []figure.Curve{seen[synthetic], seen[payload], derived} {
@@ -125,20 +133,47 @@ func runPackets(ctx context.Context, c experiment.Config, name string, per, k in
 	plot.Curves = append(plot.Curves, figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{0, prior}}})
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		fmt.Sprintf("The paper gives the figure only as curves and does not say what it varies: groups here, which its section 6.1 finds to matter most, with H = %d. The rows are ours.", h),
-		fmt.Sprintf("The trace of the paper, FTP at a laboratory over ten days, is not to be had. The packets are those of %s: %d different payloads, of which %d are keys and %d absent.", from, len(all), n, len(all)-n),
-		fmt.Sprintf("Payloads for rare events are scarce, so that p_o is measured on %d altered ones a trial too: absent payloads with four bytes in a row replaced by random ones. CRC-32 is a bijection of such four bytes, so that checksums of altered payloads are uniform: they test the filter and RS, but not what CRC makes of real packets.", absent),
+		fmt.Sprintf(
+			"The paper gives the figure only as curves and does not say what varies. Here it is the groups, which "+
+				"matter most by its section 6.1, with H = %d. The rows are ours.",
+			h,
+		),
+		fmt.Sprintf(
+			"The trace of the paper, ten days of FTP at a laboratory, is not available. The packets are those of %s: "+
+				"%d distinct payloads, of which %d are keys and %d are absent.",
+			from,
+			len(all),
+			n,
+			len(all)-n,
+		),
+		fmt.Sprintf(
+			"There are too few payloads for rare events, so p_o is also measured on %d altered ones a trial: absent "+
+				"payloads with four adjacent bytes replaced by random ones. CRC-32 is a bijection of four such "+
+				"bytes, so that checksums of altered payloads are uniform: they test the filter and RS, but not CRC "+
+				"on real packets.",
+			absent,
+		),
 		untilSettled,
 	}
 	if random.judged+real.judged+altered.judged > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("p_a lies in %s of random keys, in %s of real payloads, and in %s of altered ones. At 95%% they should miss one in twenty.", random, real, altered))
+		result.Notes = append(
+			result.Notes,
+			fmt.Sprintf(
+				"p_a lies in %s of random keys, in %s of real payloads and in %s of altered ones. One in twenty 95%% "+
+					"intervals is expected to miss it.",
+				random,
+				real,
+				altered,
+			),
+		)
 	} else {
-		result.Notes = append(result.Notes, "No p_o could be seen with so few absent keys, as in the paper's Fig. 14; what can be compared is p_a.")
+		result.Notes = append(result.Notes,
+			"So few absent keys show no false positive, as in Fig. 14 of the paper; only p_a can be compared.")
 	}
 	return result, nil
 }
 
-// verdict counts the intervals of p_o that say something, and those of them in which p_a lies.
+// verdict counts the intervals of p_o that can test p_a, and those of them that contain it.
 type verdict struct{ judged, inside int }
 
 func (v *verdict) add(t experiment.Tally, rate float64) {
@@ -152,7 +187,7 @@ func (v *verdict) add(t experiment.Tally, rate float64) {
 
 func (v verdict) String() string { return fmt.Sprintf("%d of %d intervals of p_o", v.inside, v.judged) }
 
-// standardK is the k of the least p_b.
+// standardK returns the k with the lowest p_b, or 0 for a size that bySize does not have.
 func standardK(per int) int {
 	for _, t := range bySize {
 		if t.per == per {
@@ -162,13 +197,13 @@ func standardK(per int) int {
 	return 0
 }
 
-// observation is what one filter shows.
+// observation is the result of one filter.
 type observation struct {
 	rate            float64 // p_a
 	absent, derived experiment.Tally
 }
 
-// over counts the hits of the keys from that number on.
+// over queries the keys from ... to-1.
 func (f found) over(with functions, from, to int) (c experiment.Tally) {
 	for key := from; key < to; key++ {
 		if f.has(with, key) {
@@ -179,7 +214,7 @@ func (f found) over(with functions, from, to int) (c experiment.Tally) {
 	return c
 }
 
-// overRandom searches for the first n of random keys and asks for others.
+// overRandom builds a filter of n random keys and queries absent ones.
 func (p published) overRandom(ctx context.Context, c experiment.Config, trial, absent int) (o observation, err error) {
 	with := p.random(c.Hashes(p.n+absent, trial))
 	f, err := p.search(ctx, with)
@@ -189,8 +224,15 @@ func (p published) overRandom(ctx context.Context, c experiment.Config, trial, a
 	return observation{rate: f.rate(), absent: f.over(with, p.n, p.n+absent)}, nil
 }
 
-// overPayloads searches for n payloads, others in every trial, and asks for the rest and for altered ones.
-func (p published) overPayloads(ctx context.Context, c experiment.Config, trial int, all [][]byte, derived int) (o observation, err error) {
+// overPayloads builds a filter of n payloads, other ones in every trial, and queries the other payloads and derived
+// altered ones.
+func (p published) overPayloads(
+	ctx context.Context,
+	c experiment.Config,
+	trial int,
+	all [][]byte,
+	derived int,
+) (o observation, err error) {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 	keys := make([][]byte, len(all))
 	for i, at := range r.Perm(len(all)) {
@@ -205,12 +247,21 @@ func (p published) overPayloads(ctx context.Context, c experiment.Config, trial 
 	if err != nil {
 		return o, err
 	}
-	return observation{rate: f.rate(), absent: f.over(with, p.n, len(keys)), derived: f.overAltered(r, keys[p.n:], member, derived, 4096)}, nil
+	return observation{
+		rate:    f.rate(),
+		absent:  f.over(with, p.n, len(keys)),
+		derived: f.overAltered(r, keys[p.n:], member, derived, 4096),
+	}, nil
 }
 
-// overAltered counts the hits of so many altered payloads that are no members. It holds that many of them at a time, since all
-// of them may take gigabytes.
-func (f found) overAltered(r *rand.Rand, payloads [][]byte, member map[string]bool, all, atOnce int) (c experiment.Tally) {
+// overAltered queries all altered payloads that are not members. It holds atOnce of them at a time, since all of them
+// may take gigabytes.
+func (f found) overAltered(
+	r *rand.Rand,
+	payloads [][]byte,
+	member map[string]bool,
+	all, atOnce int,
+) (c experiment.Tally) {
 	for int(c.Of) < all {
 		var piece [][]byte
 		for len(piece) < min(atOnce, all-int(c.Of)) {
@@ -223,7 +274,7 @@ func (f found) overAltered(r *rand.Rand, payloads [][]byte, member map[string]bo
 	return c
 }
 
-// alter returns a payload with four bytes in a row replaced, or that many more if it is shorter.
+// alter returns a copy of a payload, padded to at least four bytes, with four adjacent bytes replaced by random ones.
 func alter(payload []byte, r *rand.Rand) []byte {
 	const width = 4
 	k := append([]byte(nil), payload...)

@@ -17,19 +17,19 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// defaultCapture stands in for the trace of the paper: see data/NOTICE.
+// defaultCapture replaces the trace of the paper: see data/NOTICE.
 //
 //go:embed data/cip.pcap.zst
 var defaultCapture []byte
 
-// Limits of a capture, so that any file ends and fits into memory.
+// Limits of a capture, so that any file fits into memory.
 const (
-	maxCapture  = 1 << 30 // bytes that are read, after decompression
-	maxPayloads = 200_000 // different ones; more are not read
+	maxCapture  = 1 << 30 // bytes after decompression
+	maxPayloads = 200_000 // distinct payloads; reading stops there
 )
 
-// payloads returns the different payloads of Config.Packets or of the default capture, in their order, and what to call
-// where they come from.
+// payloads returns the distinct payloads of Config.Packets or of the default capture, in their order, and a name for
+// their source.
 func payloads(c experiment.Config) (all [][]byte, from string, err error) {
 	if c.Packets == "" {
 		all, err = readPayloads(bytes.NewReader(defaultCapture))
@@ -46,9 +46,9 @@ func payloads(c experiment.Config) (all [][]byte, from string, err error) {
 	return all, c.Packets, nil
 }
 
-// readPayloads returns the different payloads above TCP, UDP and the like of a capture, pcap or pcapng, plain or compressed
-// by gzip or zstd. Packets without one, fragments and what cannot be decoded are left out. A capture that ends within a
-// packet, or is none, gives an error.
+// readPayloads returns the distinct payloads above the transport layer (TCP, UDP and others) of a capture: pcap or
+// pcapng, plain or compressed by gzip or zstd. It skips packets without payload, fragments and packets that cannot be
+// decoded. It returns an error if the data are not a capture, end within a packet or exceed maxCapture.
 func readPayloads(r io.Reader) ([][]byte, error) {
 	plain, err := keyio.Decompress(r)
 	if err != nil {
@@ -65,7 +65,7 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 	var all [][]byte
 	for n := 0; len(all) < maxPayloads; n++ {
 		data, info, err := packets.ReadPacketData()
-		if err == io.EOF { // the readers say so too where a header is the last that there is, and after errors
+		if err == io.EOF { // the readers also return it after a last header without data, and after errors
 			if err = failing.err; err == nil && info.CaptureLength > 0 {
 				err = io.ErrUnexpectedEOF
 			} else if err == nil {
@@ -83,7 +83,8 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 			return nil, fmt.Errorf("after %d packets: %w", n, err)
 		}
 		// gopacket turns a panic of a decoder into an error layer.
-		layer := gopacket.NewPacket(data, packets.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true}).TransportLayer()
+		layer := gopacket.NewPacket(data, packets.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true}).
+			TransportLayer()
 		if layer == nil {
 			continue
 		}
@@ -95,13 +96,13 @@ func readPayloads(r io.Reader) ([][]byte, error) {
 	return all, nil
 }
 
-// packetReader is what the readers of both kinds of file have.
+// packetReader is implemented by the readers of both formats.
 type packetReader interface {
 	ReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 	LinkType() layers.LinkType
 }
 
-// capture returns the reader for the kind of file that its first bytes name.
+// capture returns the reader for the format of the first bytes.
 func capture(r *bufio.Reader) (packetReader, error) {
 	magic, err := r.Peek(4)
 	switch {
@@ -110,14 +111,14 @@ func capture(r *bufio.Reader) (packetReader, error) {
 	case err != nil:
 		return nil, err
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		return nil, errors.New("compressed twice") // the reader for pcap would go on
+		return nil, errors.New("compressed twice") // the pcap reader would decompress it, without our limits
 	case bytes.Equal(magic, []byte{0x0a, 0x0d, 0x0d, 0x0a}):
 		return pcapgo.NewNgReader(r, pcapgo.DefaultNgReaderOptions)
 	}
 	return pcapgo.NewReader(r)
 }
 
-// lastError remembers an error other than the end.
+// lastError remembers the last error of a reader other than io.EOF.
 type lastError struct {
 	r   io.Reader
 	err error

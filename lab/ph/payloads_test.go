@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// captures returns a pcap and a pcapng file of packets with the payloads a, b, a, none and c, and one that is no IP.
+// captures returns a pcap and a pcapng file with the payloads a, b, a, none and c, and a packet that is not IP.
 func captures(t *testing.T) map[string][]byte {
 	t.Helper()
 	var classic, ng bytes.Buffer
@@ -39,7 +39,13 @@ func captures(t *testing.T) map[string][]byte {
 		}
 	}
 	for _, payload := range []string{"a", "b", "a", "", "c"} {
-		ip := &layers.IPv4{Version: 4, TTL: 9, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 1}, DstIP: []byte{10, 0, 0, 2}}
+		ip := &layers.IPv4{
+			Version:  4,
+			TTL:      9,
+			Protocol: layers.IPProtocolUDP,
+			SrcIP:    []byte{10, 0, 0, 1},
+			DstIP:    []byte{10, 0, 0, 2},
+		}
 		b := gopacket.NewSerializeBuffer()
 		err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true},
 			&layers.Ethernet{SrcMAC: make([]byte, 6), DstMAC: make([]byte, 6), EthernetType: layers.EthernetTypeIPv4},
@@ -56,7 +62,7 @@ func captures(t *testing.T) map[string][]byte {
 	return map[string][]byte{"pcap": classic.Bytes(), "pcapng": ng.Bytes()}
 }
 
-// TestPayloads reads both kinds of file, plain and compressed, from a file and by Config.
+// TestPayloads reads both formats, plain and compressed, and the default capture.
 func TestPayloads(t *testing.T) {
 	for kind, plain := range captures(t) {
 		var zipped bytes.Buffer
@@ -80,13 +86,16 @@ func TestPayloads(t *testing.T) {
 	if err != nil || len(got) != 11_013 {
 		t.Errorf("the default capture: %d payloads, %v", len(got), err)
 	}
-	if _, _, err := payloads(experiment.Config{Packets: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := payloads(experiment.Config{Packets: filepath.Join(t.TempDir(), "none")}); !errors.Is(
+		err,
+		os.ErrNotExist,
+	) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
 
-// TestPayloadsHostile cuts captures at every byte, changes every byte and gives what is no capture: the answer is an error or
-// fewer payloads, never a panic or a large allocation.
+// TestPayloadsHostile truncates captures at every byte, changes every byte and reads data that are no capture: the
+// result must be an error or fewer payloads, never a panic or a large allocation.
 func TestPayloadsHostile(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for kind, plain := range captures(t) {
@@ -122,7 +131,10 @@ func TestPayloadsHostile(t *testing.T) {
 		}
 	}
 	// A window of 2^28 bytes, of RFC 8878.
-	if _, err := readPayloads(strings.NewReader("\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")); !errors.Is(err, zstd.ErrWindowSizeExceeded) {
+	if _, err := readPayloads(strings.NewReader("\x28\xb5\x2f\xfd\x00\x90\x11\x00\x00a\n")); !errors.Is(
+		err,
+		zstd.ErrWindowSizeExceeded,
+	) {
 		t.Errorf("a window of 256 MiB: %v", err)
 	}
 	garbage := make([]byte, 4096)
@@ -137,7 +149,7 @@ func TestPayloadsHostile(t *testing.T) {
 	if _, err := readPayloads(bytes.NewReader(nil)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("an empty file: %v", err)
 	}
-	// Headers that promise 4 GiB.
+	// Headers that claim a packet of 4 GiB.
 	huge := append(bytes.Clone(captures(t)["pcap"][:24]), bytes.Repeat([]byte{0xff}, 16)...)
 	copy(huge[16:20], []byte{0xff, 0xff, 0xff, 0xff})
 	if _, err := readPayloads(bytes.NewReader(huge)); err == nil {

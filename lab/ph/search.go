@@ -10,52 +10,54 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// partitionedHashing is the document of most ph experiments.
+// partitionedHashing names the paper in the source of experiments.
 const partitionedHashing = "partitioned hashing (Hao, Kodialam and Lakshman, 2007)"
 
-// published is a filter of the paper on partitioned hashing: n keys in m bits, of which the choices of g groups take their
-// share, k of H functions each.
+// published has the parameters of a filter of the paper: n keys in m bits, from which the choices of g groups are
+// charged, each of k of h functions.
 type published struct{ n, m, g, h, k int }
 
 // bits returns the size of the bitmap.
 func (p published) bits() uint64 { return paper.GreedyBits(uint64(p.m), p.g, p.k, p.h) }
 
-// functions is h0 and the h_j of a paper's filter, over given keys.
+// functions has h0 and the h_j of a filter for given keys.
 type functions struct {
 	group func(key int) int
 	bit   func(key, j int) uint64
 }
 
-// random is perfect random hashing.
+// random returns random hashing of keys with the given hashes.
 func (p published) random(hs []filter.Hash) functions {
 	group, bit := paper.RandomFunctions(hs, p.g, p.bits())
 	return functions{group, bit}
 }
 
-// crc is the hashing of section 5.2.
+// crc returns the hashing of section 5.2.
 func (p published) crc(keys [][]byte) functions {
 	group, bit := paper.CRCFunctions(keys, p.g, p.h, p.bits())
 	return functions{group, bit}
 }
 
-// found is such a filter after the greedy search.
+// found is a filter after the search.
 type found struct {
 	published
 	paper.GreedyChoice
 }
 
-// mostPasses ends a search that would go on for ever. The searches here come to an end after some ten.
+// mostPasses limits the passes of a search that does not settle. Searches here settle after about ten.
 const mostPasses = 200
 
-// untilSettled says in a result how its searches end.
-const untilSettled = "The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. A search ends here after the first pass that leaves three of them, as many as the paper prints, as they were: the rule of the rows \"published search\" of ph-table1."
+// untilSettled is a note on the end of searches.
+const untilSettled = "The paper repeats its search \"until there is no more change in fill factor\" and does not say " +
+	"in how many digits. Here a search ends after the first pass that leaves three digits, as many as the paper prints, unchanged: the rule of " +
+	"the rows \"published search\" of ph-table1."
 
-// search is the algorithm of Fig. 9, until the fill is settled.
+// search runs the algorithm of Fig. 9 until the fill is settled.
 func (p published) search(ctx context.Context, with functions) (found, error) {
 	return p.searchUntil(ctx, with, settled)
 }
 
-// searchUntil is that algorithm until stop, or if that is nil until a pass changes nothing.
+// searchUntil runs the algorithm of Fig. 9 until stop returns true or, if stop is nil, until a pass changes nothing.
 func (p published) searchUntil(ctx context.Context, with functions, stop func(fills []float64) bool) (found, error) {
 	r := paper.Greedy{
 		Keys: p.n, Groups: p.g, Functions: p.h, K: p.k, Bits: p.bits(), Group: with.group, Bit: with.bit, Stop: stop,
@@ -67,13 +69,13 @@ func (p published) searchUntil(ctx context.Context, with functions, stop func(fi
 // rate returns p_a = f^k.
 func (f found) rate() float64 { return f.rateAfter(len(f.Fills)) }
 
-// rateAfter returns p_a after that many passes, or at the end.
+// rateAfter returns p_a after that many passes, or at the end of a shorter search.
 func (f found) rateAfter(passes int) float64 {
 	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
 }
 
-// settled reports whether the fill after the last pass is the same as before in three digits. The paper goes on "until there is
-// no more change in fill factor" and does not say how exactly it looks; it prints fills with three digits.
+// settled reports whether the last pass left three digits of the fill unchanged. The paper goes on "until there is no
+// more change in fill factor" and does not give the precision; it prints fills with three digits.
 func settled(fills []float64) bool {
 	digits := func(pass int) float64 { return math.Round(1000 * fills[pass]) }
 	last := len(fills) - 1
@@ -90,7 +92,7 @@ func (f found) settled() int {
 	return len(f.Fills) - 1
 }
 
-// has answers a query for a key under the given functions.
+// has reports whether the filter contains a key under the given functions.
 func (f found) has(with functions, key int) bool {
 	for _, j := range f.Functions[with.group(key)] {
 		if !f.Set[with.bit(key, j)] {
@@ -100,9 +102,9 @@ func (f found) has(with functions, key int) bool {
 	return true
 }
 
-// fewest is the brute force of sections 2 to 4: groups of keys in turn throw their bits at random, tries times, and keep
-// the throw that sets the fewest new ones. With k = 1 and a key a group it is the balls of section 3. It returns the fill after
-// each group.
+// fewest is the brute force of sections 2 to 4: each group in turn throws the bits of its keys at random, tries times,
+// and keeps the throws that set the fewest new bits. With k = 1 and one key a group it simulates the balls of section
+// 3. It returns the fill after each group.
 func fewest(n, m, k, groups, tries int, r *rand.PCG) (fills []float64) {
 	seen := make([]uint32, m) // the try that last hit the bit, or set
 	const set = math.MaxUint32

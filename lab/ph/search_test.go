@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// TestFound asks a filter of the published search for its keys, all of them in it, and for others, which are as often in it as
-// p_a says, under both hashings.
+// TestFound queries a filter of the published search under both hashings: it must contain its keys, and absent ones at
+// the rate p_a.
 func TestFound(t *testing.T) {
 	const absent = 100_000
 	p := published{n: 500, m: 4000, g: 10, h: 64, k: 6}
@@ -40,7 +40,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestSettled holds the search that ends when three digits of the fill stay against that to the end.
+// TestSettled compares the search that ends when three digits of the fill are settled with the search to the end.
 func TestSettled(t *testing.T) {
 	p := published{n: 1000, m: 8000, g: 25, h: 128, k: 6}
 	for trial := range 3 {
@@ -52,20 +52,28 @@ func TestSettled(t *testing.T) {
 		}
 		passes := late.settled()
 		if len(early.Fills) != passes+1 || early.rate() != late.rateAfter(passes) || passes >= len(late.Fills)-1 {
-			t.Errorf("ends after %d passes with %.5f, of %d, of which %d settle it with %.5f", len(early.Fills)-1, early.rate(), len(late.Fills)-1, passes, late.rateAfter(passes))
+			t.Errorf(
+				"ends after %d passes with %.5f, of %d, of which %d settle it with %.5f",
+				len(early.Fills)-1,
+				early.rate(),
+				len(late.Fills)-1,
+				passes,
+				late.rateAfter(passes),
+			)
 		}
 	}
 	for _, c := range []struct {
 		fills []float64
 		want  bool
-	}{{nil, false}, {[]float64{0.5}, false}, {[]float64{0.5014, 0.5006}, true}, {[]float64{0.5006, 0.5004}, false}, {[]float64{0.5, 0.5, 0.4}, false}} {
+	}{{nil, false}, {[]float64{0.5}, false}, {[]float64{0.5014, 0.5006}, true}, {[]float64{0.5006, 0.5004}, false},
+		{[]float64{0.5, 0.5, 0.4}, false}} {
 		if settled(c.fills) != c.want {
 			t.Errorf("%v: %t", c.fills, !c.want)
 		}
 	}
 }
 
-// TestOverAltered asks for altered payloads in pieces of several sizes and all at once.
+// TestOverAltered requires the same result for altered payloads in pieces of any size.
 func TestOverAltered(t *testing.T) {
 	const all = 20_001
 	p := published{n: 500, m: 4000, g: 10, h: 64, k: 6}
@@ -95,7 +103,7 @@ func TestOverAltered(t *testing.T) {
 	}
 }
 
-// TestFewest holds brute force against the theory, with groups and with balls, and countOnes against the exact law.
+// TestFewest compares brute force with theory, for groups and for balls, and countOnes with the exact law.
 func TestFewest(t *testing.T) {
 	for _, c := range []struct{ n, m, k, g, t int }{{1000, 8000, 6, 50, 10}, {3000, 8000, 1, 3000, 3}} {
 		var ends []float64

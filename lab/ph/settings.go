@@ -14,10 +14,11 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// fig10 and fig11 show what more functions and more groups gain once the choices are paid for, at k = 6.
+// fig10 and fig11 measure the gain of more functions and of more groups at k = 6, with the bits of the choices charged.
 var (
 	fig10 = experiment.Experiment{
-		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from", Run: runFunctions, Seconds: 170,
+		Name: "ph-fig10", Source: partitionedHashing + ", figure 10", Varies: "hash functions to choose from",
+		Run: runFunctions, Seconds: 170,
 	}
 	fig11 = experiment.Experiment{
 		Name: "ph-fig11", Source: partitionedHashing + ", figure 11", Varies: "groups", Run: runGroups, Seconds: 111,
@@ -33,21 +34,44 @@ func runFunctions(ctx context.Context, c experiment.Config) (figure.Result, erro
 	}
 	s.lowest = func(cells []cell) []figure.Row {
 		best, tried := lowest(cells), fmt.Sprintf("of H = %s with each g = %s", numbers(s.xs), numbers(s.curves))
-		functions, groups := figure.Exact("H of the lowest p_a here", float64(best.h)).Noted("%s", tried), figure.Exact("g of the lowest p_a here", float64(best.g)).Noted("%s", tried)
+		functions, groups := figure.Exact("H of the lowest p_a here", float64(best.h)).
+			Noted("%s", tried),
+			figure.Exact("g of the lowest p_a here", float64(best.g)).
+				Noted("%s", tried)
 		if !c.Quick {
 			functions = functions.Against(publishedH, 0)
 			if best.h > publishedH {
 				paper := lowest(only(cells, func(p published) bool { return p.g == best.g && p.h == publishedH }))
-				functions = functions.Noted("%s; H = %d to %d gains %.1f%%, at g = %d", tried, publishedH, best.h, 100*(1-best.Measured/paper.Measured), best.g)
+				functions = functions.Noted(
+					"%s; H = %d to %d gains %.1f%%, at g = %d",
+					tried,
+					publishedH,
+					best.h,
+					100*(1-best.Measured/paper.Measured),
+					best.g,
+				)
 			}
 		}
 		return []figure.Row{functions, groups}
 	}
-	return s.run(ctx, c, figure.Plot{Name: "ph-fig10", Title: "Rate and number of hash functions", X: "hash functions H", Y: "p_a", LogX: true})
+	return s.run(
+		ctx,
+		c,
+		figure.Plot{
+			Name:  "ph-fig10",
+			Title: "Rate and number of hash functions",
+			X:     "hash functions H",
+			Y:     "p_a",
+			LogX:  true,
+		},
+	)
 }
 
 func runGroups(ctx context.Context, c experiment.Config) (figure.Result, error) {
-	s := settings{xs: []int{50, 100, 150, 200, publishedG, 300, 400, 500, 700}, curves: []int{64, 512, 4096, publishedH}}
+	s := settings{
+		xs:     []int{50, 100, 150, 200, publishedG, 300, 400, 500, 700},
+		curves: []int{64, 512, 4096, publishedH},
+	}
 	s.at = func(h, g int) published { return published{g: g, h: h} }
 	s.curve = func(h int) string { return fmt.Sprintf("H = %d", h) }
 	if c.Quick {
@@ -56,25 +80,27 @@ func runGroups(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	s.lowest = func(cells []cell) []figure.Row {
 		most := slices.Max(s.curves)
 		best := lowest(only(cells, func(p published) bool { return p.h == most }))
-		groups := figure.Exact(fmt.Sprintf("g of the lowest p_a here, H = %d", most), float64(best.g)).Noted("of g = %s", numbers(s.xs))
+		groups := figure.Exact(fmt.Sprintf("g of the lowest p_a here, H = %d", most), float64(best.g)).
+			Noted("of g = %s", numbers(s.xs))
 		if !c.Quick {
 			groups = groups.Against(publishedG, 50)
 		}
-		functions := figure.Exact("H of the lowest p_a here", float64(lowest(cells).h)).Noted("of H = %s with each g = %s; ph-fig10 tries more", numbers(s.curves), numbers(s.xs))
+		functions := figure.Exact("H of the lowest p_a here", float64(lowest(cells).h)).
+			Noted("of H = %s with each g = %s; ph-fig10 tries more", numbers(s.curves), numbers(s.xs))
 		return []figure.Row{groups, functions}
 	}
 	return s.run(ctx, c, figure.Plot{Name: "ph-fig11", Title: "Rate and number of groups", X: "groups g", Y: "p_a"})
 }
 
-// What the paper names as the best groups and functions at 8 bits a key.
+// The best numbers of groups and functions at 8 bits a key, according to the paper.
 const publishedG, publishedH = 250, 16384
 
-// settings is a filter for every curve and x.
+// settings has a filter for every curve and x.
 type settings struct {
 	xs, curves []int
 	at         func(curve, x int) published
 	curve      func(curve int) string
-	lowest     func([]cell) []figure.Row // rows that say where p_a is lowest
+	lowest     func([]cell) []figure.Row // rows on the filter with the lowest p_a
 }
 
 // cell is a filter and the row of its p_a.
@@ -83,12 +109,12 @@ type cell struct {
 	figure.Row
 }
 
-// lowest returns the first cell with the least p_a. There is one.
+// lowest returns the first cell with the lowest p_a. There must be a cell.
 func lowest(cells []cell) cell {
 	return slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.Measured, b.Measured) })
 }
 
-// only returns the cells of some filters.
+// only returns the cells for whose filters of returns true.
 func only(cells []cell, of func(published) bool) (some []cell) {
 	for _, c := range cells {
 		if of(c.published) {
@@ -98,7 +124,7 @@ func only(cells []cell, of func(published) bool) (some []cell) {
 	return some
 }
 
-// numbers returns them as text.
+// numbers formats integers as "1, 2, 3".
 func numbers(v []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]") }
 
 func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot) (figure.Result, error) {
@@ -172,11 +198,15 @@ func (s settings) run(ctx context.Context, c experiment.Config, plot figure.Plot
 		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, standard.FPR(uint64(n), uint64(8*n), 6)}}})
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of the choices are charged to m, as our search is charged for its own.",
+		"The paper gives the figure only as curves and names g = 250, H = 16384 as the best. The g·k·log2(H) bits of " +
+			"the choices are charged to m; our search is charged for its shifts.",
 		untilSettled,
 	}
 	if c.Trials == 1 {
-		result.Notes = append(result.Notes, "Every point is one set of keys, so that rows have no interval. Sets differ by about a hundredth: see ph-table1.")
+		result.Notes = append(
+			result.Notes,
+			"Every point is one set of keys, so that rows have no interval. Sets differ by about 1%: see ph-table1.",
+		)
 	}
 	return result, nil
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// table1 sets the standard filter, the published search and ours side by side.
+// table1 compares the standard filter, the published search and ours.
 var table1 = experiment.Experiment{
-	Name: "ph-table1", Source: partitionedHashing + ", tables 1 and 2", Varies: "bits a key", Run: runTable1, Seconds: 196,
+	Name: "ph-table1", Source: partitionedHashing + ", tables 1 and 2", Varies: "bits a key", Run: runTable1,
+	Seconds: 196,
 }
 
-// bySize is the two tables. standardK is the k of a standard filter with the least p_b.
+// bySize has Tables 1 and 2. standardK is the k of the standard filter with the lowest p_b.
 var bySize = []struct {
 	per, g, k, standardK int
 	standard, ptc, ph    float64
@@ -39,8 +40,14 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	w := c.Work(float64(len(bySize) * c.Trials))
 	plot := figure.Plot{
-		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key", Y: "false positive rate", LogY: true,
-		Curves: []figure.Curve{{Name: "standard"}, {Name: "published search"}, {Name: "ours, " + string(short)}, {Name: "ours, " + string(long)}},
+		Name: "ph-table1", Title: fmt.Sprintf("Rate of three filters of the same size, n = %d", n), X: "bits a key",
+		Y: "false positive rate", LogY: true,
+		Curves: []figure.Curve{
+			{Name: "standard"},
+			{Name: "published search"},
+			{Name: "ours, " + string(short)},
+			{Name: "ours, " + string(long)},
+		},
 	}
 	for _, t := range bySize {
 		p := published{n: n, m: t.per * n, g: t.g / share, h: h, k: t.k}
@@ -80,20 +87,45 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			digits, settled, passes = append(digits, t.digits), append(settled, t.settled), append(passes, t.passes)
 		}
 		label := func(what string) string { return fmt.Sprintf("%d bits a key, %s", t.per, what) }
-		prior := figure.Exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).Noted("k = %d", t.standardK)
+		prior := figure.Exact(label("standard, p_b"), standard.FPR(uint64(n), uint64(p.m), t.standardK)).
+			Noted("k = %d", t.standardK)
 		search := figure.Mean(label("published search, p_a"), digits)
 		ended := figure.Mean(label("published search to its end, p_a"), greedy.rates())
 		why := ""
 		if !c.Quick {
-			prior, search, ended = prior.Against(t.standard, 0.01*t.standard), search.Against(t.ph, 0.04*t.ph), ended.Against(t.ph, 0.04*t.ph)
+			prior, search, ended = prior.Against(
+				t.standard,
+				0.01*t.standard,
+			), search.Against(
+				t.ph,
+				0.04*t.ph,
+			), ended.Against(
+				t.ph,
+				0.04*t.ph,
+			)
 			if !*ended.Agrees && ended.Measured < t.ph {
-				why = "; lower than published, which fits a search that ends before"
+				why = "; lower than published, which suggests that the published search ended earlier"
 			}
 		}
-		search = search.Noted("g = %d, H = %d, k = %d; until three digits of the fill stay, after %d to %d passes", p.g, p.h, p.k, slices.Min(settled), slices.Max(settled))
-		ended = ended.Noted("until nothing changes, after %d to %d passes%s; took %v", slices.Min(passes), slices.Max(passes), why, greedy.time().Round(100*time.Millisecond))
+		search = search.Noted(
+			"g = %d, H = %d, k = %d; until three digits of the fill are settled, after %d to %d passes",
+			p.g,
+			p.h,
+			p.k,
+			slices.Min(settled),
+			slices.Max(settled),
+		)
+		ended = ended.Noted(
+			"until nothing changes, after %d to %d passes%s; took %v",
+			slices.Min(passes),
+			slices.Max(passes),
+			why,
+			greedy.time().Round(100*time.Millisecond),
+		)
 		ours := func(effort filter.Level, s sides) figure.Row {
-			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond), s.time().Seconds()/greedy.time().Seconds())
+			return figure.Mean(label(fmt.Sprintf("our search, %s effort, p_a", effort)), s.rates()).
+				Noted("took %v, %.2g of the published search", s.time().Round(time.Millisecond),
+					s.time().Seconds()/greedy.time().Seconds())
 		}
 		rows := []figure.Row{prior, search, ours(short, inShort), ours(long, inLong), ended}
 		for i, r := range rows[:len(plot.Curves)] {
@@ -102,7 +134,13 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		result.Rows = append(result.Rows, rows...)
 	}
 	if !c.Quick {
-		two, ph := figure.Curve{Name: "two choices as published", Dots: true}, figure.Curve{Name: "partitioned as published", Dots: true}
+		two, ph := figure.Curve{
+			Name: "two choices as published",
+			Dots: true,
+		}, figure.Curve{
+			Name: "partitioned as published",
+			Dots: true,
+		}
 		for _, t := range bySize {
 			two.Points = append(two.Points, [2]float64{float64(t.per), t.ptc})
 			ph.Points = append(ph.Points, [2]float64{float64(t.per), t.ph})
@@ -111,29 +149,37 @@ func runTable1(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	}
 	result.Plots = []figure.Plot{plot}
 	result.Notes = []string{
-		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter of two choices (PTC), which has experiments of its own.",
-		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many digits. Three, as it prints them, give its numbers; rows \"to its end\" go on until not a bit changes.",
-		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without the search for a shape, which is made once for filters of a size; the published search runs in a form that takes several times less than as it is described.",
+		"Table 1 has 0.0122, 1.58e-4 and 3.53e-8 for the filter with two choices (PTC), which has its own experiments.",
+		"The paper repeats its search \"until there is no more change in fill factor\" and does not say in how many " +
+			"digits. Three digits, as it prints them, give its numbers; rows \"to its end\" go on until no bit " +
+			"changes.",
+		"All bits are charged: the g·k·log2(H) of the choices, and our shifts. Times are those of one core, without " +
+			"the search for a shape, which happens once for all filters of a size. The published search runs in an " +
+			"equivalent form that takes a fraction of the time of the described one.",
 	}
 	return result, nil
 }
 
-// side is what one search gave.
+// side is the result of one search.
 type side struct {
 	rate float64
 	took time.Duration
 }
 
-// timed runs a search.
+// timed runs a search and measures its time.
 func timed(search func() (float64, error)) (side, error) {
 	start := time.Now()
 	rate, err := search()
 	return side{rate, time.Since(start)}, err
 }
 
-// ours runs the search of package partitioned for a filter of the same size on one core.
+// ours runs the search of family/partitioned for a filter of the same size on one core.
 func (p published) ours(ctx context.Context, hs []filter.Hash, level filter.Level) (side, error) {
-	config := partitioned.Config{Size: filter.Sizing{BitsPerKey: float64(p.m) / float64(p.n)}, Effort: filter.Effort{Level: level}, Workers: 1}
+	config := partitioned.Config{
+		Size:    filter.Sizing{BitsPerKey: float64(p.m) / float64(p.n)},
+		Effort:  filter.Effort{Level: level},
+		Workers: 1,
+	}
 	if _, _, err := config.Forecast(uint64(p.n)); err != nil { // so that the build knows its shape
 		return side{}, err
 	}
@@ -147,7 +193,7 @@ func (p published) ours(ctx context.Context, hs []filter.Hash, level filter.Leve
 	})
 }
 
-// sides is what trials gave.
+// sides has the results of trials.
 type sides []side
 
 func (s sides) rates() (v []float64) {

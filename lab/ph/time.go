@@ -13,10 +13,11 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// buildTime shows how the rate falls with the time of a build on one core. Builds run one after the other, so that none disturbs
-// the time of another.
+// buildTime measures how the rate falls with the time of a build on one core. Builds run one after the other, so that
+// they do not disturb each other.
 var buildTime = experiment.Experiment{
-	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime, Seconds: 107,
+	Name: "ph-time", Source: "docs/partitioned.md", Varies: "time of a build on one core, a key", Run: runTime,
+	Seconds: 107,
 }
 
 func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -37,10 +38,14 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 			return partitioned.NewBuilder(partitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
 		}},
 		{"blockpartitioned, 512 bits", func(passes int) (filter.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1})
+			return blockpartitioned.NewBuilder(
+				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1},
+			)
 		}},
 		{"blockpartitioned, 1024 bits", func(passes int) (filter.Builder, error) {
-			return blockpartitioned.NewBuilder(blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: 1024})
+			return blockpartitioned.NewBuilder(
+				blockpartitioned.Config{Effort: filter.Effort{Passes: passes}, Workers: 1, Block: 1024},
+			)
 		}},
 	}
 	for i, f := range families {
@@ -68,8 +73,11 @@ func runTime(ctx context.Context, c experiment.Config) (figure.Result, error) {
 		}
 		plot.Curves = append(plot.Curves, curve)
 	}
-	plot.Curves = append(plot.Curves, figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
-		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}})
+	plot.Curves = append(
+		plot.Curves,
+		figure.Curve{Name: "published search", Level: true, Points: [][2]float64{{1, 0.0098}}},
+		figure.Curve{Name: "standard", Level: true, Points: [][2]float64{{1, 0.0216}}},
+	)
 	result.Plots = []figure.Plot{plot}
 	return result, nil
 }

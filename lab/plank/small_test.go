@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/paper"
 )
 
-// TestReplay holds the bits after each event against those that the notes print.
+// TestReplay compares the bits after each event with the notes.
 func TestReplay(t *testing.T) {
 	blocks, found := replay(func(e replayEvent, had bool, b paper.Bitmap) {
 		w := uint8(b[0])
@@ -26,7 +26,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTester counts the new blocks of a run that is known: all are one-off, or there is one that is used again.
+// TestTester counts the new blocks of runs with only one-off blocks, with one reused block, and in a filter of one bit.
 func TestTester(t *testing.T) {
 	sim := tester{block: 20, reused: 1, oneOff: 100, events: 500, m: 1 << 20}
 	found, blocks, err := sim.run(rand.NewPCG(1, 2), 5)
@@ -37,7 +37,7 @@ func TestTester(t *testing.T) {
 	if _, blocks, err = sim.run(rand.NewPCG(1, 2), 5); err != nil || blocks != 1 {
 		t.Errorf("%d blocks, %v", blocks, err)
 	}
-	sim.m = 1 // everything looks known but the first
+	sim.m = 1 // every block but the first is found
 	sim.oneOff = 100
 	if found, _, _ = sim.run(rand.NewPCG(1, 2), 2); found[0] != 499 || found[1] != 499 {
 		t.Errorf("found %v", found)

@@ -14,13 +14,14 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// bfTester repeats the simulation of Plank's BF-tester: blocks come to a cache that wants to store what comes a second
-// time. Some are used over and over, the others come once.
+// bfTester repeats the simulation of Plank's BF-tester: a cache stores blocks at their second request. Some blocks are
+// requested repeatedly, the others once.
 var bfTester = experiment.Experiment{
-	Name: "plank-tester", Source: experiment.PlankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k", Run: runTester, Seconds: 8,
+	Name: "plank-tester", Source: experiment.PlankNotes + ", BF-tester 1 1024 5000 75 100000 800000 k 0", Varies: "k",
+	Run: runTester, Seconds: 8,
 }
 
-// What the eight runs of the notes print, all with the same blocks.
+// The output of the eight runs of the notes, all with the same blocks.
 const testerBlocks = 79_997
 
 var testerFound = []int{3735, 898, 356, 225, 155, 131, 124, 106} // false positives for k = 1, 2, ...
@@ -28,8 +29,8 @@ var testerFound = []int{3735, 898, 356, 225, 155, 131, 124, 106} // false positi
 // tester is a set of arguments of BF-tester.
 type tester struct {
 	block  int // bytes
-	reused int // blocks that are used again
-	oneOff int // percentage of the events that bring a block of their own
+	reused int // number of blocks that are requested repeatedly
+	oneOff int // percentage of events with a block that comes once
 	events int
 	m      uint32
 }
@@ -41,14 +42,20 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		sim.reused, sim.events, sim.m = sim.reused/10, sim.events/10, sim.m/10
 	}
 	most := len(testerFound)
-	trials, err := experiment.Each(ctx, c.Work(float64(c.Trials)), 1, c.Trials, func(ctx context.Context, trial int) ([]float64, error) {
-		found, blocks, err := sim.run(rand.NewPCG(c.Seed, uint64(trial)), most)
-		values := []float64{float64(blocks)}
-		for _, f := range found {
-			values = append(values, float64(f)/float64(blocks))
-		}
-		return values, cmp.Or(err, ctx.Err())
-	})
+	trials, err := experiment.Each(
+		ctx,
+		c.Work(float64(c.Trials)),
+		1,
+		c.Trials,
+		func(ctx context.Context, trial int) ([]float64, error) {
+			found, blocks, err := sim.run(rand.NewPCG(c.Seed, uint64(trial)), most)
+			values := []float64{float64(blocks)}
+			for _, f := range found {
+				values = append(values, float64(f)/float64(blocks))
+			}
+			return values, cmp.Or(err, ctx.Err())
+		},
+	)
 	if err != nil {
 		return result, err
 	}
@@ -65,12 +72,25 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		X: "k", Y: "false positives a new block", LogY: true,
 	}
 	full, filling := figure.Curve{Name: "full filter (findk)"}, figure.Curve{Name: "while it fills (findinck)"}
-	published, ours := figure.Curve{Name: "one run of the notes", Dots: true}, figure.Curve{Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials), Dots: true}
-	ratio := figure.Plot{
-		Name: "plank-tester-ratio", Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
-		X: "k", Y: "found / expected",
+	published, ours := figure.Curve{
+		Name: "one run of the notes",
+		Dots: true,
+	}, figure.Curve{
+		Name: fmt.Sprintf("ours, %d runs (95%% interval)", c.Trials),
+		Dots: true,
 	}
-	theirs, mine := figure.Curve{Name: "one run of the notes (95% interval)", Dots: true}, figure.Curve{Name: ours.Name, Dots: true}
+	ratio := figure.Plot{
+		Name:  "plank-tester-ratio",
+		Title: fmt.Sprintf("BF-tester, %d events, %d bits: false positives against theory", sim.events, sim.m),
+		X:     "k", Y: "found / expected",
+	}
+	theirs, mine := figure.Curve{
+		Name: "one run of the notes (95% interval)",
+		Dots: true,
+	}, figure.Curve{
+		Name: ours.Name,
+		Dots: true,
+	}
 	n := uint64(math.Round(blocks.Measured))
 	for i, v := range all[1:] {
 		k := i + 1
@@ -80,8 +100,13 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 		if !c.Quick {
 			rate := float64(testerFound[i]) / testerBlocks
 			r = r.Against(rate, 3*experiment.Sigma(testerBlocks, theory, c.Trials)/testerBlocks)
-			note += fmt.Sprintf("; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and of ours",
-				testerFound[i], theory*testerBlocks, math.Sqrt(theory*testerBlocks))
+			note += fmt.Sprintf(
+				"; the notes found %d in one run, where theory expects %.0f ± %.0f (1 σ); tolerance: 3 σ of it and "+
+					"of ours",
+				testerFound[i],
+				theory*testerBlocks,
+				math.Sqrt(theory*testerBlocks),
+			)
 			published.Points = append(published.Points, [2]float64{float64(k), rate})
 			low, high := stat.Interval(uint64(testerFound[i]), testerBlocks, 0.95)
 			theirs.AddRatio(float64(k)-0.06, figure.Row{Measured: rate, Low: low, High: high}, theory)
@@ -100,14 +125,16 @@ func runTester(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	ratio.Curves = append(ratio.Curves, figure.One("theory (findinck)"))
 	result.Plots = []figure.Plot{plot, ratio}
 	result.Notes = []string{
-		"The blocks are random but not those of the notes, whose generator (Mother Of All) they do not print; each of our runs has its own, and all k see the same.",
-		"A block that was added and is not found would stop the experiment: none was.",
+		"The blocks are random, but not those of the notes, which do not print their generator (Mother Of All). Each " +
+			"of our runs has its own blocks, the same for all k.",
+		"An added block that is not found would stop the experiment: there was none.",
 	}
 	return result, nil
 }
 
-// run simulates all k from 1 to most side by side, each with a filter of its own and all with the same blocks. It returns the
-// new blocks that each filter claimed to know and the number of new blocks, or an error for a block that a filter forgot.
+// run simulates k = 1 ... most with a filter for each and the same blocks for all. It returns the number of new blocks
+// that each filter contained, and the number of new blocks. It returns an error if a filter does not contain a block
+// that was added.
 func (t tester) run(source rand.Source, most int) (found []int, blocks int, err error) {
 	r := rand.New(source)
 	filters := make([]paper.Bitmap, most)
@@ -115,7 +142,7 @@ func (t tester) run(source rand.Source, most int) (found []int, blocks int, err 
 		filters[i] = paper.NewBitmap(uint64(t.m))
 	}
 	found = make([]int, most)
-	known := make([][]byte, t.reused) // nil until it is used first
+	known := make([][]byte, t.reused) // nil before the first use
 	once := make([]byte, 1+t.block)
 	at := make([]uint64, most)
 	for range t.events {
@@ -149,7 +176,7 @@ func (t tester) run(source rand.Source, most int) (found []int, blocks int, err 
 	return found, blocks, nil
 }
 
-// expected returns the mean number of new blocks: the one-off ones and the reused ones that come up at all.
+// expected returns the mean number of new blocks: one-off blocks, and the reused blocks that are requested at all.
 func (t tester) expected() float64 {
 	oneOff := float64(t.oneOff) / 100
 	missed := math.Pow(1-(1-oneOff)/float64(t.reused), float64(t.events))

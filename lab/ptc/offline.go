@@ -9,23 +9,33 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// offlineRows is Table 3, without the rows of a standard filter that Table 1 has too.
+// offlineRows is Table 3, without the rows of the standard filter, which Table 1 has.
 var offlineRows = []publishedRow{
-	{choice{8, 2, 7, 10}, 1.505e-2}, {choice{8, 2, 8, 15}, 1.485e-2}, {choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
-	{choice{16, 2, 14, 10}, 2.259e-4}, {choice{16, 2, 14, 15}, 2.223e-4}, {choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
-	{choice{32, 2, 26, 10}, 6.260e-8}, {choice{32, 2, 26, 15}, 6.143e-8}, {choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
+	{
+		choice{8, 2, 7, 10},
+		1.505e-2,
+	}, {choice{8, 2, 8, 15}, 1.485e-2}, {choice{8, 3, 8, 30}, 1.237e-2}, {choice{8, 3, 8, 40}, 1.222e-2},
+	{
+		choice{16, 2, 14, 10},
+		2.259e-4,
+	}, {choice{16, 2, 14, 15}, 2.223e-4}, {choice{16, 3, 15, 30}, 1.604e-4}, {choice{16, 3, 15, 40}, 1.582e-4},
+	{
+		choice{32, 2, 26, 10},
+		6.260e-8,
+	}, {choice{32, 2, 26, 15}, 6.143e-8}, {choice{32, 3, 27, 30}, 3.579e-8}, {choice{32, 3, 27, 40}, 3.525e-8},
 }
 
-// beyond is what a search with noise is shown at: where Table 3 has its best rows, and with more choices.
+// beyond has the settings for the search with noise: those of the best rows of Table 3, and more choices.
 var beyond = []choice{
 	{8, 2, 8, 15}, {8, 3, 9, 40}, {8, 3, 9, 200}, {8, 4, 9, 200}, {8, 8, 10, 200}, {8, 16, 11, 200},
 	{16, 2, 14, 15}, {16, 3, 15, 40}, {16, 3, 15, 200}, {16, 8, 18, 200},
 	{32, 2, 26, 15}, {32, 3, 28, 40}, {32, 3, 28, 200},
 }
 
-// table3 is the offline table, and beside it the search with noise that this project has in its place.
+// table3 reproduces the offline table and compares it with the search with noise of this project.
 var table3 = experiment.Experiment{
-	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2", Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
+	Name: "ptc-table3", Source: twoChoices + ", Table 3 and section 3.2",
+	Varies: "bits a key, choices, rounds, noise; all keys at once", Run: runTable3, Seconds: 120,
 }
 
 func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) {
@@ -34,7 +44,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	if c.Quick {
 		n = 1000
 	}
-	var all, curves float64 // in positions looked at
+	var all, curves float64 // in positions read
 	for _, p := range offlineRows {
 		all += p.cost(n) * float64(2*c.Trials)
 	}
@@ -62,7 +72,9 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			label := fmt.Sprintf("%s, %d rounds", p, p.rounds)
 			if hashing == twochoice.Double {
 				result.Rows = append(result.Rows, figure.Mean(label+", double hashing", rates).
-					Noted("by the share of ones; the paper: \"nearly the same\"; %s", p.coincide(figure.Mean("", fills).Measured, n)))
+					Noted("by the share of ones; the paper: \"nearly the same\"; %s",
+						p.coincide(figure.Mean("", fills).Measured, n)),
+				)
 				continue
 			}
 			r := figure.Mean(label, rates)
@@ -93,7 +105,10 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 			return result, err
 		}
 		r := figure.Mean(fmt.Sprintf("%s, %d rounds with noise", x, x.rounds), x.rates(fills))
-		result.Rows = append(result.Rows, r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more))
+		result.Rows = append(
+			result.Rows,
+			r.Noted("%.2f of the best of Table 3 at this size, of %d trials", r.Measured/best[x.bits], more),
+		)
 	}
 	plot := figure.Plot{
 		Name: "ptc-table3", Title: fmt.Sprintf("All keys at once, 8 bits a key, n = %d", n),
@@ -122,17 +137,32 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 	for _, p := range offlineRows[:4] {
 		theirs.Points = append(theirs.Points, [2]float64{float64(p.rounds), p.rate})
 	}
-	plot.Curves = append(plot.Curves, theirs, figure.Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}})
+	plot.Curves = append(
+		plot.Curves,
+		theirs,
+		figure.Curve{Name: "standard filter", Level: true, Points: [][2]float64{{1, 2.159e-2}}},
+	)
 	result.Plots = []figure.Plot{plot}
-	result.Notes = []string{"A search with noise lets every group of a key cost up to √k bits more at random, less from round to round; see docs/twochoice.md."}
+	result.Notes = []string{
+		"A search with noise adds up to √k random bits to the cost of each group of a key, less in each round; see " +
+			"docs/twochoice.md.",
+	}
 	return result, nil
 }
 
-// cost is about how long a trial takes, in any unit.
+// cost returns the approximate time of a trial, in any unit.
 func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
 
-// searches returns the shares of ones that some searches end at.
-func searches(ctx context.Context, c experiment.Config, w *experiment.Work, x choice, n, trials int, hashing twochoice.Hashing, greedy bool) ([]float64, error) {
+// searches returns the shares of ones at the end of that many searches.
+func searches(
+	ctx context.Context,
+	c experiment.Config,
+	w *experiment.Work,
+	x choice,
+	n, trials int,
+	hashing twochoice.Hashing,
+	greedy bool,
+) ([]float64, error) {
 	return experiment.Each(ctx, w, x.cost(n), trials, func(ctx context.Context, trial int) (float64, error) {
 		f, err := x.offline(ctx, c.Hashes(n, trial), hashing, greedy)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package ptc has the experiments on Bloom filters with two choices: S. Lumetta and M. Mitzenmacher, "Using the power of two
-// choices to improve Bloom filters", Internet Mathematics 4(1), 2007.
+// Package ptc has the experiments on Bloom filters with two choices: S. Lumetta and M. Mitzenmacher, "Using the power
+// of two choices to improve Bloom filters", Internet Mathematics 4(1), 2007.
 package ptc
 
 import (
@@ -17,10 +17,10 @@ func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{table1, table2, table3}
 }
 
-// twoChoices is the document of the ptc experiments.
+// twoChoices names the paper in the source of experiments.
 const twoChoices = "two choices (Lumetta and Mitzenmacher, 2007)"
 
-// choice is a setting of the paper: m/n, c, k, and the rounds of a search, 1 for insertion one by one.
+// choice is a setting of the paper: m/n, c, k, and the rounds of a search, which are 1 if keys are added one by one.
 type choice struct {
 	bits   float64
 	c, k   int
@@ -31,16 +31,18 @@ func (x choice) String() string {
 	return fmt.Sprintf("%g bits a key, c = %d, k = %d", x.bits, x.c, x.k)
 }
 
-// empty returns the filter for n keys; c = 1 is the standard one.
+// empty returns an empty filter for n keys, a standard one for c = 1.
 func (x choice) empty(n int, hashing twochoice.Hashing) (experiment.Growing, error) {
 	size := filter.Sizing{BitsPerKey: x.bits}
 	if x.c == 1 {
 		return standard.New(standard.Config{Keys: uint64(n), Size: size, K: x.k})
 	}
-	return twochoice.New(twochoice.Config{Keys: uint64(n), Size: size, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1})
+	return twochoice.New(
+		twochoice.Config{Keys: uint64(n), Size: size, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1},
+	)
 }
 
-// online fills an empty filter with keys one by one.
+// online adds keys to an empty filter one by one.
 func (x choice) online(hs []filter.Hash, hashing twochoice.Hashing) (experiment.Growing, error) {
 	f, err := x.empty(len(hs), hashing)
 	if err != nil {
@@ -49,8 +51,13 @@ func (x choice) online(hs []filter.Hash, hashing twochoice.Hashing) (experiment.
 	return f, experiment.AddAll(f, hs)
 }
 
-// offline builds the filter of a search.
-func (x choice) offline(ctx context.Context, hs []filter.Hash, hashing twochoice.Hashing, greedy bool) (filter.Filter, error) {
+// offline builds a filter by search.
+func (x choice) offline(
+	ctx context.Context,
+	hs []filter.Hash,
+	hashing twochoice.Hashing,
+	greedy bool,
+) (filter.Filter, error) {
 	b, err := twochoice.NewBuilder(twochoice.Config{
 		Size: filter.Sizing{BitsPerKey: x.bits}, Choices: x.c, K: x.k, Hashing: hashing, Shards: 1,
 		Greedy: greedy, Effort: filter.Effort{Passes: x.rounds}, Workers: 1,
@@ -58,10 +65,10 @@ func (x choice) offline(ctx context.Context, hs []filter.Hash, hashing twochoice
 	return experiment.Build(ctx, b, err, hs)
 }
 
-// rate is what the paper calls the observed rate: it comes from the share of ones.
+// rate returns what the paper calls the observed rate, computed from the share of ones.
 func (x choice) rate(fill float64) float64 { return twochoice.FPR(fill, x.k, x.c) }
 
-// rates is rate of many.
+// rates applies rate to each fill.
 func (x choice) rates(fills []float64) []float64 {
 	rates := make([]float64, len(fills))
 	for i, f := range fills {
@@ -70,10 +77,14 @@ func (x choice) rates(fills []float64) []float64 {
 	return rates
 }
 
-// coincide says what groups that coincide add to the rate of n keys under double hashing.
+// coincide describes the rate of n keys under double hashing, including the share due to coinciding groups.
 func (x choice) coincide(fill float64, n int) string {
 	keys := float64(n)
-	return fmt.Sprintf("groups that coincide make the rate %.3g, from %.3g", twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys), x.rate(fill))
+	return fmt.Sprintf(
+		"groups that coincide make the rate %.3g, from %.3g",
+		twochoice.FPRDouble(fill, x.k, x.c, keys, x.bits*keys),
+		x.rate(fill),
+	)
 }
 
 // publishedRow is a row of Table 1 or 3.
@@ -82,7 +93,7 @@ type publishedRow struct {
 	rate float64
 }
 
-// tolerance of the published rates: 1.5%, and 3% at 32 bits a key, where a trial scatters by 2%.
+// tolerance returns that of the published rates: 1.5%, and 3% at 32 bits a key, where single trials vary by 2%.
 func (p publishedRow) tolerance() float64 {
 	if p.bits == 32 {
 		return 0.03 * p.rate

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// fig5 and fig6 are bits a key by rate, of plain and of counting filters.
+// fig5 and fig6 plot bits a key by rate, of plain and of counting filters.
 var (
 	fig5 = experiment.Experiment{
 		Name: "rih-fig5", Source: rankIndexed + ", figure 5", Varies: "rate", Seconds: 4,
@@ -27,13 +27,13 @@ var (
 	}
 )
 
-// fingerprintBits is what a table that stores the hashes of its keys exactly takes at least, log2(1/ε) + log2(e) bits a key: it tells
-// which n of n/ε hashes are in it.
+// fingerprintBits returns the lower bound for a table that stores the hashes of its keys exactly, log2(1/ε) + log2(e)
+// bits a key: it distinguishes which n of n/ε hashes it holds.
 func fingerprintBits(rate float64) float64 { return math.Log2(1/rate) + math.Log2E }
 
 func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (figure.Result, error) {
 	result := c.Begin(3)
-	n, absent, steps := paperKeys, 1_000_000, 10 // points a power of ten
+	n, absent, steps := paperKeys, 1_000_000, 10 // points for each power of ten
 	if c.Quick {
 		n, absent, steps = 10_000, 50_000, 1
 	}
@@ -55,11 +55,22 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 	if counts {
 		bloom, name, file = "counting Bloom filter", "Filters that count", "rih-fig6"
 	}
-	curves := []figure.Curve{{Name: bloom}, {Name: "d-left"}, {Name: "rank-indexed, L ≤ 64"}, {Name: "rank-indexed, larger buckets"}, {Name: "log2(1/ε) + 1.44"}, {Name: "log2(1/ε)"}}
-	cross := [2]float64{} // the rate below which rank-indexed filters are smaller than the first curve throughout
+	curves := []figure.Curve{
+		{Name: bloom},
+		{Name: "d-left"},
+		{Name: "rank-indexed, L ≤ 64"},
+		{Name: "rank-indexed, larger buckets"},
+		{Name: "log2(1/ε) + 1.44"},
+		{Name: "log2(1/ε)"},
+	}
+	// the rate from which down to the lowest one rank-indexed filters are smaller than the first curve
+	cross := [2]float64{}
 	for i, rate := range rates {
 		y := []float64{
-			standardBits(rate, counts), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
+			standardBits(
+				rate,
+				counts,
+			), dleftBits(rate, counts), float64(paper.RankIndexedBits(sizes[i].word)) / float64(n),
 			float64(sizes[i].line.Bits()) / float64(n), fingerprintBits(rate), math.Log2(1 / rate),
 		}
 		for j, v := range y {
@@ -93,11 +104,15 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 	}
 	for j, what := range []string{curves[2].Name, curves[3].Name} {
 		if cross[j] > 0 {
-			result.Rows = append(result.Rows, figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
-				Noted("of rates ten a power of ten, down to 1e-7; the paper has \"at or below just 0.1%%\" for plain filters"))
+			result.Rows = append(
+				result.Rows,
+				figure.Exact(fmt.Sprintf("rate from which on %s takes fewer bits than the %s", what, bloom), cross[j]).
+					Noted("among ten rates for each power of ten, down to 1e-7; the paper has \"at or below just "+
+						"0.1%%\" for plain filters"),
+			)
 		}
 	}
-	// The points come behind six curves and so have the colors of the first four.
+	// The points follow six curves and so have the colors of the first four.
 	dots := make([]figure.Curve, len(ours))
 	for j := range dots {
 		dots[j] = figure.Curve{Name: curves[j].Name + ", measured", Dots: true}
@@ -116,12 +131,17 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		}
 	}
 	result.Plots = []figure.Plot{{
-		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true, LogY: counts, Curves: append(curves, dots...),
+		Name: file, Title: fmt.Sprintf("%s, n = %d", name, n), X: "false positive rate ε", Y: "bits a key", LogX: true,
+		LogY: counts, Curves: append(curves, dots...),
 	}}
 	result.Notes = []string{
-		"The paper gives the figure only as curves. Those of the standard filter and of d-left are its formulas, with numbers of probes and of bits that need not be whole; those of rank-indexed hashing are exhaustive searches, L ≤ 64 counted as in section V, larger buckets as the words that our structure takes.",
-		"Points are filters of ours, bytes of all arrays, each at the rate that absent keys saw: a filter with whole bits of remainder is mostly better than it was asked to be.",
-		"No filter of n keys takes less than log2(1/ε) bits a key. A table that stores hashes exactly, so that keys can be removed, takes log2(1/ε) + 1.44.",
+		"The paper gives the figure only as curves. Curves of the standard filter and of d-left are its formulas, " +
+			"with fractional probes and bits. Curves of rank-indexed hashing are exhaustive searches: L ≤ 64 counted " +
+			"as in section V, larger buckets counted in words of our structure.",
+		"Points are our filters: the bytes of all arrays, and the observed rate. A remainder has whole bits, so that " +
+			"most filters have a lower rate than requested.",
+		"No filter of n keys takes less than log2(1/ε) bits a key. A table that stores hashes exactly, so that keys " +
+			"can be removed, takes at least log2(1/ε) + 1.44.",
 	}
 	return result, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// TestRIHPublished holds what does not depend on chance against the paper: which of its digits come out, and which do not.
+// TestRIHPublished compares all computed values with the paper: the rows of differ must disagree, all others agree.
 func TestRIHPublished(t *testing.T) {
 	differ := map[string]bool{
 		"load > 128, Poisson tail":                                                    true,
@@ -34,10 +34,17 @@ func TestRIHPublished(t *testing.T) {
 			if row.Agrees == nil {
 				continue
 			}
-			// In Table IV d-left agrees.
+			// In Table IV the d-left sizes agree.
 			want := !differ[row.Label] || e.Name == table4.Name
 			if *row.Agrees != want {
-				t.Errorf("%s, %s: %g published, %g ± %.2g computed", e.Name, row.Label, *row.Published, row.Measured, row.Tolerance)
+				t.Errorf(
+					"%s, %s: %g published, %g ± %.2g computed",
+					e.Name,
+					row.Label,
+					*row.Published,
+					row.Measured,
+					row.Tolerance,
+				)
 			}
 			if *row.Agrees {
 				agree++
@@ -51,28 +58,30 @@ func TestRIHPublished(t *testing.T) {
 	}
 }
 
-// TestRIHConfig takes shares and bounds apart.
+// TestRIHConfig tests geometry, share, overflow, rounded and digits of a configuration.
 func TestRIHConfig(t *testing.T) {
 	c := configs[0]
 	g := c.geometry(paperKeys, false)
 	if g.Buckets != 2604 || g.Pools[1] != 467 || g.Pools[2] != 71 || g.Counting || c.rate() != 0.01 {
 		t.Errorf("%+v, rate %g", g, c.rate())
 	}
-	// The share of equation 1 is the least whose bound is kept.
+	// The share of equation 1 is the lowest that keeps the bound.
 	share := c.share(45)
-	if at, below := c.overflow(45, share+1e-9), c.overflow(45, share-100./2604+1e-9); at > paperOverflow || below <= paperOverflow {
+	if at, below := c.overflow(45, share+1e-9), c.overflow(45, share-100./2604+1e-9); at > paperOverflow ||
+		below <= paperOverflow {
 		t.Errorf("%.3f%%: bound %g, with one extension less %g", share, at, below)
 	}
 	low, high := c.rounded(func(c config) float64 { return 1 / c.lambda })
 	if math.Abs(low-1/0.645) > 1e-12 || math.Abs(high-1/0.635) > 1e-12 {
 		t.Errorf("%g to %g", low, high)
 	}
-	if r := c.digits("", 1.6, 0.1, func(c config) float64 { return 1 / c.lambda }); !*r.Agrees || math.Abs(r.Tolerance-0.05-1/0.635+1/0.64) > 1e-12 {
+	if r := c.digits("", 1.6, 0.1, func(c config) float64 { return 1 / c.lambda }); !*r.Agrees ||
+		math.Abs(r.Tolerance-0.05-1/0.635+1/0.64) > 1e-12 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestOverloads throws balls and compares with the distribution of one bucket.
+// TestOverloads compares the loads of thrown balls with the Poisson distribution.
 func TestOverloads(t *testing.T) {
 	over := overloads(rand.NewPCG(1, 2), 50_000, 8, 12)
 	for k, share := range over {
@@ -86,7 +95,7 @@ func TestOverloads(t *testing.T) {
 	}
 }
 
-// TestCompressAnyTo agrees with CompressTo where the number of probes is whole.
+// TestCompressAnyTo requires the result of Compressed for whole numbers of probes.
 func TestCompressAnyTo(t *testing.T) {
 	for _, c := range []struct {
 		bits float64
@@ -102,7 +111,7 @@ func TestCompressAnyTo(t *testing.T) {
 	}
 }
 
-// TestTrimmed counts the bits of a trimmed filter.
+// TestTrimmed compares the bits of a trimmed filter with the formula.
 func TestTrimmed(t *testing.T) {
 	const n = 5000
 	_, g, err := searches(n, 0.01, false)

@@ -12,9 +12,10 @@ import (
 	"github.com/bloomery/bloomery/lab/experiment"
 )
 
-// universal compares the universal families with fully random hashing on keys with and without a structure.
+// universal compares the universal families with random hashing, on random and on structured keys.
 var universal = experiment.Experiment{
-	Name: "saha-universal", Source: experiment.SahaSlides + ", strongly 2-wise and 3-wise universal hashing", Varies: "family and keys", Run: runUniversal, Seconds: 12,
+	Name: "saha-universal", Source: experiment.SahaSlides + ", strongly 2-wise and 3-wise universal hashing",
+	Varies: "family and keys", Run: runUniversal, Seconds: 12,
 }
 
 const (
@@ -32,15 +33,23 @@ type universalFamily struct {
 }
 
 var universalFamilies = []universalFamily{
-	// Every key is asked for once, so that fresh random numbers are a random function.
+	// Every key is hashed once, so that new random numbers are a random function.
 	{"random", func(r *rand.Rand, _ []uint64) paper.Positions {
 		return func(int, int) uint64 { return r.Uint64N(universalBits) }
 	}},
 	{"2-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(paper.DrawUniversals(r, universalK, 1), universalBits, func(i int) uint64 { return keys[i] })
+		return paper.Polynomials(
+			paper.DrawUniversals(r, universalK, 1),
+			universalBits,
+			func(i int) uint64 { return keys[i] },
+		)
 	}},
 	{"3-wise", func(r *rand.Rand, keys []uint64) paper.Positions {
-		return paper.Polynomials(paper.DrawUniversals(r, universalK, 2), universalBits, func(i int) uint64 { return keys[i] })
+		return paper.Polynomials(
+			paper.DrawUniversals(r, universalK, 2),
+			universalBits,
+			func(i int) uint64 { return keys[i] },
+		)
 	}},
 	{"2-wise, one a for all k", func(r *rand.Rand, keys []uint64) paper.Positions {
 		fs := paper.DrawUniversals(r, universalK, 1)
@@ -51,7 +60,7 @@ var universalFamilies = []universalFamily{
 	}},
 }
 
-// universalKeySets are the keys, all below p. Those from universalKeys on are absent.
+// universalKeySets are the sets of keys, all below p. Keys from universalKeys on are absent.
 var universalKeySets = []struct {
 	name, file string
 	make       func(r *rand.Rand) func(i int) uint64
@@ -97,7 +106,13 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 			}
 			var rates []float64
 			for _, f := range universalFamilies {
-				_, rate := paper.ObservedBits(f.draw(r, keys), universalKeys, universalAbsent, universalBits, universalK)
+				_, rate := paper.ObservedBits(
+					f.draw(r, keys),
+					universalKeys,
+					universalAbsent,
+					universalBits,
+					universalK,
+				)
 				rates = append(rates, rate)
 			}
 			return rates, nil
@@ -130,21 +145,23 @@ func runUniversal(ctx context.Context, c experiment.Config) (figure.Result, erro
 		}
 	}
 	result.Notes = []string{
-		"A draw is a filter with functions of its own; each is asked for 30,000 absent keys. p is 2^61-1, a prime, and the arithmetic is exact.",
-		"On random keys both families do as random hashing does. On keys in a row the mean of the 2-wise family over the draws is still " +
-			"right, but single draws are not: (ax+b) mod p goes in steps of a, so that it is the difference of two keys, but for a wrap around " +
-			"p, that decides whether they collide, and all pairs of that difference do at once. A draw is rather good or rather bad, and a " +
-			"filter has one draw for its whole life. The squares of the 3-wise family break this up.",
-		"One a for all k is not what the slides say, but a short cut that suggests itself: the k positions of a key then differ by constants, but " +
-			"for a wrap around p, and k probes tell little more than one, even on random keys.",
+		"A draw is a filter with its own functions; each is queried for 30,000 absent keys. p is the prime 2^61-1, " +
+			"and the arithmetic is exact.",
+		"On random keys both families behave like random hashing. On consecutive keys the mean of the 2-wise family " +
+			"over all draws is still right, but single draws are not: (ax+b) mod p advances in steps of a, so that " +
+			"the difference of two keys decides whether they collide, except at a wrap around p, and all pairs with " +
+			"that difference collide together. A draw is good or bad, and a filter keeps its draw. The squares of " +
+			"the 3-wise family prevent this.",
+		"One a for all k is not in the slides, but an obvious shortcut: the k positions of a key then differ by " +
+			"constants, except at a wrap around p, and k probes tell little more than one, even on random keys.",
 	}
 	return result, nil
 }
 
-// drawsAxis names the axis of draws.
+// drawsAxis is the label of the axis of draws.
 const drawsAxis = "share of the draws with at most this rate"
 
-// draws returns sorted rates as a curve over the share of the draws, in some 200 points.
+// draws returns sorted rates as a curve over the share of the draws, with about 200 points.
 func draws(v []float64) (c figure.Curve) {
 	for j, rate := range v {
 		if j%max(1, len(v)/200) == 0 || j == len(v)-1 {

@@ -15,13 +15,20 @@ import (
 // Queries is the number of queries of one time measurement: a few milliseconds.
 const Queries = 200_000
 
-// searchedKeys is the largest number of keys for which families that search do so at their default effort. Larger filters are
-// searched for one pass: a query takes the same time.
+// searchedKeys is the largest number of keys for which families that search do so at their default effort. Larger
+// filters are searched for one pass: a query takes the same time.
 const searchedKeys = 1_000_000
 
-// measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is the
-// shortest of three, otherwise that of one; it is 0 if the search was cut short.
-func measure(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, repeats int, builds bool) (plan.Point, error) {
+// measure measures one point. repeats is the number of measurements of each query. With builds the time of a build is
+// the shortest of three, otherwise that of one; it is 0 if the search was cut short.
+func measure(
+	ctx context.Context,
+	kind filter.Spec,
+	keys uint64,
+	fpr float64,
+	repeats int,
+	builds bool,
+) (plan.Point, error) {
 	family, err := families.ByName(kind.Family())
 	if err != nil {
 		return plan.Point{}, err
@@ -57,7 +64,8 @@ func measure(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, re
 	if cut {
 		p.Build = 0
 	}
-	// Queries in random order, others each time: the same queries would find their part of a large filter in the caches.
+	// Queries in random order, others each time: the same queries would find their part of a large filter in the
+	// caches.
 	asked, absent := make([][]uint64, repeats), make([][]uint64, repeats)
 	for i := range repeats {
 		asked[i], absent[i] = make([]uint64, Queries), make([]uint64, Queries)
@@ -79,7 +87,13 @@ func measure(ctx context.Context, kind filter.Spec, keys uint64, fpr float64, re
 }
 
 // Build builds a filter of integer keys. Hashing is part of the work, as it is for users.
-func Build(ctx context.Context, family families.Family, spec filter.Spec, keys []uint64, h filter.Hasher) (filter.Filter, error) {
+func Build(
+	ctx context.Context,
+	family families.Family,
+	spec filter.Spec,
+	keys []uint64,
+	h filter.Hasher,
+) (filter.Filter, error) {
 	b, err := family.NewBuilder(spec, uint64(len(keys)))
 	if err != nil {
 		return nil, err

@@ -1,8 +1,9 @@
-// Package measure measures the table of costs of package plan: the time of a query and of a build of every kind of filter, and
-// the memory of a build. It is a package of its own so that importing plan does not link it.
+// Package measure measures the table of costs of package plan: the time of a query and of a build of every kind of
+// filter, and the memory of a build. It is a package of its own so that importing plan does not link it.
 //
-// Points are measured in rounds, minutes apart, with other queries each time: a disturbance of a shared machine lasts longer
-// than one point, and the same 200,000 queries again would find their part of a filter of any size in the caches.
+// Points are measured in rounds, minutes apart, with other queries each time: a disturbance of a shared machine lasts
+// longer than one point, and the same 200,000 queries again would find their part of a filter of any size in the
+// caches.
 package measure
 
 import (
@@ -30,7 +31,8 @@ type size struct {
 	rates []float64
 }
 
-// Query times change with every step of the number of probes. Small filters show it most and are measured at more rates.
+// Query times change with every step of the number of probes. Small filters show it most and are measured at more
+// rates.
 var (
 	smallRates = []float64{0.05, 0.01, 0.003, 0.001, 0.0003, 0.0001, 0.00001, 0.000001}
 	largeRates = []float64{0.01, 0.0001, 0.000001}
@@ -53,8 +55,9 @@ func (s size) rounds() int {
 	return 1
 }
 
-// Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only add to
-// it. A full table takes about twenty minutes and needs an otherwise idle machine. It returns the error of ctx if that ends.
+// Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
+// add to it. A full table takes about twenty minutes and needs an otherwise idle machine. It returns the error of ctx
+// if that ends.
 func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -100,7 +103,8 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 						return out, err
 					}
 					done += float64(p.keys + queries)
-					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" { // no filter of this kind has the rate
+					// no filter of this kind has the rate
+					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" {
 						continue
 					}
 					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, round == 0 && p.keys <= 100_000)
@@ -116,8 +120,9 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	return out, nil
 }
 
-// withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the shorter times
-// of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at its rate.
+// withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the
+// shorter times of both. A p with Build 0, of a search that was cut short, gets the shortest build of another size at
+// its rate.
 func withPoint(points []plan.Point, p plan.Point) []plan.Point {
 	build := math.Inf(1)
 	for i, e := range points {

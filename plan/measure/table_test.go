@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestWithPoint requires the shorter times of a point that is measured twice, and for a search that was cut short the build time
-// of fewer keys at its rate.
+// TestWithPoint requires the shorter times of a point that is measured twice, and for a search that was cut short the
+// build time of fewer keys at its rate.
 func TestWithPoint(t *testing.T) {
 	var points []plan.Point
 	for _, p := range []plan.Point{
@@ -31,7 +31,8 @@ func TestWithPoint(t *testing.T) {
 	}
 }
 
-// TestCosts measures a quick table: every kind has points and a memory, progress ends at 1, and a canceled context ends it.
+// TestCosts measures a quick table: every kind has points and a memory, progress ends at 1, and a canceled context ends
+// it.
 func TestCosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -41,7 +41,7 @@ into bloomery: "go generate ./plan" replaces the one in the sources.`,
 			if out == "" {
 				return write(a.stdout)
 			}
-			return writeWhole(out, write)
+			return writeResultFile(out, write)
 		},
 	}
 	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) labReportCommand() *cobra.Command {
-	var config lab.Config
+	var flags labFlags
 	var out string
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
@@ -37,7 +37,8 @@ fails is named on the page, the others go on, and the exit code is 2. Files that
 			if err != nil {
 				return err
 			}
-			if err := checkLab(c, config); err != nil {
+			config, err := flags.read(c)
+			if err != nil {
 				return err
 			}
 			if out == "" {
@@ -49,7 +50,7 @@ fails is named on the page, the others go on, and the exit code is 2. Files that
 			return a.labReport(c.Context(), todo, config, out)
 		},
 	}
-	labFlags(c, &config)
+	flags.register(c)
 	c.Flags().StringVar(&out, "out", "", "folder to write the page and the results to")
 	_ = c.MarkFlagDirname("out")
 	return c
@@ -66,7 +67,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 		all += weight(e)
 	}
 	page := filepath.Join(out, "index.html")
-	if err := writeWhole(page, r.WriteHTML); err != nil { // shows before the work that it can be written
+	if err := writeResultFile(page, r.WriteHTML); err != nil { // shows before the work that it can be written
 		return err
 	}
 	var failed []error
@@ -87,7 +88,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 			e.Err = err
 			failed = append(failed, fmt.Errorf("%s: %w", e.Name, err))
 		}
-		if err := writeWhole(page, r.WriteHTML); err != nil {
+		if err := writeResultFile(page, r.WriteHTML); err != nil {
 			return err
 		}
 		a.tellEntry(i+1, len(todo), *e)

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// The groups of flags that commands share. Each has a register, and a method that reads what the flags say. A flag that is
+// given must have a value that means something: an empty one is an error.
+
+// inputFlags are the flags of commands that read keys.
+type inputFlags struct {
+	format, column string
+	header, keep   bool
+}
+
+func (f *inputFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.format, "input-format", "lines", "lines or csv; gzip and zstd are recognised by content")
+	c.Flags().StringVar(&f.column, "column", "", "csv: name in the header row, or number from 1 (default the first)")
+	c.Flags().BoolVar(&f.header, "header", false, "csv: the first row is a header, although the column is a number")
+	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
+	complete(c, "input-format", "lines", "csv")
+}
+
+// complete has the shell offer words for a flag.
+func complete(c *cobra.Command, flag string, words ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// sizeFlags are the flags for the size of a filter.
+type sizeFlags struct {
+	bitsPerKey float64
+	fpr        string
+	bytes      string
+}
+
+func (f *sizeFlags) register(c *cobra.Command) {
+	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "size in bits per key, fractions allowed")
+	c.Flags().StringVar(&f.fpr, "fpr", "", "size from the false-positive rate to keep, such as 0.01 or 1%")
+	c.Flags().StringVar(&f.bytes, "bytes", "", "size of the whole filter, such as 65536, 64KiB or 10MB")
+	c.MarkFlagsMutuallyExclusive("bits-per-key", "fpr", "bytes")
+}
+
+func (f *sizeFlags) read(c *cobra.Command) (s filter.Sizing, err error) {
+	switch {
+	case c.Flags().Changed("bits-per-key"):
+		if !(f.bitsPerKey > 0) {
+			return s, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
+		}
+		s.BitsPerKey = f.bitsPerKey
+	case c.Flags().Changed("fpr"):
+		s.FPR, err = parseRate(f.fpr)
+	case c.Flags().Changed("bytes"):
+		s.Bytes, err = parseBytes("--bytes", f.bytes)
+	}
+	if err == nil {
+		err = s.Check()
+	}
+	return s, err
+}
+
+// hashFlags are the flags for the hash function.
+type hashFlags struct {
+	name string
+	seed uint64
+}
+
+func (f *hashFlags) register(c *cobra.Command) {
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the hash function")
+	c.Flags().StringVar(&f.name, "hash", "", "hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet")
+	complete(c, "hash", filter.XXH64.String())
+}
+
+// read returns the hash function, 0 for that of the family, and checks a seed that is given: it may be 0.
+func (f *hashFlags) read(c *cobra.Command, foreign, secret bool) (id filter.HashID, err error) {
+	if c.Flags().Changed("hash") {
+		if id, err = parseHash(f.name); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case !c.Flags().Changed("seed"):
+	case foreign || id.Foreign():
+		err = fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out, or choose another --family", f.seed)
+	case secret:
+		err = fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
+	}
+	return id, err
+}
+
+// effortFlags are the flags that say how long a search goes on.
+type effortFlags struct {
+	level  string
+	budget time.Duration
+}
+
+func (f *effortFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.level, "effort", "", "how long families with a search search: fast, default or max")
+	c.Flags().DurationVar(&f.budget, "budget", 0, "time for the whole search, such as 30s or 5m, instead of --effort")
+	c.MarkFlagsMutuallyExclusive("effort", "budget")
+	complete(c, "effort", "fast", "default", "max")
+}
+
+func (f *effortFlags) read(c *cobra.Command) (filter.Effort, error) {
+	e := filter.Effort{Level: filter.Level(f.level), Budget: f.budget}
+	if c.Flags().Changed("budget") && f.budget <= 0 {
+		return e, fmt.Errorf("--budget %v: want a time above 0, such as 30s", f.budget)
+	}
+	return e, e.Check()
+}
+
+// spec returns the Spec with the effort as a parameter.
+func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
+	e, err := f.read(c)
+	if err != nil || e == (filter.Effort{}) {
+		return s, err
+	}
+	if !family.Can.Has(filter.CanSearch) {
+		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
+			family.Name, either(families.With(filter.CanSearch)))
+	}
+	for _, name := range []string{"effort", "passes", "budget", "target"} {
+		if s.Has(name) {
+			return s, fmt.Errorf("--family %s says already how long to search; leave out --effort and --budget", s)
+		}
+	}
+	if e.Budget != 0 {
+		return s.With("budget", e.Budget.String()), nil
+	}
+	return s.With("effort", string(e.Level)), nil
+}
+
+// memoryFlags are the flags that bound the memory for keys.
+type memoryFlags struct {
+	memory string
+	dir    string
+}
+
+func (f *memoryFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.memory, "memory", "",
+		"most bytes of key hashes in memory, such as 512MiB; the others go to a temporary file (default no limit)")
+	c.Flags().StringVar(&f.dir, "temp-dir", os.TempDir(), "folder of temporary files")
+	_ = c.MarkFlagDirname("temp-dir")
+}
+
+func (f *memoryFlags) read(c *cobra.Command) (bytes int64, err error) {
+	if !c.Flags().Changed("memory") {
+		return 0, nil
+	}
+	n, err := parseBytes("--memory", f.memory)
+	if err == nil && n > 1<<60 {
+		err = fmt.Errorf("--memory %s: want at most 2^60 bytes", f.memory)
+	}
+	return int64(n), err
+}
+
+// formFlags are the flags for room for later keys and for what a filter keeps with each key.
+type formFlags struct {
+	counting bool
+	values   uint64
+	capacity string
+}
+
+func (f *formFlags) register(c *cobra.Command) {
+	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
+	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes"+takers("counting"))
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that put gives a key, 1 to 32"+takers("value_bits"))
+	c.Flags().StringVar(&f.capacity, "capacity", "",
+		"number of keys to make room for, such as 10M, those that are added later included")
+	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
+}
+
+// needs sets what the flags need of the planner, and returns the number of keys to make room for.
+func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err error) {
+	n.Count = n.Count || f.counting
+	if c.Flags().Changed("value-bits") {
+		if f.values == 0 {
+			return 0, errNoValues
+		}
+		n.ValueBits = int(min(f.values, 64))
+	}
+	if c.Flags().Changed("capacity") {
+		room, err = f.room()
+	}
+	return room, err
+}
+
+var errNoValues = errors.New("--value-bits 0: want a number above 0, or leave it out")
+
+func (f *formFlags) room() (uint64, error) {
+	n, err := parseCount("--capacity", f.capacity)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("--capacity %s: want a number above 0", f.capacity)
+	}
+	return n, err
+}
+
+// spec returns the Spec with the flags as parameters.
+func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec) (filter.Spec, error) {
+	for _, flag := range []string{"counting", "value-bits", "capacity"} {
+		if !c.Flags().Changed(flag) {
+			continue
+		}
+		parameter := strings.ReplaceAll(flag, "-", "_")
+		switch {
+		case !family.Takes(parameter):
+			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s", flag, family.Name, parameter, either(families.Taking(parameter)))
+		case s.Has(parameter):
+			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, flag)
+		case s.Has("buckets"):
+			return s, fmt.Errorf("--family %s fixes all sizes; leave out --%s", s, flag)
+		}
+		v, err := f.value(flag)
+		if err != nil {
+			return s, err
+		}
+		s = s.With(parameter, v)
+	}
+	return s, nil
+}
+
+// value returns what one of the flags says as a parameter of a Spec.
+func (f *formFlags) value(flag string) (any, error) {
+	switch {
+	case flag == "capacity":
+		return f.room()
+	case flag == "value-bits" && f.values == 0:
+		return nil, errNoValues
+	case flag == "value-bits":
+		return f.values, nil
+	case f.counting:
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// wishFlags are the flags for what a filter must do.
+type wishFlags struct {
+	needs     []string
+	objective string
+}
+
+// needWords are what --needs takes.
+var needWords = map[string]func(*plan.Needs){
+	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
+	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
+	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
+	"unpatented": func(n *plan.Needs) { n.Unpatented = true },
+}
+
+func needNames() []string {
+	var names []string
+	for name := range needWords {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (f *wishFlags) register(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
+	c.Flags().StringVar(&f.objective, "for", string(plan.Smallest), "what comes first: size or speed")
+	complete(c, "needs", needNames()...)
+	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
+}
+
+// read sets the needs.
+func (f *wishFlags) read(n *plan.Needs) error {
+	n.For = plan.Objective(f.objective)
+	if n.For == "" {
+		n.For = plan.Smallest
+	}
+	for _, word := range f.needs {
+		set, ok := needWords[strings.TrimSpace(word)]
+		if !ok {
+			return fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
+		}
+		set(n)
+	}
+	return nil
+}
+
+// planFlags are the flags of bloomery plan.
+type planFlags struct {
+	keys, later, fpr, bytes string
+	bitsPerKey, absent      float64
+	values                  uint64
+	build                   time.Duration
+	memory                  string
+	wishes                  wishFlags
+}
+
+func (f *planFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.keys, "keys", "", "number of keys, such as 133604, 10M or 5G")
+	c.Flags().StringVar(&f.later, "later", "", "number of keys that are added after the build")
+	c.Flags().StringVar(&f.fpr, "fpr", "", "false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)")
+	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "most bits per key")
+	c.Flags().StringVar(&f.bytes, "bytes", "", "most bytes of the whole filter, such as 64KiB or 10MB")
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")
+	c.Flags().Float64Var(&f.absent, "absent", 0.5, "share of queries for absent keys")
+	c.Flags().DurationVar(&f.build, "build", 0, "longest build on one core, such as 10s")
+	c.Flags().StringVar(&f.memory, "memory", "",
+		"most memory of a build besides the filter, such as 1GiB; keys that can go to a file do not count")
+	f.wishes.register(c)
+	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
+	_ = c.MarkFlagRequired("keys")
+}
+
+// exact reports whether the rate must be 0.
+func (f *planFlags) exact() bool {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(f.fpr), "%"), 64)
+	return err == nil && v == 0
+}
+
+func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
+	if n.Keys, err = parseCount("--keys", f.keys); err != nil {
+		return n, err
+	}
+	if c.Flags().Changed("later") {
+		if n.Later, err = parseCount("--later", f.later); err != nil {
+			return n, err
+		}
+	}
+	if c.Flags().Changed("fpr") && !f.exact() {
+		if n.FPR, err = parseRate(f.fpr); err != nil {
+			return n, err
+		}
+	}
+	for _, size := range []struct {
+		flag, text string
+		to         *uint64
+	}{{"bytes", f.bytes, &n.Bytes}, {"memory", f.memory, &n.Memory}} {
+		if !c.Flags().Changed(size.flag) {
+			continue
+		}
+		if *size.to, err = parseBytes("--"+size.flag, size.text); err != nil {
+			return n, err
+		}
+	}
+	switch {
+	case c.Flags().Changed("bits-per-key") && !(f.bitsPerKey > 0):
+		return n, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
+	case c.Flags().Changed("build") && f.build <= 0:
+		return n, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.build)
+	case !(f.absent > 0 && f.absent <= 1):
+		return n, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.absent)
+	}
+	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
+	n.ValueBits = int(min(f.values, 64))
+	return n, f.wishes.read(&n)
+}
+
+// labFlags are the flags that say how experiments run.
+type labFlags struct {
+	config lab.Config
+}
+
+func (f *labFlags) register(c *cobra.Command) {
+	c.Flags().IntVar(&f.config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
+	c.Flags().Uint64Var(&f.config.Seed, "seed", 1, "seed of the keys")
+	c.Flags().BoolVar(&f.config.Quick, "quick", false, "fewer keys and trials, to see that it works")
+	c.Flags().StringVar(&f.config.Trace, "trace", "",
+		"`file` of requests, one key a line, for experiments that replay them (default: those parts are left out)")
+	c.Flags().StringVar(&f.config.Packets, "packets", "",
+		"pcap or pcapng `file`, for experiments that use payloads as keys (default: packets that come with the lab)")
+}
+
+// read returns the configuration, after checking that its files can be read.
+func (f *labFlags) read(c *cobra.Command) (lab.Config, error) {
+	if c.Flags().Changed("trials") && f.config.Trials < 1 {
+		return f.config, fmt.Errorf("--trials %d: want at least one", f.config.Trials)
+	}
+	for _, input := range []struct{ flag, path string }{{"trace", f.config.Trace}, {"packets", f.config.Packets}} {
+		if !c.Flags().Changed(input.flag) {
+			continue
+		}
+		if input.path == "" {
+			return f.config, fmt.Errorf("--%s: name a file", input.flag)
+		}
+		if err := readable(input.path); err != nil {
+			return f.config, fmt.Errorf("--%s: %w", input.flag, err)
+		}
+	}
+	return f.config, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+)
+
+func (a *app) getCommand() *cobra.Command {
+	var in inputFlags
+	c := &cobra.Command{
+		Use:   "get FILE [INPUT...]",
+		Short: "Print the values of keys",
+		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its value, in their order, as
+soon as they come. put sets values; a key without one has 0. An absent key has, at the false-positive rate, the value of a key
+that looks like it. Exit code 0 if a key was printed, 1 if none was, 2 on an error.
+
+With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
+		Example: "  bloomery get routes.bloom addresses.txt",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := a.open(args[0])
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			if _, err := valueBits(set); err != nil {
+				return err
+			}
+			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set))
+		},
+	}
+	in.register(c)
+	return c
+}
+
+// valueLine prints the value of a key.
+func (a *app) valueLine(set *bloomery.Set) lookup {
+	return func(to, key []byte) ([]byte, bool, error) {
+		value, ok, err := set.Get(key)
+		switch {
+		case err != nil:
+			return to, false, err
+		case a.json:
+			answer := struct {
+				Key     string  `json:"key"`
+				Present bool    `json:"present"`
+				Value   *uint64 `json:"value,omitempty"`
+			}{Key: string(key), Present: ok}
+			if ok {
+				answer.Value = &value
+			}
+			return appendJSON(to, answer), ok, nil
+		case ok:
+			to = append(append(to, key...), '\t')
+			to = append(strconv.AppendUint(to, value, 10), '\n')
+		}
+		return to, ok, nil
+	}
+}

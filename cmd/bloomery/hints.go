@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/interop"
+)
+
+// hints are what to do about errors, by the sentinel that they wrap. The first one that fits is printed below the error.
+var hints = []struct {
+	err    error
+	advice string
+}{
+	{container.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
+	{interop.ErrFormat, adviceFormats},
+	{errNoOther, adviceFormats},
+	{container.ErrVersion, "Install a newer bloomery, or build the file again with this one."},
+	{container.ErrChecksum, adviceDamaged},
+	{container.ErrCorrupt, adviceDamaged},
+	{container.ErrChanged, "Nothing was written; run the command again."},
+	{container.ErrFile, "Answers may be wrong, also those that were printed before. Run the command again, and replace filter files by\n" +
+		"  rename, as every bloomery command does; do not write into them."},
+	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
+	{filter.ErrMismatch, "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."},
+	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME; see bloomery build --help."},
+}
+
+const (
+	adviceFormats = "bloomery convert --help lists the files and filters that it knows."
+	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
+)
+
+// hint returns what to do about an error, or "".
+func hint(err error) string {
+	var own *advised
+	if errors.As(err, &own) {
+		return own.hint
+	}
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.advice
+		}
+	}
+	var format *container.FormatError // of a filter file: other files end too early as well
+	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
+		return adviceDamaged
+	}
+	return ""
+}
+
+// advised is an error with a hint of its own.
+type advised struct {
+	error
+	hint string
+}
+
+func (e *advised) Unwrap() error { return e.error }
+
+// adviseBuild adds a hint to the error of a build whose filter was full before all keys were in it.
+func adviseBuild(err error, s filter.Spec) error {
+	if !errors.Is(err, filter.ErrFull) {
+		return err
+	}
+	const room = "if there are more keys than that, make room for them: --capacity N"
+	switch {
+	case s.Has("expansion"):
+		return &advised{err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N."}
+	case s.Has("counting"):
+		return &advised{err, "A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting, and\n" +
+			"  each key is added once; " + room + "."}
+	}
+	return &advised{err, "Where duplicates are not dropped, a key takes room each time that it comes: --counting;\n  " +
+		room + ", or give a spec without sizes."}
+}
+
+// adviseAdd names the file in the error of a change, and adds a hint if the filter is full.
+func adviseAdd(err error, path string, s filter.Spec) error {
+	if !errors.Is(err, filter.ErrFull) {
+		return err
+	}
+	err = fmt.Errorf("%s: %w", path, err)
+	if f, _ := families.ByName(s.Family()); f.Takes("expansion") {
+		return &advised{err, "Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it again\n" +
+			"  without that, or with --capacity N."}
+	}
+	return &advised{err, "Nothing was written. Build it again with room for later keys: --capacity N, or growth=G in the spec, such as\n" +
+		`  "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again takes room each time,` + "\n" +
+		"  with --counting every fourth time."}
+}
+
+// Hints for what is wrong with the values of a filter.
+const (
+	adviceValues = "Build the filter with room for values: bloomery build --value-bits V."
+	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
+)
+
+// Hints for files of other systems.
+const (
+	adviceParquet = "Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the\n" +
+		"  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH"
+	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys, in its present form."
+	adviceFrom = "If you know which system wrote it, --from FORMAT tells what is wrong; bloomery convert --help lists the formats."
+)

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/bloomery/bloomery/keyio"
+)
+
+// keys opens inputs. read, if not nil, is called with the number of bytes read so far.
+func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio.Input, error) {
+	switch {
+	case f.format != "lines" && f.format != "csv":
+		return nil, fmt.Errorf("--input-format %q: want lines or csv", f.format)
+	case f.format == "lines" && f.column != "":
+		return nil, fmt.Errorf("--column %s: lines have no columns; add --input-format csv", f.column)
+	case f.format == "lines" && f.header:
+		return nil, fmt.Errorf("--header: lines have no header row; add --input-format csv")
+	}
+	return keyio.Open(paths, keyio.Options{
+		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Stdin: a.stdin, Progress: read,
+	})
+}
+
+// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the progress.
+func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
+	p := newProgress()
+	input, err := a.keys(in, paths, p.read.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.show(p, what, input.Size())
+	return input, p, nil
+}
+
+// pass reads all keys once. work gets batches in several goroutines, emit then gets them in input order in one; emit may be
+// nil.
+func (a *app) pass(ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error) error {
+	input, p, err := a.follow(in, paths, what)
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
+		n := len(b.Keys)
+		if err := work(b); err != nil {
+			return err
+		}
+		p.keys.Add(int64(n))
+		return nil
+	}, emit)
+}
+
+// print writes what a batch has as output at once: somebody may wait for the answer before they send the next key.
+func (a *app) print(b *keyio.Batch) error {
+	if len(b.Out) == 0 {
+		return nil
+	}
+	_, err := a.stdout.Write(b.Out)
+	return err
+}
+
+// answering is the text of a progress bar for commands that print keys: none if the output is a terminal, which shows the
+// progress itself.
+func (a *app) answering(what string) string {
+	if isTerminal(a.stdout) {
+		return ""
+	}
+	return what
+}
+
+// readable returns an error if nothing can be read from a file. It does not look at a pipe, which would lose what it reads.
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch st, err := f.Stat(); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case !st.Mode().IsRegular():
+		return nil
+	}
+	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s is empty", path)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// parseRate reads a false-positive rate such as 0.01 or 1%.
+func parseRate(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, fmt.Errorf("--fpr %q: want a rate between 0 and 1, such as 0.01 or 1%%", text)
+	}
+	return v, nil
+}
+
+// parseBytes reads a size above 0, such as 65536, 64KiB or 10MB.
+func parseBytes(flag, text string) (uint64, error) {
+	v, ok := parseWhole(strings.TrimSuffix(strings.TrimSpace(text), "B"))
+	if !ok || v == 0 {
+		return 0, fmt.Errorf("%s %q: want a size above 0, such as 65536, 64KiB or 10MB", flag, text)
+	}
+	return v, nil
+}
+
+// parseCount reads a number of keys such as 10M.
+func parseCount(flag, text string) (uint64, error) {
+	v, ok := parseWhole(strings.TrimSpace(text))
+	if !ok {
+		return 0, fmt.Errorf("%s %q: want a whole number, such as 65536, 10M or 64Ki", flag, text)
+	}
+	return v, nil
+}
+
+// units of counts and sizes: k, M, G and T are powers of 1000, with an i of 1024.
+var units = map[string]float64{
+	"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
+}
+
+// parseWhole reads a whole number with a unit. It is false above 2^63 with a unit, and above 2^64 without.
+func parseWhole(text string) (uint64, bool) {
+	number := strings.TrimRight(text, "kKMGTi")
+	if v, err := strconv.ParseUint(number, 10, 64); err == nil && number == text {
+		return v, true
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	unit, known := units[text[len(number):]]
+	v *= unit
+	return uint64(v), err == nil && known && v >= 0 && v < 1<<63 && v == math.Trunc(v)
+}
+
+// parseHash reads the name of a hash function of another system.
+func parseHash(name string) (filter.HashID, error) {
+	var names []string
+	for id := filter.XXH64; id.Foreign(); id++ {
+		if id.String() == name {
+			return id, nil
+		}
+		names = append(names, id.String())
+	}
+	return 0, fmt.Errorf("--hash %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// readSecret reads a secret from a file of 32 hex digits.
+func readSecret(path string) (*[filter.SecretSize]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(b) != filter.SecretSize {
+		return nil, fmt.Errorf("%s does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16", path)
+	}
+	return (*[filter.SecretSize]byte)(b), nil
+}
+
+// short writes a number with three digits and a unit.
+func short(v float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= u.size {
+			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// bytesText writes a number of bytes for people.
+func bytesText(n uint64) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return short(float64(n)) + "B"
+}
+
+// either joins names: "a, b or c".
+func either(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

@@ -1,0 +1,74 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// half returns a writer of text that then fails with err.
+func half(text string, err error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, _ = io.WriteString(w, text)
+		return err
+	}
+}
+
+// TestWriteAtomic fails in the middle of a file: the old one stays, and nothing is left beside it.
+func TestWriteAtomic(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := WriteAtomic(t.Context(), path, half("old", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteAtomic(t.Context(), path, half("ne", io.ErrShortWrite)); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("%v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "old" {
+		t.Errorf("now %q", text)
+	}
+	if runtime.GOOS != "windows" { // which has neither permissions nor links of this kind
+		link := filepath.Join(t.TempDir(), "link")
+		if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), WriteAtomic(t.Context(), link, half("new", nil))); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Lstat(link); err != nil || st.Mode().IsRegular() {
+			t.Errorf("the link is a file now: %v", err)
+		}
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o640 || st.Size() != 3 {
+			t.Errorf("%v, %v", st.Mode(), err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "new" {
+			t.Errorf("now %q", text)
+		}
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestInterruptedWrite stops a write in the middle.
+func TestInterruptedWrite(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var b strings.Builder
+	w := &ctxWriter{ctx, &b}
+	if n, err := io.WriteString(w, "one"); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	cancel()
+	if _, err := io.WriteString(w, "two"); !errors.Is(err, context.Canceled) || b.String() != "one" {
+		t.Errorf("%v, %q", err, b.String())
+	}
+	dir := t.TempDir()
+	if err := WriteAtomic(ctx, filepath.Join(dir, "file"), half("text", nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+)
+
+// TestAllocations asks and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any family of
+// ours, with either of our hash functions, in a mapped file too.
+func TestAllocations(t *testing.T) {
+	long := strings.Repeat("a long key ", 20)
+	for _, spec := range specs {
+		for _, c := range []bloomery.Config{{Spec: spec}, {Spec: spec, Secret: bloomery.NewSecret()}} {
+			keys := words("key ", 200)
+			if spec == "standard(fpr=0.01)" {
+				c.Spec = "standard(m=20000000,k=7)" // of 2.5 MB, so that its file is mapped
+			}
+			set := built(t, keys, c)
+			path := filepath.Join(t.TempDir(), "keys.bloom")
+			if err := set.Save(t.Context(), path); err != nil {
+				t.Fatal(err)
+			}
+			for what, s := range map[string]*bloomery.Set{"built": set, "opened": must(bloomery.Open(path, bloomery.WithSecret(c.Secret)))(t)} {
+				queries := func() {
+					var key [16]byte
+					key[3] = 7
+					s.Contains(key[:])
+					s.ContainsString(keys[5])
+					s.ContainsString(long)
+					s.ContainsUint64(77)
+					s.Has(s.Hasher().SumUint64(5))
+				}
+				if n := testing.AllocsPerRun(50, queries); n != 0 {
+					t.Errorf("%s, %s, %v: queries allocate %v times", spec, what, s.Hasher().ID(), n)
+				}
+			}
+		}
+	}
+	for _, spec := range concurrentSpecs {
+		for _, concurrent := range []bool{false, true} {
+			c := bloomery.Config{Spec: spec, Keys: 10_000, Concurrent: concurrent}
+			set, err := bloomery.New(c)
+			if err != nil {
+				t.Errorf("%s: %v", spec, err)
+				continue
+			}
+			i := byte(0)
+			var failed error
+			changes := func() {
+				var key [16]byte
+				key[3] = i
+				i++
+				for _, err := range [...]error{set.Add(key[:]), set.AddString(long[:10+i%100]), set.AddUint64(uint64(i))} {
+					if err != nil {
+						failed = err
+					}
+				}
+				if _, err := set.TestAndAdd(key[:]); err != nil {
+					failed = err
+				}
+				if _, err := set.TestAndAddString(long); err != nil {
+					failed = err
+				}
+				if _, err := set.TestAndAddUint64(uint64(i) << 20); err != nil {
+					failed = err
+				}
+				if !strings.HasPrefix(spec, "standard") && !strings.HasPrefix(spec, "blocked") {
+					for _, err := range [...]error{set.Remove(key[:]), set.RemoveString(long[:10+(i-1+1)%100]), set.RemoveUint64(uint64(i))} {
+						if err != nil {
+							failed = err
+						}
+					}
+				}
+			}
+			if n := testing.AllocsPerRun(50, changes); n != 0 || failed != nil {
+				t.Errorf("%s, concurrent %t: changes allocate %v times, %v", spec, concurrent, n, failed)
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestBatches compares batches with single queries, at lengths around those that they work in.
+func TestBatches(t *testing.T) {
+	keys := words("key ", 700)
+	var ints []uint64
+	for i := range uint64(700) {
+		ints = append(ints, i)
+	}
+	for _, spec := range append([]string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}, specs...) {
+		set, numbers := built(t, keys[:350], bloomery.Config{Spec: spec}), built(t, ints[:350], bloomery.Config{Spec: spec})
+		h := set.Hasher()
+		for _, n := range []int{0, 1, 7, 255, 256, 257, 700} {
+			text, raw, number, hashed := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+			hs := make([]filter.Hash, n)
+			for i := range hs {
+				hs[i] = h.SumString(keys[i])
+			}
+			set.ContainsManyStrings(text, keys[:n])
+			set.ContainsMany(raw, slicesOf(keys[:n]))
+			set.HasMany(hashed, hs)
+			numbers.ContainsManyUint64(number, ints[:n])
+			for i := range n {
+				want := set.ContainsString(keys[i])
+				if text[i] != want || raw[i] != want || hashed[i] != set.Has(hs[i]) || number[i] != numbers.ContainsUint64(ints[i]) {
+					t.Fatalf("%s: key %d of %d: batch and single query differ", spec, i, n)
+				}
+			}
+		}
+	}
+}
+
+// TestBatchLengths has every batch panic, with both lengths in the message, before it writes.
+func TestBatchLengths(t *testing.T) {
+	sets := map[string]*bloomery.Set{"zero": new(bloomery.Set)}
+	for _, spec := range append([]string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}, specs...) {
+		sets[spec] = built(t, words("key ", 100), bloomery.Config{Spec: spec})
+	}
+	for what, set := range sets {
+		for _, n := range []int{0, 2, 4, 300} {
+			dst := make([]bool, 3, 400)
+			keys := words("key ", n)
+			for name, batch := range map[string]func(){
+				"ContainsMany":        func() { set.ContainsMany(dst, slicesOf(keys)) },
+				"ContainsManyStrings": func() { set.ContainsManyStrings(dst, keys) },
+				"ContainsManyUint64":  func() { set.ContainsManyUint64(dst, make([]uint64, n)) },
+				"HasMany":             func() { set.HasMany(dst, make([]filter.Hash, n)) },
+			} {
+				message := panicOf(batch)
+				if !strings.Contains(message, "3") || !strings.Contains(message, fmt.Sprint(n)) || !strings.Contains(message, "dst") {
+					t.Errorf("%s: %s of 3 places and %d keys: %q", what, name, n, message)
+				}
+			}
+			for i, wrote := range dst[:400] {
+				if wrote {
+					t.Errorf("%s: place %d was written", what, i)
+				}
+			}
+		}
+		if b, ok := set.Filter().(filter.Batcher); ok {
+			if panicOf(func() { b.HasMany(make([]bool, 3), make([]filter.Hash, 4)) }) == "" {
+				t.Errorf("%s: HasMany of the filter takes 4 keys for 3 places", what)
+			}
+		}
+	}
+}
+
+// panicOf returns what f panics with, or "".
+func panicOf(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
+}

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestBuildKeys builds sets of every kind of key. Named types hash as their underlying type, integers as eight bytes.
+func TestBuildKeys(t *testing.T) {
+	texts := words("key ", 1000)
+	var names []name
+	var blobs []blob
+	var ints []uint64
+	var ids []id
+	var raw [][]byte
+	for i, k := range texts {
+		names, blobs = append(names, name(k)), append(blobs, blob(k))
+		ints, ids, raw = append(ints, uint64(i)<<40), append(ids, id(i)<<40), append(raw, le(uint64(i)<<40))
+	}
+	for _, spec := range specs {
+		c := bloomery.Config{Spec: spec}
+		text, number := built(t, texts, c), built(t, ints, c)
+		for what, same := range map[string]bool{
+			"[]byte":       text.Equal(built(t, slicesOf(texts), c)),
+			"named string": text.Equal(built(t, names, c)),
+			"named []byte": text.Equal(built(t, blobs, c)),
+			"named uint64": number.Equal(built(t, ids, c)),
+			"8 bytes":      number.Equal(built(t, raw, c)),
+		} {
+			if !same {
+				t.Errorf("%s: keys of type %s give another set", spec, what)
+			}
+		}
+		holds(t, text, texts)
+		for _, k := range ints {
+			if !number.ContainsUint64(k) || !number.Contains(le(k)) {
+				t.Fatalf("%s: %d is missing", spec, k)
+			}
+		}
+		if text.Len() != 1000 {
+			t.Errorf("%s: Len is %d", spec, text.Len())
+		}
+	}
+}
+
+// TestBuildRangesOnce yields all keys in one buffer and counts how often Build asks for them.
+func TestBuildRangesOnce(t *testing.T) {
+	keys := words("key ", 3000)
+	for _, spec := range specs {
+		ranged := 0
+		var seq iter.Seq[[]byte] = func(yield func([]byte) bool) {
+			ranged++
+			buf := make([]byte, 0, 64)
+			for _, k := range keys {
+				buf = append(buf[:0], k...)
+				if !yield(buf) {
+					return
+				}
+				clear(buf)
+			}
+		}
+		set := must(bloomery.Build(t.Context(), seq, bloomery.Config{Spec: spec}))(t)
+		if ranged != 1 {
+			t.Errorf("%s: ranged over the keys %d times", spec, ranged)
+		}
+		holds(t, set, keys)
+	}
+}
+
+func TestBuildCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	endless := func(yield func(uint64) bool) {
+		for i := uint64(0); yield(i); i++ {
+			if i == 10_000 {
+				cancel()
+			}
+		}
+	}
+	if set, err := bloomery.Build(ctx, endless, bloomery.Config{Memory: 1 << 20, TempDir: t.TempDir()}); set != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", set, err)
+	}
+}
+
+// TestBuilder adds keys in every way, from many goroutines, and compares the result with that of Build.
+func TestBuilder(t *testing.T) {
+	const parts = 6
+	texts := words("text ", 6*500)
+	var ints []uint64
+	for i := range uint64(500) {
+		ints = append(ints, i*i+1)
+	}
+	all := slicesOf(texts)
+	for _, k := range ints {
+		all = append(all, le(k))
+	}
+	for _, spec := range specs {
+		for _, keys := range []int{0, len(all)} {
+			c := bloomery.Config{Spec: spec, Keys: uint64(keys)}
+			b := must(bloomery.NewBuilder(c))(t)
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			var failed error
+			for p := range parts {
+				mine := texts[p*500:][:500]
+				wg.Go(func() {
+					err := addPart(b, p, mine, ints)
+					mu.Lock()
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+				})
+			}
+			wg.Wait()
+			if failed != nil {
+				t.Fatalf("%s: %v", spec, failed)
+			}
+			set := must(b.Build(t.Context()))(t)
+			if err := b.Close(); err != nil {
+				t.Errorf("%s: Close after Build: %v", spec, err)
+			}
+			if _, err := b.Build(t.Context()); err == nil {
+				t.Errorf("%s: the second Build succeeds", spec)
+			}
+			holds(t, set, texts)
+			for _, k := range ints {
+				if !set.ContainsUint64(k) {
+					t.Fatalf("%s: %d is missing", spec, k)
+				}
+			}
+			if want := built(t, all, c); !set.Equal(want) {
+				t.Errorf("%s: %v is not what Build makes: %v", spec, set, want)
+			}
+		}
+	}
+}
+
+// addPart adds a part of the keys, in the way of that number.
+func addPart(b *bloomery.Builder, way int, texts []string, ints []uint64) error {
+	h := b.Hasher()
+	switch way {
+	case 4:
+		return b.AddMany(slicesOf(texts))
+	case 5:
+		hs := make([]filter.Hash, len(texts))
+		for i, k := range texts {
+			hs[i] = h.SumString(k)
+		}
+		err := b.AddHashes(hs)
+		clear(hs) // the Builder keeps no slice
+		return err
+	}
+	for i, k := range texts {
+		var err error
+		switch way {
+		case 0:
+			err = b.Add([]byte(k))
+		case 1:
+			err = b.AddString(k)
+		case 2:
+			err = errors.Join(b.AddString(k), b.AddUint64(ints[i]))
+		case 3:
+			err = b.AddHash(h.SumString(k))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestBuilderClosed drops a Builder whose keys have gone to a temporary file.
+func TestBuilderClosed(t *testing.T) {
+	dir := t.TempDir()
+	b := must(bloomery.NewBuilder(bloomery.Config{Memory: 1 << 16, TempDir: dir}))(t)
+	for i := range uint64(50_000) {
+		if err := b.AddUint64(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(b.Close(), b.Close()); err != nil {
+		t.Error(err)
+	}
+	if left := must(os.ReadDir(dir))(t); len(left) > 0 {
+		t.Errorf("%d temporary files are left", len(left))
+	}
+	if set, err := b.Build(t.Context()); set != nil || err == nil {
+		t.Error("Build after Close succeeds")
+	}
+}
+
+// TestMemory builds the same file with all hashes in memory and with most of them in a temporary file, which is in TempDir.
+func TestMemory(t *testing.T) {
+	keys := words("key ", 20_000)
+	for _, spec := range specs {
+		c := bloomery.Config{Spec: spec, Workers: 1}
+		want := bytesOf(t, built(t, keys, c))
+		c.Memory, c.TempDir, c.Workers = 1<<16, t.TempDir(), 3
+		if !bytes.Equal(bytesOf(t, built(t, keys, c)), want) {
+			t.Errorf("%s: Memory or Workers changes the file", spec)
+		}
+		if left := must(os.ReadDir(c.TempDir))(t); len(left) > 0 {
+			t.Errorf("%s: %d temporary files are left", spec, len(left))
+		}
+		c.TempDir += "/missing"
+		if _, err := bloomery.Build(t.Context(), slices.Values(keys), c); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: with a missing TempDir: %v", spec, err)
+		}
+	}
+}
+
+// TestConfig checks the fields that decide what a file holds.
+func TestConfig(t *testing.T) {
+	keys := words("key ", 1000)
+	plain := bytesOf(t, built(t, keys, bloomery.Config{}))
+	seven := bytesOf(t, built(t, keys, bloomery.Config{Seed: 7}))
+	if bytes.Equal(plain, seven) || !bytes.Equal(seven, bytesOf(t, built(t, keys, bloomery.Config{Seed: 7, Keys: 1000, Spec: bloomery.DefaultSpec}))) {
+		t.Error("the same keys, Spec and Seed must give the same file, and another Seed another one")
+	}
+	spec := must(filter.ParseSpec("blocked(bits_per_key=10)"))(t)
+	if got := built(t, keys, bloomery.Config{Spec: spec.String()}).Spec().Family(); got != "blocked" {
+		t.Errorf("the family is %s", got)
+	}
+	parquet := built(t, keys, bloomery.Config{Spec: "blocked(layout=split)", Hash: filter.XXH64})
+	if parquet.Hasher().ID() != filter.XXH64 {
+		t.Errorf("the hash function is %v", parquet.Hasher().ID())
+	}
+	holds(t, parquet, keys)
+	for _, c := range []bloomery.Config{
+		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: bloomery.NewSecret()}, {Hash: filter.XXH64},
+	} {
+		if _, err := bloomery.NewBuilder(c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	if _, err := bloomery.New(bloomery.Config{Spec: "standard("}); !errors.Is(err, filter.ErrSpec) {
+		t.Error(err)
+	}
+	if _, err := bloomery.New(bloomery.Config{Spec: "nofamily"}); !errors.Is(err, filter.ErrFamily) {
+		t.Error(err)
+	}
+}
+
+// TestNeeds has the planner choose: with the number of keys given, and counted.
+func TestNeeds(t *testing.T) {
+	keys := words("key ", 2000)
+	for _, known := range []uint64{0, 2000} {
+		set := built(t, keys, bloomery.Config{Needs: plan.Needs{FPR: 0.02, Remove: true}, Keys: known})
+		if err := set.Remove([]byte(keys[0])); err != nil {
+			t.Errorf("%v cannot remove: %v", set, err)
+		}
+		holds(t, set, keys[1:])
+		if r := set.MeasureFPR(absentFrom(20_000)); !r.Holds(0.02) {
+			t.Errorf("%v: %+v", set, r)
+		}
+	}
+	c := bloomery.Config{Needs: plan.Needs{Count: true}, Keys: 2000}
+	choice := must(c.Choose(t.Context()))(t)
+	set := must(bloomery.New(c))(t)
+	if set.Spec().Family() != choice.Spec.Family() {
+		t.Errorf("New takes %v, Choose says %v", set.Spec(), choice.Spec)
+	}
+	if p, err := bloomery.Plan(t.Context(), plan.Needs{Keys: 2000, ValueBits: 4}); err != nil || len(p.Choices) == 0 {
+		t.Errorf("%d choices, %v", len(p.Choices), err)
+	}
+}
+
+// TestProgress stops a search after some reports and keeps what it has reached, then cancels one, then continues the first.
+func TestProgress(t *testing.T) {
+	keys := words("key ", 20_000)
+	calls := 0
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := bloomery.Config{Spec: "partitioned(bits_per_key=8,effort=max)", Keys: 20_000, Progress: func(p filter.Progress) {
+		if p.Done < 0 || p.Done > 1 || p.Rate < 0 || p.Rate > 1 {
+			t.Errorf("%+v", p)
+		}
+		if calls++; calls == 2 {
+			cancel(filter.ErrEnough)
+		}
+	}}
+	set := must(bloomery.Build(ctx, slices.Values(keys), c))(t)
+	holds(t, set, keys)
+	if calls < 2 {
+		t.Errorf("Progress was called %d times", calls)
+	}
+
+	ctx, cancel = context.WithCancelCause(t.Context())
+	c.Progress = func(filter.Progress) { cancel(nil) }
+	if _, err := bloomery.Build(ctx, slices.Values(keys), c); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled in a search: %v", err)
+	}
+
+	before := set.Info().FPRPosterior
+	if err := set.Optimize(t.Context(), slices.Values(slicesOf(keys))); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, set, keys)
+	if after := set.Info().FPRPosterior; after > before {
+		t.Errorf("Optimize raised the rate from %g to %g", before, after)
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+)
+
+// specs are one filter of each family of ours.
+var specs = []string{
+	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "fuse(width=8)", "partitioned(bits_per_key=8,effort=fast)",
+	"blockpartitioned(bits_per_key=8,effort=fast)", "twochoice(bits_per_key=16,effort=fast)", "rankindexed(fpr=0.01)",
+	"counting(fpr=0.01)", "dleft(fpr=0.01)",
+}
+
+// concurrentSpecs are the filters that Config.Concurrent takes.
+var concurrentSpecs = []string{"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)"}
+
+// removableSpecs are those of them that keys can be removed from.
+var removableSpecs = []string{"rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)"}
+
+// words returns n distinct keys that begin with prefix.
+func words(prefix string, n int) []string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = fmt.Sprintf("%s%d", prefix, i)
+	}
+	return s
+}
+
+// slicesOf returns the bytes of strings.
+func slicesOf(keys []string) [][]byte {
+	b := make([][]byte, len(keys))
+	for i, k := range keys {
+		b[i] = []byte(k)
+	}
+	return b
+}
+
+// le returns the eight bytes of an integer key.
+func le(k uint64) []byte { return binary.LittleEndian.AppendUint64(nil, k) }
+
+// must returns v, or ends the test.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// built returns the Set of keys.
+func built[K bloomery.Key](t *testing.T, keys []K, c bloomery.Config) *bloomery.Set {
+	t.Helper()
+	return must(bloomery.Build(t.Context(), slices.Values(keys), c))(t)
+}
+
+// bytesOf returns the file of a Set.
+func bytesOf(t *testing.T, s *bloomery.Set) []byte {
+	t.Helper()
+	return must(s.MarshalBinary())(t)
+}
+
+// absentFrom yields n byte slices, all in one buffer, that words never returns.
+func absentFrom(n int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		buf := make([]byte, 0, 32)
+		for i := range n {
+			if buf = fmt.Appendf(buf[:0], "absent %d", i); !yield(buf) {
+				return
+			}
+		}
+	}
+}
+
+// holds fails the test unless every key is present, asked in every way.
+func holds(t *testing.T, s *bloomery.Set, keys []string) {
+	t.Helper()
+	dst := make([]bool, len(keys))
+	s.ContainsManyStrings(dst, keys)
+	for i, k := range keys {
+		if !dst[i] || !s.ContainsString(k) || !s.Contains([]byte(k)) || !s.Has(s.Hasher().SumString(k)) {
+			t.Fatalf("%v: %s is missing", s, k)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+)
+
+// TestLive replaces a file again and again while queries run: every answer is that of one whole file.
+func TestLive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.bloom")
+	always := words("always ", 2000)
+	if err := built(t, always, bloomery.Config{}).Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	live := must(bloomery.OpenLive(path, bloomery.WithInterval(2*time.Millisecond)))(t)
+	var stop atomic.Bool
+	var missing atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			dst, keys := make([]bool, 100), slicesOf(always[:100])
+			for i := 0; !stop.Load(); i++ {
+				k := always[i%len(always)]
+				live.ContainsMany(dst, keys)
+				if !live.ContainsString(k) || !live.Contains([]byte(k)) || !dst[i%100] {
+					missing.Add(1)
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		next := built(t, append(words("always ", 2000), words("new ", i+1)...), bloomery.Config{Spec: specs[i%3]})
+		if err := next.Save(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(30 * time.Second); live.Swaps() <= uint64(i); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("swap %d does not come: %v", i, live.Err())
+			}
+		}
+		live.View(func(s *bloomery.Set) {
+			if !s.Equal(next) {
+				t.Errorf("the current set is %v, want %v", s, next)
+			}
+		})
+	}
+	if got := live.Info().Keys; got != 2005 || live.Err() != nil {
+		t.Errorf("%d keys, %v", got, live.Err())
+	}
+
+	if err := os.WriteFile(path+".bad", []byte("no filter"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".bad", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Reload(); err == nil || live.Err() == nil || !live.ContainsString("always 1") {
+		t.Errorf("a damaged file: Reload %v, Err %v; the old set must stay", err, live.Err())
+	}
+	again := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.01,counting=1)", Keys: 4000}))(t)
+	err := again.AddMany(slicesOf(always))
+	if err := errors.Join(err, again.AddUint64(5), again.Save(t.Context(), path), live.Reload(), live.Err()); err != nil {
+		t.Error(err)
+	}
+	if n, _, err := live.Count([]byte("always 1")); n != 1 || err != nil || !live.ContainsUint64(5) {
+		t.Errorf("Count: %d, %v", n, err)
+	}
+	_, _, err = live.Get([]byte("always 1"))
+	unsupported(t, "Get", err, "rankindexed")
+
+	if n := missing.Load(); n > 0 {
+		t.Errorf("%d queries missed a key that every file has", n)
+	}
+	closed := make(chan error, 1)
+	live.View(func(s *bloomery.Set) { // a query in flight: Close waits for it
+		go func() { closed <- live.Close() }()
+		for live.ContainsString("always 1") {
+			time.Sleep(time.Millisecond)
+		}
+		select {
+		case <-closed:
+			t.Error("Close did not wait for a query")
+		case <-time.After(20 * time.Millisecond):
+		}
+		if !s.ContainsString("always 1") {
+			t.Error("a query in flight has lost its set")
+		}
+	})
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	stop.Store(true)
+	wg.Wait()
+	if live.ContainsString("always 1") || live.Close() != nil {
+		t.Error("after Close a key is present, or the second Close fails")
+	}
+	if err := live.Reload(); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("Reload after Close: %v", err)
+	}
+	if _, err := bloomery.OpenLive(filepath.Join(t.TempDir(), "missing")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

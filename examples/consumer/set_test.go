@@ -1,0 +1,293 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestNew fills an empty set in every way and asks in every way.
+func TestNew(t *testing.T) {
+	for _, spec := range append(slices.Clone(concurrentSpecs), "twochoice(bits_per_key=16)") {
+		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
+		h := set.Hasher()
+		for _, missing := range []bool{set.Contains([]byte("bytes")), set.ContainsString("string"), set.ContainsUint64(1), set.Has(h.SumString("hash"))} {
+			if missing {
+				t.Errorf("%s: an empty set contains a key", spec)
+			}
+		}
+		err := errors.Join(set.Add([]byte("bytes")), set.AddString("string"), set.AddUint64(1), set.AddHash(h.SumString("hash")),
+			set.AddMany([][]byte{[]byte("many"), []byte("keys")}), set.AddHashes([]filter.Hash{h.SumString("hashes")}))
+		if err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		holds(t, set, []string{"bytes", "string", "hash", "many", "keys", "hashes"})
+		if !set.ContainsUint64(1) || set.Len() != 7 {
+			t.Errorf("%s: %v", spec, set)
+		}
+		if n := set.EstimateKeys(); math.Abs(n-7) > 2 {
+			t.Errorf("%s: estimated %v keys of 7", spec, n)
+		}
+		if i := set.Info(); i.Keys != 7 || i.Bits == 0 || i.Spec.Family() != set.Spec().Family() {
+			t.Errorf("%s: %+v", spec, i)
+		}
+		if err := set.Reset(); err != nil || set.Len() != 0 || set.ContainsString("bytes") {
+			t.Errorf("%s: after Reset: %v, %v", spec, set, err)
+		}
+	}
+	for _, spec := range []string{"fuse(width=8)", "partitioned(bits_per_key=8)", "blockpartitioned(bits_per_key=8)"} {
+		_, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 100})
+		unsupported(t, spec+": New", err, "standard")
+	}
+}
+
+// TestTestAndAdd adds each key twice: the second time it is present.
+func TestTestAndAdd(t *testing.T) {
+	for _, spec := range append(slices.Clone(concurrentSpecs), "twochoice(bits_per_key=16)", "guava(fpr=0.01)", "bitsandblooms(fpr=0.01)") {
+		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
+		h := set.Hasher()
+		raw := strings.HasPrefix(spec, "bitsandblooms")
+		for round, want := range []bool{false, true} {
+			for what, testAndAdd := range map[string]func() (bool, error){
+				"bytes":   func() (bool, error) { return set.TestAndAdd([]byte("bytes")) },
+				"string":  func() (bool, error) { return set.TestAndAddString("string") },
+				"integer": func() (bool, error) { return set.TestAndAddUint64(1) },
+				"hash":    func() (bool, error) { return set.TestAndAddHash(h.SumString("hash")) },
+			} {
+				present, err := testAndAdd()
+				if raw && what == "hash" {
+					if !errors.Is(err, errors.ErrUnsupported) {
+						t.Errorf("%s: TestAndAddHash: %v", spec, err)
+					}
+					continue
+				}
+				if present != want || err != nil {
+					t.Errorf("%s: %s, round %d: %t, %v", spec, what, round, present, err)
+				}
+			}
+		}
+		if n := set.Len(); n != 4 && !(raw && n == 3) {
+			t.Errorf("%s: %d keys", spec, n)
+		}
+	}
+	fuse := built(t, words("key ", 100), bloomery.Config{Spec: "fuse(width=8)"})
+	_, err := fuse.TestAndAddString("new")
+	unsupported(t, "fuse: TestAndAdd", err, "standard")
+}
+
+// TestRemove adds each key twice and removes it three times.
+func TestRemove(t *testing.T) {
+	for _, spec := range removableSpecs {
+		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
+		h := set.Hasher()
+		adds := []func() error{
+			func() error { return set.Add([]byte("bytes")) }, func() error { return set.AddString("string") },
+			func() error { return set.AddUint64(1) }, func() error { return set.AddHash(h.SumString("hash")) },
+		}
+		removes := []func() error{
+			func() error { return set.Remove([]byte("bytes")) }, func() error { return set.RemoveString("string") },
+			func() error { return set.RemoveUint64(1) }, func() error { return set.RemoveHash(h.SumString("hash")) },
+		}
+		for i := range adds {
+			if err := errors.Join(adds[i](), adds[i](), removes[i]()); err != nil || set.Len() != 1 {
+				t.Errorf("%s: %v, %v", spec, set, err)
+			}
+			if err := removes[i](); err != nil || set.Len() != 0 {
+				t.Errorf("%s: %v, %v", spec, set, err)
+			}
+			if err := removes[i](); !errors.Is(err, filter.ErrNotFound) {
+				t.Errorf("%s: removing an absent key: %v", spec, err)
+			}
+		}
+	}
+	plain := must(bloomery.New(bloomery.Config{Keys: 100}))(t)
+	unsupported(t, "Remove", plain.Remove([]byte("key")), "counting")
+	unsupported(t, "RemoveString", plain.RemoveString("key"), "rankindexed")
+	unsupported(t, "RemoveUint64", plain.RemoveUint64(1), "dleft")
+	unsupported(t, "RemoveHash", plain.RemoveHash(filter.Hash{}), "counting")
+}
+
+func TestCount(t *testing.T) {
+	for _, spec := range []string{"rankindexed(fpr=0.001,counting=1)", "counting(fpr=0.001)", "dleft(fpr=0.001,counting=1)"} {
+		set := must(bloomery.New(bloomery.Config{Spec: spec, Keys: 100}))(t)
+		for range 3 {
+			if err := errors.Join(set.AddString("key"), set.AddUint64(5)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := set.RemoveUint64(5); err != nil {
+			t.Fatal(err)
+		}
+		for what, count := range map[string]func() (uint64, bool, error){
+			"3 bytes":   func() (uint64, bool, error) { return set.Count([]byte("key")) },
+			"3 string":  func() (uint64, bool, error) { return set.CountString("key") },
+			"3 hash":    func() (uint64, bool, error) { return set.CountHash(set.Hasher().SumString("key")) },
+			"2 integer": func() (uint64, bool, error) { return set.CountUint64(5) },
+			"0 absent":  func() (uint64, bool, error) { return set.CountString("absent") },
+		} {
+			if n, saturated, err := count(); n != uint64(what[0]-'0') || saturated || err != nil {
+				t.Errorf("%s: %s: %d, %t, %v", spec, what, n, saturated, err)
+			}
+		}
+	}
+	_, _, err := built(t, words("key ", 100), bloomery.Config{}).Count([]byte("key 1"))
+	unsupported(t, "Count", err, "counting")
+}
+
+func TestValues(t *testing.T) {
+	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.0001,value_bits=4)", Keys: 100}))(t)
+	a, b, c := []byte("a"), []byte("b"), []byte("c")
+	if err := errors.Join(set.AddValue(a, 3), set.Upsert(b, 4), set.Upsert(b, 5), set.Add(c), set.Put(c, 6)); err != nil {
+		t.Fatal(err)
+	}
+	for want, key := range map[uint64][]byte{3: a, 5: b, 6: c} {
+		if v, ok, err := set.Get(key); v != want || !ok || err != nil {
+			t.Errorf("Get(%s) = %d, %t, %v; want %d", key, v, ok, err, want)
+		}
+	}
+	if set.Len() != 3 {
+		t.Errorf("%d keys", set.Len())
+	}
+	if _, ok, err := set.Get([]byte("d")); ok || err != nil {
+		t.Errorf("an absent key has a value, %v", err)
+	}
+	if err := set.Put([]byte("d"), 1); !errors.Is(err, filter.ErrNotFound) {
+		t.Errorf("Put of an absent key: %v", err)
+	}
+	if err := set.Upsert(a, 16); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("a value of five bits: %v", err)
+	}
+	plain := built(t, words("key ", 100), bloomery.Config{})
+	_, _, err := plain.Get(a)
+	for what, err := range map[string]error{"Get": err, "AddValue": plain.AddValue(a, 1), "Put": plain.Put(a, 1), "Upsert": plain.Upsert(a, 1)} {
+		unsupported(t, what, err, "rankindexed")
+	}
+}
+
+// TestCombine merges, intersects, clones and compares.
+func TestCombine(t *testing.T) {
+	left, right := words("left ", 500), words("right ", 500)
+	both := words("both ", 500)
+	for _, spec := range []string{"standard(m=20000,k=7)", "blocked(blocks=40,k=6)", "counting(m=20000,k=5)"} {
+		c := bloomery.Config{Spec: spec}
+		a, b := built(t, append(slices.Clone(left), both...), c), built(t, append(slices.Clone(right), both...), c)
+		union := must(a.Clone())(t)
+		if !union.Equal(a) || !a.Equal(union) || a.Equal(b) || a.Equal(nil) {
+			t.Errorf("%s: Equal", spec)
+		}
+		if err := union.Merge(b); err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		holds(t, union, slices.Concat(left, both, right))
+		if union.Equal(a) || a.ContainsString(right[0]) && a.ContainsString(right[1]) && a.ContainsString(right[2]) {
+			t.Errorf("%s: Merge into a clone changed the original", spec)
+		}
+		other := built(t, right, bloomery.Config{Spec: spec, Seed: 1})
+		for what, err := range map[string]error{
+			"nil": a.Merge(nil), "an empty one": a.Merge(new(bloomery.Set)), "another seed": a.Merge(other),
+			"another size": a.Merge(built(t, right, bloomery.Config{Spec: "standard(m=1000,k=7)"})),
+		} {
+			if !errors.Is(err, filter.ErrMismatch) {
+				t.Errorf("%s: Merge with %s: %v", spec, what, err)
+			}
+		}
+	}
+	a := built(t, append(slices.Clone(left), both...), bloomery.Config{Spec: "standard(m=20000,k=7)"})
+	b := built(t, append(slices.Clone(right), both...), bloomery.Config{Spec: "standard(m=20000,k=7)"})
+	if err := a.Intersect(nil); !errors.Is(err, filter.ErrMismatch) {
+		t.Errorf("Intersect(nil): %v", err)
+	}
+	if err := a.Intersect(b); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, a, both)
+	gone := 0
+	for _, k := range left {
+		if !a.ContainsString(k) {
+			gone++
+		}
+	}
+	if gone < 450 {
+		t.Errorf("of 500 keys that only one set had, %d are gone", gone)
+	}
+	fuse := built(t, left, bloomery.Config{Spec: "fuse(width=8)"})
+	unsupported(t, "fuse: Merge", fuse.Merge(must(fuse.Clone())(t)), "standard")
+	unsupported(t, "fuse: Intersect", fuse.Intersect(must(fuse.Clone())(t)), "standard")
+	unsupported(t, "fuse: Reset", fuse.Reset(), "standard")
+	_, err := fuse.Trimmed()
+	unsupported(t, "fuse: Trimmed", err, "rankindexed")
+	unsupported(t, "fuse: Optimize", fuse.Optimize(t.Context(), absentFrom(1)), "partitioned")
+}
+
+// TestTrimmed sends a set in its form for transfer, which is smaller and comes back as the same set.
+func TestTrimmed(t *testing.T) {
+	keys := words("key ", 2000)
+	set := built(t, keys, bloomery.Config{Spec: "rankindexed(fpr=0.01)"})
+	trimmed := must(set.Trimmed())(t)
+	if short, full := must(trimmed.EncodedLen())(t), must(set.EncodedLen())(t); short >= full {
+		t.Errorf("trimmed to %d bytes of %d", short, full)
+	}
+	var back bloomery.Set
+	if err := back.UnmarshalBinary(bytesOf(t, trimmed)); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, &back, keys)
+	if !back.Equal(set) {
+		t.Error("the set that comes back is another one")
+	}
+}
+
+func TestMeasureFPR(t *testing.T) {
+	keys := words("key ", 2000)
+	for _, spec := range specs {
+		set := built(t, keys, bloomery.Config{Spec: spec})
+		r := set.MeasureFPR(absentFrom(20_000))
+		if promised := set.Info().FPRPosterior; r.Trials != 20_000 || !r.Holds(promised) || r.Low > r.Observed || r.High < r.Observed {
+			t.Errorf("%s: %+v; promised %g", spec, r, promised)
+		}
+	}
+}
+
+// TestZero asks and changes a Set that was neither made nor read.
+func TestZero(t *testing.T) {
+	var s bloomery.Set
+	key := []byte("key")
+	dst := []bool{true}
+	s.ContainsMany(dst, [][]byte{key})
+	if dst[0] || s.Contains(key) || s.ContainsString("key") || s.ContainsUint64(1) || s.Has(filter.Hash{}) || s.Len() != 0 || s.EstimateKeys() != 0 {
+		t.Error("a zero Set contains a key")
+	}
+	_, testAndAdd := s.TestAndAdd(key)
+	_, _, count := s.Count(key)
+	_, _, get := s.Get(key)
+	_, marshal := s.MarshalBinary()
+	_, trimmed := s.Trimmed()
+	for what, err := range map[string]error{
+		"Add": s.Add(key), "Remove": s.Remove(key), "TestAndAdd": testAndAdd, "Count": count, "Get": get, "Put": s.Put(key, 1),
+		"AddValue": s.AddValue(key, 1), "Upsert": s.Upsert(key, 1), "Reset": s.Reset(), "Merge": s.Merge(&s), "Intersect": s.Intersect(&s),
+		"MarshalBinary": marshal, "Trimmed": trimmed, "Save": s.Save(t.Context(), t.TempDir()+"/f"), "Optimize": s.Optimize(t.Context(), absentFrom(1)),
+	} {
+		if err == nil {
+			t.Errorf("%s of a zero Set succeeds", what)
+		}
+	}
+	if clone, err := s.Clone(); err != nil || !clone.Equal(&s) {
+		t.Errorf("Clone: %v, %v", clone, err)
+	}
+	if err := errors.Join(s.Err(), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// unsupported checks an error about what a family lacks: it names a family that has it.
+func unsupported(t *testing.T, what string, err error, family string) {
+	t.Helper()
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), family) {
+		t.Errorf("%s: %v; want an error wrapping errors.ErrUnsupported that names %s", what, err, family)
+	}
+}

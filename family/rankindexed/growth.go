@@ -1,0 +1,134 @@
+package rankindexed
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// growth is the doubling of a table of a Concurrent. While it goes on the old table is read only, but for operations that
+// took their lock before it began, and these take no extensions.
+type growth struct {
+	to     *generation
+	moved  []bool        // by bucket of the old table, guarded by its lock there
+	left   atomic.Uint64 // buckets that were not moved
+	cursor atomic.Uint64 // position of help, modulo the number of buckets
+	share  uint64        // how many buckets help moves
+	lists  sync.Pool     // of *splitter
+}
+
+// grow makes the table that doubles t, unless another goroutine has. The memory is allocated without a lock that queries or
+// other changes need, except those that take a further cell. On error the filter is unchanged.
+func (c *Concurrent) grow(t *generation) error {
+	c.grows.Lock()
+	defer c.grows.Unlock()
+	if t.next.Load() != nil {
+		return nil
+	}
+	c.finish() // if t is still being filled
+	twice, err := t.twice(c.alloc)
+	if err != nil {
+		return err
+	}
+	g := &growth{to: newGeneration(twice), moved: make([]bool, t.buckets)}
+	g.left.Store(t.buckets)
+	// Done after half as many changes as there are keys, but no more than 1/256 of the buckets at once.
+	g.share = min(2*t.buckets/t.g.Capacity+1, max(1, t.buckets/256))
+	g.lists.New = func() any { return new(splitter) }
+	for level := 1; level < levels; level++ {
+		// A bucket that is split needs at most two extensions for each that it has. They are kept from all others.
+		twice.pools[level].reserved = 2 * t.pools[level].close()
+	}
+	t.next.Store(g)
+	return nil
+}
+
+// close has take return errGrow from now on, and returns the number of records in use, which does not rise any more.
+func (p *pool) close() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return p.used
+}
+
+// release ends the reservation of n records, or of all that are left.
+func (p *pool) release(n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reserved -= min(n, p.reserved)
+}
+
+// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. Nobody else has
+// the two buckets there: they are found by way of the old one only, until all are moved.
+func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
+	if g.moved[b] {
+		return false
+	}
+	s := g.lists.Get().(*splitter)
+	if err := s.split(&t.arrays, b, &g.to.arrays); err != nil {
+		panic("rankindexed: a bucket does not fit into the two that replace it: " + err.Error()) // see split and reserved
+	}
+	g.lists.Put(s)
+	u := t.bucket(b)
+	for level := 1; level < u.n; level++ {
+		g.to.pools[level].release(2)
+	}
+	g.moved[b] = true
+	if g.left.Add(^uint64(0)) == 0 {
+		c.moved(t, g)
+	}
+	return true
+}
+
+// moved ends a growth whose buckets have all been moved. It may be called more than once.
+func (c *Concurrent) moved(t *generation, g *growth) {
+	for level := 1; level < levels; level++ {
+		g.to.pools[level].release(^uint64(0))
+	}
+	c.table.CompareAndSwap(t, g.to)
+}
+
+// tries is how many buckets help looks at for each that it moves.
+const tries = 8
+
+// help moves a few buckets if the filter is growing. It takes one lock at a time, and waits for none.
+func (c *Concurrent) help() {
+	t := c.table.Load()
+	g := t.next.Load()
+	if g == nil {
+		return
+	}
+	moved := uint64(0)
+	for range tries * g.share {
+		b := (g.cursor.Add(1) - 1) % t.buckets
+		s := t.stripe(b)
+		if !s.mu.TryLock() {
+			continue // the cursor comes round again
+		}
+		if c.move(t, g, b) {
+			moved++
+		}
+		s.mu.Unlock()
+		if moved == g.share || g.left.Load() == 0 {
+			return
+		}
+	}
+}
+
+// finish moves all buckets that are left if the filter is growing, one lock at a time, and returns a table that was not
+// growing at some time after finish was called.
+func (c *Concurrent) finish() *generation {
+	for {
+		t := c.table.Load()
+		g := t.next.Load()
+		if g == nil {
+			return t
+		}
+		for b := range t.buckets {
+			s := t.stripe(b)
+			s.mu.Lock()
+			c.move(t, g, b)
+			s.mu.Unlock()
+		}
+		c.moved(t, g)
+	}
+}
