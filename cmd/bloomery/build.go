@@ -84,7 +84,8 @@ With --family the filter is of that family, with its default size, or what a ful
 "blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search. Duplicate keys
 count once or every time, depending on the family; with --counting the filter counts how often each key comes.
 
-Inputs that are regular files are read twice, the first time to count the keys. Others are read once.`
+Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of their keys
+are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the keys, in memory.`
 
 // familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {
@@ -150,7 +151,7 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 // choose sets the Needs of a build without --family.
 func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Config) (err error) {
 	if c.Flags().Changed("hash") {
-		return fmt.Errorf(`--hash %s is for filters of Parquet; add --family "blocked(layout=split)"`, f.hash.name)
+		return fmt.Errorf(`--hash %s: that of filters of Parquet; add --family "blocked(layout=split)"`, f.hash.name)
 	}
 	if b.Hash, err = f.hash.read(c, false, b.Secret != nil); err != nil {
 		return err

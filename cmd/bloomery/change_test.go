@@ -110,3 +110,18 @@ func TestCountAnswersLive(t *testing.T) {
 	}
 	keys.Close()
 }
+
+// TestCountSaturated adds a key until its counters are at their maximum: the count is then printed as a lower bound.
+func TestCountSaturated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if code, _ := runOn(t, strings.Repeat("often\n", 40)+"twice\ntwice\n", "build", "-o", path, "--family", "counting"); code != exitOK {
+		t.Fatalf("build: exit code %d", code)
+	}
+	if code, out := runOn(t, "often\ntwice\n", "count", path); code != exitOK || out != ">=15\toften\n2\ttwice\n" {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+	want := `{"key":"often","count":15,"saturated":true}` + "\n" + `{"key":"twice","count":2}` + "\n"
+	if code, out := runOn(t, "often\ntwice\n", "count", "--json", path); code != exitOK || out != want {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}

@@ -155,11 +155,13 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
+	switch st, err := os.Stat(path); {
+	case err != nil:
 		return nil, err
-	}
-	if err := mayCreate(path); err != nil {
-		return nil, err
+	case st.Mode().IsRegular(): // Lock refuses others
+		if err := mayCreate(path); err != nil {
+			return nil, err
+		}
 	}
 	return bloomery.Lock(ctx, path, func() {
 		if !a.quiet {

@@ -86,7 +86,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	r := optimized{Before: reportOf(l.Set, l.Stored())}
 	better, err := a.search(c.Context(), l.Set, f, effort, config, &r)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if inPlace {
 		f.output = path
