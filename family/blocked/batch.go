@@ -8,8 +8,8 @@ import (
 // batch is the number of keys that are tested together; see package standard.
 const batch = 32
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it reads any of them.
-// dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it reads any of
+// them. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

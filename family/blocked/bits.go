@@ -5,10 +5,10 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Bits is a filter in the line layout that does not count its keys. It is for callers that guard its blocks with locks of
-// their own and clear some of them while others are in use. A call touches only the memory of its blocks: calls for
-// different blocks may run at once. Within a block, Has may run at the same time as other calls of Has; Put and Clear need
-// exclusive use.
+// Bits is a filter in the line layout that does not count its keys. It is for callers that guard its blocks with locks
+// of their own and clear some of them while others are in use. A call touches only the memory of its blocks: calls for
+// different blocks may run at once. Within a block, Has may run at the same time as other calls of Has; Put and Clear
+// need exclusive use.
 type Bits struct{ f Filter }
 
 // NewBits returns an empty array of that many blocks, at least 1, with k probes per key, 1 to MaxK. Errors wrap

@@ -44,9 +44,9 @@ func TestLineRate(t *testing.T) {
 	}
 }
 
-// TestPublishedRates compares the prediction with published figures for plain 512-bit blocked filters. The row of 16 bits
-// per key is left out: a prototype reported 7.7e-4, but the power of the mean is 8.2e-4 and the chain, which TestLineRate
-// checks by simulation, gives 8.4e-4.
+// TestPublishedRates compares the prediction with published figures for plain 512-bit blocked filters. The row of 16
+// bits per key is left out: a prototype reported 7.7e-4, but the power of the mean is 8.2e-4 and the chain, which
+// TestLineRate checks by simulation, gives 8.4e-4.
 func TestPublishedRates(t *testing.T) {
 	const n = 1_000_000
 	for bitsPerKey, want := range map[float64]float64{8: 0.0234, 10: 0.0095} {

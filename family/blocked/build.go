@@ -20,8 +20,8 @@ type Config struct {
 	Layout Layout        // default: Line
 }
 
-// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity larger
-// than keys takes its place. Errors wrap filter.ErrConfig.
+// ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity
+// larger than keys takes its place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{
@@ -42,8 +42,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return c, nil
 }
 
-// Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter. Errors
-// wrap filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter.
+// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (blocks uint64, k int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -101,8 +101,8 @@ func (c Config) probes(n, blocks uint64) int {
 	return OptimalK(n, blocks)
 }
 
-// blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1% more.
-// The rate falls as blocks are added, so it bisects.
+// blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1%
+// more. The rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(n uint64) (uint64, error) {
 	p := c.Size.FPR
 	if p == 0 {

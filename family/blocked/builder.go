@@ -12,9 +12,9 @@ import (
 
 // Builder fills a filter from many goroutines at once.
 //
-// The blocks are divided into 64 regions, each with a lock. A call of AddMany sorts its keys by region and adds the keys of
-// a region together: plain writes to a part of the filter that a second-level cache holds, instead of atomic writes to all
-// of it. Building from a file on two cores takes half the time that it takes with the Add of Concurrent.
+// The blocks are divided into 64 regions, each with a lock. A call of AddMany sorts its keys by region and adds the
+// keys of a region together: plain writes to a part of the filter that a second-level cache holds, instead of atomic
+// writes to all of it. Building from a file on two cores takes half the time that it takes with the Add of Concurrent.
 type Builder struct {
 	f       *Filter
 	shift   int // a block is in region block >> shift

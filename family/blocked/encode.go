@@ -6,8 +6,8 @@ func (f *Filter) spec() filter.Spec {
 	return filter.NewSpec(Family, "blocks", f.blocks, "k", f.k, "layout", string(f.layout()))
 }
 
-// Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split layout
-// the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
+// Encode returns one section: the blocks in order, 8 words each in the line layout, 4 in the split one. In the split
+// layout the 32-bit word i of a block is the low (i even) or high (i odd) half of its 64-bit word i/2.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
@@ -22,8 +22,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{f.blocks * uint64(f.blockWords())}, nil
 }
 
-// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
-// the sections do not have the sizes of SectionWords.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
+// error if the sections do not have the sizes of SectionWords.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@
 //	                   bits of Lo that no other of them uses. Each further seven come from Lo mixed anew
 //	            split: bit (low 32 bits of Lo · salt_i mod 2^32) >> 27 of word i
 //
-// Hi chooses only the block and Lo only the bits. A hash h of Parquet is Hash{Hi: h with its low 32 bits cleared, Lo: h}.
+// Hi chooses only the block and Lo only the bits. A hash h of Parquet is Hash{Hi: h with its low 32 bits cleared, Lo:
+// h}.
 package blocked
 
 import (
@@ -48,8 +49,8 @@ func (l Layout) BlockBits() uint64 {
 	return lineBits
 }
 
-// Filter is a blocked Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need exclusive
-// use. Concurrent is the form for concurrent writers.
+// Filter is a blocked Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need
+// exclusive use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	words  []uint64 // block b is words [b·8, b·8+8) in the line layout, [b·4, b·4+4) in the split one
 	blocks uint64
@@ -111,8 +112,8 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error wraps
-// filter.ErrMismatch if other is not a blocked filter with the same blocks, k and layout; f is then unchanged.
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error
+// wraps filter.ErrMismatch if other is not a blocked filter with the same blocks, k and layout; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {
@@ -126,8 +127,8 @@ func (f *Filter) Merge(other filter.Filter) error {
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of both,
-// an upper bound. Errors are those of Merge.
+// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
+// both, an upper bound. Errors are those of Merge.
 func (f *Filter) Intersect(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of that many blocks after n distinct
-// keys were added with k probes each. In the split layout k is ignored: it is 8. An empty layout is Line, as in Config.
-// blocks must not be 0.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of that many blocks after n
+// distinct keys were added with k probes each. In the split layout k is ignored: it is 8. An empty layout is Line, as
+// in Config. blocks must not be 0.
 //
-// It averages the rate of one block over the number of keys in it, which is binomial; Putze, Sanders and Singler, equation
-// 3, take its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where X is the number of
-// bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power of the mean
-// instead of the mean of the k-th power: a tenth too low at 16 bits per key.
+// It averages the rate of one block over the number of keys in it, which is binomial; Putze, Sanders and Singler,
+// equation 3, take its Poisson limit. The rate of a line block of B bits with j keys is exact: E[(X/B)^k], where X is
+// the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power
+// of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	rate := splitRate
 	if layout != Split {
@@ -24,8 +24,8 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	return stat.BinomialMean(n, 1/float64(blocks), rate)
 }
 
-// splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits. The
-// words fill independently, so the mean of the product is the product of the means.
+// splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
+// The words fill independently, so the mean of the product is the product of the means.
 func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
 }

@@ -27,8 +27,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
 }
 
-// Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no filter.
-// Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+// Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no
+// filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
 	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width}.Resolve()
 }

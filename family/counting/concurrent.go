@@ -10,13 +10,13 @@ import (
 	"github.com/bloomery/bloomery/internal/stripe"
 )
 
-// Concurrent is a counting Bloom filter that any number of goroutines may query and change at once. See filter.Concurrent
-// for its methods; it also is a filter.Remover and a filter.Counter. Has and Count take no locks.
+// Concurrent is a counting Bloom filter that any number of goroutines may query and change at once. See
+// filter.Concurrent for its methods; it also is a filter.Remover and a filter.Counter. Has and Count take no locks.
 //
 // # Why no key is lost
 //
-// Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. There are 256 locks
-// (package stripe). Each stands for some keys, by their hash, and for some words, by their index:
+// Words are changed by compare-and-swap, so no change of a counter is lost or reaches its neighbours. There are 256
+// locks (package stripe). Each stands for some keys, by their hash, and for some words, by their index:
 //
 //  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
 //  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so nobody waits in
@@ -25,9 +25,9 @@ import (
 //     and no counter falls below 0.
 //  3. Snapshot holds all locks. By 1 no change is running then, so that the copy has each change as a whole.
 //
-// Let a key be added and not removed. By 1 its addition is complete, so each of its counters contains its share or is stuck.
-// A removal of another key that was added takes only the share of that key. Hence the key's counters are at least its own
-// share at every moment, also between the steps of other changes: Has is true and Count is not too small.
+// Let a key be added and not removed. By 1 its addition is complete, so each of its counters contains its share or is
+// stuck. A removal of another key that was added takes only the share of that key. Hence the key's counters are at
+// least its own share at every moment, also between the steps of other changes: Has is true and Count is not too small.
 //
 // A Has that overlaps changes of other keys may combine counters of different moments. This can only make an absent key
 // look present.
@@ -36,8 +36,8 @@ type Concurrent struct {
 	f       Filter // its keys field is not used: the stripes count
 }
 
-// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the filter
-// afterwards.
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
 func (f *Filter) Concurrent() filter.Concurrent {
 	c := &Concurrent{f: *f}
 	c.stripes.Start(f.keys)
@@ -61,8 +61,8 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any of
-// them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
+// of them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	if len(dst) != len(hs) {
 		panic(fmt.Sprintf("counting: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
@@ -180,7 +180,8 @@ func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	return &Filter{words: words, m: c.f.m, k: c.f.k, keys: c.stripes.Keys()}, nil
 }
 
-// increment adds 1 to the counter at bit shift of a word, unless it is stuck. Others may change the word at the same time.
+// increment adds 1 to the counter at bit shift of a word, unless it is stuck. Others may change the word at the same
+// time.
 func increment(word *uint64, shift uint64) {
 	for {
 		w := atomic.LoadUint64(word)
@@ -190,8 +191,8 @@ func increment(word *uint64, shift uint64) {
 	}
 }
 
-// decrement subtracts 1 from the counter at bit shift of a word, unless it is stuck. Others may change the word at the same
-// time. The counter must not be 0.
+// decrement subtracts 1 from the counter at bit shift of a word, unless it is stuck. Others may change the word at the
+// same time. The counter must not be 0.
 func decrement(word *uint64, shift uint64) {
 	for {
 		w := atomic.LoadUint64(word)

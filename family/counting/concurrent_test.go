@@ -30,9 +30,9 @@ func TestConcurrentSmall(t *testing.T) {
 	}
 }
 
-// TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented, but no
-// counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of keys, which
-// Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
+// TestConcurrentAbsent has goroutines remove keys whether they were added or not. Keys are lost then, as documented,
+// but no counter may fall below 0 or take from its neighbours: the sum of the counters must stay k times the number of
+// keys, which Decode checks. All goroutines start each removal together: else they hardly ever meet at one counter.
 func TestConcurrentAbsent(t *testing.T) {
 	const rounds, workers, removals = 3000, 4, 2
 	hs := filtertest.Hashes(100, 6)

@@ -25,9 +25,10 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{wordsOf(m)}, err
 }
 
-// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
-// the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is stuck and their
-// sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum says nothing.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
+// error if the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is
+// stuck and their sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum
+// says nothing.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err

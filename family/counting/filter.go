@@ -1,7 +1,7 @@
 // Package counting is the counting Bloom filter (L. Fan, P. Cao, J. Almeida, A. Z. Broder, "Summary Cache", IEEE/ACM
-// Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits, with the same k
-// probes per key. Adding a key increments the counters that it probes, removing it decrements them. A key is present if
-// none of its counters is 0.
+// Transactions on Networking 8(3), 2000). It has m counters of 4 bits where the standard family has m bits, with the
+// same k probes per key. Adding a key increments the counters that it probes, removing it decrements them. A key is
+// present if none of its counters is 0.
 //
 //	word 0                              word 1
 //	┌────┬────┬────┬─ ··· ─┬────┐      ┌────┬────┬─ ··· ─┐
@@ -10,17 +10,17 @@
 //
 // # Saturation
 //
-// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it stands for is no longer known. So
-// an overflow never makes a key absent. The price: a key whose counters are all stuck stays present after it was removed,
-// such as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A filter of
-// distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15 (Poisson with mean
-// ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are added many times each,
-// or if there are many more keys than the filter was sized for.
+// A counter that reaches 15 is stuck: it stays at 15, because the number of keys that it stands for is no longer known.
+// So an overflow never makes a key absent. The price: a key whose counters are all stuck stays present after it was
+// removed, such as a key that was added 16 times and removed 16 times. Stuck returns the number of stuck counters. A
+// filter of distinct keys with the size that New chooses has none: a counter gets stuck with probability 1.6e-15
+// (Poisson with mean ln 2; the paper bounds the probability of 16 or more by 1.37e-15). Counters get stuck if keys are
+// added many times each, or if there are many more keys than the filter was sized for.
 //
 // # One counter probed twice
 //
-// Two probes of a key may fall on one counter. Add then adds 2 to it, Remove requires and subtracts 2, and Count divides by
-// 2. So every addition adds k in total, in any order, and a removal undoes exactly that.
+// Two probes of a key may fall on one counter. Add then adds 2 to it, Remove requires and subtracts 2, and Count
+// divides by 2. So every addition adds k in total, in any order, and a removal undoes exactly that.
 package counting
 
 import (
@@ -62,7 +62,8 @@ type Filter struct {
 // together is the number of probes that Has tests before it branches; see package standard.
 const together = 3
 
-// Has reports whether the key may be in the set. It stops after the first three probes whose counters are not all above 0.
+// Has reports whether the key may be in the set. It stops after the first three probes whose counters are not all above
+// 0.
 func (f *Filter) Has(h filter.Hash) bool {
 	words, m, k := f.words, f.m, f.k
 	x, by := h.Lo, probe.Mixer(h)
@@ -106,9 +107,9 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if a counter of the key is
-// below the number of probes that fall on it, or if no keys are left. Stuck counters do not change. Removing a key that was
-// never added but looks present succeeds and makes other keys absent: remove only what was added.
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if a counter of the
+// key is below the number of probes that fall on it, or if no keys are left. Stuck counters do not change. Removing a
+// key that was never added but looks present succeeds and makes other keys absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
 	var room [MaxK]uint64
 	at := f.probes(&room, h)
@@ -124,8 +125,9 @@ func (f *Filter) Remove(h filter.Hash) error {
 	return nil
 }
 
-// Count returns how often the key was added, or more: the smallest of its counters, each divided by the number of probes
-// that fall on it. If all of them are stuck it returns 15 and true: the filter no longer knows how often the key was added.
+// Count returns how often the key was added, or more: the smallest of its counters, each divided by the number of
+// probes that fall on it. If all of them are stuck it returns 15 and true: the filter no longer knows how often the key
+// was added.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	var room [MaxK]uint64
 	return counted(f.count(f.probes(&room, h)))
@@ -161,8 +163,8 @@ func (f *Filter) count(at []uint64) uint64 {
 	return least(at, counters)
 }
 
-// least returns how many additions of a key the counters can hold, where counters[j] is the value of counter at[j]. It is
-// math.MaxUint64 if all of them are stuck.
+// least returns how many additions of a key the counters can hold, where counters[j] is the value of counter at[j]. It
+// is math.MaxUint64 if all of them are stuck.
 func least(at, counters []uint64) uint64 {
 	n := uint64(math.MaxUint64)
 	for j, c := range counters {
@@ -183,9 +185,9 @@ func least(at, counters []uint64) uint64 {
 	return n
 }
 
-// Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the filter
-// that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a counting
-// filter with the same m and k; f is then unchanged.
+// Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
+// filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
+// counting filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {

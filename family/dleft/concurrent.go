@@ -14,8 +14,9 @@ import (
 //
 // # Why no key is lost
 //
-// There are 256 locks (package stripe). Each stands for some buckets, by their position. A change copies the four buckets of
-// its key, does on the copy what Filter does, and writes back the bits that changed, word by word, by atomic ANDs and ORs:
+// There are 256 locks (package stripe). Each stands for some buckets, by their position. A change copies the four
+// buckets of its key, does on the copy what Filter does, and writes back the bits that changed, word by word, by atomic
+// ANDs and ORs:
 //
 //  1. A change holds the locks of its four buckets, from the copying to the end of the writing. No two changes work on one
 //     bucket at the same time, so none fills a cell that another has taken. Keys that look alike have the same buckets, so
@@ -23,20 +24,20 @@ import (
 //  2. Buckets that share a word may change at the same time: the atomic operations leave the bits of the neighbour alone.
 //  3. Snapshot and Info hold all locks: no change is running, so they see each change as a whole.
 //
-// Has and Count take no lock at first. They copy the four buckets with atomic loads, and use the copy only if the version of
-// the stripe of the bucket in subtable 0 says that no change ran there meanwhile. Each change of a key that looks like the
-// one they ask for counts in that version. So the cells with that value stayed the same, and all of them are in the copy,
-// since changes of other values write to other cells. After three attempts they take the lock of the stripe. Without this
-// check a present key could look absent: Has finds no copy in subtables 0 to 2, another goroutine adds a copy in subtable 0
-// and removes the one in subtable 3, and then Has reads subtable 3. A cell into which another value is being written may
-// look like the key's; this can only make an absent key look present.
+// Has and Count take no lock at first. They copy the four buckets with atomic loads, and use the copy only if the
+// version of the stripe of the bucket in subtable 0 says that no change ran there meanwhile. Each change of a key that
+// looks like the one they ask for counts in that version. So the cells with that value stayed the same, and all of them
+// are in the copy, since changes of other values write to other cells. After three attempts they take the lock of the
+// stripe. Without this check a present key could look absent: Has finds no copy in subtables 0 to 2, another goroutine
+// adds a copy in subtable 0 and removes the one in subtable 3, and then Has reads subtable 3. A cell into which another
+// value is being written may look like the key's; this can only make an absent key look present.
 type Concurrent struct {
 	stripes stripe.Stripes
 	f       Filter // its keys field is not used: the stripes count
 }
 
-// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the filter
-// afterwards.
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
 func (f *Filter) Concurrent() filter.Concurrent {
 	c := &Concurrent{f: *f}
 	c.stripes.Start(f.keys)
@@ -148,8 +149,8 @@ func (c *Concurrent) holds(p *place) bool {
 	return f.holds(&local)
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of them.
-// It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of
+// them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	if len(dst) != len(hs) {
 		panic(fmt.Sprintf("dleft: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
@@ -183,8 +184,8 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return err
 }
 
-// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the cells nor the number
-// of keys change. Errors are those of Add of Filter.
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the cells nor the
+// number of keys change. Errors are those of Add of Filter.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	p := c.f.place(h)
 	if c.holds(&p) {

@@ -28,8 +28,8 @@ func TestConcurrent(t *testing.T) {
 }
 
 // TestConcurrentMoves moves the only copy of a key from subtable 3 to subtable 0, by an addition and a removal, while
-// goroutines ask for the key: it must never look absent. There are more of them than processors, so that most are suspended
-// at the time of the move, many between reading the two subtables.
+// goroutines ask for the key: it must never look absent. There are more of them than processors, so that most are
+// suspended at the time of the move, many between reading the two subtables.
 func TestConcurrentMoves(t *testing.T) {
 	rounds := 12
 	if testing.Short() {

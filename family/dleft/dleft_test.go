@@ -58,8 +58,8 @@ func TestPermutation(t *testing.T) {
 	}
 }
 
-// TestLookAlikes removes half of the keys of a table so small that most keys look like others: none of the other keys may be
-// lost. With independent buckets instead of permutations hundreds are.
+// TestLookAlikes removes half of the keys of a table so small that most keys look like others: none of the other keys
+// may be lost. With independent buckets instead of permutations hundreds are.
 func TestLookAlikes(t *testing.T) {
 	for _, counter := range []uint{0, counterBits} {
 		for seed := range uint64(20) {

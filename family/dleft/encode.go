@@ -17,12 +17,13 @@ func (g geometry) spec() filter.Spec {
 	return s
 }
 
-// words returns the number of words of the section: the buckets and at least 64 bits behind them, which a load may read.
+// words returns the number of words of the section: the buckets and at least 64 bits behind them, which a load may
+// read.
 func (g geometry) words() uint64 { return (g.cells()*g.width()+63)/64 + 1 }
 
-// Encode returns one section: the buckets of the four subtables in order, remainder+counter bytes each, then zeros. Byte j of
-// a bucket has bit j of its eight cells, that of cell c in bit c. Byte i of the section is bits 8·(i mod 8) and up of word
-// ⌊i/8⌋. The bits of a cell from remainder on are the number of its copies less 1. An empty cell is 0.
+// Encode returns one section: the buckets of the four subtables in order, remainder+counter bytes each, then zeros.
+// Byte j of a bucket has bit j of its eight cells, that of cell c in bit c. Byte i of the section is bits 8·(i mod 8)
+// and up of word ⌊i/8⌋. The bits of a cell from remainder on are the number of its copies less 1. An empty cell is 0.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
@@ -37,9 +38,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.words()}, nil
 }
 
-// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
-// the section does not have the size of SectionWords, if bits behind the last bucket are set, if the number of copies in
-// all cells is not the number of keys, or if an empty cell counts copies.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
+// error if the section does not have the size of SectionWords, if bits behind the last bucket are set, if the number of
+// copies in all cells is not the number of keys, or if an empty cell counts copies.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func (f *Filter) ghost() (bucket uint64, ok bool) {
 	return 0, false
 }
 
-// geometryFromSpec reads the Spec of a built filter, dleft(buckets=,capacity=,remainder=), with or without counting=1. Other
-// Specs are errors.
+// geometryFromSpec reads the Spec of a built filter, dleft(buckets=,capacity=,remainder=), with or without counting=1.
+// Other Specs are errors.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese ("An
-// improved construction for counting Bloom filters", ESA 2006): a filter whose keys can be removed, in less than half the
-// memory of a counting Bloom filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable
-// and goes into a cell of the one with the fewest keys, the leftmost of equals. With 24·B keys a bucket holds 6 on average
-// and does not run out of its 8 cells: in the fluid limit one of 2·10^9 buckets of subtable 0 gets eight keys, and a share
-// below 1e-100 would need a ninth cell (TestFluidLimit; TestCapacity fills real tables).
+// Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese
+// ("An improved construction for counting Bloom filters", ESA 2006): a filter whose keys can be removed, in less than
+// half the memory of a counting Bloom filter. It has four subtables of B buckets of 8 cells. A key has one bucket in
+// each subtable and goes into a cell of the one with the fewest keys, the leftmost of equals. With 24·B keys a bucket
+// holds 6 on average and does not run out of its 8 cells: in the fluid limit one of 2·10^9 buckets of subtable 0 gets
+// eight keys, and a share below 1e-100 would need a ninth cell (TestFluidLimit; TestCapacity fills real tables).
 //
 //	           subtable 0           subtable 1           subtable 2           subtable 3
 //	        0 ┌────────┐           ┌────────┐           ┌────────┐           ┌────────┐
@@ -18,25 +18,25 @@
 // # The permutations
 //
 // A cell stores only the remainder of a key. If the four buckets of a key were independent, two keys with the same
-// remainder could share their bucket in one subtable and differ in the others. Removing one key could then clear the cell
-// of the other and leave its own: the other key would be lost. Therefore, as in the paper, a key is first reduced to one
-// value, the pair (b, r), and each subtable permutes these values. Keys that look alike in one subtable look alike in all;
-// their cells are copies of each other, and it does not matter which one is cleared. The paper multiplies by odd numbers
-// modulo a power of two. We add to b an amount that depends only on the remainder and the subtable,
+// remainder could share their bucket in one subtable and differ in the others. Removing one key could then clear the
+// cell of the other and leave its own: the other key would be lost. Therefore, as in the paper, a key is first reduced
+// to one value, the pair (b, r), and each subtable permutes these values. Keys that look alike in one subtable look
+// alike in all; their cells are copies of each other, and it does not matter which one is cleared. The paper multiplies
+// by odd numbers modulo a power of two. We add to b an amount that depends only on the remainder and the subtable,
 //
 //	P_i(b, r) = ((b + g_i(r)) mod B, r),   g_0 = 0,   g_i(r) = ⌊mix(r, i)·B / 2^64⌋,
 //
-// one round of a Feistel network. It is a permutation for every B, needs no division, and leaves one remainder to compare
-// with. Nothing is stored for it.
+// one round of a Feistel network. It is a permutation for every B, needs no division, and leaves one remainder to
+// compare with. Nothing is stored for it.
 //
 // # Cells
 //
 // A cell with remainder 0 is empty. No key has that remainder; the 2^bits - 1 others are equally likely, which the rate
-// takes into account (fpr.go). In the counting form a cell has 2 more bits, the number of its copies less 1; a fifth copy
-// takes another cell. In the plain form each copy takes a cell, so that a key can be added at most 32 times.
+// takes into account (fpr.go). In the counting form a cell has 2 more bits, the number of its copies less 1; a fifth
+// copy takes another cell. In the plain form each copy takes a cell, so that a key can be added at most 32 times.
 //
-// The bits of a bucket are sliced: its byte j holds bit j of the eight remainders, that of cell c in bit c. Two bytes of
-// counter bits follow. Thus one exclusive or of 64 bits compares eight bits of all eight cells.
+// The bits of a bucket are sliced: its byte j holds bit j of the eight remainders, that of cell c in bit c. Two bytes
+// of counter bits follow. Thus one exclusive or of 64 bits compares eight bits of all eight cells.
 package dleft
 
 import (
@@ -66,11 +66,11 @@ const (
 // errNotFound is the error of Remove; made once so that Remove allocates nothing.
 var errNotFound = fmt.Errorf("dleft: %w", filter.ErrNotFound)
 
-// Filter is a d-left fingerprint table. Any number of goroutines may read it at once; Add and Remove need exclusive use.
-// Concurrent is the form for concurrent writers.
+// Filter is a d-left fingerprint table. Any number of goroutines may read it at once; Add and Remove need exclusive
+// use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	geometry
-	words []uint64 // bucket j of subtable i is at byte (i·buckets + j)·width; at least one word of zeros follows the last
+	words []uint64 // bucket j of subtable i is at byte (i·buckets + j)·width; a word of zeros or more follows the last
 	keys  uint64   // additions less removals: the copies in all cells
 }
 
@@ -173,7 +173,8 @@ func (f *Filter) holds(p *place) bool {
 	return false
 }
 
-// match returns a bit for each cell of the bucket at bit at that holds the remainder r. With r = 0 these are the empty cells.
+// match returns a bit for each cell of the bucket at bit at that holds the remainder r. With r = 0 these are the empty
+// cells.
 func (f *Filter) match(at, r uint64) uint64 {
 	var differ uint64
 	left := f.remainder
@@ -229,8 +230,8 @@ func (f *Filter) copiesOf(p *place) (n uint64) {
 	return n
 }
 
-// Add adds a key once more. It returns an error wrapping filter.ErrFull and changes nothing if all cells of the key's four
-// buckets are in use.
+// Add adds a key once more. It returns an error wrapping filter.ErrFull and changes nothing if all cells of the key's
+// four buckets are in use.
 func (f *Filter) Add(h filter.Hash) error {
 	p := f.place(h)
 	if !f.add(&p) {
@@ -242,7 +243,8 @@ func (f *Filter) Add(h filter.Hash) error {
 
 // errFull returns the error of Add for a filter with that many keys.
 func (g geometry) errFull(keys uint64) error {
-	return fmt.Errorf("dleft with %d keys, sized for %d: the four buckets of a key are full: %w", keys, g.capacity, filter.ErrFull)
+	return fmt.Errorf("dleft with %d keys, sized for %d: the four buckets of a key are full: %w",
+		keys, g.capacity, filter.ErrFull)
 }
 
 // add adds a copy of a key. It reports false and changes nothing if there is no room. It does not count the key.
@@ -284,9 +286,9 @@ func (f *Filter) addCopy(at uint64, cell int) {
 	f.flip(at, f.remainder, cell)
 }
 
-// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the key's
-// buckets holds its remainder. Removing a key that was never added but looks like a present one succeeds and makes that one
-// absent: remove only what was added.
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the
+// key's buckets holds its remainder. Removing a key that was never added but looks like a present one succeeds and
+// makes that one absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
 	p := f.place(h)
 	if !f.remove(&p) {
@@ -305,7 +307,8 @@ func (f *Filter) remove(p *place) bool {
 			continue
 		}
 		at, found = a, match
-		if some := match &^ f.full(a); some != 0 { // at most one such cell: Remove takes copies from where Add put the last one
+		// There is at most one such cell: Remove takes copies from where Add put the last one.
+		if some := match &^ f.full(a); some != 0 {
 			found = some
 			break
 		}

@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a table with that many buckets per subtable and
-// bits per remainder after n distinct keys were added. There are M = buckets·(2^remainder - 1) equally likely values. An
-// absent key is a false positive if one of the n keys has its value: p = 1-(1-1/M)^n, which is below n/M. At 24 keys per
-// bucket n/M is the 24·2^-remainder of Bonomi et al., except that one remainder stands for empty cells. buckets must not be
-// 0.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a table with that many buckets per subtable
+// and bits per remainder after n distinct keys were added. There are M = buckets·(2^remainder - 1) equally likely
+// values. An absent key is a false positive if one of the n keys has its value: p = 1-(1-1/M)^n, which is below n/M. At
+// 24 keys per bucket n/M is the 24·2^-remainder of Bonomi et al., except that one remainder stands for empty cells.
+// buckets must not be 0.
 func FPR(n, buckets uint64, remainder uint) float64 {
 	m := float64(buckets) * float64(uint64(1)<<remainder-1)
 	return -math.Expm1(float64(n) * math.Log1p(-1/m))
@@ -18,7 +18,8 @@ func FPR(n, buckets uint64, remainder uint) float64 {
 // values returns M.
 func (g geometry) values() float64 { return float64(g.buckets) * float64(g.remainders()) }
 
-// remainderFor returns the smallest number of bits whose rate at capacity is at most p, or MaxRemainder+1 if there is none.
+// remainderFor returns the smallest number of bits whose rate at capacity is at most p, or MaxRemainder+1 if there is
+// none.
 func (g geometry) remainderFor(p float64) uint {
 	r := uint(MinRemainder)
 	for r <= MaxRemainder && FPR(g.capacity, g.buckets, r) > p {

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestObservedRate measures few and many keys in tables from which keys were removed. With few keys an error would show if
-// a bit of the hash served two purposes.
+// TestObservedRate measures few and many keys in tables from which keys were removed. With few keys an error would show
+// if a bit of the hash served two purposes.
 func TestObservedRate(t *testing.T) {
 	for _, c := range []struct {
 		n         int
@@ -95,9 +95,9 @@ func TestPublishedRate(t *testing.T) {
 	}
 }
 
-// TestFluidLimit integrates the differential equations of d-left hashing (Vöcking; Mitzenmacher): the shares of buckets with
-// at least x keys while a table of very many buckets fills to its capacity. A key goes to a bucket of x keys in subtable i
-// if its buckets in the subtables before i have more, and those after i at least as many.
+// TestFluidLimit integrates the differential equations of d-left hashing (Vöcking; Mitzenmacher): the shares of buckets
+// with at least x keys while a table of very many buckets fills to its capacity. A key goes to a bucket of x keys in
+// subtable i if its buckets in the subtables before i have more, and those after i at least as many.
 func TestFluidLimit(t *testing.T) {
 	const steps, most = 200_000, cells + 2
 	var share [most + 1][subtables]float64 // share[x][i]: buckets of subtable i with x keys or more

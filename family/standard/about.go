@@ -5,7 +5,8 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent | filter.CanCapacity,
+	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
+		filter.CanCapacity,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
@@ -13,7 +14,8 @@ var About = filter.About{
 	},
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
-		Reason: "the plain Bloom filter: any size, keys at any time, union", Warning: "a query for a present key reads k cache lines",
+		Reason:  "the plain Bloom filter: any size, keys at any time, union",
+		Warning: "a query for a present key reads k cache lines",
 	}},
 }
 

@@ -6,24 +6,24 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// batch is the number of keys that are tested together: enough cache misses to fill a core's queue (10 to 48), few enough
-// that the lines are still in the first-level cache when they are read.
+// batch is the number of keys that are tested together: enough cache misses to fill a core's queue (10 to 48), few
+// enough that the lines are still in the first-level cache when they are read.
 const batch = 32
 
-// first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of the
-// absent keys.
+// first is the number of probes of every key that are prefetched at once. At half fill two probes leave a quarter of
+// the absent keys.
 const first = 2
 
 // maxAhead is the largest number of further probes that are prefetched at once. It limits how many keys are finished
 // together.
 const maxAhead = 256
 
-// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches cost
-// more than they gain.
+// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches
+// cost more than they gain.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any of
-// them, then all other lines of the keys that may still be present. dst must be as long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first lines of a batch of keys before it reads any
+// of them, then all other lines of the keys that may still be present. dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

@@ -14,17 +14,17 @@ import (
 // Concurrent is a standard Bloom filter that any number of goroutines may query and change at once. See
 // filter.Concurrent for its methods.
 //
-// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of a key that was added stay set.
-// This does not suffice for TestAndAdd: two goroutines that bring the same key could both find a bit unset. TestAndAdd
-// therefore holds a lock that the key's hash chooses (package stripe) while it tests and sets the bits. The second
-// goroutine then finds all of them set.
+// Add and Has take no locks: bits are set by atomic ORs and never cleared, so the bits of a key that was added stay
+// set. This does not suffice for TestAndAdd: two goroutines that bring the same key could both find a bit unset.
+// TestAndAdd therefore holds a lock that the key's hash chooses (package stripe) while it tests and sets the bits. The
+// second goroutine then finds all of them set.
 type Concurrent struct {
 	stripes stripe.Stripes
 	f       Filter // its keys field is not used: the stripes count
 }
 
-// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the filter
-// afterwards.
+// Concurrent returns the form for many goroutines, a *Concurrent. It takes over the filter's memory: do not use the
+// filter afterwards.
 func (f *Filter) Concurrent() filter.Concurrent { return f.share() }
 
 func (f *Filter) share() *Concurrent {
@@ -54,8 +54,8 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any of
-// them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
+// of them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	if len(dst) != len(hs) {
 		panic(fmt.Sprintf("standard: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
@@ -81,8 +81,8 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return nil
 }
 
-// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the number
-// of keys change. The error is always nil.
+// TestAndAdd adds a key unless Has is true for it, and returns that answer. If it is true, neither the bits nor the
+// number of keys change. The error is always nil.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	if c.Has(h) {
 		return true, nil
@@ -148,9 +148,10 @@ func (c *Concurrent) Info() filter.Info {
 }
 
 // Snapshot returns a copy, a *Filter. Since bits are only ever set, copying the words one by one while others write is
-// enough: the copy has every bit that was set before Snapshot began, hence every key whose Add had returned. It has every
-// key that its Keys counts. A key that is being added may have some of its bits in the copy, which raises the rate of
-// false positives as if it were added, at most. The error wraps filter.ErrTooLarge if there is no memory for the copy.
+// enough: the copy has every bit that was set before Snapshot began, hence every key whose Add had returned. It has
+// every key that its Keys counts. A key that is being added may have some of its bits in the copy, which raises the
+// rate of false positives as if it were added, at most. The error wraps filter.ErrTooLarge if there is no memory for
+// the copy.
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))
 	if err != nil {

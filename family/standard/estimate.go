@@ -25,8 +25,8 @@ func (f *Filter) EstimateUnion(other *Filter) (float64, error) {
 	return f.estimate(ones), nil
 }
 
-// EstimateIntersection estimates the number of distinct keys that are in both of two filters, as |A| + |B| - |A ∪ B|. It
-// is never below 0. Errors are those of Merge.
+// EstimateIntersection estimates the number of distinct keys that are in both of two filters, as |A| + |B| - |A ∪ B|.
+// It is never below 0. Errors are those of Merge.
 func (f *Filter) EstimateIntersection(other *Filter) (float64, error) {
 	union, err := f.EstimateUnion(other)
 	if err != nil {

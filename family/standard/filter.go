@@ -10,8 +10,8 @@
 //
 // Plain double hashing, h1 + i·h2, is not enough. Reduced to m positions it has about m² different sequences, so an
 // absent key shares all its bits with one present key with probability near n/m². For n = 1000 at 24 bits per key this
-// alone is a sixth of the promised 1e-5. TestObservedRate measures small n at many bits per key, where such an error would
-// show. The tests of internal/probe measure pairs of probes.
+// alone is a sixth of the promised 1e-5. TestObservedRate measures small n at many bits per key, where such an error
+// would show. The tests of internal/probe measure pairs of probes.
 package standard
 
 import (
@@ -26,8 +26,8 @@ const Family = "standard"
 // MaxK is the largest number of probes per key. It is optimal up to 92 bits per key.
 const MaxK = probe.MaxK
 
-// Filter is a standard Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need exclusive
-// use. Concurrent is the form for concurrent writers.
+// Filter is a standard Bloom filter. Any number of goroutines may read it at once; Add, Merge and Intersect need
+// exclusive use. Concurrent is the form for concurrent writers.
 type Filter struct {
 	words []uint64 // bit i is bit i%64 of word i/64; bits from m on are 0
 	m     uint64
@@ -74,8 +74,8 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error wraps
-// filter.ErrMismatch if other is not a standard filter with the same m and k; f is then unchanged.
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error
+// wraps filter.ErrMismatch if other is not a standard filter with the same m and k; f is then unchanged.
 func (f *Filter) Merge(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {
@@ -89,8 +89,8 @@ func (f *Filter) Merge(other filter.Filter) error {
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
-// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of both,
-// an upper bound; EstimateIntersection estimates the number. Errors are those of Merge.
+// most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
+// both, an upper bound; EstimateIntersection estimates the number. Errors are those of Merge.
 func (f *Filter) Intersect(other filter.Filter) error {
 	o, err := f.same(other)
 	if err != nil {

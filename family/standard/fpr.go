@@ -6,9 +6,9 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of m bits after n distinct keys were
-// added with k probes each: (1-(1-1/m)^(kn))^k. This is slightly too low if m is tiny (Bose et al., 2008); the posterior
-// rate has no such error. m and k must not be 0.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a filter of m bits after n distinct keys
+// were added with k probes each: (1-(1-1/m)^(kn))^k. This is slightly too low if m is tiny (Bose et al., 2008); the
+// posterior rate has no such error. m and k must not be 0.
 func FPR(n, m uint64, k int) float64 { return probe.FPR(n, m, k) }
 
 // OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, m, k). It is near ln 2 · m/n.

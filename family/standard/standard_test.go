@@ -30,7 +30,8 @@ func TestPublishedFPR(t *testing.T) {
 	}
 }
 
-// TestObservedRate measures few keys at many bits per key, rates near 1e-5, over many seeds: weak probes would show there.
+// TestObservedRate measures few keys at many bits per key, rates near 1e-5, over many seeds: weak probes would show
+// there.
 func TestObservedRate(t *testing.T) {
 	const n, trials, seeds = 1000, 1_000_000, 12
 	for _, bits := range []float64{20, 24} {
@@ -165,8 +166,8 @@ func TestBeyond32Bits(t *testing.T) {
 	}
 }
 
-// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches. The larger k are those with more
-// probes than a batch has room for.
+// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches. The larger k are those with
+// more probes than a batch has room for.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	for _, k := range []int{1, 2, 3, 7, 10, 11, 30, MaxK} {

@@ -11,9 +11,9 @@ import (
 // benchKeys is the number of keys that BenchmarkConcurrent adds to each filter.
 const benchKeys = 1 << 20
 
-// BenchmarkConcurrent measures the time per key of adding new keys to the plain and the concurrent form of a filter, and
-// of TestAndAdd in the concurrent form, with 1 and 2 goroutines. The time is wall time: with two goroutines, half is ideal.
-// The plain form of TestAndAdd is Has, then Add.
+// BenchmarkConcurrent measures the time per key of adding new keys to the plain and the concurrent form of a filter,
+// and of TestAndAdd in the concurrent form, with 1 and 2 goroutines. The time is wall time: with two goroutines, half
+// is ideal. The plain form of TestAndAdd is Has, then Add.
 func BenchmarkConcurrent(b *testing.B, start func(keys uint64) filter.Filter) {
 	hs := Hashes(benchKeys, 1)
 	run := func(name string, goroutines int, make func() func(filter.Hash)) {

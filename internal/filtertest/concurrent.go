@@ -17,8 +17,8 @@ import (
 const writers = 4
 
 // Concurrent tests the concurrent form of a family: start returns an empty filter with room for that many keys, copies
-// included, that is a filter.Sharer; decode makes a filter from its stored form. Run calls it for families that can start
-// empty. Run the tests with the race detector as well.
+// included, that is a filter.Sharer; decode makes a filter from its stored form. Run calls it for families that can
+// start empty. Run the tests with the race detector as well.
 func Concurrent(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
 	t.Run("dedup", func(t *testing.T) { dedup(t, start) })
 	t.Run("takesOver", func(t *testing.T) { takesOver(t, start) })
@@ -47,8 +47,8 @@ func snapshot(t *testing.T, c filter.Concurrent) filter.Filter {
 	return f
 }
 
-// dedup has every goroutine bring all keys through TestAndAdd, each key at the same time. Each key is new for at
-// most one goroutine. It is new for none only if it was a false positive when it came first. The rate of false positives at
+// dedup has every goroutine bring all keys through TestAndAdd, each key at the same time. Each key is new for at most
+// one goroutine. It is new for none only if it was a false positive when it came first. The rate of false positives at
 // that time is at most the posterior rate at the end, which bounds the number of such keys.
 func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 	n := 10_000
@@ -112,7 +112,8 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 // sameAnswers compares a concurrent form at rest with its snapshot.
 func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter.Hash) {
 	t.Helper()
-	if a, b := c.Info(), f.Info(); a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || a.FPRPosterior != b.FPRPosterior || a.Fill != b.Fill {
+	a, b := c.Info(), f.Info()
+	if a.Keys != b.Keys || !a.Spec.Equal(b.Spec) || a.FPRPosterior != b.FPRPosterior || a.Fill != b.Fill {
 		t.Errorf("Info is %v, that of the snapshot %v", a, b)
 	}
 	for i, h := range append(slices.Clone(hs), Hashes(len(hs), 62)...) {
@@ -185,8 +186,9 @@ func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
 	}
 }
 
-// lookAlikes has goroutines add and remove the same few keys in a filter so small that most keys share places. A key that
-// was added once at the start and is never removed must stay, whatever the others do, and nothing else may be left.
+// lookAlikes has goroutines add and remove the same few keys in a filter so small that most keys share places. A key
+// that was added once at the start and is never removed must stay, whatever the others do, and nothing else may be
+// left.
 func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
 	c := share(t, start, 60)
 	r, ok := c.(filter.Remover)

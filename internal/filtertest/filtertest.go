@@ -211,8 +211,8 @@ func wrongBatches(t *testing.T, f Family) {
 	}
 }
 
-// observedRate requires that the observed rate is within 4.5 standard deviations of the posterior rate, over several seeds,
-// and the posterior rate near the prior one.
+// observedRate requires that the observed rate is within 4.5 standard deviations of the posterior rate, over several
+// seeds, and the posterior rate near the prior one.
 func observedRate(t *testing.T, f Family, spec string) {
 	if testing.Short() {
 		t.Skip("takes seconds")

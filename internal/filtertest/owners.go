@@ -28,8 +28,8 @@ type owner struct {
 	random *rand.Rand
 }
 
-// owners has each goroutine add, remove, test and count keys of its own at random, against a model of them, while another
-// one takes snapshots. At the end, all keys that can be removed are removed and nothing may be left of them.
+// owners has each goroutine add, remove, test and count keys of its own at random, against a model of them, while
+// another one takes snapshots. At the end, all keys that can be removed are removed and nothing may be left of them.
 func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
 	steps := 20_000
 	if testing.Short() {

@@ -2,8 +2,8 @@ package probe
 
 import "math"
 
-// EstimateKeys returns an estimate of the number of distinct keys of a filter of m places, of which a share fill in [0, 1]
-// is in use, with k probes per key: ln(1-fill) / (k·ln(1-1/m)) (Swamidass and Baldi, 2007). It returns +Inf if every
+// EstimateKeys returns an estimate of the number of distinct keys of a filter of m places, of which a share fill in [0,
+// 1] is in use, with k probes per key: ln(1-fill) / (k·ln(1-1/m)) (Swamidass and Baldi, 2007). It returns +Inf if every
 // place is in use.
 func EstimateKeys(fill float64, m uint64, k int) float64 {
 	switch {

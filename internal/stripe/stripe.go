@@ -10,7 +10,8 @@
 // # Order
 //
 // A goroutine that needs several locks collects them in a Set and takes all of them with one call of Lock, in ascending
-// order. Nobody takes a lock while holding one of a higher or equal number, so no circle of waiting goroutines can form.
+// order. Nobody takes a lock while holding one of a higher or equal number, so no circle of waiting goroutines can
+// form.
 package stripe
 
 import (
@@ -24,8 +25,8 @@ import (
 // Count is the number of stripes.
 const Count = 256
 
-// Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines at different stripes do not
-// slow each other down.
+// Stripe is a lock and a part of the count of keys. It fills a cache line, so that goroutines at different stripes do
+// not slow each other down.
 type Stripe struct {
 	sync.Mutex
 	added, removed atomic.Uint64
@@ -48,8 +49,8 @@ func (s *Stripe) Begin() { s.version.Add(1) }
 // End marks the end of a change that Begin started.
 func (s *Stripe) End() { s.version.Add(1) }
 
-// Version returns the number of changes that ended, and whether none is running. A reader that gets the same version, with
-// no change running, before and after it has read atomically has seen no change half done.
+// Version returns the number of changes that ended, and whether none is running. A reader that gets the same version,
+// with no change running, before and after it has read atomically has seen no change half done.
 func (s *Stripe) Version() (v uint64, quiet bool) {
 	v = s.version.Load()
 	return v, v&1 == 0
@@ -67,9 +68,9 @@ func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[Key(h)] }
 // Start sets the number of keys before anybody else uses the stripes.
 func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
 
-// Keys returns the keys counted as added less those counted as removed, never below 0. It reads the removals first: while
-// others count, the result is at least the true number at some moment during the call, provided that each key is counted
-// as added before it is counted as removed.
+// Keys returns the keys counted as added less those counted as removed, never below 0. It reads the removals first:
+// while others count, the result is at least the true number at some moment during the call, provided that each key is
+// counted as added before it is counted as removed.
 func (s *Stripes) Keys() uint64 {
 	var added, removed uint64
 	for i := range s {
