@@ -56,7 +56,7 @@ var (
 func NewBuilder(c Config) (*Builder, error) {
 	b := &Builder{config: c}
 	if c.open() && c.Keys == 0 {
-		return b, b.later(filter.NewSpec("standard"))
+		return b, b.later()
 	}
 	var err error
 	if b.config, err = c.Resolve(context.Background()); err != nil {
@@ -75,7 +75,7 @@ func NewBuilder(c Config) (*Builder, error) {
 			return b, err
 		}
 	}
-	return b, b.later(b.spec)
+	return b, b.later()
 }
 
 // Optimizer returns a Builder of a Set with the geometry of s whose search goes on from s, for as long as e says. It must be
@@ -108,23 +108,15 @@ func (b *Builder) resolve() (err error) {
 }
 
 // later has the keys counted before the filter is made.
-func (b *Builder) later(s filter.Spec) error {
-	if b.family.Name == "" { // the planner takes our own families, which hash alike
-		if err := b.setHasher(s); err != nil {
+func (b *Builder) later() error {
+	if b.family.Name == "" { // the planner has not chosen
+		var err error
+		if b.hasher, err = families.OwnHasher(b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
 			return err
 		}
 	}
 	b.spool = spool.New(b.config.Memory, b.config.TempDir)
 	return nil
-}
-
-// setHasher sets the hasher of the keys of a filter of that Spec.
-func (b *Builder) setHasher(s filter.Spec) error {
-	f, err := families.ByName(s.Family())
-	if err == nil {
-		b.hasher, err = f.Hasher(s, b.config.Hash, b.config.Seed, b.config.Secret)
-	}
-	return err
 }
 
 // start makes the family's builder for that many keys. With 0 it makes none if that needs their number after all, as the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -61,10 +62,11 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 // Check returns what is wrong with a Config, as far as that can be told before any key comes. It makes no filter and asks no
 // planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or filter.ErrUnsupported.
 func (c Config) Check() error {
-	b := Builder{config: c}
 	if c.open() {
-		return errors.Join(c.checkNeeds(), b.setHasher(filter.NewSpec("standard")))
+		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		return errors.Join(c.checkNeeds(), err)
 	}
+	b := Builder{config: c}
 	return b.resolve()
 }
 

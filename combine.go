@@ -12,7 +12,7 @@ import (
 
 // Merge makes s hold the keys of both. The two must agree in Spec and hash function, seed or secret included; else, and if o is
 // nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge it wraps errors.ErrUnsupported.
-// A Set for many writers is locked by nobody while it merges: no other method may run.
+// Merge needs exclusive use of both sets, also of sets for many writers.
 func (s *Set) Merge(o *Set) error {
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter) error { return a.(filter.Merger).Merge(b) })
 }

@@ -1,59 +1,309 @@
 package bloomery_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
-func Example() {
-	blocklist := []string{"mailinator.com", "0-mail.com", "yopmail.com"}
-	set, err := bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"})
+// must ends an example that fails.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(set.ContainsString("yopmail.com"), set.ContainsString("example.org"))
-	fmt.Println(set.Info().Spec, set.Info().Bits, "bits")
-	// Output:
-	// true false
-	// standard(k=10,m=44) 44 bits
+	return v
 }
 
-// Keys that come and go, in a filter that counts them.
-func ExampleSet_Remove() {
-	set, err := bloomery.New(bloomery.Config{Keys: 1000, Spec: "rankindexed(counting=1)"})
+func check(err error) {
 	if err != nil {
 		panic(err)
 	}
-	key := []byte("session 17")
-	for range 2 {
-		if err := set.Add(key); err != nil {
-			panic(err)
+}
+
+var blocklist = []string{"mailinator.com", "0-mail.com", "yopmail.com"}
+
+// Build a filter, save it, open it elsewhere and ask.
+func Example() {
+	ctx := context.Background()
+	set := must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"}))
+	fmt.Println(set.ContainsString("yopmail.com"), set.ContainsString("example.org"))
+
+	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
+	defer os.RemoveAll(filepath.Dir(path))
+	check(set.Save(ctx, path))
+
+	opened := must(bloomery.Open(path))
+	defer opened.Close()
+	fmt.Println(opened.ContainsString("yopmail.com"), opened.Info().Spec, opened.Info().Bits, "bits")
+	// Output:
+	// true false
+	// true standard(k=10,m=44) 44 bits
+}
+
+// Keys may be integers, which need no conversion to bytes.
+func ExampleBuild_integers() {
+	ids := func(yield func(uint64) bool) {
+		for id := range uint64(1000) {
+			if !yield(id * id) {
+				return
+			}
 		}
 	}
-	if err := set.Remove(key); err != nil { // only what was added
-		panic(err)
-	}
-	n, _, err := set.Count(key)
-	fmt.Println(n, err, set.Contains(key))
+	set := must(bloomery.Build(context.Background(), ids, bloomery.Config{Spec: "blocked(fpr=0.001)"}))
+	fmt.Println(set.Len(), set.ContainsUint64(49), set.ContainsUint64(50))
 	// Output:
-	// 1 <nil> true
+	// 1000 true false
+}
+
+// The lines of a file are keys. The sequence is ranged over once, so that it can be a stream.
+func ExampleBuild_file() {
+	file := strings.NewReader("mailinator.com\n0-mail.com\nyopmail.com\n")
+	var failed error
+	lines := func(yield func([]byte) bool) {
+		in := bufio.NewScanner(file)
+		for in.Scan() {
+			if !yield(in.Bytes()) { // Build keeps no slice
+				return
+			}
+		}
+		failed = in.Err()
+	}
+	set := must(bloomery.Build(context.Background(), lines, bloomery.Config{}))
+	check(failed)
+	fmt.Println(set.Len(), set.ContainsString("0-mail.com"))
+	// Output:
+	// 3 true
+}
+
+// The planner chooses a filter for what it must do.
+func ExampleConfig_needs() {
+	c := bloomery.Config{Keys: 1000, Needs: plan.Needs{FPR: 0.01, Remove: true, Merge: true}}
+	choice := must(c.Choose(context.Background()))
+	fmt.Println(choice.Spec, "-", choice.Reason)
+	set := must(bloomery.New(c))
+	fmt.Println(set.Spec().Family())
+	// Output:
+	// counting(fpr=0.01) - removal with union, and never full
+	// counting
+}
+
+// Plan ranks all filters that meet the needs.
+func ExamplePlan() {
+	p := must(bloomery.Plan(context.Background(), plan.Needs{Keys: 1_000_000, FPR: 0.01, Remove: true, Unpatented: true}))
+	for _, c := range p.Choices[:2] {
+		fmt.Printf("%s %.1f bits a key\n", c.Spec, c.BitsPerKey)
+	}
+	// Output:
+	// rankindexed(fpr=0.01) 9.3 bits a key
+	// rankindexed(bucket=512,fpr=0.01) 10.1 bits a key
+}
+
+// Many keys at once: their cache misses overlap.
+func ExampleSet_ContainsMany() {
+	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
+	keys := [][]byte{[]byte("yopmail.com"), []byte("example.org"), []byte("0-mail.com")}
+	answers := make([]bool, len(keys))
+	set.ContainsMany(answers, keys)
+	fmt.Println(answers)
+	// Output:
+	// [true false true]
+}
+
+// With a secret nobody can look for keys that are falsely present. It is not in the file.
+func ExampleWithSecret() {
+	secret := bloomery.NewSecret()
+	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Secret: secret}))
+	file := must(set.MarshalBinary())
+
+	_, err := bloomery.FromBytes(file)
+	fmt.Println(err)
+	again := must(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
+	fmt.Println(again.ContainsString("yopmail.com"))
+	// Output:
+	// check of the secret at byte 24: the secret is missing or not the one that this filter was built with
+	// true
+}
+
+// Filters of one size and seed can be united.
+func ExampleSet_Merge() {
+	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000)", Keys: 500}
+	monday := must(bloomery.Build(ctx, slices.Values([]string{"ann", "bob"}), c))
+	tuesday := must(bloomery.Build(ctx, slices.Values([]string{"cleo"}), c))
+	check(monday.Merge(tuesday))
+	fmt.Println(monday.ContainsString("bob"), monday.ContainsString("cleo"))
+	// Output:
+	// true true
+}
+
+// Four goroutines bring the same keys. Each key is new to one of them.
+func ExampleSet_TestAndAdd() {
+	set := must(bloomery.New(bloomery.Config{Spec: "blocked(fpr=1e-6)", Keys: 1000, Concurrent: true}))
+	var fresh atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range uint64(1000) {
+				if !must(set.TestAndAddUint64(i)) {
+					fresh.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	fmt.Println(fresh.Load(), set.Len())
+	// Output:
+	// 1000 1000
+}
+
+// Keys that come and go.
+func ExampleSet_Remove() {
+	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001)", Keys: 1000}))
+	check(set.AddString("session 17"))
+	check(set.AddString("session 18"))
+	check(set.RemoveString("session 17")) // remove only what was added
+	fmt.Println(set.ContainsString("session 17"), set.ContainsString("session 18"))
+	fmt.Println(errors.Is(set.RemoveString("session 99"), filter.ErrNotFound))
+	// Output:
+	// false true
+	// true
+}
+
+// How often each key was added.
+func ExampleSet_Count() {
+	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(counting=1)", Keys: 1000}))
+	for range 3 {
+		check(set.AddString("GET /"))
+	}
+	check(set.RemoveString("GET /"))
+	fmt.Println(set.CountString("GET /"))
+	// Output:
+	// 2 false <nil>
 }
 
 // A small value with each key.
-func ExampleSet_AddValue() {
-	set, err := bloomery.New(bloomery.Config{Keys: 1000, Spec: "rankindexed(fpr=0.001,value_bits=4)"})
-	if err != nil {
-		panic(err)
-	}
-	if err := set.AddValue([]byte("192.0.2.7"), 3); err != nil {
-		panic(err)
-	}
+func ExampleSet_Upsert() {
+	set := must(bloomery.New(bloomery.Config{Spec: "rankindexed(fpr=0.001,value_bits=4)", Keys: 1000}))
+	check(set.Upsert([]byte("192.0.2.7"), 3))
+	check(set.Upsert([]byte("192.0.2.7"), 5))
 	fmt.Println(set.Get([]byte("192.0.2.7")))
 	fmt.Println(set.Get([]byte("192.0.2.8")))
 	// Output:
-	// 3 true <nil>
+	// 5 true <nil>
 	// 0 false <nil>
+}
+
+// A Set that follows its file. Queries that run while the file is replaced finish on the old one.
+func ExampleOpenLive() {
+	ctx := context.Background()
+	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
+	defer os.RemoveAll(filepath.Dir(path))
+	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{})).Save(ctx, path))
+
+	live := must(bloomery.OpenLive(path)) // looks at the file every second
+	defer live.Close()
+	fmt.Println(live.ContainsString("new.example"))
+
+	longer := append(slices.Clone(blocklist), "new.example")
+	check(must(bloomery.Build(ctx, slices.Values(longer), bloomery.Config{})).Save(ctx, path))
+	check(live.Reload()) // at once
+	fmt.Println(live.ContainsString("new.example"))
+	// Output:
+	// false
+	// true
+}
+
+// A filter that lies in a larger file, such as one that go:embed gives, is read where it is.
+func ExampleFromBytes() {
+	set := must(bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{}))
+	archive := must(set.AppendBinary(make([]byte, 64))) // 64 bytes of something else
+
+	section := archive[64:]
+	embedded := must(bloomery.FromBytes(section))
+	fmt.Println(embedded.ContainsString("yopmail.com"), embedded.Stored().Bytes == uint64(len(section)))
+	// Output:
+	// true true
+}
+
+// Keys from many goroutines, with progress of the search, until the context ends.
+func ExampleBuilder() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b := must(bloomery.NewBuilder(bloomery.Config{
+		Spec:     "partitioned(effort=fast)",
+		Progress: func(p filter.Progress) { _ = p.Done }, // about ten times a second
+	}))
+	defer b.Close()
+	var all sync.WaitGroup
+	for part := range uint64(4) {
+		all.Go(func() {
+			for i := range uint64(500) {
+				check(b.AddUint64(part<<32 + i))
+			}
+		})
+	}
+	all.Wait()
+	set := must(b.Build(ctx))
+	fmt.Println(set.Len(), set.ContainsUint64(3<<32+7))
+
+	again := must(bloomery.NewBuilder(bloomery.Config{}))
+	defer again.Close()
+	cancel()
+	_, err := again.Build(ctx)
+	fmt.Println(err)
+	// Output:
+	// 2000 true
+	// context canceled
+}
+
+// The observed rate beside the one that the bits promise.
+func ExampleSet_MeasureFPR() {
+	set := must(bloomery.Build(context.Background(), numbered("member", 10_000), bloomery.Config{Spec: "standard(fpr=0.01)"}))
+	rate := set.MeasureFPR(func(yield func([]byte) bool) {
+		for k := range numbered("absent", 100_000) {
+			if !yield([]byte(k)) {
+				return
+			}
+		}
+	})
+	fmt.Println(rate.Trials, rate.Holds(set.Info().FPRPosterior))
+	// Output:
+	// 100000 true
+}
+
+func numbered(name string, n int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range n {
+			if !yield(fmt.Sprint(name, i)) {
+				return
+			}
+		}
+	}
+}
+
+// A file is changed under a lock: another process that changes it waits.
+func ExampleLock() {
+	ctx := context.Background()
+	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")
+	defer os.RemoveAll(filepath.Dir(path))
+	check(must(bloomery.Build(ctx, slices.Values(blocklist), bloomery.Config{Spec: "standard(capacity=100)"})).Save(ctx, path))
+
+	locked := must(bloomery.Lock(ctx, path, nil))
+	defer locked.Close()
+	check(locked.AddString("new.example"))
+	check(locked.Replace(ctx))
+	fmt.Println(must(bloomery.Open(path)).Len())
+	// Output:
+	// 4
 }

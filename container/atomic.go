@@ -45,12 +45,15 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err != nil {
 		return named(path, err)
 	}
+	panicked := true // by a fault in a mapping that write reads
 	defer func() {
-		if err != nil {
+		if err != nil || panicked {
 			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
 		}
 	}()
-	if err := write(&ctxWriter{ctx, tmp}); err != nil {
+	err = write(&ctxWriter{ctx, tmp})
+	panicked = false
+	if err != nil {
 		return err
 	}
 	if old != nil {

@@ -15,21 +15,21 @@ import (
 //go:embed costs.json
 var measured []byte
 
-// Costs are times that were measured on one machine. Others are faster or slower; their ratios are alike.
+// Costs are times that were measured on one machine. Other machines are faster or slower; ratios carry over.
 type Costs struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
 	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
-	// Keyed is how many nanoseconds more the keyed hash takes for a key of 16 bytes.
+	// Keyed is how many nanoseconds longer the keyed hash takes for a key of 16 bytes.
 	Keyed float64 `json:"keyed_ns"`
-	// Memory has, by the spec of a kind without its size, how many bytes a key a build holds beside the filter at its peak.
+	// Memory has the peak bytes per key that a build holds beside the filter, by the spec of a kind without its size.
 	Memory map[string]float64 `json:"build_bytes"`
-	// Kinds has, by the spec of a kind without its size, the points that were measured.
+	// Kinds has the measured points, by the spec of a kind without its size.
 	Kinds map[string][]Point `json:"kinds"`
 }
 
-// Point is what a filter of one size cost, in nanoseconds: a query for a present or an absent key, asked again and again so
-// that caches hold what they can, and a key of the build on one core.
+// Point has the costs of a filter of one size, in nanoseconds: a query for a present or an absent key, in a filter that is
+// queried all the time so that caches hold what they can, and a key of the build on one core.
 type Point struct {
 	Keys    uint64  `json:"keys"`
 	FPR     float64 `json:"fpr"`
@@ -38,16 +38,16 @@ type Point struct {
 	Build   float64 `json:"build_ns"`
 }
 
-// Measured returns the table that stands in this package. It must not be changed.
+// Measured returns the table of this package. Do not change it.
 var Measured = sync.OnceValue(func() Costs {
 	var c Costs
 	if err := json.Unmarshal(measured, &c); err != nil {
-		panic(err) // TestCosts reads it
+		panic(err) // the table is embedded; TestCosts reads it
 	}
 	return c
 })
 
-// Kinds returns the specs, without sizes, that a table of costs has to have.
+// Kinds returns the specs, without sizes, that a table of costs must have.
 func Kinds() []filter.Spec {
 	var specs []filter.Spec
 	for _, k := range kinds {
@@ -56,15 +56,15 @@ func Kinds() []filter.Spec {
 	return specs
 }
 
-// At returns the costs of a kind at a number of keys and a rate: between points those of straight lines over the logarithms
-// of both, beyond them those of the nearest. It returns false if the table does not have the kind.
+// At returns the costs of a kind at a number of keys and a rate. Between points it interpolates linearly over the logarithms of
+// both; outside, it takes the nearest point. It returns false if the table does not have the kind.
 func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 	points := c.Kinds[k.String()]
 	if len(points) == 0 {
 		return Point{}, false
 	}
 	x, y := math.Log(float64(max(keys, 1))), math.Log(fpr)
-	// At each number of keys the points between which the rate lies, then between two numbers of keys.
+	// Interpolate over the rate for each number of keys, then over the number of keys.
 	var sizes []uint64
 	for _, p := range points {
 		if !slices.Contains(sizes, p.Keys) {
@@ -87,14 +87,14 @@ func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 		rows[i] = at(n)
 	}
 	p := between(rows, x, func(p Point) float64 { return math.Log(float64(p.Keys)) }, 1)
-	if keys < sizes[0] { // what a build takes for any number of keys
+	if keys < sizes[0] { // the fixed part of a build
 		p.Build *= float64(sizes[0]) / float64(max(keys, 1))
 	}
 	p.Keys, p.FPR = keys, fpr
 	return p, true
 }
 
-// OutOfCache returns the costs at the largest number of keys of the table, whose filters no cache holds.
+// OutOfCache returns the costs at the largest number of keys in the table, whose filters no cache holds.
 func (c Costs) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
 	var most uint64
 	for _, p := range c.Kinds[k.String()] {
@@ -113,7 +113,7 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// between returns the point at a coordinate of a row of points in the order of it, rising or, with sign -1, falling.
+// between returns the point at a coordinate of a row of points, which is sorted by it, rising or with sign -1 falling.
 func between(row []Point, at float64, coordinate func(Point) float64, sign float64) Point {
 	i := 0
 	for i < len(row) && sign*coordinate(row[i]) < sign*at {
@@ -128,6 +128,6 @@ func between(row []Point, at float64, coordinate func(Point) float64, sign float
 	a, b := row[i-1], row[i]
 	w := (at - coordinate(a)) / (coordinate(b) - coordinate(a))
 	mix := func(x, y float64) float64 { return x + w*(y-x) }
-	build := math.Exp(mix(math.Log(a.Build), math.Log(b.Build))) // that of few keys falls as 1/keys
+	build := math.Exp(mix(math.Log(a.Build), math.Log(b.Build))) // for few keys it falls as 1/keys
 	return Point{Keys: a.Keys, FPR: a.FPR, Present: mix(a.Present, b.Present), Absent: mix(a.Absent, b.Absent), Build: build}
 }

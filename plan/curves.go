@@ -7,26 +7,26 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Curve is the bits a key of one filter, or of a bound, at several rates: points (rate, bits).
+// Curve has the bits a key of one family, or a lower bound, at several false-positive rates. A point is (rate, bits a key).
 type Curve struct {
 	Name   string
 	Points [][2]float64
-	Bound  bool // of all filters
+	Bound  bool // a lower bound, not a family
 }
 
-// curveRates are the rates of a Curve: three a power of ten.
+// curveRates are the rates of a Curve, three per power of ten.
 var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
 
-// Curves returns the bits a key of every family that does what is needed, in the smallest of its forms that do, at these rates,
-// whatever the limits of size and rate of the needs. After them come the bound log2(1/ε) of all filters, and log2(1/ε)+1.44 of
-// those that keys can be removed from. It tells progress which share is done.
+// Curves returns a curve for every family that meets the needs, in its smallest form, at rates from 10% to 0.001%. It ignores
+// the limits of size and rate. Two bounds follow: log2(1/ε) for all filters, and log2(1/ε)+1.44 for filters that keys can be
+// removed from. It calls progress with the share that is done, in [0, 1]. When ctx ends it returns ctx.Err().
 func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
 	n.BitsPerKey, n.Bytes = 0, 0
 	var curves []Curve
-	forms := map[string]int{} // where the curve of a family is
+	forms := map[string]int{} // index of the curve of a family
 	for i, k := range kinds {
 		progress(float64(i) / float64(len(kinds)))
 		if k.Can.Has(filter.CanValues) && n.ValueBits == 0 || k.lacks(&n) != "" {
@@ -65,7 +65,7 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 	return curves, nil
 }
 
-// mean returns the mean of the bits above the bound.
+// mean returns the mean distance to the bound log2(1/ε), in bits a key.
 func (c Curve) mean() float64 {
 	var sum float64
 	for _, p := range c.Points {

@@ -11,11 +11,11 @@ import (
 // Impossible is the error for needs that no filter meets.
 type Impossible struct {
 	What string // what is impossible, and why
-	// Nearest are filters that meet most of the needs. Instead says what each does without.
+	// Nearest are filters that meet most of the needs, best first. Choice.Instead says what each does not meet.
 	Nearest []Choice
 }
 
-// Error says what is impossible and the nearest thing that is not.
+// Error returns what is impossible and the nearest filter that exists.
 func (e *Impossible) Error() string {
 	if len(e.Nearest) == 0 {
 		return e.What
@@ -24,8 +24,8 @@ func (e *Impossible) Error() string {
 	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits a key at a rate of %.3g", e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
 }
 
-// NeverWrong is the answer to who wants a rate of 0: an *Impossible, with the filters that come nearest in the bits that may be
-// had, or without a limit those of a rate of one in a thousand million; or the error of For.
+// NeverWrong returns the error for a false-positive rate of 0: an *Impossible with the nearest filters, which are those with the
+// lowest rate in the limit of size, or without a limit those with a rate of 1e-9. If For fails, it returns its error.
 func NeverWrong(ctx context.Context, n Needs) error {
 	n.FPR = 0
 	instead := "with the lowest rate in this size"
@@ -37,7 +37,7 @@ func NeverWrong(ctx context.Context, n Needs) error {
 		return err
 	}
 	e := &Impossible{
-		What:    "a rate of 0: whatever never gives a wrong yes holds the keys themselves, for log2(1/ε) bits a key grow without end; take a set of keys",
+		What:    "a rate of 0 needs an exact set: no filter can do it, since log2(1/ε) bits a key grow without limit; store the keys themselves",
 		Nearest: p.Choices[:min(3, len(p.Choices))],
 	}
 	for i := range e.Nearest {
@@ -46,13 +46,13 @@ func NeverWrong(ctx context.Context, n Needs) error {
 	return e
 }
 
-// leastRate is what NeverWrong offers.
+// leastRate is the rate that NeverWrong offers.
 const leastRate = 1e-9
 
 // possible returns an *Impossible for what no filter of any kind can do.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
-		return &Impossible{What: fmt.Sprintf("a rate of %.3g: a key that is not there has the hash of one of the %d, %d bits, with a probability of %.2g", n.FPR, n.all(), hashBits, n.alike())}
+		return &Impossible{What: fmt.Sprintf("a rate of %.3g is below that of the hash: an absent key has the same %d bits as one of the %d keys with a probability of %.2g", n.FPR, hashBits, n.all(), n.alike())}
 	}
 	budget := n.budget()
 	if budget == 0 {
@@ -61,12 +61,12 @@ func (n *Needs) possible() error {
 	perKey := budget / float64(n.all())
 	if n.FPR == 0 {
 		if perKey < leastPerKey {
-			return &Impossible{What: fmt.Sprintf("%d keys in %.0f bits are %.3g bits a key: whatever is asked for, nearly every answer would be yes", n.all(), budget, perKey)}
+			return &Impossible{What: fmt.Sprintf("%d keys in %.0f bits are %.3g bits a key: nearly every answer would be yes", n.all(), budget, perKey)}
 		}
 		return nil
 	}
 	bound, name := math.Log2(1/n.FPR), "no filter keeps a rate of %.3g in less than log2(1/ε) = %.2f bits a key"
-	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // what is nearly always wrong can be had for less
+	if (n.Remove || n.Count || n.ValueBits > 0) && n.FPR <= likely { // the bound does not hold for rates near 1
 		bound, name = bound+1.44+float64(n.ValueBits), "no filter from which keys can be removed is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 = %.2f bits a key"
 		if n.ValueBits > 0 {
 			name = "no filter with values that change is known to keep a rate of %.3g in less than log2(1/ε) + 1.44 and the value, %.2f bits a key"
@@ -79,14 +79,14 @@ func (n *Needs) possible() error {
 }
 
 const (
-	leastPerKey = 0.5 // where the least rate that any filter could have, 2^-bits, is above 0.7
+	leastPerKey = 0.5 // bits a key at which the lowest possible rate, 2^-bits, is 0.7
 	hashBits    = 128 // of a filter.Hash
 )
 
-// alike is the probability that some key has the hash of another one.
+// alike returns the probability that an absent key has the hash of one of the keys.
 func (n *Needs) alike() float64 { return math.Ldexp(float64(n.all()), -hashBits) }
 
-// none says why all kinds were refused.
+// none returns the reasons for which all kinds were refused.
 func (n *Needs) none(refused []Refused) string {
 	var lines []string
 	for _, r := range refused {
@@ -95,7 +95,7 @@ func (n *Needs) none(refused []Refused) string {
 	return "no filter does all of this:\n" + strings.Join(lines, "\n")
 }
 
-// sacrifices are what needs that are impossible together may do without, and what that leaves, the least first.
+// sacrifices are the needs that may be given up if all together are impossible, the smallest sacrifice first.
 var sacrifices = []struct {
 	instead string
 	relax   func(*Needs)
@@ -113,12 +113,12 @@ var sacrifices = []struct {
 	{"without union", func(m *Needs) { m.Merge = false }},
 	{"without values", func(m *Needs) { m.ValueBits = 0 }},
 	{"without union and in more than one cache line", func(m *Needs) { m.Merge, m.OneLine = false, false }},
-	{"whatever it takes to build and to ask, for one writer, without union and without the limit of size", func(m *Needs) {
+	{"without limits of size, time and memory, for one writer and without union", func(m *Needs) {
 		m.Build, m.Memory, m.OneLine, m.Writers, m.Merge, m.BitsPerKey, m.Bytes = 0, 0, false, false, false, 0, 0
 	}},
 }
 
-// nearest fills in what comes near to needs that are impossible: for each sacrifice that helps the filter that is then the best.
+// nearest adds the nearest filters to an *Impossible: for each sacrifice that helps, the best filter after it.
 func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 	impossible, ok := err.(*Impossible)
 	if !ok {
@@ -152,7 +152,7 @@ func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 		if i > 0 || best.Keys == 0 || n.Bytes == 0 {
 			continue
 		}
-		// As many keys as the bytes hold, in the filter that is best without their limit, with a little room to be sure.
+		// Offer as many keys as the bytes hold in the best filter without the limit, less 2% to be sure.
 		m = n
 		m.Later = 0
 		if m.Keys = uint64(0.98 * n.budget() / best.BitsPerKey); m.FPR == 0 {

@@ -8,7 +8,7 @@ import (
 // kind is a form of a family that a plan chooses among.
 type kind struct {
 	filter.Form
-	spills bool // its builder keeps keys in a file beyond a limit of memory
+	spills bool // its builder can keep keys in a file
 }
 
 // kinds are all forms of all families.

@@ -7,52 +7,51 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Needs says what a filter has to do. Zero fields ask for nothing, but as it stands with them.
+// Needs says what a filter must do. A zero field asks for nothing, except where a default is noted.
 type Needs struct {
-	Keys  uint64 // at the build, at least one
-	Later uint64 // keys that are added after it
-	// FPR is the rate to keep when all keys are in, in (0, 1). Default: 0.01, if there is no limit of bits.
+	Keys  uint64 // at the build, at least 1
+	Later uint64 // keys that are added after the build
+	// FPR is the false-positive rate to keep with all keys, in (0, 1). Default: 0.01 without a limit of size.
 	FPR float64
-	// BitsPerKey and Bytes, at most one of them, limit the size. With FPR they are a limit beside it; without, the rate is
-	// what comes out.
+	// BitsPerKey or Bytes limits the size. Without FPR the filter has the lowest rate in that size.
 	BitsPerKey float64
 	Bytes      uint64
 
-	Remove    bool // keys are taken out again
-	Count     bool // how often a key was added is asked for
+	Remove    bool // keys are removed
+	Count     bool // the filter counts how often each key was added
 	Merge     bool // filters of different keys are united
-	ValueBits int  // of a value that each key has
-	OneLine   bool // a query reads one cache line, or in a few per cent of cases a second
+	ValueBits int  // bits of a value that each key has, 0 to 32
+	OneLine   bool // a query reads one cache line, or a second one in at most 5% of the cases
 	Writers   bool // many goroutines add keys at the same time
-	// Adversarial says that who asks may choose the keys, and gain from those that are falsely present.
+	// Adversarial means that whoever queries may choose keys that are falsely present: the hash needs a secret.
 	Adversarial bool
-	Unpatented  bool // what is known to be patented somewhere is not wanted
-	// Absent is the share of queries for keys that are not there, in (0, 1]. Default: one half.
+	Unpatented  bool // leave out methods with a known patent
+	// Absent is the share of queries for absent keys, in (0, 1]. Default: 0.5.
 	Absent float64
-	Build  time.Duration // the longest build, on one core; 0 for any
-	Memory uint64        // bytes that the build may hold beside the filter, keys that can go to a file not counted; 0 for any
+	Build  time.Duration // longest build on one core; 0: no limit
+	Memory uint64        // bytes that a build may hold beside the filter, without keys that can go to a file; 0: no limit
 	For    Objective     // default: Smallest
 }
 
-// Objective is what is least in the filter that comes first.
+// Objective says which filter comes first.
 type Objective string
 
-// The objectives: bits, or the rate where bits are limited and the rate is not; or nanoseconds a query.
+// The objectives: the fewest bits, or with a limit of size and no rate the lowest rate; or the fastest query.
 const (
 	Smallest Objective = "size"
 	Fastest  Objective = "speed"
 )
 
-// check fills in the defaults and returns what is wrong.
+// check sets the defaults and returns what is wrong.
 func (n *Needs) check() error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
 	}
 	switch {
 	case n.Keys == 0:
-		return bad("keys", n.Keys, "want at least one")
+		return bad("keys", n.Keys, "want at least 1")
 	case n.Keys+n.Later < n.Keys || n.Keys+n.Later > mostKeys:
-		return bad("keys", n.Keys, fmt.Sprintf("want at most %g with those that come later", float64(mostKeys)))
+		return bad("keys", n.Keys, fmt.Sprintf("want at most %g, later keys included", float64(mostKeys)))
 	case !(n.FPR >= 0 && n.FPR < 1):
 		return bad("fpr", n.FPR, "want a rate between 0 and 1, both excluded, such as 0.01")
 	case !(n.BitsPerKey >= 0 && n.BitsPerKey <= 4096):
@@ -80,13 +79,13 @@ func (n *Needs) check() error {
 	return nil
 }
 
-// mostKeys is beyond any memory.
+// mostKeys is more than any memory holds.
 const mostKeys = 1 << 56
 
-// all returns the keys that are in at the end.
+// all returns the number of keys at the end.
 func (n *Needs) all() uint64 { return n.Keys + n.Later }
 
-// budget returns the bits that the filter may have, 0 for any.
+// budget returns the bits that the filter may have, 0 without a limit.
 func (n *Needs) budget() float64 {
 	if n.Bytes > 0 {
 		return 8 * float64(n.Bytes)
@@ -94,7 +93,7 @@ func (n *Needs) budget() float64 {
 	return n.BitsPerKey * float64(n.all())
 }
 
-// fits returns a size of at most so many bits, in the unit of the needs.
+// fits returns a size of at most that many bits, in the unit of the needs.
 func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
 	if n.Bytes > 0 {
 		return uint64(max(1, bits/8)), 0
@@ -102,7 +101,7 @@ func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
 	return 0, max(bits/float64(n.all()), 1/float64(n.all()))
 }
 
-// slack returns how many bits more than the budget a filter may have: the rest of a word where bits a key are given.
+// slack returns how many bits over the budget a filter may have: with bits a key, the rest of a word.
 func (n *Needs) slack() float64 {
 	if n.Bytes > 0 {
 		return 0

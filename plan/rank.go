@@ -13,15 +13,16 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Choice is a filter that does what is needed.
+// Choice is a filter that meets the needs.
 type Choice struct {
 	Spec       filter.Spec `json:"spec"`
-	Keys       uint64      `json:"keys"` // those that come later included
+	Keys       uint64      `json:"keys"` // later keys included
 	Bits       uint64      `json:"bits"`
 	BitsPerKey float64     `json:"bits_per_key"`
 	FPRPrior   float64     `json:"fpr_prior"` // with all keys
-	// Nanoseconds, from the table of costs: a query at the asked mix, and its two parts, in a filter of that size that is
-	// asked again and again; the same in a filter of 50 million keys, which few caches hold; a key of the build on one core.
+	// Nanoseconds from the table of costs. NsQuery is a query at the mix of Needs.Absent, in a filter of this size that is
+	// queried all the time; NsPresent and NsAbsent are its parts. The Far fields are the same in a filter of 50 million keys,
+	// which few caches hold. NsBuild is the time per key of a build on one core.
 	NsQuery    float64 `json:"ns_query"`
 	NsPresent  float64 `json:"ns_present"`
 	NsAbsent   float64 `json:"ns_absent"`
@@ -29,30 +30,30 @@ type Choice struct {
 	FarPresent float64 `json:"ns_present_out_of_cache"`
 	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
 	NsBuild    float64 `json:"ns_build"`
-	BytesBuild float64 `json:"bytes_build"` // a key, that the build holds beside the filter
+	BytesBuild float64 `json:"bytes_build"` // bytes per key that the build holds beside the filter
 	Reason     string  `json:"reason"`
 	Warning    string  `json:"warning,omitempty"`
-	Instead    string  `json:"instead,omitempty"` // what of the needs it does not meet, if it is the nearest to impossible ones
+	Instead    string  `json:"instead,omitempty"` // of Impossible.Nearest: the need that it does not meet
 }
 
-// Refused is a filter that does not do what is needed, and why.
+// Refused is a filter that does not meet the needs, and why.
 type Refused struct {
 	Spec filter.Spec `json:"spec"`
 	Why  string      `json:"why"`
 }
 
-// Plan is the answer to Needs: the choices, best first, and what is out of the question.
+// Plan is the answer to Needs: the filters that meet them, best first, and those that do not.
 type Plan struct {
 	Choices []Choice  `json:"choices"`
 	Refused []Refused `json:"refused"`
 }
 
-// For returns the filters that meet the needs, best first, with what they cost by the package's own table. It searches samples
-// for families that search, which takes a second or two. The error is *Impossible if none does, wraps filter.ErrConfig if
-// the needs make no sense, or is ctx.Err().
+// For returns the filters that meet the needs, best first, with costs from the table in this package. For families that search
+// it searches samples, which takes a second or two on all cores. The error is an *Impossible if no filter meets the needs,
+// wraps filter.ErrConfig if the needs contradict themselves, or is ctx.Err().
 func For(ctx context.Context, n Needs) (Plan, error) { return Measured().For(ctx, n) }
 
-// For is the function of that name with another table.
+// For is the function For with another table of costs.
 func (c Costs) For(ctx context.Context, n Needs) (Plan, error) {
 	if err := n.check(); err != nil {
 		return Plan{}, err
@@ -70,7 +71,7 @@ func (c Costs) For(ctx context.Context, n Needs) (Plan, error) {
 	return p, nil
 }
 
-// choose tries all kinds, on all cores: some search samples.
+// choose tries all kinds, on all cores.
 func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 	tried := make([]struct {
 		choice Choice
@@ -97,7 +98,7 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 	var p Plan
 	for _, t := range tried {
 		switch {
-		case t.choice.Keys == 0: // not wanted
+		case t.choice.Keys == 0: // not tried
 		case t.why != "":
 			p.Refused = append(p.Refused, Refused{t.choice.Spec, t.why})
 		default:
@@ -109,12 +110,12 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 }
 
 const (
-	likely  = 0.5  // the highest rate that is asked of a kind that does not have higher ones
-	useless = 0.95 // a rate that nobody wants who did not ask for it
-	scatter = 1.02 // how much above the rate a forecast may be: samples that are searched scatter, while builders keep the rate
+	likely  = 0.5  // the highest rate to try for kinds without filters of higher rates
+	useless = 0.95 // no choice has a higher rate, unless it was asked for
+	scatter = 1.02 // a forecast may exceed the rate by this factor: searches of samples scatter, builders keep the rate
 )
 
-// try returns what a kind comes to, or why it does not do.
+// try returns the choice of a kind, or why it does not meet the needs.
 func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
 	if why := k.lacks(n); why != "" {
@@ -131,7 +132,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		}
 	}
 	row := Forecast(choice.Spec, k.counted(n))
-	if row.Problem != "" && n.FPR > likely { // some have no filters that are as often wrong as right, but better ones
+	if row.Problem != "" && n.FPR > likely { // some kinds have no filters of such high rates, but better ones
 		choice.Spec = k.sized(n, filter.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
@@ -166,7 +167,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		for _, v := range []*float64{&cost.Present, &cost.Absent, &cost.Build, &far.Present, &far.Absent} {
 			*v += c.Keyed
 		}
-		choice.Warning = join(choice.Warning, "give a secret (--secret-file), which who asks must not know")
+		choice.Warning = join(choice.Warning, "give a secret (--secret-file) that nobody who queries knows")
 	}
 	mix := func(p Point) float64 { return n.Absent*p.Absent + (1-n.Absent)*p.Present }
 	choice.NsPresent, choice.NsAbsent, choice.NsBuild = cost.Present, cost.Absent, cost.Build
@@ -182,19 +183,19 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	return choice, ""
 }
 
-// refuse says why a build at a rate is out of the question, or "".
+// refuse returns why a build at a rate exceeds the limits, or "".
 func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
 	cost, _ := c.At(k.Spec, n.all(), fpr)
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
-		return fmt.Sprintf("takes some %v to build on one core", short(took))
+		return fmt.Sprintf("takes about %v to build on one core", short(took))
 	}
 	if held := c.Memory[k.Spec.String()] * float64(n.Keys); n.Memory > 0 && !k.spills && held > float64(n.Memory) {
-		return fmt.Sprintf("takes some %.3g bytes to build", held)
+		return fmt.Sprintf("takes about %.3g bytes to build", held)
 	}
 	return ""
 }
 
-// short leaves three digits or so.
+// short rounds to about three digits.
 func short(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		if d/1000 < unit {
@@ -210,7 +211,7 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// noRate is the rate below which nobody sees a false positive: all of those are alike.
+// noRate is the rate below which no false positive is seen in practice: lower rates rank alike.
 const noRate = 1e-12
 
 // order puts the best first.
@@ -224,7 +225,7 @@ func (n *Needs) order(c []Choice) {
 		}
 		return cmp.Or(cmp.Compare(a.Bits, b.Bits), cmp.Compare(a.NsQuery, b.NsQuery))
 	})
-	if n.For == Fastest && n.FPR == 0 { // at a size, the fastest are those with the worst rates: stay near the best
+	if n.For == Fastest && n.FPR == 0 { // in a given size, the fastest have the worst rates: stay near the best rate
 		best := 1.
 		for _, x := range c {
 			best = min(best, max(x.FPRPrior, noRate))
@@ -235,7 +236,7 @@ func (n *Needs) order(c []Choice) {
 	}
 }
 
-// outside returns 1 for rates of more than twice the best, or where that says little of more than its root, else 0.
+// outside returns 1 for rates above twice the best rate, or above its square root if that is less; else 0.
 func outside(rate, best float64) int {
 	if rate > min(2*best, math.Sqrt(best)) {
 		return 1

@@ -8,8 +8,8 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestAllocations asks and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any family of
-// ours, with either of our hash functions, in a mapped file too.
+// TestAllocations asks and changes with keys on the stack, strings and integers. Nothing may go to the heap, in any
+// family of ours, with either of our hash functions, in a mapped file too.
 func TestAllocations(t *testing.T) {
 	long := strings.Repeat("a long key ", 20)
 	for _, spec := range specs {
@@ -23,7 +23,8 @@ func TestAllocations(t *testing.T) {
 			if err := set.Save(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
-			for what, s := range map[string]*bloomery.Set{"built": set, "opened": must(bloomery.Open(path, bloomery.WithSecret(c.Secret)))(t)} {
+			opened := must(bloomery.Open(path, bloomery.WithSecret(c.Secret)))(t)
+			for what, s := range map[string]*bloomery.Set{"built": set, "opened": opened} {
 				queries := func() {
 					var key [16]byte
 					key[3] = 7
@@ -68,7 +69,8 @@ func TestAllocations(t *testing.T) {
 					failed = err
 				}
 				if !strings.HasPrefix(spec, "standard") && !strings.HasPrefix(spec, "blocked") {
-					for _, err := range [...]error{set.Remove(key[:]), set.RemoveString(long[:10+(i-1+1)%100]), set.RemoveUint64(uint64(i))} {
+					removed := [...]error{set.Remove(key[:]), set.RemoveString(long[:10+i%100]), set.RemoveUint64(uint64(i))}
+					for _, err := range removed {
 						if err != nil {
 							failed = err
 						}

@@ -86,7 +86,8 @@ func TestBuildCancelled(t *testing.T) {
 			}
 		}
 	}
-	if set, err := bloomery.Build(ctx, endless, bloomery.Config{Memory: 1 << 20, TempDir: t.TempDir()}); set != nil || !errors.Is(err, context.Canceled) {
+	set, err := bloomery.Build(ctx, endless, bloomery.Config{Memory: 1 << 20, TempDir: t.TempDir()})
+	if set != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", set, err)
 	}
 }
@@ -197,7 +198,8 @@ func TestBuilderClosed(t *testing.T) {
 	}
 }
 
-// TestMemory builds the same file with all hashes in memory and with most of them in a temporary file, which is in TempDir.
+// TestMemory builds the same file with all hashes in memory and with most of them in a temporary file, which is in
+// TempDir.
 func TestMemory(t *testing.T) {
 	keys := words("key ", 20_000)
 	for _, spec := range specs {
@@ -222,7 +224,8 @@ func TestConfig(t *testing.T) {
 	keys := words("key ", 1000)
 	plain := bytesOf(t, built(t, keys, bloomery.Config{}))
 	seven := bytesOf(t, built(t, keys, bloomery.Config{Seed: 7}))
-	if bytes.Equal(plain, seven) || !bytes.Equal(seven, bytesOf(t, built(t, keys, bloomery.Config{Seed: 7, Keys: 1000, Spec: bloomery.DefaultSpec}))) {
+	again := bytesOf(t, built(t, keys, bloomery.Config{Seed: 7, Keys: 1000, Spec: bloomery.DefaultSpec}))
+	if bytes.Equal(plain, seven) || !bytes.Equal(seven, again) {
 		t.Error("the same keys, Spec and Seed must give the same file, and another Seed another one")
 	}
 	spec := must(filter.ParseSpec("blocked(bits_per_key=10)"))(t)
@@ -273,7 +276,8 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestProgress stops a search after some reports and keeps what it has reached, then cancels one, then continues the first.
+// TestProgress stops a search after some reports and keeps what it has reached, then cancels one, then continues the
+// first.
 func TestProgress(t *testing.T) {
 	keys := words("key ", 20_000)
 	calls := 0

@@ -19,7 +19,7 @@ import (
 // TestFiles saves a filter of each family and reads it back in every way.
 func TestFiles(t *testing.T) {
 	keys := words("key ", 2000)
-	for _, spec := range append(slices.Clone(specs), "guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)") {
+	for _, spec := range slices.Concat(specs, foreignSpecs) {
 		set := built(t, keys, bloomery.Config{Spec: spec})
 		path := filepath.Join(t.TempDir(), "keys.bloom")
 		if err := set.Save(t.Context(), path); err != nil {
@@ -71,7 +71,8 @@ func TestSaveCancelled(t *testing.T) {
 	}
 }
 
-// TestFromBytes reads filters that lie at every alignment within a larger file, and changes them without a write to the bytes.
+// TestFromBytes reads filters that lie at every alignment within a larger file, and changes them without a write to the
+// bytes.
 func TestFromBytes(t *testing.T) {
 	keys := words("key ", 500)
 	for _, spec := range specs {
@@ -144,7 +145,8 @@ func TestOptions(t *testing.T) {
 		}
 		s := must(read(bloomery.WithSecret(secret), bloomery.WithMaxBytes(uint64(len(file)))))(t)
 		holds(t, s, keys)
-		if _, err := read(bloomery.WithSecret(secret), bloomery.WithMaxBytes(uint64(len(file)-1))); !errors.Is(err, filter.ErrTooLarge) {
+		tooSmall := bloomery.WithMaxBytes(uint64(len(file) - 1))
+		if _, err := read(bloomery.WithSecret(secret), tooSmall); !errors.Is(err, filter.ErrTooLarge) {
 			t.Errorf("%s of a filter of %d bytes, one more than allowed: %v", what, len(file), err)
 		}
 	}
@@ -161,7 +163,9 @@ func TestDamage(t *testing.T) {
 	file := bytesOf(t, built(t, words("key ", 1000), bloomery.Config{}))
 	flipped := slices.Clone(file)
 	flipped[len(file)/2] ^= 1
-	for what, b := range map[string][]byte{"flipped": flipped, "cut": file[:len(file)-1], "empty": {}, "short": []byte("PK"), "text": make([]byte, 4096)} {
+	for what, b := range map[string][]byte{
+		"flipped": flipped, "cut": file[:len(file)-1], "empty": {}, "short": []byte("PK"), "text": make([]byte, 4096),
+	} {
 		want := map[string]error{"flipped": container.ErrChecksum, "cut": io.ErrUnexpectedEOF}[what]
 		path := filepath.Join(t.TempDir(), what)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -184,8 +188,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestOverwritten truncates and overwrites an open file in place. The Set then gives right answers, or Err says that they may
-// be wrong; with InMemory they are right.
+// TestOverwritten truncates and overwrites an open file in place. The Set then gives right answers, or Err says that
+// they may be wrong; with InMemory they are right.
 func TestOverwritten(t *testing.T) {
 	const n = 1_500_000 // bits of a file above 1 MiB, which is mapped where the system can
 	var keys []uint64

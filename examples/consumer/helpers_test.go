@@ -18,7 +18,12 @@ var specs = []string{
 }
 
 // concurrentSpecs are the filters that Config.Concurrent takes.
-var concurrentSpecs = []string{"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)"}
+var concurrentSpecs = []string{
+	"standard(fpr=0.01)", "blocked(bits_per_key=12)", "rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)",
+}
+
+// foreignSpecs are filters of other systems.
+var foreignSpecs = []string{"guava(fpr=0.01)", "bitsandblooms(fpr=0.01)", "redisbloom(fpr=0.01)"}
 
 // removableSpecs are those of them that keys can be removed from.
 var removableSpecs = []string{"rankindexed(fpr=0.01)", "counting(fpr=0.01)", "dleft(fpr=0.01)"}

@@ -1,10 +1,10 @@
-// Command consumer is a small program in a module of its own, as a user of Bloomery would write it. It builds a set of domains
-// and reports which of its arguments may be in the set.
+// Command consumer is a small program in a module of its own, as a user of Bloomery would write it. It builds a set of
+// domains and reports which of its arguments may be in the set.
 //
 //	go run . yopmail.com example.org
 //
-// The tests of this module call every name of the public API from outside, assert what it does, and limit how many packages
-// of other modules the API brings along.
+// The tests of this module call every name of the public API from outside, assert what it does, and limit how many
+// packages of other modules the API brings along.
 package main
 
 import (
@@ -18,7 +18,8 @@ import (
 
 func main() {
 	blocklist := []string{"mailinator.com", "0-mail.com", "yopmail.com"}
-	set, err := bloomery.Build(context.Background(), slices.Values(blocklist), bloomery.Config{Spec: "standard(fpr=0.001)"})
+	config := bloomery.Config{Spec: "standard(fpr=0.001)"}
+	set, err := bloomery.Build(context.Background(), slices.Values(blocklist), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

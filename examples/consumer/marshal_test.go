@@ -100,7 +100,8 @@ type (
 
 // TestReadFrom reads two sets from one stream: each stops at its end.
 func TestReadFrom(t *testing.T) {
-	a, b := built(t, words("a ", 100), bloomery.Config{}), built(t, words("b ", 200), bloomery.Config{Spec: "fuse(width=8)"})
+	a := built(t, words("a ", 100), bloomery.Config{})
+	b := built(t, words("b ", 200), bloomery.Config{Spec: "fuse(width=8)"})
 	stream := bytes.NewReader(slices.Concat(bytesOf(t, a), bytesOf(t, b)))
 	for _, want := range []*bloomery.Set{a, b} {
 		var got bloomery.Set
@@ -130,14 +131,14 @@ func TestUnmarshalSecret(t *testing.T) {
 		},
 	}
 	for what, read := range reads {
-		for _, s := range []*bloomery.Set{new(bloomery.Set), must(bloomery.New(bloomery.Config{Keys: 1, Secret: bloomery.NewSecret()}))(t)} {
+		other := must(bloomery.New(bloomery.Config{Keys: 1, Secret: bloomery.NewSecret()}))(t)
+		for _, s := range []*bloomery.Set{new(bloomery.Set), other} {
 			if err := read(s); !errors.Is(err, container.ErrSecret) {
 				t.Errorf("%s without the secret: %v", what, err)
 			}
 		}
-		for _, s := range []*bloomery.Set{
-			bloomery.NewSet(nil, filter.NewKeyedHasher(*secret)), must(bloomery.New(bloomery.Config{Keys: 1, Secret: secret}))(t),
-		} {
+		same := must(bloomery.New(bloomery.Config{Keys: 1, Secret: secret}))(t)
+		for _, s := range []*bloomery.Set{bloomery.NewSet(nil, filter.NewKeyedHasher(*secret)), same} {
 			if err := read(s); err != nil || !s.Equal(set) {
 				t.Errorf("%s with the secret: %v", what, err)
 			}

@@ -27,15 +27,17 @@ func TestSecretIsHidden(t *testing.T) {
 	values := map[string]any{
 		"Set": set, "*Set in a struct": struct{ S *bloomery.Set }{set}, "Config": config, "*Config": &config,
 		"Config in a struct": struct{ C bloomery.Config }{config}, "Hasher": set.Hasher(), "Live": live,
-		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()}, "Doorkeeper": door, "options": bloomery.WithSecret(&secret),
-		"admission.Config": admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)}, "unexported": struct{ h filter.Hasher }{set.Hasher()},
+		"Hasher in a struct": struct{ H filter.Hasher }{set.Hasher()}, "Doorkeeper": door,
+		"unexported field": struct{ h filter.Hasher }{set.Hasher()}, "Option": bloomery.WithSecret(&secret),
+		"admission.Config": admission.Config{Keys: 100, Hasher: filter.NewKeyedHasher(secret)},
 	}
 	var forms []string
 	words := []uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])}
 	for _, w := range append(words, binary.BigEndian.Uint64(secret[:]), binary.BigEndian.Uint64(secret[8:])) {
 		forms = append(forms, strconv.FormatUint(w, 10), strconv.FormatUint(w, 16), strconv.FormatUint(w, 2))
 	}
-	forms = append(forms, string(secret[:]), hex.EncodeToString(secret[:]), base64.StdEncoding.EncodeToString(secret[:])[:20],
+	forms = append(forms, string(secret[:]), hex.EncodeToString(secret[:]),
+		base64.StdEncoding.EncodeToString(secret[:])[:20],
 		strings.Trim(fmt.Sprint(secret[:]), "[]"), strings.Trim(strings.ReplaceAll(fmt.Sprint(secret[:]), " ", ","), "[]"),
 		strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", secret[:]), "[]byte{"), "}"))
 	for what, v := range values {

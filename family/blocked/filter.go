@@ -13,7 +13,6 @@
 package blocked
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
@@ -144,13 +143,8 @@ func (f *Filter) Intersect(other filter.Filter) error {
 // same returns other as a filter of the same geometry, or an error that says what differs.
 func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	o, ok := other.(*Filter)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("%s and a filter of type %T: %w", f.spec(), other, filter.ErrMismatch)
-	case o == nil:
-		return nil, fmt.Errorf("%s and a nil filter: %w", f.spec(), filter.ErrMismatch)
-	case o.blocks != f.blocks || o.k != f.k || o.split != f.split:
-		return nil, fmt.Errorf("%s and %s: %w", f.spec(), o.spec(), filter.ErrMismatch)
+	if !ok || o == nil || o.blocks != f.blocks || o.k != f.k || o.split != f.split {
+		return nil, filter.Mismatch(f.spec(), other)
 	}
 	return o, nil
 }

@@ -5,14 +5,15 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// batch is how many keys go together; see the standard family.
+// batch is the number of keys that are tested together; see package standard.
 const batch = 32
 
-// inCache is the number of words, 2 MiB, up to which the caches answer so fast that batches gain nothing.
+// inCache is a number of words, 2 MiB. Smaller filters are tested key by key: the caches answer so fast that batches gain
+// nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). It asks for the buckets of a batch of keys before it looks at any of them. dst must be as
-// long as hs.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of them.
+// dst must be as long as hs.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-var long = flag.Bool("long", false, "hold the filter against a map over 10^7 operations, and fill 1000 filters of every size")
+var long = flag.Bool("long", false, "compare the filter with a map over 10^7 operations, and fill 1000 filters of every size")
 
 func must(t testing.TB, c Config) *Filter {
 	t.Helper()
@@ -28,7 +28,7 @@ func TestModel(t *testing.T) {
 	if *long {
 		operations = 10_000_000
 	}
-	// Remainders of 4 bits make most keys look like others, one bucket a subtable makes the filter full.
+	// Remainders of 4 bits make most keys look like others. One bucket per subtable makes the filter full.
 	configs := []Config{{Remainder: 4}, {Remainder: 12}, {Remainder: 4, Counting: true}, {Remainder: 14, Counting: true}, {Remainder: 8, Buckets: 1, Capacity: 32}}
 	for _, c := range configs {
 		filtertest.Model(t, operations/len(configs), func(keys uint64) filter.Filter {
@@ -38,7 +38,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestPermutation takes all values of small tables: each subtable must permute them, and back must undo it.
+// TestPermutation checks, for all values of small tables, that each subtable permutes them and that back undoes it.
 func TestPermutation(t *testing.T) {
 	for _, buckets := range []uint64{1, 2, 3, 16, 101} {
 		g := geometry{buckets: buckets, remainder: 5}
@@ -58,8 +58,8 @@ func TestPermutation(t *testing.T) {
 	}
 }
 
-// TestLookAlikes is what permutations are for. In a table so small that most cells are copies of each other's, half of the keys
-// are removed: none of the others may be lost. With independent buckets in the subtables it loses hundreds.
+// TestLookAlikes removes half of the keys of a table so small that most keys look like others: none of the other keys may be
+// lost. With independent buckets instead of permutations hundreds are.
 func TestLookAlikes(t *testing.T) {
 	for _, counter := range []uint{0, counterBits} {
 		for seed := range uint64(20) {
@@ -109,7 +109,7 @@ func build(t testing.TB, c Config, hs []filter.Hash) *Filter {
 	return f.(*Filter)
 }
 
-// TestCopies adds one key until nothing more fits and takes it out again.
+// TestCopies adds one key until there is no more room and removes it again.
 func TestCopies(t *testing.T) {
 	for _, c := range []struct {
 		counter uint
@@ -153,7 +153,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestLeast has the copies of one key go from left to right: each to the least loaded bucket, the leftmost of equals.
+// TestLeast checks that each copy of a key goes to the bucket with the fewest keys, the leftmost of equals.
 func TestLeast(t *testing.T) {
 	f := must(t, Config{Keys: 1000})
 	key := filtertest.Hashes(1, 3)[0]
@@ -174,7 +174,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// TestCopiesInFewCells adds and removes one key at random: its copies never take more cells than they need.
+// TestCopiesInFewCells adds and removes one key at random: its copies never use more cells than they need.
 func TestCopiesInFewCells(t *testing.T) {
 	f := must(t, Config{Keys: 10, Remainder: 11, Counting: true})
 	key, r := filtertest.Hashes(1, 3)[0], rand.New(rand.NewPCG(7, 8))
@@ -193,7 +193,7 @@ func TestCopiesInFewCells(t *testing.T) {
 	}
 }
 
-// TestFull adds far more keys than there is room for.
+// TestFull adds many more keys than there is room for.
 func TestFull(t *testing.T) {
 	f := must(t, Config{Keys: 480, Remainder: 20})
 	var in []filter.Hash
@@ -227,7 +227,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestCells holds the comparisons of sliced bits against cells one by one, for every width.
+// TestCells compares the operations on sliced bits with operations on single cells, for every width.
 func TestCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for remainder := uint(MinRemainder); remainder <= MaxRemainder; remainder++ {
@@ -260,14 +260,14 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// fill puts random bits into the buckets, few of them different.
+// fill sets random bits of the buckets, so that few remainders are different.
 func fill(f *Filter, r *rand.Rand) {
 	for i := range f.cells() * f.width() {
 		f.words[i/64] |= uint64(r.IntN(8)&1&r.IntN(2)) << (i % 64)
 	}
 }
 
-// TestHas holds Has against match, for every width.
+// TestHas compares Has with match, for every width.
 func TestHas(t *testing.T) {
 	for remainder := uint(MinRemainder); remainder <= MaxRemainder; remainder++ {
 		f := must(t, Config{Keys: 500, Remainder: remainder, Counting: remainder%2 == 1})
@@ -285,7 +285,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestBatch asks in batches as if the filter were larger than the caches: below that HasMany is Has.
+// TestBatch calls hasMany, which HasMany calls only for filters larger than the caches.
 func TestBatch(t *testing.T) {
 	hs := filtertest.Hashes(20_000, 1)
 	f := build(t, Config{Keys: 20_000}, hs)

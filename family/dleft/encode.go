@@ -17,17 +17,17 @@ func (g geometry) spec() filter.Spec {
 	return s
 }
 
-// words returns the number of words of the section: the buckets and 64 bits at least, which a load may read, behind them.
+// words returns the number of words of the section: the buckets and at least 64 bits behind them, which a load may read.
 func (g geometry) words() uint64 { return (g.cells()*g.width()+63)/64 + 1 }
 
-// Encode returns one section: the buckets of the four subtables one after the other, remainder+counter bytes each, zeros behind
-// the last. Byte j of a bucket has bit j of its eight cells, cell c in bit c; byte i of the section is bits 8·(i mod 8) and up of
-// word ⌊i/8⌋. Bits from remainder on are the number of copies less 1. An empty cell is 0.
+// Encode returns one section: the buckets of the four subtables in order, remainder+counter bytes each, then zeros. Byte j of
+// a bucket has bit j of its eight cells, that of cell c in bit c. Byte i of the section is bits 8·(i mod 8) and up of word
+// ⌊i/8⌋. The bits of a cell from remainder on are the number of its copies less 1. An empty cell is 0.
 func (f *Filter) Encode() filter.Encoded {
 	return filter.Encoded{Spec: f.spec(), Keys: f.keys, Sections: [][]uint64{f.words}}
 }
 
-// SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
+// SectionWords returns the number of words of each section of a stored filter with this Spec. The error wraps
 // filter.ErrConfig or filter.ErrTooLarge if the Spec does not fix a geometry.
 func SectionWords(s filter.Spec) ([]uint64, error) {
 	g, err := geometryFromSpec(s)
@@ -37,8 +37,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 	return []uint64{g.words()}, nil
 }
 
-// Decode makes the filter from what Encode gave, whose sections have the sizes of SectionWords. It keeps the words. The copies
-// in all cells must be as many as the keys, and an empty cell must count none.
+// Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an error if
+// the section does not have the size of SectionWords, if bits behind the last bucket are set, if the number of copies in
+// all cells is not the number of keys, or if an empty cell counts copies.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -50,10 +51,10 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	f := &Filter{geometry: g, words: e.Sections[0], keys: e.Keys}
 	last := g.cells() * g.width()
 	if f.words[last/64]>>(last%64) != 0 || f.words[len(f.words)-1] != 0 {
-		return nil, fmt.Errorf("bits behind the last bucket, from %d on, are set", last)
+		return nil, fmt.Errorf("bits behind the last bucket, from bit %d on, are set", last)
 	}
 	if _, all := f.count(); all != e.Keys {
-		return nil, fmt.Errorf("%d keys, the cells hold %d", e.Keys, all)
+		return nil, fmt.Errorf("the cells hold %d keys, want %d", all, e.Keys)
 	}
 	if i, ok := f.ghost(); ok {
 		return nil, fmt.Errorf("an empty cell of bucket %d counts copies", i)
@@ -61,7 +62,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, nil
 }
 
-// ghost returns a bucket with a cell that is empty but whose counter is not 0, if there is one.
+// ghost returns the number of a bucket that has an empty cell with a counter above 0, if there is one.
 func (f *Filter) ghost() (bucket uint64, ok bool) {
 	for i := range subtables * f.buckets {
 		at := i * f.width() * 8
@@ -74,7 +75,8 @@ func (f *Filter) ghost() (bucket uint64, ok bool) {
 	return 0, false
 }
 
-// geometryFromSpec reads the canonical Spec of a built filter, dleft(buckets=,capacity=,remainder=), with counting=1 or without, and no other.
+// geometryFromSpec reads the Spec of a built filter, dleft(buckets=,capacity=,remainder=), with or without counting=1. Other
+// Specs are errors.
 func geometryFromSpec(s filter.Spec) (geometry, error) {
 	c, err := ConfigFromSpec(s, 0)
 	if err != nil {

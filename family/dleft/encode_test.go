@@ -71,7 +71,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, h := range filtertest.Hashes(300, 9) { // nothing of it may panic
+		for _, h := range filtertest.Hashes(300, 9) { // none of these may panic
 			_, _ = got.Has(h), countOf(got, h)
 			_ = got.Add(h)
 			_ = got.Remove(h)

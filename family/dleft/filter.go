@@ -1,9 +1,9 @@
 // Package dleft is the d-left fingerprint table of F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh and G. Varghese ("An
-// improved construction for counting Bloom filters", ESA 2006), a filter whose keys can be removed, in less than half the
-// memory of a counting Bloom filter. Four subtables of B buckets of 8 cells each; a key goes into one cell of the least loaded
-// of its four buckets, one a subtable, the leftmost of equals. At 24 B keys a bucket holds 6 on average, and none needs a
-// ninth cell: in the fluid limit one of 2·10^9 buckets of subtable 0 has eight keys, and nine have less than 1e-100
-// (TestFluidLimit; TestCapacity fills real tables).
+// improved construction for counting Bloom filters", ESA 2006): a filter whose keys can be removed, in less than half the
+// memory of a counting Bloom filter. It has four subtables of B buckets of 8 cells. A key has one bucket in each subtable
+// and goes into a cell of the one with the fewest keys, the leftmost of equals. With 24·B keys a bucket holds 6 on average
+// and does not run out of its 8 cells: in the fluid limit one of 2·10^9 buckets of subtable 0 gets eight keys, and a share
+// below 1e-100 would need a ninth cell (TestFluidLimit; TestCapacity fills real tables).
 //
 //	           subtable 0           subtable 1           subtable 2           subtable 3
 //	        0 ┌────────┐           ┌────────┐           ┌────────┐           ┌────────┐
@@ -17,26 +17,26 @@
 //
 // # The permutations
 //
-// A cell remembers a key by its remainder alone. Were the four buckets of a key independent of each other, two keys of the
-// same remainder could meet in one subtable and differ in the others; a removal of one would find the other's cell there,
-// take it, and leave its own: the other key is lost. So, as the paper has it, a key is first reduced to one
-// value, the pair (b, r), and each subtable permutes these values: keys that look alike in one subtable look alike in all, their
-// cells are copies of each other, and it does not matter which of them goes. The paper multiplies with odd numbers modulo a
-// power of two. We turn b by an amount that only the remainder and the subtable determine,
+// A cell stores only the remainder of a key. If the four buckets of a key were independent, two keys with the same
+// remainder could share their bucket in one subtable and differ in the others. Removing one key could then clear the cell
+// of the other and leave its own: the other key would be lost. Therefore, as in the paper, a key is first reduced to one
+// value, the pair (b, r), and each subtable permutes these values. Keys that look alike in one subtable look alike in all;
+// their cells are copies of each other, and it does not matter which one is cleared. The paper multiplies by odd numbers
+// modulo a power of two. We add to b an amount that depends only on the remainder and the subtable,
 //
 //	P_i(b, r) = ((b + g_i(r)) mod B, r),   g_0 = 0,   g_i(r) = ⌊mix(r, i)·B / 2^64⌋,
 //
-// one round of a Feistel network, which is a permutation for every B, takes no division, and leaves one remainder to look
-// for. Nothing is stored for it.
+// one round of a Feistel network. It is a permutation for every B, needs no division, and leaves one remainder to compare
+// with. Nothing is stored for it.
 //
 // # Cells
 //
-// A cell whose remainder is 0 is empty. No key has that remainder, so all others are equally likely: 2^bits - 1 of them, which
-// the rate counts (fpr.go). In the counting form a cell has 2 bits more, the number of its copies less 1, and a fifth copy takes
-// another cell. In the plain form each copy takes a cell, so that 32 of one key are the most there can be.
+// A cell with remainder 0 is empty. No key has that remainder; the 2^bits - 1 others are equally likely, which the rate
+// takes into account (fpr.go). In the counting form a cell has 2 more bits, the number of its copies less 1; a fifth copy
+// takes another cell. In the plain form each copy takes a cell, so that a key can be added at most 32 times.
 //
-// The bits of a bucket are sliced: byte j of it has bit j of the eight remainders, cell c in bit c, and behind them come two
-// bytes of counter bits. Eight bits of eight cells are then compared by one exclusive or of 64 bits, whatever their number.
+// The bits of a bucket are sliced: its byte j holds bit j of the eight remainders, that of cell c in bit c. Two bytes of
+// counter bits follow. Thus one exclusive or of 64 bits compares eight bits of all eight cells.
 package dleft
 
 import (
@@ -54,37 +54,41 @@ const Family = "dleft"
 const (
 	subtables   = 4
 	cells       = 8  // of a bucket
-	load        = 24 // keys for each bucket of a subtable: 6 a bucket on average
+	load        = 24 // keys per bucket of a subtable at capacity: 6 per bucket on average
 	counterBits = 2
-	copies      = 1 << counterBits // that a cell of the counting form holds
+	copies      = 1 << counterBits // the most in a cell of the counting form
 
 	// MinRemainder and MaxRemainder bound the bits of a remainder.
 	MinRemainder = 4
 	MaxRemainder = 32
 )
 
-// Filter is a d-left fingerprint table. Reads are safe from any number of goroutines; Add and Remove need exclusive use.
+// errNotFound is the error of Remove; made once so that Remove allocates nothing.
+var errNotFound = fmt.Errorf("dleft: %w", filter.ErrNotFound)
+
+// Filter is a d-left fingerprint table. Any number of goroutines may read it at once; Add and Remove need exclusive use.
+// Concurrent is the form for concurrent writers.
 type Filter struct {
 	geometry
-	words []uint64 // bucket j of subtable i at byte (i·buckets + j)·width; zeros behind the last, a word of them at least
+	words []uint64 // bucket j of subtable i is at byte (i·buckets + j)·width; at least one word of zeros follows the last
 	keys  uint64   // additions less removals: the copies in all cells
 }
 
-// geometry is the shape of a filter.
+// geometry is the sizes of a filter.
 type geometry struct {
 	buckets   uint64 // of a subtable
-	capacity  uint64 // keys that it was sized for
+	capacity  uint64 // the number of keys that it was sized for
 	remainder uint   // bits
 	counter   uint   // bits, 0 or counterBits
 }
 
-// width returns the number of bits of a cell, which is the number of bytes of a bucket.
+// width returns the number of bits of a cell, which is also the number of bytes of a bucket.
 func (g geometry) width() uint64 { return uint64(g.remainder + g.counter) }
 
 // remainders returns R, the number of different remainders.
 func (g geometry) remainders() uint64 { return 1<<g.remainder - 1 }
 
-// place is where a key may be: its four buckets, as bits of words, and its remainder.
+// place is where a key may be: its four buckets, as positions of their first bits in words, and its remainder.
 type place struct {
 	at        [subtables]uint64
 	remainder uint64
@@ -106,7 +110,7 @@ func (g geometry) places(b, r uint64) (p place) {
 	return p
 }
 
-// turned returns (b + g_i(r)) mod B, for a subtable i that is not the first.
+// turned returns (b + g_i(r)) mod B for subtable i, 1 to 3.
 func (g geometry) turned(b, i, r uint64) uint64 {
 	j := b + g.turn(i, r)
 	if j >= g.buckets {
@@ -115,10 +119,10 @@ func (g geometry) turned(b, i, r uint64) uint64 {
 	return j
 }
 
-// turn returns g_i(r), for a subtable i that is not the first.
+// turn returns g_i(r) for subtable i, 1 to 3.
 func (g geometry) turn(i, r uint64) uint64 { return probe.Position(probe.Remix(r, i), g.buckets) }
 
-// back returns the b of a remainder in bucket j of subtable i.
+// back returns the b of a key with remainder r in bucket j of subtable i.
 func (g geometry) back(i, j, r uint64) uint64 {
 	if i > 0 {
 		if t := g.turn(i, r); j >= t {
@@ -130,10 +134,10 @@ func (g geometry) back(i, j, r uint64) uint64 {
 	return j
 }
 
-// spread returns the 8 low bits of r as bytes, 0 or 255 each, the lowest first.
+// spread returns the 8 low bits of r as bytes of 0 or 255, the lowest bit first.
 func spread(r uint64) uint64 {
 	r = r & 255 * 0x0101010101010101 & 0x8040201008040201 // bit i in byte i
-	r = (r + 0x7f7f7f7f7f7f7f7f) & 0x8080808080808080     // in its highest bit: no sum is above 255
+	r = (r + 0x7f7f7f7f7f7f7f7f) & 0x8080808080808080     // in the highest bit of its byte: no sum is above 255
 	return r >> 7 * 255
 }
 
@@ -144,7 +148,7 @@ func fold(w uint64) uint64 {
 	return (w | w>>8) & 255
 }
 
-// Has reports whether the key may be in the set: whether a cell of its buckets holds its remainder.
+// Has reports whether the key may be in the set, that is whether a cell of its buckets holds its remainder.
 func (f *Filter) Has(h filter.Hash) bool {
 	p := f.place(h)
 	return f.holds(&p)
@@ -153,7 +157,7 @@ func (f *Filter) Has(h filter.Hash) bool {
 // holds reports whether a cell of these buckets holds this remainder.
 func (f *Filter) holds(p *place) bool {
 	if rest := f.remainder - 8; rest <= 8 {
-		// The usual lengths, 8 to 16 bits: the first eight slices and the last eight, some of them twice.
+		// The usual lengths, 8 to 16 bits: compare the first eight slices and the last eight, which may overlap.
 		low, high, second := spread(p.remainder), spread(p.remainder>>rest), uint64(8*rest)
 		all := fold((bitvec.Load57(f.words, p.at[0]) ^ low) | (bitvec.Load57(f.words, p.at[0]+second) ^ high))
 		all &= fold((bitvec.Load57(f.words, p.at[1]) ^ low) | (bitvec.Load57(f.words, p.at[1]+second) ^ high))
@@ -169,7 +173,7 @@ func (f *Filter) holds(p *place) bool {
 	return false
 }
 
-// match returns a bit for each cell of the bucket at bit at that holds the remainder; 0 stands for the empty cells.
+// match returns a bit for each cell of the bucket at bit at that holds the remainder r. With r = 0 these are the empty cells.
 func (f *Filter) match(at, r uint64) uint64 {
 	var differ uint64
 	left := f.remainder
@@ -182,7 +186,7 @@ func (f *Filter) match(at, r uint64) uint64 {
 	return ^fold(differ) & 255
 }
 
-// slice returns byte j of the bucket at bit at: bit j of the eight cells.
+// slice returns byte j of the bucket at bit at: bit j of each of the eight cells.
 func (f *Filter) slice(at uint64, j uint) uint64 {
 	at += 8 * uint64(j)
 	return f.words[at/64] >> (at % 64) & 255
@@ -194,7 +198,7 @@ func (f *Filter) flip(at uint64, j uint, cell int) {
 	f.words[at/64] ^= 1 << (at % 64)
 }
 
-// full returns a bit for each cell of the bucket at bit at that can take no copy more.
+// full returns a bit for each cell of the bucket at bit at that has no room for another copy.
 func (f *Filter) full(at uint64) uint64 {
 	if f.counter == 0 {
 		return 255
@@ -202,7 +206,7 @@ func (f *Filter) full(at uint64) uint64 {
 	return f.slice(at, f.remainder) & f.slice(at, f.remainder+1)
 }
 
-// copiesIn returns the copies in the cells of which set has a bit, of the bucket at bit at.
+// copiesIn returns the number of copies in some cells of the bucket at bit at: those that have a bit in set.
 func (f *Filter) copiesIn(at, set uint64) uint64 {
 	n := bits.OnesCount64(set)
 	if f.counter != 0 {
@@ -211,25 +215,43 @@ func (f *Filter) copiesIn(at, set uint64) uint64 {
 	return uint64(n)
 }
 
-// Count returns how often the key was added, or more: the copies of all keys that look like it.
+// Count returns how often the key was added, or more: the copies of all keys that look like it. It is never saturated.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) {
 	p := f.place(h)
+	return f.copiesOf(&p), false
+}
+
+// copiesOf returns the number of copies of a key.
+func (f *Filter) copiesOf(p *place) (n uint64) {
 	for _, at := range p.at {
 		n += f.copiesIn(at, f.match(at, p.remainder))
 	}
-	return n, false
+	return n
 }
 
-// Add puts a key into the set once more. It returns an error wrapping filter.ErrFull and changes nothing if all cells of the
-// key's four buckets are taken.
+// Add adds a key once more. It returns an error wrapping filter.ErrFull and changes nothing if all cells of the key's four
+// buckets are in use.
 func (f *Filter) Add(h filter.Hash) error {
 	p := f.place(h)
+	if !f.add(&p) {
+		return f.errFull(f.keys)
+	}
+	f.keys++
+	return nil
+}
+
+// errFull returns the error of Add for a filter with that many keys.
+func (g geometry) errFull(keys uint64) error {
+	return fmt.Errorf("dleft with %d keys, sized for %d: the four buckets of a key are full: %w", keys, g.capacity, filter.ErrFull)
+}
+
+// add adds a copy of a key. It reports false and changes nothing if there is no room. It does not count the key.
+func (f *Filter) add(p *place) bool {
 	if f.counter != 0 {
 		for _, at := range p.at {
 			if some := f.match(at, p.remainder) &^ f.full(at); some != 0 {
 				f.addCopy(at, bits.TrailingZeros64(some))
-				f.keys++
-				return nil
+				return true
 			}
 		}
 	}
@@ -240,14 +262,13 @@ func (f *Filter) Add(h filter.Hash) error {
 		}
 	}
 	if free == 0 {
-		return fmt.Errorf("dleft with %d keys, sized for %d: the four buckets of a key are full: %w", f.keys, f.capacity, filter.ErrFull)
+		return false
 	}
 	f.set(best, bits.TrailingZeros64(free), p.remainder)
-	f.keys++
-	return nil
+	return true
 }
 
-// set adds the bits of a remainder to those of a cell modulo 2: it fills an empty one and empties one that holds it.
+// set inverts the bits of a cell where r has a 1: it fills an empty cell with r and clears a cell that holds r.
 func (f *Filter) set(at uint64, cell int, r uint64) {
 	for j := range f.remainder {
 		at := at + 8*uint64(j) + uint64(cell)
@@ -255,7 +276,7 @@ func (f *Filter) set(at uint64, cell int, r uint64) {
 	}
 }
 
-// addCopy counts one copy more in a cell that is not full.
+// addCopy counts another copy in a cell that is not full.
 func (f *Filter) addCopy(at uint64, cell int) {
 	if f.slice(at, f.remainder)>>cell&1 != 0 {
 		f.flip(at, f.remainder+1, cell) // 1 becomes 2, and the other bit 0
@@ -263,11 +284,20 @@ func (f *Filter) addCopy(at uint64, cell int) {
 	f.flip(at, f.remainder, cell)
 }
 
-// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell holds its
-// remainder. Removing a key that was never added but looks like a present one succeeds and makes that one absent: remove only
-// what was added.
+// Remove undoes one Add of h. It returns an error wrapping filter.ErrNotFound and changes nothing if no cell of the key's
+// buckets holds its remainder. Removing a key that was never added but looks like a present one succeeds and makes that one
+// absent: remove only what was added.
 func (f *Filter) Remove(h filter.Hash) error {
 	p := f.place(h)
+	if !f.remove(&p) {
+		return errNotFound
+	}
+	f.keys--
+	return nil
+}
+
+// remove removes a copy of a key. It reports false and changes nothing if there is none. It does not count the key.
+func (f *Filter) remove(p *place) bool {
 	var at, found uint64
 	for _, a := range p.at {
 		match := f.match(a, p.remainder)
@@ -275,13 +305,13 @@ func (f *Filter) Remove(h filter.Hash) error {
 			continue
 		}
 		at, found = a, match
-		if some := match &^ f.full(a); some != 0 { // one such cell at most: copies are taken from where Add put the last one
+		if some := match &^ f.full(a); some != 0 { // at most one such cell: Remove takes copies from where Add put the last one
 			found = some
 			break
 		}
 	}
 	if found == 0 {
-		return fmt.Errorf("dleft: %w", filter.ErrNotFound)
+		return false
 	}
 	cell := bits.TrailingZeros64(found)
 	if f.copiesIn(at, 1<<cell) == 1 {
@@ -292,8 +322,7 @@ func (f *Filter) Remove(h filter.Hash) error {
 		}
 		f.flip(at, f.remainder, cell)
 	}
-	f.keys--
-	return nil
+	return true
 }
 
 // Info counts the cells in use, which reads the whole filter.
@@ -313,7 +342,7 @@ func (f *Filter) Info() filter.Info {
 // cells returns the number of all cells.
 func (g geometry) cells() uint64 { return subtables * cells * g.buckets }
 
-// count returns how many cells are in use, and the copies in them.
+// count returns the number of cells in use, and of the copies in them.
 func (f *Filter) count() (used, all uint64) {
 	for i := range subtables * f.buckets {
 		at := i * f.width() * 8

@@ -5,10 +5,11 @@ import (
 	"math/bits"
 )
 
-// FPR returns p_b, the predicted false positive probability of a table of buckets buckets a subtable and remainders of that many
-// bits after n distinct keys. An absent key is found if one of them has its value of the M = buckets·(2^remainder - 1) that
-// there are, each equally likely: p = 1-(1-1/M)^n, below n/M, which at 24 keys a bucket is the 24·2^-remainder of Bonomi et al.
-// but for the value that stands for empty. buckets must not be 0.
+// FPR returns p_b, the predicted false-positive probability, in [0, 1], of a table with that many buckets per subtable and
+// bits per remainder after n distinct keys were added. There are M = buckets·(2^remainder - 1) equally likely values. An
+// absent key is a false positive if one of the n keys has its value: p = 1-(1-1/M)^n, which is below n/M. At 24 keys per
+// bucket n/M is the 24·2^-remainder of Bonomi et al., except that one remainder stands for empty cells. buckets must not be
+// 0.
 func FPR(n, buckets uint64, remainder uint) float64 {
 	m := float64(buckets) * float64(uint64(1)<<remainder-1)
 	return -math.Expm1(float64(n) * math.Log1p(-1/m))
@@ -17,7 +18,7 @@ func FPR(n, buckets uint64, remainder uint) float64 {
 // values returns M.
 func (g geometry) values() float64 { return float64(g.buckets) * float64(g.remainders()) }
 
-// remainderFor returns the least number of bits whose rate at capacity is at most p, or one above MaxRemainder.
+// remainderFor returns the smallest number of bits whose rate at capacity is at most p, or MaxRemainder+1 if there is none.
 func (g geometry) remainderFor(p float64) uint {
 	r := uint(MinRemainder)
 	for r <= MaxRemainder && FPR(g.capacity, g.buckets, r) > p {
@@ -26,12 +27,12 @@ func (g geometry) remainderFor(p float64) uint {
 	return r
 }
 
-// sampled is how many buckets distinct looks at in a larger table.
+// sampled is the number of buckets that distinct reads in a larger table.
 const sampled = 1 << 16
 
-// distinct returns the share of the cells in use that hold a value which none of those before it holds, so that p_a is the
-// number of different values over M: keys that look alike have several cells, but an absent key can meet only one value. In a
-// large table it looks at some buckets of each subtable, evenly spaced.
+// distinct returns the share of the cells in use whose value no earlier cell holds. Thus p_a is the number of different
+// values divided by M: keys that look alike have several cells but one value. In a large table it reads a sample of the
+// buckets of each subtable, evenly spaced.
 func (f *Filter) distinct() float64 {
 	step := max(1, subtables*f.buckets/sampled)
 	var used, first uint64
@@ -47,12 +48,12 @@ func (f *Filter) distinct() float64 {
 		}
 	}
 	if used == 0 {
-		return 1 // of those that were looked at
+		return 1 // none of the buckets that were read has a key
 	}
 	return float64(first) / float64(used)
 }
 
-// first reports whether no cell before this one of bucket j of subtable i holds the same value.
+// first reports whether no cell before this one, of bucket j of subtable i, holds the same value.
 func (f *Filter) first(i, j uint64, cell int) bool {
 	r := f.at((i*f.buckets+j)*f.width()*8, cell)
 	p := f.places(f.back(i, j, r), r)

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestObservedRate measures few keys, where a bit of the hash that served two purposes would show, and many, in tables
-// from which keys were removed.
+// TestObservedRate measures few and many keys in tables from which keys were removed. With few keys an error would show if
+// a bit of the hash served two purposes.
 func TestObservedRate(t *testing.T) {
 	for _, c := range []struct {
 		n         int
@@ -56,8 +56,8 @@ func TestObservedRate(t *testing.T) {
 	}
 }
 
-// TestDistinct holds the number of different values against a set, in a table of which every bucket is looked at and in one
-// of which it is some.
+// TestDistinct compares the number of different values with a set, in a table whose buckets are all read and in one of
+// which a sample is read.
 func TestDistinct(t *testing.T) {
 	for n, within := range map[int]float64{1000: 1e-12, 2_000_000: 0.002} {
 		if n > 1000 && testing.Short() {
@@ -95,9 +95,9 @@ func TestPublishedRate(t *testing.T) {
 	}
 }
 
-// TestFluidLimit follows the shares of buckets with so many keys or more while a table of very many fills to its capacity: the
-// differential equations of d-left hashing (Vöcking; Mitzenmacher). A key adds to a bucket of x keys in subtable i if those of
-// the subtables before it have more, and those behind it as many at least.
+// TestFluidLimit integrates the differential equations of d-left hashing (Vöcking; Mitzenmacher): the shares of buckets with
+// at least x keys while a table of very many buckets fills to its capacity. A key goes to a bucket of x keys in subtable i
+// if its buckets in the subtables before i have more, and those after i at least as many.
 func TestFluidLimit(t *testing.T) {
 	const steps, most = 200_000, cells + 2
 	var share [most + 1][subtables]float64 // share[x][i]: buckets of subtable i with x keys or more

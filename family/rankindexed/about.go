@@ -5,8 +5,8 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
-	Can: formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanSpill | filter.CanTrim |
-		filter.CanOneLine | filter.CanCountItself,
+	Can: formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanSpill |
+		filter.CanTrim | filter.CanOneLine | filter.CanCountItself,
 	Default: "a false-positive rate of 1%",
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
@@ -18,11 +18,14 @@ var About = filter.About{
 	},
 	Forms: []filter.Form{
 		form(filter.Form{Reason: "keys come and go, in the fewest bits"}),
-		form(filter.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"}, "bucket", 512),
+		form(filter.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
+			"bucket", 512),
 		form(filter.Form{Can: filter.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
 			"bucket", 512, "fast", 1),
-		form(filter.Form{Can: filter.CanCount, Reason: "counts in the fewest bits", Warning: "a key counts to about 800 at most"},
-			"counting", 1),
+		form(filter.Form{
+			Can: filter.CanCount, Reason: "counts in the fewest bits",
+			Warning: "a key counts to about 800 at most",
+		}, "counting", 1),
 		form(filter.Form{
 			Can: filter.CanCount, LineFrom: 1e-4, Reason: "counts, mostly with one cache line per query",
 			Warning: "a key counts to about 200 at most",
@@ -32,10 +35,12 @@ var About = filter.About{
 			Warning: "a key counts to about 200 at most",
 		}, "bucket", 512, "counting", 1, "fast", 1),
 		form(filter.Form{
-			Can: filter.CanValues, Reason: "a value with each key, in the fewest bits", Warning: "keys that look alike share a value",
+			Can: filter.CanValues, Reason: "a value with each key, in the fewest bits",
+			Warning: "keys that look alike share a value",
 		}, "value_bits", 1),
 		form(filter.Form{
-			Can: filter.CanValues | filter.CanOneLine, Reason: "a value with each key, fast: short chains in one cache line",
+			Can:     filter.CanValues | filter.CanOneLine,
+			Reason:  "a value with each key, fast: short chains in one cache line",
 			Warning: "keys that look alike share a value",
 		}, "bucket", 512, "fast", 1, "value_bits", 1),
 	},

@@ -11,8 +11,8 @@ const batch = 32
 // inCache is the number of words, 2 MiB, below which the caches are so fast that batches gain less than they cost.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It requests the indexes of the buckets of 32 keys from memory before it reads
-// any. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i. It requests the indexes of the buckets of 32 keys from memory before
+// it reads any. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

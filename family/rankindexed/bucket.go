@@ -51,7 +51,10 @@ func (u *bucket) number() uint64 { return u.parts[0].index / 64 / u.f.words }
 func (u *bucket) extend(record uint64) uint64 {
 	p, pool := &u.parts[u.n], u.f.pools[u.n]
 	at := record * pool.stride
-	*p = part{words: pool.words, record: record, index: at + pool.head, bits: pool.room, cells: at + pool.head + pool.room, room: pool.room}
+	*p = part{
+		words: pool.words, record: record, index: at + pool.head, bits: pool.room,
+		cells: at + pool.head + pool.room, room: pool.room,
+	}
 	p.ones = bitvec.Ones(p.words, p.index, p.bits)
 	return at
 }
@@ -121,8 +124,8 @@ func (u *bucket) setCell(c, v uint64) {
 	bitvec.SetField(u.parts[i].words, u.parts[i].cells+c*uint64(u.f.width), u.f.width, v)
 }
 
-// insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is the
-// number of cells in use afterwards, for which there must be room.
+// insert inserts v as cell c, and a zero as its bit of the higher index; later cells and their bits move up. used is
+// the number of cells in use afterwards, for which there must be room.
 func (u *bucket) insert(c, v, used uint64) {
 	w := uint64(u.f.width)
 	at := u.f.chains + c

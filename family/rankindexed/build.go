@@ -25,19 +25,21 @@ type Config struct {
 	// Overflow is the probability, 1e-15 to 0.1, that the filter is full before it reaches its capacity. Default:
 	// DefaultOverflow.
 	Overflow float64
-	// Counting makes each cell count up to four additions of its key. A key that is added more often takes further cells.
+	// Counting makes each cell count up to four additions of its key. A key that is added more often takes further
+	// cells.
 	Counting bool
 	// ValueBits is the number of bits of the value of each key, 0 to MaxValueBits. It must be 0 with Counting.
 	ValueBits int
 	// Growth is how often the filter may double when it reaches its capacity, 0 to MaxGrowth. The false-positive rate
 	// holds until the last capacity. Each doubling that is left costs a bit a key.
 	Growth int
-	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in all,
-	// usually 1500 to 4000. With 512, a cache line, most queries have one cache miss; the filter has about 8% more bits at
-	// a rate of 1%, and 23% at 1e-6.
+	// Bucket is the size of a bucket in bits, a multiple of 64 up to 16384. Default: the size with the fewest bits in
+	// all, usually 1500 to 4000. With 512, a cache line, most queries have one cache miss; the filter has about 8% more
+	// bits at a rate of 1%, and 23% at 1e-6.
 	Bucket int
-	// Fast selects short chains, at most 0.3 keys on average, and buckets of at most two cache lines, at most 3% of them
-	// with an extension. Most queries then end at the first bit or cell that they read. It costs 20% to 50% more bits.
+	// Fast selects short chains, at most 0.3 keys on average, and buckets of at most two cache lines, at most 3% of
+	// them with an extension. Most queries then end at the first bit or cell that they read. It costs 20% to 50% more
+	// bits.
 	Fast bool
 	// Geometry, if set, overrides Keys and Capacity. Size, Overflow, Bucket and Fast must then be zero.
 	Geometry *Geometry
@@ -51,11 +53,13 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	number := func(name string) int { return int(min(r.Uint(name), math.MaxInt32)) }
 	counting, fast := number("counting"), number("fast")
 	c.Fast = fast != 0
-	c.Counting, c.ValueBits, c.Growth, c.Bucket = counting != 0, number("value_bits"), number("growth"), number("bucket")
+	c.Counting, c.ValueBits = counting != 0, number("value_bits")
+	c.Growth, c.Bucket = number("growth"), number("bucket")
 	if s.Has("buckets") {
 		c.Geometry = &Geometry{
 			Capacity: c.Capacity, Buckets: r.Uint("buckets"), Chains: number("chains"), Remainder: number("remainder"),
-			Cells: [levels]int{number("cells"), number("cells2"), number("cells3")}, Pools: [levels]uint64{0, r.Uint("pool2"), r.Uint("pool3")},
+			Cells:  [levels]int{number("cells"), number("cells2"), number("cells3")},
+			Pools:  [levels]uint64{0, r.Uint("pool2"), r.Uint("pool3")},
 			Growth: c.Growth, Counting: c.Counting, ValueBits: c.ValueBits,
 		}
 	}
@@ -78,7 +82,9 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 func (c Config) check() error {
 	if g := c.Geometry; g != nil {
 		if c.Size != (filter.Sizing{}) || c.Overflow != 0 || c.Bucket != 0 || c.Fast {
-			return &filter.ConfigError{Field: "buckets", Value: g.Buckets, Reason: "a geometry takes no size, overflow, bucket or fast"}
+			return &filter.ConfigError{
+				Field: "buckets", Value: g.Buckets, Reason: "a geometry takes no size, overflow, bucket or fast",
+			}
 		}
 		return g.check()
 	}
@@ -87,7 +93,8 @@ func (c Config) check() error {
 	}
 	switch {
 	case c.Overflow != 0 && !(c.Overflow >= minOverflow && c.Overflow <= maxOverflow):
-		return bad("overflow", c.Overflow, fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
+		return bad("overflow", c.Overflow,
+			fmt.Sprintf("want a probability from %g to %g, such as 1e-10", minOverflow, maxOverflow))
 	case c.ValueBits < 0 || c.ValueBits > MaxValueBits:
 		return bad("value_bits", c.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
 	case c.Counting && c.ValueBits > 0:
@@ -143,7 +150,10 @@ func (c Config) Plan() (Geometry, error) {
 	}
 	g, ok := o.search()
 	if !ok {
-		return g, &filter.ConfigError{Field: "fpr", Value: o.fpr, Reason: "no remainder of at most 48 bits and no bucket of an allowed size reaches it"}
+		return g, &filter.ConfigError{
+			Field: "fpr", Value: o.fpr,
+			Reason: "no remainder of at most 48 bits and no bucket of an allowed size reaches it",
+		}
 	}
 	return g, nil
 }
@@ -241,8 +251,8 @@ func over(g Geometry, sections [levels][]uint64) *Filter {
 	return f
 }
 
-// NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In the
-// others a key that is added several times is one key, and the number of distinct keys gives the size.
+// NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In
+// the others a key that is added several times is one key, and the number of distinct keys gives the size.
 func NewBuilder(c Config) (filter.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
@@ -282,7 +292,8 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	}
 	parts := n>>16 + 1
 	done := uint64(0)
-	err = b.Keys.Each(ctx, func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }, func(_ uint64, hs []filter.Hash) error {
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
+	err = b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
 				return err

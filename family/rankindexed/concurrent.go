@@ -10,13 +10,15 @@ import (
 )
 
 // Concurrent is a Filter that any number of goroutines may query and change at once. An operation holds the lock of its
-// bucket, one of at most 512, which guards at most max(1, buckets/256) buckets. Operations do not allocate, except to grow.
+// bucket, one of at most 512, which guards at most max(1, buckets/256) buckets. Operations do not allocate, except to
+// grow.
 //
-// A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change moves
-// its own bucket to the new table, or one or a few others if its own was moved before: the new table is complete after about
-// as many changes as the old one had buckets. Until then both are in memory. Queries read a bucket where it is.
+// A filter that reaches its capacity and has a doubling left gets a table of twice the size. From then on each change
+// moves its own bucket to the new table, or one or a few others if its own was moved before: the new table is complete
+// after about as many changes as the old one had buckets. Until then both are in memory. Queries read a bucket where it
+// is.
 type Concurrent struct {
-	table atomic.Pointer[generation] // the oldest with buckets that were not moved; the only one while the filter is not growing
+	table atomic.Pointer[generation] // the only one, or that which is being doubled
 	used  atomic.Uint64              // cells in use, counted only as long as the filter can double
 	grows sync.Mutex                 // of the goroutine that makes a table
 	snaps sync.Mutex                 // of the goroutine that takes a snapshot
@@ -47,8 +49,8 @@ type stripe struct {
 	_  [40]byte
 }
 
-// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has a lock for each; in any other a
-// lock guards at most ⌈buckets/512⌉, which is at most buckets/256.
+// maxStripes is the largest number of stripes, a power of two. A table of fewer buckets has a lock for each; in any
+// other a lock guards at most ⌈buckets/512⌉, which is at most buckets/256.
 const maxStripes = 512
 
 func newGeneration(f *Filter) *generation {
@@ -62,8 +64,8 @@ func newGeneration(f *Filter) *generation {
 // stripe returns the lock of bucket b.
 func (t *generation) stripe(b uint64) *stripe { return &t.stripes[b&uint64(len(t.stripes)-1)] }
 
-// Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the filter's
-// memory: do not use the filter afterwards.
+// Concurrent returns a *Concurrent, which any number of goroutines may query and change at once. It takes over the
+// filter's memory: do not use the filter afterwards.
 func (f *Filter) Concurrent() filter.Concurrent { return newConcurrent(f) }
 
 func newConcurrent(f *Filter) *Concurrent {
@@ -90,7 +92,8 @@ func (c *Concurrent) hold(h filter.Hash) (*generation, *stripe) {
 	}
 }
 
-// holdToChange is hold, but moves the bucket to the new table first if the filter is growing, and reports whether it did.
+// holdToChange is hold, but moves the bucket to the new table first if the filter is growing, and reports whether it
+// did.
 func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, moved bool) {
 	for t := c.table.Load(); ; {
 		b := probe.Position(h.Hi, t.buckets)
@@ -106,8 +109,8 @@ func (c *Concurrent) holdToChange(h filter.Hash) (t *generation, s *stripe, move
 	}
 }
 
-// change runs do, which changes the bucket of h, with that bucket locked. It has the filter grow if do returns errGrow, and
-// finishes a growth if there is no room before. Of a growth it does its share.
+// change runs do, which changes the bucket of h, with that bucket locked. It has the filter grow if do returns errGrow,
+// and finishes a growth if there is no room before. Of a growth it does its share.
 func (c *Concurrent) change(h filter.Hash, do func(a *arrays, n *tally) error) error {
 	for {
 		t, s, moved := c.holdToChange(h)
@@ -152,9 +155,9 @@ func (c *Concurrent) Add(h filter.Hash) error {
 	return c.change(h, func(a *arrays, n *tally) error { return a.add(h, n) })
 }
 
-// TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines that
-// bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a false
-// positive. The error is that of Add; the filter is then unchanged, and present is false.
+// TestAndAdd adds the key with hash h unless Has(h) is true, and reports that answer, in one step: of many goroutines
+// that bring one new key at the same time, at most one is told that it was absent, and exactly one unless the key is a
+// false positive. The error is that of Add; the filter is then unchanged, and present is false.
 func (c *Concurrent) TestAndAdd(h filter.Hash) (present bool, err error) {
 	err = c.change(h, func(a *arrays, n *tally) error {
 		if present = a.has(h); present {
@@ -217,8 +220,8 @@ func (c *Concurrent) Count(h filter.Hash) (n uint64, saturated bool) {
 	return n, false
 }
 
-// Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change the
-// filter, it may miss some of the changes that run at the same time.
+// Keys returns the number of additions less removals, without reading the filter or taking a lock. While others change
+// the filter, it may miss some of the changes that run at the same time.
 func (c *Concurrent) Keys() uint64 { return c.tally().keys }
 
 // tally returns the counts.
@@ -232,9 +235,9 @@ func (c *Concurrent) tally() tally {
 	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
 }
 
-// Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different times
-// if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts the extensions
-// of buckets that were moved.
+// Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different
+// times if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts
+// the extensions of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
 	t := c.table.Load()
 	for g := t.next.Load(); g != nil; g = t.next.Load() {

@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// BenchmarkConcurrent is the throughput of a mixed load, a quarter of each operation, on one goroutine without locks, on one
-// with, and on as many as there are processors.
+// BenchmarkConcurrent is the throughput of a mixed load, a quarter of each operation, on one goroutine without locks,
+// on one with, and on as many as there are processors.
 func BenchmarkConcurrent(b *testing.B) {
 	const n = 1_000_000
 	hs := filtertest.Hashes(n, 1)
@@ -57,9 +57,10 @@ func BenchmarkConcurrent(b *testing.B) {
 	})
 }
 
-// BenchmarkGrowth reports how long the slowest calls took while a Concurrent of n keys doubled: one goroutine adds n/50 keys to
-// a filter that is at its capacity, and another one asks for keys that are in it. max-ns and p999-ns are of Add, has-max-ns and
-// has-p999-ns of Has. Each is the lowest of 25 filters, since anything else that runs on the machine makes them higher.
+// BenchmarkGrowth reports how long the slowest calls took while a Concurrent of n keys doubled: one goroutine adds n/50
+// keys to a filter that is at its capacity, and another one asks for keys that are in it. max-ns and p999-ns are of
+// Add, has-max-ns and has-p999-ns of Has. Each is the lowest of 25 filters, since anything else that runs on the
+// machine makes them higher.
 func BenchmarkGrowth(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_280_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -100,8 +101,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// growthTimes adds hs[n:] to a filter that holds hs[:n], and asks for those meanwhile. It returns the longest call and the
-// quantile 0.999 of all, in nanoseconds, of Add and of Has.
+// growthTimes adds hs[n:] to a filter that holds hs[:n], and asks for those meanwhile. It returns the longest call and
+// the quantile 0.999 of all, in nanoseconds, of Add and of Has.
 func growthTimes(b *testing.B, c filter.Concurrent, hs []filter.Hash, n int) (add, has [2]float64) {
 	adds := make([]time.Duration, 0, len(hs)-n)
 	asks := make([]time.Duration, 0, 1<<20)

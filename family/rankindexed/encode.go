@@ -16,7 +16,8 @@ var (
 
 // Spec returns the Spec that fixes the geometry.
 func (g Geometry) Spec() filter.Spec {
-	s := filter.NewSpec(Family, "buckets", g.Buckets, "capacity", g.Capacity, "cells", g.Cells[0], "chains", g.Chains, "remainder", g.Remainder)
+	s := filter.NewSpec(Family, "buckets", g.Buckets, "capacity", g.Capacity, "cells", g.Cells[0], "chains", g.Chains,
+		"remainder", g.Remainder)
 	if g.Counting {
 		s = s.With("counting", 1)
 	}
@@ -31,18 +32,19 @@ func (g Geometry) Spec() filter.Spec {
 	return s
 }
 
-// Encode returns three sections: the buckets, the second-level extensions, and the third-level ones. Each bucket and extension
-// is a whole number of words. Bits count from the lowest bit of the first word. The fields of a bucket are
+// Encode returns three sections: the buckets, the second-level extensions, and the third-level ones. Each bucket and
+// extension is a whole number of words. Bits count from the lowest bit of the first word. The fields of a bucket are
 //
 //	chains bits           base index: has chain l a cell?
 //	cells bits            higher index: has the chain of cell c a next cell?
 //	pointer               number of its second-level extension + 1, or 0 without one
 //	cells × width bits    remainder in the high bits; counter - 1, or value, in the low bits
 //
-// The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the bit
-// length of the number of extensions, plus Growth bits. All unused bits are 0.
+// The fields of an extension are pointer, higher index and cells, which continue those of the bucket. A pointer has the
+// bit length of the number of extensions, plus Growth bits. All unused bits are 0.
 func (f *Filter) Encode() filter.Encoded {
-	return filter.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: [][]uint64{f.table, f.pools[1].words, f.pools[2].words}}
+	sections := [][]uint64{f.table, f.pools[1].words, f.pools[2].words}
+	return filter.Encoded{Spec: f.g.Spec(), Keys: f.keys, Sections: sections}
 }
 
 // SectionWords returns the number of words of each section of a stored filter with this Spec, or an error wrapping
@@ -60,6 +62,9 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 
 // geometry reads the canonical Spec of a filter, or of a trimmed one with that many cells. Any other Spec is an error.
 func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error) {
+	bad := func(field string, value any, reason string) (Geometry, uint64, bool, error) {
+		return Geometry{}, 0, false, &filter.ConfigError{Field: field, Value: value, Reason: reason}
+	}
 	if trimmed = s.Has("trimmed"); trimmed {
 		r := s.Reader()
 		cells = r.Uint("trimmed")
@@ -70,17 +75,17 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		return g, 0, false, err
 	}
 	if c.Geometry == nil || !c.Geometry.Spec().Equal(s) {
-		return g, 0, false, &filter.ConfigError{Field: "spec", Value: s, Reason: "want the complete geometry of a filter"}
+		return bad("spec", s, "want the complete geometry of a filter")
 	}
 	if trimmed && (cells > maxKeys || cells > c.Geometry.most()) {
-		return g, 0, false, &filter.ConfigError{Field: "trimmed", Value: cells, Reason: "more cells than the filter has"}
+		return bad("trimmed", cells, "more cells than the filter has")
 	}
 	return *c.Geometry, cells, trimmed, nil
 }
 
-// Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks everything:
-// the sizes of the sections, that each chain stays in cells of its own bucket, that no two buckets share an extension, and the
-// number of keys.
+// Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks
+// everything: the sizes of the sections, that each chain stays in cells of its own bucket, that no two buckets share an
+// extension, and the number of keys.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -107,8 +112,8 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	return f, f.checkKeys()
 }
 
-// adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a chain
-// could leave the bucket's cells, or a cell is in no chain.
+// adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a
+// chain could leave the bucket's cells, or a cell is in no chain.
 func (f *Filter) adopt(b uint64) error {
 	if err := f.claim(b); err != nil {
 		return err

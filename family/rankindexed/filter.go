@@ -4,20 +4,21 @@
 //
 // A key has a bucket, a chain in that bucket, and a remainder. A bucket has an index of bits, and cells for remainders:
 //
-//	index   0 1 1 0 1 0 0 1 | 0 1 0 0 0 0 0          base index: has chain l a cell?  |  higher index: has cell c a next one?
+//	index   0 1 1 0 1 0 0 1 | 0 1 0 0 0 0 0       base index: has chain l a cell? | higher index: has cell c a next one?
 //	            └─┐   └┐  └────┐ └────┐
-//	cells     c0  c1   c2      c3     c4             number of the cell = number of set bits before its bit (the rank)
+//	cells     c0  c1   c2      c3     c4          number of the cell = number of set bits before its bit (the rank)
 //
-// Bit l < L is set if chain l has a first cell. Bit L+c is set if the chain of cell c has a next cell. Each set bit stands
-// for one cell, whose number is the count of set bits before it. A query follows a chain by counting bits. An insertion
-// shifts one bit into the index and one cell into the cells. The cells of a chain are sorted by remainder, so that the same
-// keys make the same bucket whatever their order.
+// Bit l < L is set if chain l has a first cell. Bit L+c is set if the chain of cell c has a next cell. Each set bit
+// stands for one cell, whose number is the count of set bits before it. A query follows a chain by counting bits. An
+// insertion shifts one bit into the index and one cell into the cells. The cells of a chain are sorted by remainder, so
+// that the same keys make the same bucket whatever their order.
 //
-// The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills at
-// most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies less
-// around its mean and leaves fewer cells unused: 9.5 bits a key at 1%, against 10.6 in the paper. A query reads the line of
-// the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when that is full too,
-// one from a second pool. plan.go sizes both pools so that they suffice for the capacity, except with a probability of 1e-10.
+// The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills
+// at most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies
+// less around its mean and leaves fewer cells unused: 9.5 bits a key at 1%, against 10.6 in the paper. A query reads
+// the line of the index and usually one line of cells. A bucket that overflows takes an extension from a pool, and when
+// that is full too, one from a second pool. plan.go sizes both pools so that they suffice for the capacity, except with
+// a probability of 1e-10.
 //
 // Bits of the Hash (Hi, Lo):
 //
@@ -39,15 +40,15 @@ import (
 // Family is the name in a Spec.
 const Family = "rankindexed"
 
-// Filter is a rank-indexed table. Queries are safe from any number of goroutines while nobody changes the filter; changes
-// need exclusive use. Concurrent returns a form without these limits.
+// Filter is a rank-indexed table. Queries are safe from any number of goroutines while nobody changes the filter;
+// changes need exclusive use. Concurrent returns a form without these limits.
 type Filter struct {
 	arrays
 	tally
 }
 
-// arrays are the parts of a filter. Operations on different buckets may run at the same time: buckets and extensions are
-// whole words, and pools have locks.
+// arrays are the parts of a filter. Operations on different buckets may run at the same time: buckets and extensions
+// are whole words, and pools have locks.
 type arrays struct {
 	shape
 	walk  kernel.Chains // the buckets' own cells, in table
@@ -79,8 +80,8 @@ type shape struct {
 
 func newShape(g Geometry) shape {
 	s := shape{
-		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0), span: uint64(g.Chains + g.Cells[0]),
-		width: uint(g.width()), payload: uint(g.payload()),
+		g: g, buckets: g.Buckets, chains: uint64(g.Chains), own: uint64(g.Cells[0]), words: g.words(0),
+		span: uint64(g.Chains + g.Cells[0]), width: uint(g.width()), payload: uint(g.payload()),
 	}
 	s.cells = s.span + uint64(g.pointer(1))
 	for bit := s.span; bit < s.cells; bit++ {
@@ -118,8 +119,8 @@ func (f *arrays) hasFar(h filter.Hash) bool {
 	return ok
 }
 
-// Get returns the value of the key with hash h, and whether the key may be in the set. The value is 0 if the key is absent or
-// the filter has no values.
+// Get returns the value of the key with hash h, and whether the key may be in the set. The value is 0 if the key is
+// absent or the filter has no values.
 func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) { return f.get(h) }
 
 // get is Get.
@@ -141,8 +142,8 @@ func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
 	return cell & (1<<f.payload - 1), true
 }
 
-// Count returns how often the key with hash h was added, less how often it was removed. Keys with the same bucket, chain and
-// remainder count together. saturated is always false: a counter that is full goes on in a further cell.
+// Count returns how often the key with hash h was added, less how often it was removed. Keys with the same bucket,
+// chain and remainder count together. saturated is always false: a counter that is full goes on in a further cell.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) { return f.count(h), false }
 
 // count is Count.
@@ -197,8 +198,8 @@ func (f *Filter) Len() uint64 { return f.used }
 // Geometry returns the sizes of the filter's parts.
 func (f *Filter) Geometry() Geometry { return f.g }
 
-// Info describes the filter. Fill is the share of all cells that are in use, the cells of free extensions included in the
-// total. The posterior rate follows from the number of cells in use, the prior one from the number of keys.
+// Info describes the filter. Fill is the share of all cells that are in use, the cells of free extensions included in
+// the total. The posterior rate follows from the number of cells in use, the prior one from the number of keys.
 func (f *Filter) Info() filter.Info { return f.info(f.tally) }
 
 // info is Info of a filter with these counts.
@@ -216,8 +217,8 @@ func (f *arrays) info(n tally) filter.Info {
 	return i
 }
 
-// posterior returns the rate that follows from the number of cells in use. In the counting form no two cells of a chain have
-// the same remainder, unless the counter of one is full; in the others as many do as at random.
+// posterior returns the rate that follows from the number of cells in use. In the counting form no two cells of a chain
+// have the same remainder, unless the counter of one is full; in the others as many do as at random.
 func (g Geometry) posterior(used uint64) float64 {
 	if g.Counting {
 		return min(1, float64(used)/g.fingerprints())
@@ -230,8 +231,9 @@ func (g Geometry) fingerprints() float64 {
 	return float64(g.Buckets) * float64(g.Chains) * math.Ldexp(1, g.Remainder+g.Growth)
 }
 
-// FPR returns the predicted false-positive rate, in [0, 1], with that many cells in use: the probability 1-exp(-λ/2^r), with
-// λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section II of the paper).
+// FPR returns the predicted false-positive rate, in [0, 1], with that many cells in use: the probability 1-exp(-λ/2^r),
+// with λ = cells/(B·L), that an absent key has the bucket, chain and remainder of one of them (section II of the
+// paper).
 func (g Geometry) FPR(cells uint64) float64 {
 	return -math.Expm1(-float64(cells) / g.fingerprints())
 }

@@ -53,8 +53,8 @@ func (g Geometry) payload() int {
 // width returns the number of bits of a cell.
 func (g Geometry) width() int { return g.Growth + g.Remainder + g.payload() }
 
-// pointer returns the number of bits of a pointer to an extension of level i, or 0 without any. It stays the same when the
-// filter and its pools double.
+// pointer returns the number of bits of a pointer to an extension of level i, or 0 without any. It stays the same when
+// the filter and its pools double.
 func (g Geometry) pointer(i int) int {
 	if i >= levels || g.Pools[i] == 0 {
 		return 0
@@ -103,11 +103,13 @@ func (g Geometry) check() error {
 	case g.Cells[0] < 1 || g.Cells[0] > maxCells:
 		return bad("cells", g.Cells[0], fmt.Sprintf("want 1 to %d", maxCells))
 	case g.Growth > 0 && g.Growth <= MaxGrowth && (g.Capacity == 0 || g.Capacity > maxKeys>>g.Growth):
-		return bad("capacity", g.Capacity, fmt.Sprintf("want 1 to %d with growth=%d", uint64(maxKeys)>>g.Growth, g.Growth))
+		return bad("capacity", g.Capacity,
+			fmt.Sprintf("want 1 to %d with growth=%d", uint64(maxKeys)>>g.Growth, g.Growth))
 	case g.Growth < 0 || g.Growth > MaxGrowth:
 		return bad("growth", g.Growth, fmt.Sprintf("want 0 to %d", MaxGrowth))
 	case g.Remainder < 1 || g.Remainder+g.Growth > MaxRemainder:
-		return bad("remainder", g.Remainder, fmt.Sprintf("remainder and growth together: want 1 to %d bits", MaxRemainder))
+		return bad("remainder", g.Remainder,
+			fmt.Sprintf("remainder and growth together: want 1 to %d bits", MaxRemainder))
 	case g.ValueBits < 0 || g.ValueBits > MaxValueBits:
 		return bad("value_bits", g.ValueBits, fmt.Sprintf("want 0 to %d", MaxValueBits))
 	case g.Counting && g.ValueBits > 0:
@@ -117,13 +119,15 @@ func (g Geometry) check() error {
 	}
 	for i := 1; i < levels; i++ {
 		if g.Cells[i] < 0 || g.Cells[i] > maxCells || (g.Cells[i] == 0) != (g.Pools[i] == 0) {
-			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i], fmt.Sprintf("want 1 to %d, or 0 with an empty pool", maxCells))
+			return bad(fmt.Sprintf("cells%d", i+1), g.Cells[i],
+				fmt.Sprintf("want 1 to %d, or 0 with an empty pool", maxCells))
 		}
 		if g.pointer(i) > 63 {
 			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], "pointers would have more than 63 bits, growth included")
 		}
 		if g.Pools[i] > maxBuckets || i > 1 && g.Pools[i] > g.Pools[i-1] {
-			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i], fmt.Sprintf("want at most %d, and at most the size of the pool before", uint64(maxBuckets)))
+			return bad(fmt.Sprintf("pool%d", i+1), g.Pools[i],
+				fmt.Sprintf("want at most %d, and at most the size of the pool before", uint64(maxBuckets)))
 		}
 	}
 	for i, n := range [levels]uint64{g.Buckets, g.Pools[1], g.Pools[2]} {

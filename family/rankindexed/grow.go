@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Grow doubles the filter: it has twice as many buckets then, and remainders of one bit less. Until Grow returns, the old and
-// the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the filter has no doubling left,
-// and filter.ErrTooLarge if the new one has no room in memory; the filter is then unchanged.
+// Grow doubles the filter: it has twice as many buckets then, and remainders of one bit less. Until Grow returns, the
+// old and the new filter are in memory, three times the old size. The error wraps filter.ErrFull if the filter has no
+// doubling left, and filter.ErrTooLarge if the new one has no room in memory; the filter is then unchanged.
 func (f *Filter) Grow() error {
 	twice, err := f.twice(newFilter)
 	if err != nil {
@@ -42,8 +42,8 @@ func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 	return alloc(g)
 }
 
-// splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them, which
-// the processor would mispredict half of the time.
+// splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them,
+// which the processor would mispredict half of the time.
 type splitter struct {
 	cells  []uint64
 	chains []uint16   // by cell, its chain
@@ -58,11 +58,11 @@ const none = -1
 // exists returns 0 for none, and else 1.
 func exists(c int32) uint64 { return uint64(^c) >> 31 & 1 }
 
-// split copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the size. The first
-// bit of a cell selects the bucket. The cells of a chain stay in their order.
+// split copies the cells of bucket b to the two buckets, still empty, that replace it in a filter of twice the size.
+// The first bit of a cell selects the bucket. The cells of a chain stay in their order.
 //
-// It does not fail if the pools have two free records for each extension of the bucket, since neither of the new buckets has
-// more cells than the old one.
+// It does not fail if the pools have two free records for each extension of the bucket, since neither of the new
+// buckets has more cells than the old one.
 func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	u := from.bucket(b)
 	s.read(&u)
@@ -74,8 +74,8 @@ func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	return nil
 }
 
-// read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of the
-// chains; then the second ones, in the same order; and so on.
+// read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of
+// the chains; then the second ones, in the same order; and so on.
 func (s *splitter) read(u *bucket) {
 	f, used := u.f, u.used()
 	s.cells = slices.Grow(s.cells[:0], int(used))[:used]

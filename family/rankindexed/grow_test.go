@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestGrow adds past the capacity until the filter can double no more. At every size the rate keeps the promise, nothing is
-// lost, and the filter is that which adding all keys to the larger one would have made.
+// TestGrow adds past the capacity until the filter can double no more. At every size the rate keeps the promise,
+// nothing is lost, and the filter is that which adding all keys to the larger one would have made.
 func TestGrow(t *testing.T) {
 	const promise, start, doublings = 0.02, 500, 6
 	for _, counting := range []bool{false, true} { // a few keys come several times, so that chains have cells that are alike

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// growth is the doubling of a table of a Concurrent. While it goes on the old table is read only, but for operations that
-// took their lock before it began, and these take no extensions.
+// growth is the doubling of a table of a Concurrent. While it goes on the old table is read only, but for operations
+// that took their lock before it began, and these take no extensions.
 type growth struct {
 	to     *generation
 	moved  []bool        // by bucket of the old table, guarded by its lock there
@@ -16,8 +16,8 @@ type growth struct {
 	lists  sync.Pool     // of *splitter
 }
 
-// grow makes the table that doubles t, unless another goroutine has. The memory is allocated without a lock that queries or
-// other changes need, except those that take a further cell. On error the filter is unchanged.
+// grow makes the table that doubles t, unless another goroutine has. The memory is allocated without a lock that
+// queries or other changes need, except those that take a further cell. On error the filter is unchanged.
 func (c *Concurrent) grow(t *generation) error {
 	c.grows.Lock()
 	defer c.grows.Unlock()
@@ -57,15 +57,15 @@ func (p *pool) release(n uint64) {
 	p.reserved -= min(n, p.reserved)
 }
 
-// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. Nobody else has
-// the two buckets there: they are found by way of the old one only, until all are moved.
+// move moves bucket b of t, whose lock is held, to the new table. It returns false if that was done before. Nobody else
+// has the two buckets there: they are found by way of the old one only, until all are moved.
 func (c *Concurrent) move(t *generation, g *growth, b uint64) bool {
 	if g.moved[b] {
 		return false
 	}
 	s := g.lists.Get().(*splitter)
 	if err := s.split(&t.arrays, b, &g.to.arrays); err != nil {
-		panic("rankindexed: a bucket does not fit into the two that replace it: " + err.Error()) // see split and reserved
+		panic("rankindexed: splitting a bucket: " + err.Error()) // cannot be, see split and grow
 	}
 	g.lists.Put(s)
 	u := t.bucket(b)

@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// TestGrowthDiffers runs the same operations on a Concurrent and on a Filter, in small geometries whose buckets and pools are
-// often full: every result is the same, also in the middle of a growth, and so is every key in the end.
+// TestGrowthDiffers runs the same operations on a Concurrent and on a Filter, in small geometries whose buckets and
+// pools are often full: every result is the same, also in the middle of a growth, and so is every key in the end.
 func TestGrowthDiffers(t *testing.T) {
 	rounds := 2000
 	if testing.Short() {
@@ -197,8 +197,8 @@ func TestGrowthInParts(t *testing.T) {
 	}
 }
 
-// TestGrowthHoldsOneLock has one lock of a growing filter taken by somebody else: an operation on any other bucket does not wait
-// for it, neither to begin the growth nor to do its share of it.
+// TestGrowthHoldsOneLock has one lock of a growing filter taken by somebody else: an operation on any other bucket does
+// not wait for it, neither to begin the growth nor to do its share of it.
 func TestGrowthHoldsOneLock(t *testing.T) {
 	c, hs := atCapacity(t, Config{Keys: 50_000, Growth: 1}, 5000)
 	old := c.table.Load()
@@ -238,6 +238,45 @@ func TestGrowthHoldsOneLock(t *testing.T) {
 	}
 	if c.table.Load() != g.to {
 		t.Error("the growth did not end")
+	}
+}
+
+// TestGrowthClosesPools has a growth begin while an operation holds the lock of a bucket that is full: it gets no
+// extension in the old table, where the number of extensions to reserve in the new one has been counted.
+func TestGrowthClosesPools(t *testing.T) {
+	c, hs := atCapacity(t, Config{Keys: 20_000, Growth: 1}, 0)
+	old := c.table.Load()
+	var before [levels]uint64
+	for level := 1; level < levels; level++ {
+		before[level] = old.pools[level].inUse()
+		if record, _, err := old.pools[level].take(false); err != nil {
+			t.Fatal(err)
+		} else {
+			old.pools[level].free(record)
+		}
+	}
+	if err := c.grow(old); err != nil {
+		t.Fatal(err)
+	}
+	g := old.next.Load()
+	for level := 1; level < levels; level++ {
+		if _, _, err := old.pools[level].take(false); err != errGrow || g.to.pools[level].reserved != 2*before[level] {
+			t.Errorf("level %d: %v, %d extensions reserved for %d", level, err, g.to.pools[level].reserved, before[level])
+		}
+	}
+	if err := c.grow(old); err != nil || old.next.Load() != g {
+		t.Errorf("growing again: %v", err)
+	}
+	c.finish()
+	for level := 1; level < levels; level++ {
+		if p := g.to.pools[level]; p.reserved != 0 || p.used > 2*old.pools[level].used {
+			t.Errorf("level %d: %d extensions in use, %d reserved after the growth", level, p.used, p.reserved)
+		}
+	}
+	for _, h := range hs {
+		if !c.Has(h) {
+			t.Fatal("lost a key")
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestHostile changes stored filters at random, which checksums would not hide from an attacker. Decode refuses them, or what
-// it gives can be asked and changed without harm.
+// TestHostile changes stored filters at random, which checksums would not hide from an attacker. Decode refuses them,
+// or what it gives can be asked and changed without harm.
 func TestHostile(t *testing.T) {
 	hs := filtertest.Hashes(700, 1)
 	rounds := 2000

@@ -7,10 +7,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key takes a
-// cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its capacity. Any other goes on
-// past its capacity, at a rising rate, until the bucket of a key is full and has no extension left: then the error wraps
-// filter.ErrFull, and the filter is unchanged. Add does not allocate, except to grow.
+// Add adds the key with hash h. In the counting form the key then counts one more; in the others each Add of a key
+// takes a cell and needs its own Remove. A filter with Growth doubles when the cells in use reach its capacity. Any
+// other goes on past its capacity, at a rising rate, until the bucket of a key is full and has no extension left: then
+// the error wraps filter.ErrFull, and the filter is unchanged. Add does not allocate, except to grow.
 func (f *Filter) Add(h filter.Hash) error {
 	return f.growing(func() error { return f.add(h, &f.tally) })
 }
@@ -56,8 +56,9 @@ func (f *arrays) add(h filter.Hash, n *tally) error {
 	return f.insert(&u, chain, remainder<<f.payload, n)
 }
 
-// AddValue adds the key with hash h and its value. The error wraps filter.ErrConfig if the value has more than ValueBits
-// bits, filter.ErrFull as for Add, and filter.ErrUnsupported if the filter has no values; the filter is then unchanged.
+// AddValue adds the key with hash h and its value. The error wraps filter.ErrConfig if the value has more than
+// ValueBits bits, filter.ErrFull as for Add, and filter.ErrUnsupported if the filter has no values; the filter is then
+// unchanged.
 func (f *Filter) AddValue(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.addValue(h, value, &f.tally) })
 }
@@ -72,9 +73,9 @@ func (f *arrays) addValue(h filter.Hash, value uint64, n *tally) error {
 	return f.insert(&u, chain, remainder<<f.payload|value, n)
 }
 
-// Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put changes, and
-// Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent, filter.ErrConfig or
-// filter.ErrUnsupported as for AddValue; the filter is then unchanged.
+// Put sets the value of the key with hash h. Keys that look alike have a cell each but cannot be told apart: Put
+// changes, and Get reads, the cell of the last one added. The error wraps filter.ErrNotFound if the key is absent,
+// filter.ErrConfig or filter.ErrUnsupported as for AddValue; the filter is then unchanged.
 func (f *Filter) Put(h filter.Hash, value uint64) error { return f.put(h, value) }
 
 // put is Put.
@@ -92,8 +93,8 @@ func (f *arrays) put(h filter.Hash, value uint64) error {
 	return nil
 }
 
-// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. Errors are those of
-// AddValue.
+// Upsert sets the value of the key with hash h if Has(h) is true, and else adds the key and the value. Errors are those
+// of AddValue.
 func (f *Filter) Upsert(h filter.Hash, value uint64) error {
 	return f.growing(func() error { return f.upsert(h, value, &f.tally) })
 }
@@ -148,9 +149,9 @@ func (f *arrays) insert(u *bucket, chain, cell uint64, n *tally) error {
 	return nil
 }
 
-// Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if no
-// cell holds the key's remainder. Removing a key that was never added but looks like one that was succeeds and makes that
-// other key absent: remove only what was added. Remove does not allocate.
+// Remove undoes one Add of the key with hash h. It returns an error wrapping filter.ErrNotFound and changes nothing if
+// no cell holds the key's remainder. Removing a key that was never added but looks like one that was succeeds and makes
+// that other key absent: remove only what was added. Remove does not allocate.
 func (f *Filter) Remove(h filter.Hash) error { return f.remove(h, &f.tally) }
 
 // remove is Remove.

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// The operations here are those of mutate.go for buckets without extensions, which most are. base is the first word of the
-// bucket.
+// The operations here are those of mutate.go for buckets without extensions, which most are. base is the first word of
+// the bucket.
 
 // near reports whether a bucket has no extension.
 func (f *arrays) near(base uint64) bool {
@@ -19,7 +19,8 @@ func (f *arrays) setCell(base, c, v uint64) {
 	bitvec.SetField(f.table, 64*base+f.cells+c*uint64(f.width), f.width, v)
 }
 
-// addNear adds a key. It returns false and changes nothing if the bucket has or needs an extension, or the filter must grow.
+// addNear adds a key. It returns false and changes nothing if the bucket has or needs an extension, or the filter must
+// grow.
 func (f *arrays) addNear(h filter.Hash, n *tally) bool {
 	base, remainder, at, c, old, end := f.walk.Follow(h.Hi, h.Lo)
 	if !f.near(base) {

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// DefaultOverflow is the default of Config.Overflow: P_o of the paper, the probability that the extensions do not suffice for
-// the capacity.
+// DefaultOverflow is the default of Config.Overflow: P_o of the paper, the probability that the extensions do not
+// suffice for the capacity.
 const DefaultOverflow = 1e-10
 
 // order is what a geometry must meet.
@@ -21,15 +21,16 @@ type order struct {
 	extended float64  // largest share of the buckets with an extension at the capacity; 0 for any
 }
 
-// lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few keys.
+// lines are the sizes of buckets that a search tries, in words: multiples of a cache line, and less than one for few
+// keys.
 var lines = []int{24, 32, 16, 40, 48, 56, 64, 72, 80, 96, 112, 8, 1, 2, 3, 4, 5, 6, 7}
 
-// lineBits is the largest index of a bucket if Config.Bucket is 0: less than one cache line, so that a query that counts its
-// bits reads one line.
+// lineBits is the largest index of a bucket if Config.Bucket is 0: less than one cache line, so that a query that
+// counts its bits reads one line.
 const lineBits = 511
 
-// search returns the geometry with the fewest bits that meets the order, or false if there is none. It tries all remainders,
-// sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
+// search returns the geometry with the fewest bits that meets the order, or false if there is none. It tries all
+// remainders, sizes of buckets, numbers of cells and sizes of extensions, under the bounds of section IV of the paper:
 //
 //	Pr[O_l > J_l] <= 2·Binotail(B, Poissontail(n/B, W_{l-1}), J_l)    l = 2, 3: each at most 0.45·P_o
 //	Pr[O_4 > 0]   <= B·Binotail(n, 1/B, W_3)                                     at most 0.1·P_o
@@ -139,8 +140,8 @@ func (s *searched) take(g Geometry) {
 	}
 }
 
-// pool returns the number of extensions for buckets with more keys than cells, so that they suffice at the capacity and,
-// since pools double with the filter, at all later capacities.
+// pool returns the number of extensions for buckets with more keys than cells, so that they suffice at the capacity
+// and, since pools double with the filter, at all later capacities.
 func (s *searched) pool(g Geometry, cells int) (size uint64) {
 	load := float64(g.Capacity) / float64(g.Buckets)
 	for doubled := range g.Growth + 1 {

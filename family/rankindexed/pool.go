@@ -9,9 +9,9 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// pool holds the extensions of one level. Each is a record of whole words: the pointer to the next level, the bits of the
-// higher index, the cells. Free records are all zero. Only the bucket that has a record reads or writes its words, so that
-// operations on different buckets may run at the same time: take and free have a lock.
+// pool holds the extensions of one level. Each is a record of whole words: the pointer to the next level, the bits of
+// the higher index, the cells. Free records are all zero. Only the bucket that has a record reads or writes its words,
+// so that operations on different buckets may run at the same time: take and free have a lock.
 type pool struct {
 	words  []uint64
 	stride uint64 // bits of a record
@@ -36,8 +36,9 @@ func newPool(g Geometry, level int, words []uint64) *pool {
 	}
 }
 
-// take returns a free record, and the snapshot that the bucket must be copied to before it uses the record, or nil. Only a
-// bucket that comes from the table of half the size may have a reserved record. The error is errGrow or wraps filter.ErrFull.
+// take returns a free record, and the snapshot that the bucket must be copied to before it uses the record, or nil.
+// Only a bucket that comes from the table of half the size may have a reserved record. The error is errGrow or wraps
+// filter.ErrFull.
 func (p *pool) take(reserved bool) (record uint64, s *snapshot, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// reference is the table as the paper draws it: chains of cells, and buckets that count how many of them they have. It is
-// what Filter is held against.
+// reference is the table as the paper draws it: chains of cells, and buckets that count how many of them they have. It
+// is what Filter is held against.
 type reference struct {
 	s       shape
 	walk    kernel.Chains         // only Locate

@@ -6,9 +6,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// snapshot is a copy of a table that is being made, bucket by bucket, while others change the table. The copy of a bucket has
-// the same extensions. That works because no two buckets in the copy have the same one: a bucket that takes an extension is
-// copied before it does, see pool.take.
+// snapshot is a copy of a table that is being made, bucket by bucket, while others change the table. The copy of a
+// bucket has the same extensions. That works because no two buckets in the copy have the same one: a bucket that takes
+// an extension is copied before it does, see pool.take.
 type snapshot struct {
 	from   *arrays
 	to     *Filter
@@ -38,14 +38,15 @@ func (s *snapshot) bucket(b uint64) {
 	s.mu.Unlock()
 }
 
-// Snapshot returns a copy, a *Filter. It holds every key whose Add returned before Snapshot began and no key that was removed
-// before that; of changes that run at the same time it has some and not others, each whole. If the filter is growing,
-// Snapshot finishes that first. It locks one bucket at a time, so that others wait for the copying of at most max(1,
-// buckets/256) buckets. The error wraps filter.ErrTooLarge if the copy has no room in memory.
+// Snapshot returns a copy, a *Filter. It holds every key whose Add returned before Snapshot began and no key that was
+// removed before that; of changes that run at the same time it has some and not others, each whole. If the filter is
+// growing, Snapshot finishes that first. It locks one bucket at a time, so that others wait for the copying of at most
+// max(1, buckets/256) buckets. The error wraps filter.ErrTooLarge if the copy has no room in memory.
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	c.snaps.Lock()
 	defer c.snaps.Unlock()
-	// Whoever grows the table from here on moves its buckets but leaves them as they are: they still have what the copy needs.
+	// Whoever grows the table from here on moves its buckets but leaves them as they are: they still have what the copy
+	// needs.
 	t := c.finish()
 	to, err := newFilter(t.g)
 	if err != nil {

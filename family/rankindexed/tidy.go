@@ -2,8 +2,8 @@ package rankindexed
 
 import "github.com/bloomery/bloomery/internal/bitvec"
 
-// tidy renumbers the extensions in the order of their buckets, so that the same keys make the same filter whatever their
-// order. It returns the filter.
+// tidy renumbers the extensions in the order of their buckets, so that the same keys make the same filter whatever
+// their order. It returns the filter.
 func (f *Filter) tidy() (*Filter, error) {
 	for level := 1; level < levels; level++ {
 		old := f.pools[level]

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r + 1
-// bits a key. In memory it is the Filter; only its Encode is smaller. Decode returns a Filter.
+// Trimmed is a filter in the form for transfer (Table V of the paper): without free cells and without pointers, 1/λ + r
+// + 1 bits a key. In memory it is the Filter; only its Encode is smaller. Decode returns a Filter.
 type Trimmed struct{ *Filter }
 
 // Trimmed returns the filter's trimmed form, which shares its content.
@@ -17,8 +17,8 @@ func (f *Filter) Trimmed() filter.Filter { return Trimmed{f} }
 // Trimmed returns t.
 func (t Trimmed) Trimmed() filter.Filter { return t }
 
-// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is that of a
-// trimmed one, else 0. Errors are those of SectionWords.
+// Inflated returns how many bytes Decode allocates besides the sections: the size of the whole filter if the Spec is
+// that of a trimmed one, else 0. Errors are those of SectionWords.
 func Inflated(s filter.Spec) (bytes uint64, err error) {
 	if !s.Has("trimmed") {
 		return 0, nil
@@ -36,9 +36,9 @@ func Inflated(s filter.Spec) (bytes uint64, err error) {
 	return bytes, nil
 }
 
-// Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket it has the base
-// index, one bit of higher index for each cell in use, and these cells. A bucket has as many cells as there are set bits in
-// its two indexes. The Spec has the number of all cells as trimmed=.
+// Encode returns one section: a stream of bits, beginning at the lowest bit of the first word. For each bucket it has
+// the base index, one bit of higher index for each cell in use, and these cells. A bucket has as many cells as there
+// are set bits in its two indexes. The Spec has the number of all cells as trimmed=.
 func (t Trimmed) Encode() filter.Encoded {
 	f := t.Filter
 	w := writer{words: make([]uint64, f.g.trimmedWords(f.used))}
@@ -80,16 +80,17 @@ func (g Geometry) most() uint64 {
 	return g.Buckets*uint64(g.Cells[0]) + g.Pools[1]*uint64(g.Cells[1]) + g.Pools[2]*uint64(g.Cells[2])
 }
 
-// inflation bounds the memory that a trimmed file can claim: a filter has at most inflation times the size of its trimmed
-// form, and a mebibyte. The trimmed form has a bit for each chain, so that the ratio is bounded; an almost empty filter with
-// values of 32 bits has 60.
+// inflation bounds the memory that a trimmed file can claim: a filter has at most inflation times the size of its
+// trimmed form, and a mebibyte. The trimmed form has a bit for each chain, so that the ratio is bounded; an almost
+// empty filter with values of 32 bits has 60.
 const inflation = 64
 
 // untrim returns the filter of a trimmed form with that many cells.
 func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
 	if g.Bits()/64 > inflation*uint64(len(stream))+1<<17 {
-		return nil, fmt.Errorf("a trimmed form of %d bits for a filter of %d bits: %w", 64*len(stream), g.Bits(), filter.ErrTooLarge)
+		return nil, fmt.Errorf("a trimmed form of %d bits for a filter of %d bits: %w",
+			64*len(stream), g.Bits(), filter.ErrTooLarge)
 	}
 	f, err := newFilter(g)
 	if err != nil {

@@ -51,7 +51,7 @@ func edgeHash(r *rand.Rand) filter.Hash {
 	return filter.Hash{Hi: half(), Lo: half()}
 }
 
-// TestBlocksBits holds both forms against the definition: a key is there if its bits alone are set, and is not if one
+// TestBlocksBits compares both forms with the definition: a key is there if its bits alone are set, and is not if one
 // of them is missing from a full block, whatever the other blocks hold. The words begin at every place in a line.
 func TestBlocksBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -89,7 +89,7 @@ func TestBlocksBits(t *testing.T) {
 	})
 }
 
-// TestBlocksHas holds the vector form against the plain one on random words, as full as they are in a filter and
+// TestBlocksHas compares the vector form with the plain one on random words, as full as they are in a filter and
 // fuller, and the code that answers many keys against both.
 func TestBlocksHas(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// TestChains holds what the machine runs against the functions in Go, over tables whose bits are random: an index
+// TestChains compares the assembly with the functions in Go, over tables whose bits are random: an index
 // that fits its cells or not, and chains that go beyond them.
 func TestChains(t *testing.T) {
 	if n := unsafe.Sizeof(Chains{}); bits.UintSize == 64 && n != 32*8 {
@@ -83,7 +83,7 @@ func TestChainsHow(t *testing.T) {
 	}
 }
 
-// TestChainsShift holds Open and Close against Insert and Delete, most of the time in buckets of a line.
+// TestChainsShift compares Open and Close with Insert and Delete, most of the time in buckets of a line.
 func TestChainsShift(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	lines := 0

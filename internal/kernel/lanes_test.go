@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBestLanes holds both forms of BestLanes against the plain one: groups of all sizes, windows at both ends of the
+// TestBestLanes compares both forms of BestLanes with the plain one: groups of all sizes, windows at both ends of the
 // cells, lanes that are left out, and sums up to 255.
 func TestBestLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRank holds the the counts of four and eight words against a sum of bits.
+// TestRank compares rank4 and rank8 with a sum of bits.
 func TestRank(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := make([]uint64, 32)

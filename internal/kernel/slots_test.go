@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSlots holds the form that is chosen here and the one in Go against the plain one, for blocks of all shapes with
+// TestSlots compares the form chosen on this machine and the one in Go with the plain one, for blocks of all shapes with
 // bits so dense that many keys are present.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

@@ -1,0 +1,9 @@
+// Package features holds the test of docs/features.md, which compares Bloomery with other filter libraries for Go.
+// Every cell of the table is measured, or follows from the other library's code:
+//
+//   - what an encoding or an allocation shows is measured in each library (measured_test.go);
+//   - a "yes" or "partial" besides those has a proof, a function that does it (proofs_test.go, ours_test.go);
+//   - a "no" holds if no exported name of the filter's package looks like the feature (api_test.go).
+//
+// Names in the table must be names of the library's API. So the table cannot differ from the versions that go.mod pins.
+package features
