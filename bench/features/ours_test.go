@@ -129,7 +129,7 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 	},
 	"Writes from many goroutines": func(t *testing.T) verdict {
 		for _, name := range families.With(filter.CanConcurrent) {
-			s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 4000, Concurrent: true})
+			s, err := bloomery.New(bloomery.Config{Spec: name, Keys: 8000, Concurrent: true})
 			if err != nil {
 				t.Error(err)
 				continue

@@ -61,6 +61,7 @@ func TestBatchLengths(t *testing.T) {
 				for _, part := range []string{"3", fmt.Sprint(n), "dst"} {
 					if !strings.Contains(message, part) {
 						t.Errorf("%s: %s of 3 places and %d keys: %q", what, name, n, message)
+						break
 					}
 				}
 			}

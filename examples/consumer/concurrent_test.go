@@ -93,7 +93,7 @@ func TestDedup(t *testing.T) {
 // TestDedupIntegers is TestDedup for TestAndAddUint64, while a filter grows.
 func TestDedupIntegers(t *testing.T) {
 	const n = 30_000
-	for _, spec := range []string{"rankindexed(fpr=0.001,growth=2)", "standard(fpr=0.001)"} {
+	for _, spec := range []string{"rankindexed(fpr=0.001,growth=5)", "standard(fpr=0.001)"} {
 		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 2000, Concurrent: true})
 		if err != nil {
 			t.Errorf("%s: %v", spec, err)

@@ -184,6 +184,9 @@ func TestCombine(t *testing.T) {
 		if !union.Equal(a) || !a.Equal(union) || a.Equal(b) || a.Equal(nil) {
 			t.Errorf("%s: Equal", spec)
 		}
+		if err := union.AddString(both[0]); err != nil || union.Len() != a.Len()+1 || union.Equal(a) {
+			t.Errorf("%s: after a repeated key: %v, Equal to %v, %v", spec, union, a, err)
+		}
 		if err := union.Merge(b); err != nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
