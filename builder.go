@@ -30,7 +30,6 @@ type Builder struct {
 
 	mu   sync.Mutex
 	done bool
-	err  error // of a flush, which the Add that caused it returned
 }
 
 // stripes is the number of buffers that single keys go to: as many goroutines add without waiting for each other.

@@ -80,7 +80,7 @@ func agree(t *testing.T, what string, set *bloomery.Set, theirs func(key []byte)
 func ourSet(t *testing.T, spec string, hash filter.HashID) *bloomery.Set {
 	t.Helper()
 	present, _ := interopSets()
-	set, err := bloomery.New(uint64(len(present)), bloomery.Config{Spec: spec, Hash: hash})
+	set, err := bloomery.New(bloomery.Config{Spec: spec, Hash: hash, Keys: uint64(len(present))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,10 +100,10 @@ func read(t *testing.T, f interop.Format, file []byte) *bloomery.Set {
 		t.Fatal(err)
 	}
 	var ours bytes.Buffer
-	if err := set.Write(&ours); err != nil {
+	if _, err := set.WriteTo(&ours); err != nil {
 		t.Fatal(err)
 	}
-	again, err := bloomery.Read(&ours, 1<<30, nil)
+	again, err := bloomery.Read(&ours)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/family/blocked"
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/counting"
@@ -56,28 +56,29 @@ func our(name string, spec filter.Spec, note string) contender {
 	}
 }
 
-// buildOurs builds a filter as package bloomery does, through its family's builder, in batches of hashes.
+// buildOurs builds a filter as a program does that hashes its keys itself: in batches, through a bloomery.Builder.
 func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Filter, error) {
-	family, err := families.ByName(spec.Family())
+	b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
 	if err != nil {
 		return nil, err
 	}
-	b, err := family.NewBuilder(spec, uint64(len(keys)))
-	if err != nil {
-		return nil, err
-	}
+	defer b.Close()
 	hs := make([]filter.Hash, 4096)
 	for len(keys) > 0 {
 		n := min(len(hs), len(keys))
 		for i, k := range keys[:n] {
 			hs[i] = hasher.SumUint64(k)
 		}
-		if err := b.AddMany(hs[:n]); err != nil {
+		if err := b.AddHashes(hs[:n]); err != nil {
 			return nil, err
 		}
 		keys = keys[n:]
 	}
-	return b.Build(ctx)
+	set, err := b.Build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return set.Filter(), nil
 }
 
 // oneByOne asks a filter of ours key by key, through its own type and not through the interface, as a program that has chosen

@@ -16,11 +16,13 @@ func (a *app) addCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
-		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing. The size of the filter
-stays, so its false-positive rate rises with every key; see bloomery info. A filter that has a capacity takes a few keys more
-than that, or doubles if its spec has growth=. When it is full, nothing is added: exit code 2.
+		Long: `Add the keys of the inputs, or of standard input, to a filter file and write it back, all or nothing.
+The size of the filter stays, so its false-positive rate rises with every key; see bloomery info. A filter that has a
+capacity takes a few keys more than that, or doubles if its spec has growth=. When it is full, nothing is added: exit
+code 2.
 
-A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added: exit code 2.`,
+A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
+exit code 2.`,
 		Example: "  bloomery add blocked.bloom new-entries.txt",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,7 +67,8 @@ func each[T any](all []T, do func(T) error) error {
 	return nil
 }
 
-// hashing returns a function that fills the Hashes of batches: a filter file has one writer, but any number of goroutines hash.
+// hashing returns a function that fills the Hashes of batches: a filter file has one writer, but any number of
+// goroutines hash.
 func hashing(set *bloomery.Set) func(*keyio.Batch) error {
 	hasher := set.Hasher()
 	return func(b *keyio.Batch) error {

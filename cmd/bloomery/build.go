@@ -74,27 +74,32 @@ func (a *app) buildCommand() *cobra.Command {
 	return c
 }
 
-const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or nothing.
+const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
+nothing.
 
-Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within 10 s and
-1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity if keys are added
-later, and --needs merge or remove if filters are merged or keys are removed. Without a size the false-positive rate is 1%.
+Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within
+10 s and 1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity
+if keys are added later, and --needs merge or remove if filters are merged or keys are removed. Without a size the
+false-positive rate is 1%.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
-"blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search. Duplicate keys
-count once or every time, depending on the family; with --counting the filter counts how often each key comes.
+"blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
+Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
+comes.
 
-Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of their keys
-are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the keys, in memory.`
+Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of
+their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the
+keys, in memory.`
 
 // familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {
 	var b strings.Builder
 	b.WriteString("Families and the parameters of their specs, besides bits_per_key=, fpr= and bytes=:\n")
 	for _, f := range families.All() {
-		fmt.Fprintf(&b, "  %s: %s (default %s)\n", f.Name, f.Summary, f.Default)
+		fmt.Fprintf(&b, "\n  %s: %s\n", f.Name, f.Summary)
+		fmt.Fprintf(&b, "    %-27s  %s\n", "without a size", f.Default)
 		for _, p := range f.Parameters {
-			fmt.Fprintf(&b, "    %-22s  %s\n", p.Name+"="+p.Value, p.Help)
+			fmt.Fprintf(&b, "    %-27s  %s\n", p.Name+"="+p.Value, p.Help)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -216,7 +221,9 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 }
 
 // buildSet builds the filter of all keys of the inputs. It counts the keys first if they can be read twice.
-func (a *app) buildSet(ctx context.Context, in inputFlags, paths []string, config bloomery.Config) (*bloomery.Set, error) {
+func (a *app) buildSet(
+	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
+) (*bloomery.Set, error) {
 	what, again, err := "building", false, error(nil)
 	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
 		return nil, err
@@ -242,7 +249,8 @@ func (a *app) buildSet(ctx context.Context, in inputFlags, paths []string, confi
 	return set, adviseBuild(err, b.Spec())
 }
 
-// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they cannot.
+// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they
+// cannot.
 func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys uint64, again bool, err error) {
 	input, p, err := a.follow(in, paths, "counting")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFileChangedInPlace overwrites or truncates a mapped filter file while a command waits for its next key: exit code 2 and
-// advice, and no crash.
+// TestFileChangedInPlace overwrites or truncates a mapped filter file while a command waits for its next key: exit
+// code 2 and advice, and no crash.
 func TestFileChangedInPlace(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are read there, not mapped")
@@ -69,7 +69,8 @@ func TestFileReplaced(t *testing.T) {
 	}
 }
 
-// runWhile runs a command, gives it a key, calls change, gives it many more keys, and returns its exit code and messages.
+// runWhile runs a command, gives it a key, calls change, gives it many more keys, and returns its exit code and
+// messages.
 func runWhile(t *testing.T, args []string, change func() error) (int, string) {
 	t.Helper()
 	in, keys := io.Pipe()

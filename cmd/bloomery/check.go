@@ -22,12 +22,13 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT...]",
 		Short: "Print the keys that a filter holds, as grep does",
-		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a line, as soon as they
-come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter file is overwritten or truncated
-in place while it is in use, that is an error at the end, and lines that were printed before may be wrong.
+		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a
+line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter
+file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
+before may be wrong.
 
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code is the same as without;
-bytes that are not UTF-8 become U+FFFD.`,
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code is the same as
+without; bytes that are not UTF-8 become U+FFFD.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt`,

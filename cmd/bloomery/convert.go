@@ -30,9 +30,9 @@ func (a *app) convertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert [--from FORMAT] [--to FORMAT] FILE -o FILE",
 		Short: "Read and write the filter files of other systems",
-		Long: `Convert a filter file of another system to a filter file of ours, or the other way round, byte for byte. A converted filter
-keeps the hash function of its system and answers every key as it does there. check, verify, info and add work on it as on any
-other, and merge except for redisbloom.
+		Long: `Convert a filter file of another system to a filter file of ours, or the other way round, byte for
+byte. A converted filter keeps the hash function of its system and answers every key as it does there. check, verify,
+info and add work on it as on any other, and merge except for redisbloom.
 
   parquet          split-block filter of a Parquet column chunk: Thrift header and bitset
   guava            BloomFilter.writeTo of Guava, both strategies
@@ -40,9 +40,10 @@ other, and merge except for redisbloom.
   redisbloom       the data of all BF.SCANDUMPs of a key, one after the other
   bloomery         a file of ours
 
-With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli --pipe.
-Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of the filter's
-system. Only filters with the bits and the hash function of another system can be written for it. Build them with
+With --redis-key a redisbloom filter is written as the BF.LOADCHUNK commands that load it into a Redis, for redis-cli
+--pipe. Without --from the format is recognised by content. Without --to it is bloomery, and for files of ours that of
+the filter's system. Only filters with the bits and the hash function of another system can be written for it. Build
+them with
   bloomery build --family guava | bitsandblooms | redisbloom
   bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
 Only RedisBloom stores the number of keys; for others it is estimated.`,
@@ -163,7 +164,8 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 	}
 	if err != nil {
 		if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
-			err = &container.FormatError{Offset: limit, What: "end of the file, whose header tells of more", Err: io.ErrUnexpectedEOF}
+			const what = "end of the file, whose header tells of more"
+			err = &container.FormatError{Offset: limit, What: what, Err: io.ErrUnexpectedEOF}
 		}
 		return nil, "", refusal(path, f, from, err)
 	}
@@ -186,7 +188,8 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refusal adds what to do to the error about a file that cannot be read. from is empty if its format was not recognised.
+// refusal adds what to do to the error about a file that cannot be read. from is empty if its format was not
+// recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
 	var start [4]byte
@@ -209,8 +212,8 @@ func recognise(f *os.File, size uint64) (interop.Format, error) {
 	return interop.Detect(f, int64(size))
 }
 
-// mayReplaceForeign says why no filter of another system can be written to path: only files that are such filters or commands
-// that load one, empty ones and filters of ours are replaced.
+// mayReplaceForeign says why no filter of another system can be written to path: only files that are such filters or
+// commands that load one, empty ones and filters of ours are replaced.
 func mayReplaceForeign(path string) error {
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
@@ -241,16 +244,19 @@ func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Fo
 	if a.quiet {
 		return nil
 	}
-	i := set.Info()
+	i, hash := set.Info(), set.Hasher().ID().String()
 	estimated := from != ownFormat && from != interop.RedisBloom
 	if a.json {
-		return a.printJSON(map[string]any{"from": from, "to": to, "spec": i.Spec, "hash": set.Hasher().ID().String(), "keys": i.Keys,
-			"keys_estimated": estimated, "bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior})
+		return a.printJSON(map[string]any{
+			"from": from, "to": to, "spec": i.Spec, "hash": hash, "keys": i.Keys, "keys_estimated": estimated,
+			"bits": i.Bits, "fill": i.Fill, "fpr_posterior": i.FPRPosterior,
+		})
 	}
 	about := ""
 	if estimated {
 		about = "about "
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n", path, i.Spec, set.Hasher().ID(), about, i.Keys, i.FPRPosterior)
+	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n",
+		path, i.Spec, hash, about, i.Keys, i.FPRPosterior)
 	return err
 }

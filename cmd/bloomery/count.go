@@ -16,14 +16,17 @@ func (a *app) countCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "count FILE [INPUT...]",
 		Short: "Print how often a filter holds each key",
-		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was removed, a tab and the
-key, in their order, as soon as they come. The number may be too large, at the false-positive rate. It is never too small: a
-counter at its maximum is printed as >=15, and the key may have been added any number of times.
+		Long: `Print for each key of the inputs, or of standard input, how often it was added less how often it was
+removed, a tab and the key, in their order, as soon as they come. The number may be too large, at the false-positive
+rate. It is never too small: a counter at its maximum is printed as >=15, and the key may have been added any number
+of times.
 
-Families: ` + strings.Join(families.With(filter.CanCount), ", ") + `. Built without --counting, the first two count each
-key once for the build and every time that it is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
+Families: ` + strings.Join(families.With(filter.CanCount), ", ") + `.
+Families that also have a form without counters (--counting) then count each key once for the build, and every time that it
+is added later. Exit code 0 if a number was above 0, 1 if none was, 2 on an error.
 
-With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a lower bound.`,
+With --json every key gets a line such as {"key":"yopmail.com","count":2}, with "saturated":true if the count is a
+lower bound.`,
 		Example: `  bloomery build -o seen.bloom --family rankindexed --counting log.txt
   bloomery count seen.bloom names.txt`,
 		Args: cobra.MinimumNArgs(1),

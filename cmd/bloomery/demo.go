@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// demoSpecs are the filters of the demo, one line of its table each: sizes that people choose, so that data and not the list of
-// families decides them.
+// demoSpecs are the filters of the demo, one line of its table each: sizes that people choose, so that data and not
+// the list of families decides them.
 var demoSpecs = []string{
 	"standard(fpr=0.01)",
 	"standard(fpr=0.001)",
@@ -58,8 +58,8 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See every family at work on real data, in seconds",
-		Long: `Build one filter of each family from 133,604 domains of disposable mail addresses, screen 9,631 ordinary mail domains
-and a million random names with it, and print size, rates and speed.`,
+		Long: `Build one filter of each family from 133,604 domains of disposable mail addresses, screen 9,631
+ordinary mail domains and a million random names with it, and print size, rates and speed.`,
 		Example: "  bloomery demo\n  bloomery demo --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context()) },
@@ -86,7 +86,9 @@ func (a *app) demo(ctx context.Context) error {
 		rows = append(rows, row)
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows})
+		return a.printJSON(map[string]any{
+			"keys": len(blocked), "plain_bytes": plain, "ordinary": len(ordinary), "absent": demoAbsent, "rows": rows,
+		})
 	}
 	if !a.quiet && isTerminal(a.stderr) {
 		fmt.Fprintf(a.stderr, "\r%40s\r", "")
@@ -136,14 +138,17 @@ func askAll(set *bloomery.Set, keys []string) (hits int, ns float64) {
 
 func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
 	fmt.Fprintf(a.stdout, "%d disposable mail domains: %s as a plain list.\n", keys, bytesText(uint64(plain)))
-	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n", ordinary, demoAbsent)
+	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
+		ordinary, demoAbsent)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	const name = "%-30s" // aligned to the left, as a number is to the right
-	fmt.Fprintf(w, name+"\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n", "filter")
+	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
+	fmt.Fprintf(w, name+heads, "filter")
 	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")
 	for _, r := range rows {
-		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n", r.Spec, bytesText(r.Bytes), r.BitsPerKey,
-			100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved, r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
+		fmt.Fprintf(w, name+"\t%s\t%.2f\t%.4f%%\t%.4f%%\t%.4f%%\t%d\t%d\t%.0f\t%.0f\t%.0f\t\n",
+			r.Spec, bytesText(r.Bytes), r.BitsPerKey, 100*r.FPRPromised, 100*r.FPRPosterior, 100*r.FPRObserved,
+			r.Ordinary, r.Missing, r.NsBuild, r.NsPresent, r.NsAbsent)
 	}
 	return w.Flush()
 }

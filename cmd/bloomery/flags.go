@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// The groups of flags that commands share. Each has a register, and a method that reads what the flags say. A flag that is
-// given must have a value that means something: an empty one is an error.
+// The groups of flags that commands share. Each has a register, and a method that reads what the flags say. A flag
+// that is given must have a value that means something: an empty one is an error.
 
 // inputFlags are the flags of commands that read keys.
 type inputFlags struct {
@@ -79,7 +79,8 @@ type hashFlags struct {
 
 func (f *hashFlags) register(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the hash function")
-	c.Flags().StringVar(&f.name, "hash", "", "hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet")
+	c.Flags().StringVar(&f.name, "hash", "",
+		"hash function of another system: xxh64 makes a blocked(layout=split) filter one of Parquet")
 	complete(c, "hash", filter.XXH64.String())
 }
 
@@ -93,7 +94,7 @@ func (f *hashFlags) read(c *cobra.Command, foreign, secret bool) (id filter.Hash
 	switch {
 	case !c.Flags().Changed("seed"):
 	case foreign || id.Foreign():
-		err = fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out, or choose another --family", f.seed)
+		err = fmt.Errorf("--seed %d: the hash function of another system takes no seed; leave it out", f.seed)
 	case secret:
 		err = fmt.Errorf("--seed %d: a keyed hash has a secret in place of a seed; leave one out", f.seed)
 	}
@@ -216,7 +217,8 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 		parameter := strings.ReplaceAll(flag, "-", "_")
 		switch {
 		case !family.Takes(parameter):
-			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s", flag, family.Name, parameter, either(families.Taking(parameter)))
+			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
+				flag, family.Name, parameter, either(families.Taking(parameter)))
 		case s.Has(parameter):
 			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, flag)
 		case s.Has("buckets"):
@@ -305,7 +307,8 @@ type planFlags struct {
 func (f *planFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.keys, "keys", "", "number of keys, such as 133604, 10M or 5G")
 	c.Flags().StringVar(&f.later, "later", "", "number of keys that are added after the build")
-	c.Flags().StringVar(&f.fpr, "fpr", "", "false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)")
+	c.Flags().StringVar(&f.fpr, "fpr", "",
+		"false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)")
 	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "most bits per key")
 	c.Flags().StringVar(&f.bytes, "bytes", "", "most bytes of the whole filter, such as 64KiB or 10MB")
 	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")

@@ -11,7 +11,8 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// hints are what to do about errors, by the sentinel that they wrap. The first one that fits is printed below the error.
+// hints are what to do about errors, by the sentinel that they wrap. The first one that fits is printed below the
+// error.
 var hints = []struct {
 	err    error
 	advice string
@@ -23,11 +24,11 @@ var hints = []struct {
 	{container.ErrChecksum, adviceDamaged},
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
-	{container.ErrFile, "Answers may be wrong, also those that were printed before. Run the command again, and replace filter files by\n" +
-		"  rename, as every bloomery command does; do not write into them."},
+	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
+  files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
-	{filter.ErrMismatch, "Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed."},
-	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME; see bloomery build --help."},
+	{filter.ErrMismatch, `Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed.`},
+	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 
 const (
@@ -71,11 +72,11 @@ func adviseBuild(err error, s filter.Spec) error {
 	case s.Has("expansion"):
 		return &advised{err, "Leave out expansion=0, so that the chain grows as it fills; or make room: --capacity N."}
 	case s.Has("counting"):
-		return &advised{err, "A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting, and\n" +
-			"  each key is added once; " + room + "."}
+		return &advised{err, `A key that comes hundreds of times fills its bucket, however large the filter: leave out --counting,
+  and each key is added once; ` + room + "."}
 	}
-	return &advised{err, "Where duplicates are not dropped, a key takes room each time that it comes: --counting;\n  " +
-		room + ", or give a spec without sizes."}
+	return &advised{err, `Where duplicates are not dropped, a key takes room each time that it comes: --counting;
+  ` + room + ", or give a spec without sizes."}
 }
 
 // adviseAdd names the file in the error of a change, and adds a hint if the filter is full.
@@ -85,12 +86,12 @@ func adviseAdd(err error, path string, s filter.Spec) error {
 	}
 	err = fmt.Errorf("%s: %w", path, err)
 	if f, _ := families.ByName(s.Family()); f.Takes("expansion") {
-		return &advised{err, "Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it again\n" +
-			"  without that, or with --capacity N."}
+		return &advised{err, `Nothing was written. Chains made with expansion=0, or NONSCALING in Redis, do not grow: build it
+  again without that, or with --capacity N.`}
 	}
-	return &advised{err, "Nothing was written. Build it again with room for later keys: --capacity N, or growth=G in the spec, such as\n" +
-		`  "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again takes room each time,` + "\n" +
-		"  with --counting every fourth time."}
+	return &advised{err, `Nothing was written. Build it again with room for later keys: --capacity N, or growth=G in the spec, such
+  as "rankindexed(fpr=0.01,growth=6)", which lets it double six times. A key that comes again takes room each time,
+  with --counting every fourth time.`}
 }
 
 // Hints for what is wrong with the values of a filter.
@@ -101,8 +102,8 @@ const (
 
 // Hints for files of other systems.
 const (
-	adviceParquet = "Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the\n" +
-		"  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH"
-	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys, in its present form."
-	adviceFrom = "If you know which system wrote it, --from FORMAT tells what is wrong; bloomery convert --help lists the formats."
+	adviceParquet = `Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
+  metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`
+	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys."
+	adviceFrom = `If you know which system wrote it, --from FORMAT tells what is wrong; see bloomery convert --help.`
 )

@@ -25,7 +25,8 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 	})
 }
 
-// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the progress.
+// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the
+// progress.
 func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
 	p := newProgress()
 	input, err := a.keys(in, paths, p.read.Store)
@@ -36,9 +37,11 @@ func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, 
 	return input, p, nil
 }
 
-// pass reads all keys once. work gets batches in several goroutines, emit then gets them in input order in one; emit may be
-// nil.
-func (a *app) pass(ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error) error {
+// pass reads all keys once. work gets batches in several goroutines, emit then gets them in input order in one; emit
+// may be nil.
+func (a *app) pass(
+	ctx context.Context, in inputFlags, paths []string, what string, work, emit func(*keyio.Batch) error,
+) error {
 	input, p, err := a.follow(in, paths, what)
 	if err != nil {
 		return err
@@ -63,8 +66,8 @@ func (a *app) print(b *keyio.Batch) error {
 	return err
 }
 
-// answering is the text of a progress bar for commands that print keys: none if the output is a terminal, which shows the
-// progress itself.
+// answering is the text of a progress bar for commands that print keys: none if the output is a terminal, which shows
+// the progress itself.
 func (a *app) answering(what string) string {
 	if isTerminal(a.stdout) {
 		return ""
@@ -72,7 +75,8 @@ func (a *app) answering(what string) string {
 	return what
 }
 
-// readable returns an error if nothing can be read from a file. It does not look at a pipe, which would lose what it reads.
+// readable returns an error if nothing can be read from a file. It does not look at a pipe, which would lose what it
+// reads.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

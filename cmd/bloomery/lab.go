@@ -22,7 +22,9 @@ func (a *app) labCommand() *cobra.Command {
 }
 
 // completeExperiments offers the experiments that are not named yet.
-func completeExperiments(_ *cobra.Command, named []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+func completeExperiments(
+	_ *cobra.Command, named []string, _ string,
+) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, e := range lab.Experiments() {
 		if !slices.Contains(named, e.Name) {
 			names = append(names, cobra.CompletionWithDesc(e.Name, e.Varies))

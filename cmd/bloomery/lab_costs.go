@@ -16,9 +16,9 @@ func (a *app) labCostsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "costs",
 		Short: "Measure times of queries and builds for bloomery plan",
-		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one core, and write
-the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The table is compiled
-into bloomery: "go generate ./plan" replaces the one in the sources.`,
+		Long: `Measure the time of a query and of a build of every kind of filter at 1000 to 50 million keys, on one
+core, and write the table that bloomery plan reads. It takes about 20 minutes and needs an otherwise idle machine. The
+table is compiled into bloomery: "go generate ./plan" replaces the one in the sources.`,
 		Example: "  bloomery lab costs --out costs.json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -21,12 +21,13 @@ func (a *app) labReportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
 		Short: "Run all experiments and write one page of what they found",
-		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html with their tables
-and plots, which needs no other file, beside the files that "lab run --out" writes. The page is written anew after every
-experiment and says what is missing, so that you may look at it early, and keep it if you interrupt.
+		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html
+with their tables and plots, which needs no other file, beside the files that "lab run --out" writes. The page is
+written anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
+interrupt.
 
-Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment that
-fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
+Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment
+that fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
 		Example:           "  bloomery lab report --quick --out report\n  bloomery lab report --out report \"ph-*\" --trials 10",
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -59,7 +60,8 @@ fails is named on the page, the others go on, and the exit code is 2. Files that
 // labReport runs the experiments and keeps the page up to date.
 func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	r := figure.Report{
-		Started: time.Now(), Version: version(), Machine: machine(), Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
+		Started: time.Now(), Version: version(), Machine: machine(),
+		Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
 	}
 	all := int64(0)
 	for _, e := range todo {
@@ -134,7 +136,8 @@ func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
 		return a.printJSON(map[string]any{
-			"page": page, "experiments": len(r.Entries), "done": r.Done(), "rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
+			"page": page, "experiments": len(r.Entries), "done": r.Done(),
+			"rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
 		})
 	}
 	_, err := fmt.Fprintf(a.stdout, "%d of %d experiments, %d rows: %d agree with what is published, %d disagree\n%s\n",
@@ -148,5 +151,6 @@ func machine() string {
 	if cpu == "" {
 		cpu = "unknown processor"
 	}
-	return fmt.Sprintf("%s, %d cores used · %s %s/%s", cpu, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s, %d cores used · %s %s/%s",
+		cpu, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

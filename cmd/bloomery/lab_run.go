@@ -18,12 +18,12 @@ func (a *app) labRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run NAME...",
 		Short: "Run experiments, print their tables and write their plots",
-		Long: `Run experiments and print a table for each: what was published, what was measured with its 95% interval, and whether
-the two agree within the tolerance that the experiment states. A NAME may be a pattern, such as "ph-*". With --json each
-result is one JSON value, printed as soon as it is there.
+		Long: `Run experiments and print a table for each: what was published, what was measured with its 95%
+interval, and whether the two agree within the tolerance that the experiment states. A NAME may be a pattern, such as
+"ph-*". With --json each result is one JSON value, printed as soon as it is there.
 
-With --out each plot becomes an SVG and a PNG in that folder, and each result NAME.json and NAME.csv. Every file is written
-whole or not at all; those that are done stay if you interrupt.`,
+With --out each plot becomes an SVG and a PNG in that folder, and each result NAME.json and NAME.csv. Every file is
+written whole or not at all; those that are done stay if you interrupt.`,
 		Example:           "  bloomery lab run ph-anneal\n  bloomery lab run \"ph-*\" --trials 10 --out pictures",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeExperiments,

@@ -14,7 +14,9 @@ import (
 type lookup func(to, key []byte) (line []byte, present bool, err error)
 
 // lookUp prints what look says about each key of the inputs. It returns errNo if the filter holds none of them.
-func (a *app) lookUp(ctx context.Context, set *bloomery.Set, in inputFlags, inputs []string, what string, look lookup) error {
+func (a *app) lookUp(
+	ctx context.Context, set *bloomery.Set, in inputFlags, inputs []string, what string, look lookup,
+) error {
 	var any atomic.Bool
 	err := a.pass(ctx, in, inputs, a.answering(what), func(b *keyio.Batch) error {
 		for _, k := range b.Keys {

@@ -1,6 +1,6 @@
-// Command bloomery builds, checks and ships approximate-membership filters from lists of keys. Each subcommand has a file
-// of its own; flags.go has the flags that they share, hints.go what to do about errors. The work is done by the packages
-// above: bloomery, keyio, plan, interop and lab.
+// Command bloomery builds, checks and ships approximate-membership filters from lists of keys. Each subcommand has a
+// file of its own; flags.go has the flags that they share, hints.go what to do about errors. The work is done by the
+// packages above: bloomery, keyio, plan, interop and lab.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 // Exit codes, like those of grep.
 const (
 	exitOK    = 0
-	exitNo    = 1 // check, count, get: no match; remove: a key was not found; verify: the rate is not kept; plan: impossible
+	exitNo    = 1 // check, count, get: no match; remove: key not found; verify: rate not kept; plan: impossible
 	exitError = 2
 )
 
@@ -87,16 +87,18 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
-	flags.Func("secret-file", "`file` with the 32 hex digits of the secret of a filter with a keyed hash", func(path string) error {
+	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
 		if path == "" { // an unset variable must not build without a secret
 			return errors.New("name a file")
 		}
 		a.secretFile = path
 		return nil
 	})
-	root.AddCommand(a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
-		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(), a.convertCommand(),
-		a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(
+		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
+		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
+		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(),
+	)
 	root.SetFlagErrorFunc(flagError)
 	strictCompletion(root)
 	return root

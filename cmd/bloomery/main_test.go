@@ -95,7 +95,8 @@ func TestInterruptedSteps(t *testing.T) {
 	}
 }
 
-// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe: nothing may be left behind.
+// TestInterruptedConvert stops a conversion before it starts, and one that waits for a pipe: nothing may be left
+// behind.
 func TestInterruptedConvert(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "keys.guava")

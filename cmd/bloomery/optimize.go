@@ -38,12 +38,12 @@ func (a *app) optimizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "optimize FILE --keys KEYS",
 		Short: "Continue the search of a filter, after keys were added or removed",
-		Long: `Continue the search of a filter from where it ended, for all keys in the given lists, and write the filter back, all or nothing.
-Its size stays. Families: ` + strings.Join(families.With(filter.CanSearch), ", ") + `.
+		Long: `Continue the search of a filter from where it ended, for all keys in the given lists, and write the
+filter back, all or nothing. Its size stays. Families: ` + strings.Join(families.With(filter.CanSearch), ", ") + `.
 
-The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that you leave
-out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused without --force. The
-rate falls the longer the search takes: see --budget.`,
+The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
+you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
+without --force. The rate falls the longer the search takes: see --budget.`,
 		Example: `  bloomery add blocked.bloom new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
   bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
@@ -104,7 +104,9 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 }
 
 // search returns the filter that a further search makes of the keys in the lists.
-func (a *app) search(ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized) (*bloomery.Set, error) {
+func (a *app) search(
+	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
+) (*bloomery.Set, error) {
 	bar := a.later(func() string { return "searching" })
 	defer bar.end()
 	c.Progress = bar.report
@@ -138,7 +140,8 @@ func (a *app) search(ctx context.Context, set *bloomery.Set, f *optimizeFlags, e
 		return nil, fmt.Errorf("there is no key in %s; the filter stays as it is", lists)
 	}
 	if !f.force && r.New > r.Read/2 {
-		return nil, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; if these are the right lists, add --force", lists)
+		return nil, fmt.Errorf("most keys of %s were not in the filter, which stays as it is; "+
+			"if these are the right lists, add --force", lists)
 	}
 	better, err := b.Build(ctx)
 	if err != nil {
@@ -158,7 +161,8 @@ func (a *app) printOptimized(path string, r optimized) error {
 	case a.json:
 		return a.printJSON(r)
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n",
+	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
+	_, err := fmt.Fprintf(a.stderr, text,
 		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/container"
 )
 
-// mayReplace returns an error, before the work, if no filter can be written to path. Only filter files and empty files are
-// replaced, so that a slip does not destroy a list of keys.
+// mayReplace returns an error, before the work, if no filter can be written to path. Only filter files and empty
+// files are replaced, so that a slip does not destroy a list of keys.
 func mayReplace(path string) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")

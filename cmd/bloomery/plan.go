@@ -20,14 +20,15 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
-		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. Sizes and rates are forecast by
-formulas, and for families with a search by searches on a sample of random keys. Times come from a table that was measured on
-one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far is a query
-of a filter that no cache holds, with the given share of absent keys, and build is the time per key on one core.
+		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. Sizes and
+rates are forecast by formulas, and for families with a search by searches on a sample of random keys. Times come from
+a table that was measured on one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a
+filter that is in the caches, far is a query of a filter that no cache holds, with the given share of absent keys, and
+build is the time per key on one core.
 
---needs takes any of: remove (keys are removed), count (how often a key came), merge (filters are merged), line (a query reads
-one cache line), writers (many goroutines add keys), adversarial (whoever queries may choose the keys), unpatented (no method
-with a known patent).
+--needs takes any of: remove (keys are removed), count (how often a key came), merge (filters are merged), line (a
+query reads one cache line), writers (many goroutines add keys), adversarial (whoever queries may choose the keys),
+unpatented (no method with a known patent).
 
 If no filter does it, the output says what is impossible and what comes nearest: exit code 1.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%
@@ -60,7 +61,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 		},
 	}
 	needs.register(c)
-	c.Flags().StringVar(&plot, "plot", "", "SVG or PNG `file` to draw: bits a key against the rate, of every filter that fits")
+	c.Flags().StringVar(&plot, "plot", "", "SVG or PNG `file` to draw: bits per key against the rate, of every filter that fits")
 	return c
 }
 
@@ -84,7 +85,8 @@ func (a *app) printChoices(choices []plan.Choice) error {
 	}
 	fmt.Fprintf(w, "%-*s\tsize\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t\n", width, "spec")
 	for _, c := range choices {
-		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n", width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
+		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
+			width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -153,7 +155,10 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if err != nil {
 		return err
 	}
-	picture := figure.Plot{Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later), X: "false positive rate", Y: "bits a key", LogX: true, LogY: true}
+	picture := figure.Plot{
+		Name: "plan", Title: fmt.Sprintf("%d keys", n.Keys+n.Later),
+		X: "false positive rate", Y: "bits a key", LogX: true, LogY: true,
+	}
 	for _, curve := range curves {
 		picture.Curves = append(picture.Curves, figure.Curve{Name: curve.Name, Points: curve.Points, Bound: curve.Bound})
 	}

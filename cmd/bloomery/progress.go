@@ -15,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// progress is a bar on stderr while a pass runs: share of the input, keys per second, time left. It shows nothing if stderr
-// is not a terminal, with --quiet, and in the first half second.
+// progress is a bar on stderr while a pass runs: share of the input, keys per second, time left. It shows nothing if
+// stderr is not a terminal, with --quiet, and in the first half second.
 type progress struct {
 	read  atomic.Int64 // bytes taken in
 	keys  atomic.Int64
@@ -126,8 +126,8 @@ func (p *progress) end() {
 	<-p.done
 }
 
-// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the whole
-// from before to before+size.
+// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the
+// whole from before to before+size.
 func (p *progress) share(before, size int64) func(done float64) {
 	p.read.Store(before)
 	return func(done float64) { p.read.Store(before + int64(done*float64(size))) }

@@ -27,9 +27,10 @@ func (a *app) putCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
-		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a filter file that was built with --value-bits, and write
-it back, all or nothing. The value is a decimal number behind the last tab of the line. The keys must be there, from build or
-add; with --add each line adds a new key instead, which takes a place of its own even if the key is there already.
+		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a filter file that was built with
+--value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
+keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its own
+even if the key is there already.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
 		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M empty.txt
@@ -97,7 +98,8 @@ func valueBits(set *bloomery.Set) (int, error) {
 	return v.ValueBits(), nil
 }
 
-// splitValues splits the lines of a batch into its keys and, in its output, their values of 8 bytes. It drops empty lines.
+// splitValues splits the lines of a batch into its keys and, in its output, their values of 8 bytes. It drops empty
+// lines.
 func splitValues(b *keyio.Batch, separator byte, largest uint64) error {
 	keys := b.Keys[:0]
 	for i, line := range b.Keys {

@@ -32,15 +32,15 @@ func (a *app) removeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove FILE [INPUT...]",
 		Short: "Remove keys from a filter file",
-		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and write it back, all or
-nothing. Families: ` + strings.Join(families.With(filter.CanRemove), ", ") + `.
+		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and
+write it back, all or nothing. Families: ` + strings.Join(families.With(filter.CanRemove), ", ") + `.
 
-Remove only what was added. A key that was never added is mostly not found, but at the false-positive rate it looks like a key
-that is there, and removes that one: a member would be missing. So do not remove the same list twice. A filter that was built
-without --counting may hold a key once, however often it came in the build.
+Remove only what was added. A key that was never added is mostly not found, but at the false-positive rate it looks
+like a key that is there, and removes that one: a member would be missing. So do not remove the same list twice. A
+filter that was built without --counting may hold a key once, however often it came in the build.
 
-Keys that are not found are counted, the first ones are named on stderr, the others are removed, and the exit code is 1.
-With --all, nothing is removed unless every key was found.`,
+Keys that are not found are counted, the first ones are named on stderr, the others are removed, and the exit code is
+1. With --all, nothing is removed unless every key was found.`,
 		Example: `  bloomery remove sessions.bloom ended.txt
   echo 0-mail.com | bloomery remove --all --json blocked.bloom`,
 		Args: cobra.MinimumNArgs(1),

@@ -29,9 +29,11 @@ func (a *app) trimCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trim FILE",
 		Short: "Write a filter file in a smaller form, to send it",
-		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys. Every command reads it
-as the same filter, and takes as much memory for it as before. add, remove and put write the full form back; trim --full
-writes it without a change. Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
+		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys.
+Every command reads it as the same filter, and takes as much memory for it as before. add, remove and put write the
+full form back; trim --full writes it without a change.
+
+Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),

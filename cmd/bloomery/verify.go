@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -42,10 +43,10 @@ func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE --members KEYS [--absent KEYS | --random N]",
 		Short: "Measure whether a filter keeps its rate",
-		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and compare the observed
-false-positive rate with the one that follows from its bits. Keys of --absent that are members too are left out, and each counts
-once. The interval is the exact 95% one. Exit code 1 if a member is missing, or if a filter with the stated rate would show
-this many false positives less than once in 10,000.`,
+		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and
+compare the observed false-positive rate with the one that follows from its bits. Keys of --absent that are members
+too are left out, and each counts once. The interval is the exact 95% one. Exit code 1 if a member is missing, or if a
+filter with the stated rate would show this many false positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
@@ -69,7 +70,7 @@ this many false positives less than once in 10,000.`,
 		},
 	}
 	f.in.register(c)
-	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys that the filter was built from (may be repeated)")
+	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys of the filter (may be repeated)")
 	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
 	c.Flags().StringVar(&f.random, "random", "1M", "number of random keys to ask for, instead of --absent")
 	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
@@ -103,7 +104,8 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 		return v, err
 	}
 	if v.Absent == 0 {
-		return v, fmt.Errorf("no absent key is left to ask for, so nothing would be verified; give other --absent keys or --random 1M")
+		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
+			"give other --absent keys or --random 1M")
 	}
 	rate := bloomery.NewRate(v.FalsePositives, v.Absent)
 	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
@@ -111,8 +113,8 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	return v, nil
 }
 
-// other hashes keys independently of the filter, so that a false positive is not taken for a member and left out. Its seed is
-// a constant that no user is likely to choose.
+// other hashes keys independently of the filter, so that a false positive is not taken for a member and left out. Its
+// seed is a constant that no user is likely to choose.
 var other = filter.NewHasher(0xB1003E12_5E9A7A7E)
 
 // answer is one key and what the filter said of it.
@@ -124,7 +126,9 @@ type answer struct {
 func compare(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) }
 
 // ask asks for all keys of the inputs. It keeps 24 bytes a key.
-func (a *app) ask(ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string) ([]answer, error) {
+func (a *app) ask(
+	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string,
+) ([]answer, error) {
 	var mu sync.Mutex
 	var all []answer
 	err := a.pass(ctx, in, paths, what, func(b *keyio.Batch) error {
@@ -143,7 +147,9 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, in inputFlags, paths [
 }
 
 // askMembers counts false negatives and returns the members, sorted.
-func (a *app) askMembers(ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, v *verdict) ([]filter.Hash, error) {
+func (a *app) askMembers(
+	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, v *verdict,
+) ([]filter.Hash, error) {
 	all, err := a.ask(ctx, set, in, paths, "members")
 	if err != nil {
 		return nil, err
@@ -160,7 +166,9 @@ func (a *app) askMembers(ctx context.Context, set *bloomery.Set, in inputFlags, 
 	return known, nil
 }
 
-func (a *app) askAbsent(ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, known []filter.Hash, v *verdict) error {
+func (a *app) askAbsent(
+	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, known []filter.Hash, v *verdict,
+) error {
 	all, err := a.ask(ctx, set, in, paths, "absent")
 	if err != nil {
 		return err

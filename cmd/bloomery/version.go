@@ -17,10 +17,14 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  bloomery version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			platform := runtime.GOOS + "/" + runtime.GOARCH
 			if a.json {
-				return a.printJSON(map[string]any{"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.printJSON(map[string]any{
+					"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+				})
 			}
-			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s/%s\n", version(), container.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s\n",
+				version(), container.Version, runtime.Version(), platform)
 			return err
 		},
 	}
