@@ -34,7 +34,7 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 		return
 	}
 	if err := s.mapping.Guard(func() { s.hasMany(dst, hs) }); err != nil {
-		s.fault.CompareAndSwap(nil, &err)
+		s.failed(err)
 		for i := range dst {
 			dst[i] = true // never a false no
 		}

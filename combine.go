@@ -73,7 +73,7 @@ func (s *Set) guarded(f func() error) (err error) {
 		return f()
 	}
 	if fault := s.mapping.Guard(func() { err = f() }); fault != nil {
-		s.fault.CompareAndSwap(nil, &fault)
+		s.failed(fault)
 		return fault
 	}
 	return err

@@ -179,7 +179,7 @@ func (s *Set) guardedHas(h filter.Hash) (present bool) {
 	defer func() {
 		debug.SetPanicOnFault(was)
 		if err := s.mapping.Fault(recover()); err != nil {
-			s.fault.CompareAndSwap(nil, &err)
+			s.failed(err)
 			present = true // never a false no
 		}
 	}()
@@ -193,9 +193,12 @@ func (s *Set) guard(f func()) {
 		return
 	}
 	if err := s.mapping.Guard(f); err != nil {
-		s.fault.CompareAndSwap(nil, &err)
+		s.failed(err)
 	}
 }
+
+// failed keeps the first fault for Err. It is a function of its own so that err escapes in case of a fault only.
+func (s *Set) failed(err error) { s.fault.CompareAndSwap(nil, &err) }
 
 // Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place since
 // Open, so that answers may have been wrong. It compares size, time of modification and header of the file, and costs a

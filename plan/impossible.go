@@ -52,7 +52,7 @@ const leastRate = 1e-9
 // possible returns an *Impossible for what no filter of any kind can do.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
-		return &Impossible{What: fmt.Sprintf("a rate of %.3g is below that of the hash: an absent key has the same %d bits as one of the %d keys with a probability of %.2g", n.FPR, hashBits, n.all(), n.alike())}
+		return &Impossible{What: fmt.Sprintf("a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, with a probability of %.2g", n.FPR, n.all(), hashBits, n.alike())}
 	}
 	budget := n.budget()
 	if budget == 0 {
