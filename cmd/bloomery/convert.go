@@ -231,11 +231,16 @@ func writeForeign(ctx context.Context, path string, set *bloomery.Set, to intero
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
-	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
+	return container.WriteAtomic(ctx, path, func(w io.Writer) (err error) {
 		if redisKey != "" {
-			return interop.WriteCommands(w, set, redisKey)
+			err = interop.WriteCommands(w, set, redisKey)
+		} else {
+			err = interop.Write(w, set, to)
 		}
-		return interop.Write(w, set, to)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return err
 	})
 }
 

@@ -105,5 +105,5 @@ const (
 	adviceParquet = `Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the
   metadata of the column says: tail -c +$((OFFSET+1)) FILE | head -c LENGTH`
 	adviceForm = "Filters of that form cannot be converted: let the other system make a new one from the keys."
-	adviceFrom = `If you know which system wrote it, --from FORMAT tells what is wrong; see bloomery convert --help.`
+	adviceFrom = `If you know which system wrote it, --from FORMAT tells what is wrong with it; see convert --help.`
 )
