@@ -24,7 +24,7 @@ var About = filter.About{
 	},
 }
 
-const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill
+const formCan = filter.CanAdd | filter.CanRemove | filter.CanConcurrent | filter.CanCapacity | filter.CanSpill | filter.CanCountItself
 
 // Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.

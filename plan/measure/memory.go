@@ -31,8 +31,10 @@ func heldByBuild(ctx context.Context, kind filter.Spec, keys uint64) (float64, e
 	if family.Can.Has(filter.CanSearch) {
 		spec = spec.With("passes", 1)
 	}
-	if kind.Family() == "counting" || kind.Has("value_bits") || kind.Has("counting") {
-		spec = kind.With("fpr", 0.01)
+	for _, form := range family.Forms {
+		if form.Spec.Equal(kind) && form.Can&(filter.CanCount|filter.CanValues) != 0 {
+			spec = kind.With("fpr", 0.01) // 12 bits a key are too few for counters and values
+		}
 	}
 	present := make([]uint64, keys)
 	r := rand.New(rand.NewPCG(1, keys))

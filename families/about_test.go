@@ -1,0 +1,92 @@
+package families
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestAbilities holds what each family says of itself against its filters, builders and specs.
+func TestAbilities(t *testing.T) {
+	for _, f := range All() {
+		spec := filter.NewSpec(f.Name)
+		var made filter.Filter
+		var gathers bool
+		if f.Can.Has(filter.CanRawKeys) {
+			var err error
+			if made, err = f.New(spec, 10); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			b, err := f.NewBuilder(spec, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, gathers = b.(filter.Spiller)
+			made = filtertest.Build(t, conformance(f), f.Name, filtertest.Hashes(10, 1))
+		}
+		_, adds := made.(filter.Adder)
+		_, raw := made.(filter.RawKeyFilter)
+		_, removes := made.(filter.Remover)
+		_, counts := made.(filter.Counter)
+		_, values := made.(filter.Valuer)
+		_, merges := made.(filter.Merger)
+		_, intersects := made.(filter.Intersecter)
+		_, shares := made.(filter.Sharer)
+		_, searches := made.(filter.Reoptimizer)
+		_, trims := made.(filter.Trimmer)
+		for can, is := range map[filter.Ability]bool{
+			filter.CanAdd: adds || raw, filter.CanRawKeys: raw, filter.CanRemove: removes, filter.CanCount: counts, filter.CanValues: values,
+			filter.CanMerge: merges, filter.CanIntersect: intersects, filter.CanConcurrent: shares, filter.CanSearch: searches,
+			filter.CanTrim: trims, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
+			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"),
+		} {
+			if f.Can.Has(can) != is {
+				t.Errorf("family %s says that it can %s: %t; it does: %t", f.Name, can, f.Can.Has(can), is)
+			}
+		}
+		for _, form := range f.Forms {
+			if !f.Can.Has(form.Can) {
+				t.Errorf("%s can %s, which the family cannot", form.Spec, form.Can&^f.Can)
+			}
+			if form.Spec.Family() != f.Name || form.Reason == "" {
+				t.Errorf("%s: a form of %s, reason %q", form.Spec, f.Name, form.Reason)
+			}
+		}
+		if f.Summary == "" || f.Default == "" || f.Foreign() != (len(f.Forms) == 0) {
+			t.Errorf("family %s: summary %q, default %q, %d forms", f.Name, f.Summary, f.Default, len(f.Forms))
+		}
+		for _, p := range f.Parameters {
+			if err := f.Check(spec.With(p.Name, "1")); err != nil && strings.Contains(err.Error(), "no such parameter") {
+				t.Errorf("family %s does not take %s=, which it lists", f.Name, p.Name)
+			}
+			if p.Value == "" || p.Help == "" {
+				t.Errorf("family %s, parameter %s: value %q, help %q", f.Name, p.Name, p.Value, p.Help)
+			}
+		}
+		if err := f.Check(spec.With("nonsense", 1)); err == nil {
+			t.Errorf("family %s takes nonsense=", f.Name)
+		}
+	}
+}
+
+// TestForecastAtKeys has all families forecast the rate at the keys that they are asked for, not at their capacity.
+func TestForecastAtKeys(t *testing.T) {
+	for _, name := range Taking("capacity") {
+		f, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := filter.NewSpec(name, "capacity", 1_000_000, "fpr", 0.01)
+		_, few, err := f.Forecast(s, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, all, err := f.Forecast(s, 1_000_000)
+		if err != nil || few >= all/100 || all > 0.0101 || all < 0.004 {
+			t.Errorf("%s: rate %g at 1000 keys, %g at capacity, %v", s, few, all, err)
+		}
+	}
+}
