@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -64,9 +63,7 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
 // of them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	if len(dst) != len(hs) {
-		panic(fmt.Sprintf("counting: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
-	}
+	filter.CheckBatch(dst, hs)
 	var room [batch * first]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]

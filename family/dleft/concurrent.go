@@ -1,7 +1,6 @@
 package dleft
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
@@ -152,9 +151,7 @@ func (c *Concurrent) holds(p *place) bool {
 // HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the buckets of a batch of keys before it reads any of
 // them. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	if len(dst) != len(hs) {
-		panic(fmt.Sprintf("dleft: HasMany has room for %d answers about %d keys", len(dst), len(hs)))
-	}
+	filter.CheckBatch(dst, hs)
 	var places [batch]place
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
