@@ -43,8 +43,8 @@ type (
 	number uint64
 )
 
-// TestBuildKinds builds of all kinds of keys, in every family: named types hash as their underlying types, strings as their
-// bytes, integers as eight bytes.
+// TestBuildKinds builds of all kinds of keys, in every family: named types hash as their underlying types, strings as
+// their bytes, integers as eight bytes.
 func TestBuildKinds(t *testing.T) {
 	texts := words(500)
 	var named []name

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ContainsMany sets dst[i] to Contains(keys[i]) for every i. Where the filter is larger than the processor's caches this is
-// several times as fast as one by one. It panics if dst and keys differ in length.
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
+// is several times as fast as single queries. It panics if dst and keys differ in length.
 func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
 	containsMany(s, dst, keys, filter.Hasher.Sum, func(k []byte) string { return string(k) })
 }
@@ -22,7 +22,7 @@ func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
 	containsMany(s, dst, keys, filter.Hasher.SumUint64, func(k uint64) string { return string(littleEndian(k)) })
 }
 
-// HasMany is ContainsMany for keys that Hasher has hashed. A filter that takes raw keys has more false positives here.
+// HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	sameLength("HasMany", len(dst), len(hs))
 	if s.filter == nil {
@@ -36,7 +36,7 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	if err := s.mapping.Guard(func() { s.hasMany(dst, hs) }); err != nil {
 		s.failed(err)
 		for i := range dst {
-			dst[i] = true // never a false no
+			dst[i] = true // not a false negative
 		}
 	}
 }
@@ -74,7 +74,7 @@ func containsMany[K any](s *Set, dst []bool, keys []K, sum func(filter.Hasher, K
 	}
 }
 
-// sameLength panics if a batch has not as many places for answers as keys.
+// sameLength panics if the numbers of results and keys differ.
 func sameLength(what string, dst, keys int) {
 	if dst != keys {
 		panic(fmt.Sprintf("bloomery: %s: dst has %d places for %d keys", what, dst, keys))

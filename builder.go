@@ -12,18 +12,18 @@ import (
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
-// Builder makes a Set of keys that come from any number of goroutines. All its methods but Build and Close are safe for
+// Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
 // concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing.
 //
-// A Builder hashes keys at once. If it must know the number of keys first, and Config.Keys is 0, it keeps the hashes in a
-// spool: in memory up to Config.Memory, then in a temporary file.
+// A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
+// hashes in a spool: in memory up to Config.Memory, then in a temporary file.
 type Builder struct {
 	config Config
 	hasher filter.Hasher
-	family families.Family // zero while the planner has not chosen
+	family families.Family // zero until the planner has chosen
 	spec   filter.Spec
-	inner  filter.Builder // nil while the number of keys is not known, and for raw keys
-	spool  *spool.Spool   // nil where inner takes the hashes
+	inner  filter.Builder // nil until the number of keys is known, and for raw keys
+	spool  *spool.Spool   // nil if inner takes the hashes
 	raw    *rawKeys       // for families that take raw keys, else nil
 
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
@@ -32,10 +32,11 @@ type Builder struct {
 	done bool
 }
 
-// stripes is the number of buffers that single keys go to: as many goroutines add without waiting for each other.
+// stripes is the number of buffers for single keys, and so of goroutines that can add keys without waiting for each
+// other.
 const stripes = 16
 
-// stripe collects the hashes of keys that come one by one.
+// stripe collects the hashes of keys that are added one by one.
 type stripe struct {
 	mu sync.Mutex
 	hs []filter.Hash
@@ -50,8 +51,9 @@ var (
 	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 )
 
-// NewBuilder starts a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or filter.ErrTooLarge. With
-// Needs and Keys it asks the planner, which may take a second or two; with Needs alone, Build does.
+// NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
+// filter.ErrTooLarge. With Needs and Keys it calls the planner, which may take two seconds. With Needs and without
+// Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
 	b := &Builder{config: c}
 	if c.open() && c.Keys == 0 {
@@ -77,9 +79,9 @@ func NewBuilder(c Config) (*Builder, error) {
 	return b, b.later()
 }
 
-// Optimizer returns a Builder of a Set with the geometry of s whose search goes on from s, for as long as e says. It must be
-// given all keys: those that it is not given are gone afterwards. Of c it uses Workers, Memory, TempDir and Progress. If the
-// family has no search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
+// Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
+// keys to it: the new Set contains no others. Of c it uses Workers, Memory, TempDir and Progress. If the family has no
+// search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {
@@ -106,7 +108,7 @@ func (b *Builder) resolve() (err error) {
 	return err
 }
 
-// later has the keys counted before the filter is made.
+// later spools the keys, so that they are counted before the filter is made.
 func (b *Builder) later() error {
 	if b.family.Name == "" { // the planner has not chosen
 		var err error
@@ -118,8 +120,8 @@ func (b *Builder) later() error {
 	return nil
 }
 
-// start makes the family's builder for that many keys. With 0 it makes none if that needs their number after all, as the
-// forms of a family that count keys do.
+// start makes the family's builder for that number of keys. If the number is 0 and the builder needs it, start makes
+// none; forms of a family that count keys need it.
 func (b *Builder) start(keys uint64) error {
 	inner, err := b.family.NewBuilder(b.spec, keys)
 	if err != nil {
@@ -132,7 +134,7 @@ func (b *Builder) start(keys uint64) error {
 	return nil
 }
 
-// take makes inner the builder that gets the hashes.
+// take sets the builder that gets the hashes.
 func (b *Builder) take(inner filter.Builder) {
 	if s, ok := inner.(filter.Spiller); ok && b.config.Memory > 0 {
 		s.Limit(b.config.Memory, b.config.TempDir)
@@ -148,7 +150,7 @@ func (b *Builder) take(inner filter.Builder) {
 	b.inner = inner
 }
 
-// Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero while the planner has not.
+// Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero until the planner has chosen.
 func (b *Builder) Spec() filter.Spec { return b.spec }
 
 // Add adds a key.
@@ -175,7 +177,7 @@ func (b *Builder) AddUint64(key uint64) error {
 	return b.AddHash(b.hasher.SumUint64(key))
 }
 
-// AddHash adds a key that Hasher has hashed. Families that take raw keys return an error wrapping errors.ErrUnsupported.
+// AddHash adds a key hashed by Hasher. Families that take raw keys return an error wrapping errors.ErrUnsupported.
 func (b *Builder) AddHash(h filter.Hash) error {
 	if b.raw != nil {
 		return errRawKeys
@@ -195,7 +197,7 @@ func (b *Builder) AddHash(h filter.Hash) error {
 	return b.give(hs)
 }
 
-// AddMany adds keys. Batches of some thousand are fastest.
+// AddMany adds keys. Batches of a few thousand keys are fastest.
 func (b *Builder) AddMany(keys [][]byte) error {
 	if b.raw != nil {
 		return b.raw.addMany(keys)
@@ -213,7 +215,7 @@ func (b *Builder) AddMany(keys [][]byte) error {
 
 var hashBuffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
 
-// AddHashes adds keys that Hasher has hashed, and does not keep hs. Errors are those of AddHash.
+// AddHashes adds keys hashed by Hasher. It does not keep hs. Errors are those of AddHash.
 func (b *Builder) AddHashes(hs []filter.Hash) error {
 	if b.raw != nil {
 		return errRawKeys
@@ -224,7 +226,7 @@ func (b *Builder) AddHashes(hs []filter.Hash) error {
 // Hasher returns the hash function of the keys.
 func (b *Builder) Hasher() filter.Hasher { return b.hasher }
 
-// give passes hashes on.
+// give passes hashes to the builder or the spool.
 func (b *Builder) give(hs []filter.Hash) error {
 	switch {
 	case b.spool != nil:
@@ -235,9 +237,9 @@ func (b *Builder) give(hs []filter.Hash) error {
 	return errSpent
 }
 
-// Build makes the Set of all keys that were added. No Add may run at the same time. It stops with ctx.Err() when ctx ends;
-// if context.WithCancelCause ends it with filter.ErrEnough, a search stops and Build returns what it has reached. The error
-// wraps filter.ErrFull if the filter has less room than there are keys. The Builder is spent afterwards.
+// Build returns the Set of all keys that were added. No Add may run at the same time. When ctx ends, Build returns
+// ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
+// result. The error wraps filter.ErrFull if the filter has no room for all keys. The Builder cannot be used afterwards.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,7 +282,7 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	return newSet(f, b.hasher, b.config.Concurrent)
 }
 
-// unspool makes the family's builder, now that the keys are counted, and gives it their hashes.
+// unspool makes the family's builder for the counted keys and passes it their hashes.
 func (b *Builder) unspool(ctx context.Context) error {
 	b.config.Keys = b.spool.Len()
 	if b.config.open() {
@@ -303,7 +305,7 @@ func (b *Builder) unspool(ctx context.Context) error {
 	return err
 }
 
-// Close drops the keys of a Builder that will not Build, with their temporary file. No Add may run at the same time.
+// Close drops the keys and removes their temporary file. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

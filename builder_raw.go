@@ -10,11 +10,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// rawKeys builds a filter that takes raw keys. If their number is needed and not known, it keeps copies of all of them.
+// rawKeys builds a filter that takes raw keys. If their number is needed and unknown, it keeps copies of all of them.
 type rawKeys struct {
 	family families.Family
 	spec   filter.Spec
-	known  uint64 // the number of keys, 0 if not known
+	known  uint64 // the number of keys, 0 if unknown
 
 	mu     sync.Mutex
 	filter filter.RawKeyFilter // nil until the number of keys is known
@@ -25,7 +25,7 @@ type rawKeys struct {
 func newRawKeys(f families.Family, s filter.Spec, keys uint64) *rawKeys {
 	r := &rawKeys{family: f, spec: s, known: keys}
 	if s.Has("m") && s.Has("k") {
-		r.known = max(keys, 1) // the spec says all sizes
+		r.known = max(keys, 1) // the spec determines the size
 	}
 	return r
 }
@@ -56,7 +56,7 @@ func (r *rawKeys) addMany(keys [][]byte) error {
 	return nil
 }
 
-// put adds a key to the filter, and makes that first if need be.
+// put adds a key to the filter, which it makes before the first key.
 func (r *rawKeys) put(key []byte) error {
 	if err := r.make(r.known); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *rawKeys) close() { r.filter, r.keys, r.spent = nil, nil, true }
 
 func littleEndian(key uint64) []byte { return binary.LittleEndian.AppendUint64(nil, key) }
 
-// feedBatch is how many keys feed hashes between two looks at the context.
+// feedBatch is the number of keys that feed hashes between two checks of the context.
 const feedBatch = 4096
 
 // feed adds the keys of a sequence to a Builder.

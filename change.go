@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Add adds a key. The error wraps errors.ErrUnsupported if the family is built at once, and filter.ErrFull if there is no
+// Add adds a key. The error wraps errors.ErrUnsupported if the family is static, and filter.ErrFull if there is no
 // room; the set is then unchanged.
 func (s *Set) Add(key []byte) error {
 	if s.raw != nil {
@@ -32,7 +32,7 @@ func (s *Set) AddUint64(key uint64) error {
 	return s.AddHash(s.hashOfUint64(key))
 }
 
-// AddHash is Add for a key that Hasher has hashed. For a filter that takes raw keys the error wraps errors.ErrUnsupported.
+// AddHash is Add for a key hashed by Hasher. For a filter that takes raw keys the error wraps errors.ErrUnsupported.
 func (s *Set) AddHash(h filter.Hash) error {
 	if err := s.own(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Set) AddMany(keys [][]byte) error {
 	return nil
 }
 
-// AddHashes adds keys that Hasher has hashed, until one fails.
+// AddHashes adds keys hashed by Hasher until one fails.
 func (s *Set) AddHashes(hs []filter.Hash) error {
 	for i, h := range hs {
 		if err := s.AddHash(h); err != nil {
@@ -70,7 +70,7 @@ func (s *Set) addRaw(key string) error {
 	return s.raw.AddKey([]byte(key))
 }
 
-// lacksHash is lacks for an operation on hashes: a filter that takes raw keys may have it for keys only.
+// lacksHash is lacks for an operation on hashes. A filter that takes raw keys may have the operation for keys only.
 func (s *Set) lacksHash(can filter.Ability) error {
 	if s.raw != nil {
 		return errRawKeys
@@ -78,9 +78,9 @@ func (s *Set) lacksHash(can filter.Ability) error {
 	return s.lacks(can)
 }
 
-// TestAndAdd adds a key unless Contains(key) was true, and reports that answer. In a Set for many writers this is one step: of
-// many goroutines that bring one new key at the same time, at most one is told that it was absent, and exactly one unless
-// the key is a false positive. Errors are those of Add; present is then false.
+// TestAndAdd adds a key unless Contains(key) is true, and returns Contains(key). In a Set for many writers this is one
+// atomic step: if many goroutines add the same new key at the same time, present is false for exactly one of them, or
+// for none if the key is a false positive. Errors are those of Add; present is then false.
 func (s *Set) TestAndAdd(key []byte) (present bool, err error) {
 	if s.raw != nil {
 		return s.testAndAddRaw(string(key))
@@ -104,7 +104,7 @@ func (s *Set) TestAndAddUint64(key uint64) (present bool, err error) {
 	return s.TestAndAddHash(s.hashOfUint64(key))
 }
 
-// TestAndAddHash is TestAndAdd for a key that Hasher has hashed.
+// TestAndAddHash is TestAndAdd for a key hashed by Hasher.
 func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
 	if s.concurrent != nil {
 		return s.concurrent.TestAndAdd(h)
@@ -132,9 +132,9 @@ func (s *Set) testAndAddRaw(key string) (present bool, err error) {
 	return false, s.raw.AddKey([]byte(key))
 }
 
-// Remove undoes one Add. Remove only keys that were added: most others give an error wrapping filter.ErrNotFound and change
-// nothing, but one that looks like a present key takes that one out. The error wraps errors.ErrUnsupported if the family
-// has no Remove.
+// Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
+// the set is unchanged, but a key that collides with a present one removes that one. The error wraps
+// errors.ErrUnsupported if the family has no Remove.
 func (s *Set) Remove(key []byte) error { return s.RemoveHash(s.hashOf(key)) }
 
 // RemoveString is Remove for a string.
@@ -143,7 +143,7 @@ func (s *Set) RemoveString(key string) error { return s.RemoveHash(s.hashOfStrin
 // RemoveUint64 is Remove for the eight bytes of key, little endian.
 func (s *Set) RemoveUint64(key uint64) error { return s.RemoveHash(s.hashOfUint64(key)) }
 
-// RemoveHash is Remove for a key that Hasher has hashed.
+// RemoveHash is Remove for a key hashed by Hasher.
 func (s *Set) RemoveHash(h filter.Hash) error {
 	if err := s.own(); err != nil {
 		return err
@@ -154,9 +154,9 @@ func (s *Set) RemoveHash(h filter.Hash) error {
 	return s.lacks(filter.CanRemove)
 }
 
-// Count returns how often a key was added, less how often it was removed. n is never too small, unless saturated is true: the
-// counters of the key are then at their maximum, which is n, and the key may have been added any number of times. The error
-// wraps errors.ErrUnsupported if the family does not count.
+// Count returns how often a key was added, minus how often it was removed. n is never too small, unless saturated is
+// true: then the counters of the key are at their maximum, and n is that maximum, a lower bound. The error wraps
+// errors.ErrUnsupported if the family does not count.
 func (s *Set) Count(key []byte) (n uint64, saturated bool, err error) {
 	return s.CountHash(s.hashOf(key))
 }
@@ -171,7 +171,7 @@ func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
 	return s.CountHash(s.hashOfUint64(key))
 }
 
-// CountHash is Count for a key that Hasher has hashed.
+// CountHash is Count for a key hashed by Hasher.
 func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
 	c, ok := s.filter.(filter.Counter)
 	if !ok {
@@ -185,9 +185,9 @@ func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
 	return n, saturated, err
 }
 
-// AddValue adds a key with a value; like Add it must be undone by a Remove of its own. The error wraps errors.ErrUnsupported
-// if the filter keeps no values, filter.ErrConfig if the value has too many bits, filter.ErrFull if there is no room; the
-// set is then unchanged.
+// AddValue adds a key with a value. Each AddValue needs its own Remove, like each Add. The error wraps
+// errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, filter.ErrFull
+// if there is no room; the set is then unchanged.
 func (s *Set) AddValue(key []byte, value uint64) error {
 	v, err := s.valuer()
 	if err != nil {
@@ -196,8 +196,8 @@ func (s *Set) AddValue(key []byte, value uint64) error {
 	return v.AddValue(s.hashOf(key), value)
 }
 
-// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those of
-// AddValue.
+// Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those
+// of AddValue.
 func (s *Set) Put(key []byte, value uint64) error {
 	v, err := s.valuer()
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *Set) Put(key []byte, value uint64) error {
 	return v.Put(s.hashOf(key), value)
 }
 
-// Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many writers,
-// two goroutines that bring one new key at the same time leave it there once.
+// Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many
+// writers it is atomic: two goroutines with the same new key add it once.
 func (s *Set) Upsert(key []byte, value uint64) error {
 	v, err := s.valuer()
 	if err != nil {
@@ -223,8 +223,8 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 	return v.AddValue(h, value)
 }
 
-// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. A key that looks like
-// another one has the value of that one. The error wraps errors.ErrUnsupported if the filter keeps no values.
+// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. Keys that
+// collide share a value. The error wraps errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 	v, is := s.filter.(filter.Valuer)
 	if !is || v.ValueBits() == 0 {
@@ -239,7 +239,7 @@ func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 	return value, ok || err != nil, err
 }
 
-// valuer returns the part of the filter that keeps values, to be changed.
+// valuer returns the filter as a Valuer, ready to be changed.
 func (s *Set) valuer() (filter.Valuer, error) {
 	if err := s.own(); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (s *Set) valuer() (filter.Valuer, error) {
 	return v, nil
 }
 
-// The hashes of keys for operations that no raw-key filter has.
+// Hashes of keys, for operations that no raw-key filter has.
 
 func (s *Set) hashOf(key []byte) (h filter.Hash) {
 	if s.filter != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// The limits of a build that a planner chooses, unless Needs.Build and Needs.Memory say otherwise.
+// Limits of a build that the planner chooses, unless Needs.Build and Needs.Memory set others.
 const (
 	quickBuild    = 10 * time.Second
 	quickBuildKey = time.Microsecond // per key, if that is more
-	smallBuild    = 1 << 30          // bytes beside the filter
+	smallBuild    = 1 << 30          // bytes in addition to the filter
 )
 
-// Choose returns the filter that the planner ranks first for Config.Needs, Config.Keys and Config.Capacity: the smallest
-// without a known patent, or with plan.Fastest the fastest, that builds within the longer of 10 s and 1 µs a key, and within
-// 1 GiB, unless Needs.Build and Needs.Memory say otherwise. It depends on these numbers alone, not on the machine. It may
-// search samples, for a second or two. Keys of 0 count as 1. Errors are those of plan.For and Check.
+// Choose returns the filter that the planner ranks first for Config.Needs, Config.Keys and Config.Capacity: the
+// smallest, or with plan.Fastest the fastest, without a known patent. Limits of its build are max(10 s, 1 µs per key)
+// and 1 GiB, unless Needs.Build and Needs.Memory set others. The result depends only on these numbers, not on the
+// machine. Choose may search samples, for up to two seconds. 0 keys count as 1. Errors are those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -41,8 +41,8 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	return p.Choices[0], nil
 }
 
-// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and bounds Memory by what the
-// choice relies on: Needs.Memory or 1 GiB. Else it returns c. Errors are those of Choose.
+// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and limits Memory to
+// the limit of the choice: Needs.Memory or 1 GiB. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, nil
@@ -59,8 +59,9 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 	return c, nil
 }
 
-// Check returns what is wrong with a Config, as far as that can be told before any key comes. It makes no filter and asks no
-// planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or filter.ErrUnsupported.
+// Check returns an error if the Config is invalid, as far as this is known before the keys. It makes no filter and does
+// not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
+// filter.ErrUnsupported.
 func (c Config) Check() error {
 	if c.open() {
 		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
@@ -70,7 +71,7 @@ func (c Config) Check() error {
 	return b.resolve()
 }
 
-// checkNeeds returns what is wrong with a Config that has Needs.
+// checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
 	switch {
 	case c.Needs.Adversarial && c.Secret == nil:

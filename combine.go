@@ -10,15 +10,15 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Merge makes s hold the keys of both. The two must agree in Spec and hash function, seed or secret included; else, and if o is
-// nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge it wraps errors.ErrUnsupported.
-// Merge needs exclusive use of both sets, also of sets for many writers.
+// Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
+// differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
+// errors.ErrUnsupported. Merge needs exclusive use of both sets, also of sets for many writers.
 func (s *Set) Merge(o *Set) error {
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter) error { return a.(filter.Merger).Merge(b) })
 }
 
-// Intersect makes s hold at least the keys that stand in both. Its false-positive rate is at most that of either, but above
-// that of a filter built of the common keys. Errors are those of Merge.
+// Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
+// either set, but above that of a filter built from the common keys. Errors are those of Merge.
 func (s *Set) Intersect(o *Set) error {
 	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter) error { return a.(filter.Intersecter).Intersect(b) })
 }
@@ -67,7 +67,7 @@ func provides(f filter.Filter, can filter.Ability) (ok bool) {
 	return ok
 }
 
-// guarded calls f, which reads the filter, and returns its error or that of a fault in the mapping.
+// guarded calls f, which reads the filter, and returns its error, or an error if the mapping faults.
 func (s *Set) guarded(f func() error) (err error) {
 	if s.mapping == nil {
 		return f()
@@ -79,10 +79,9 @@ func (s *Set) guarded(f func() error) (err error) {
 	return err
 }
 
-// Snapshot returns s in the plain form, for one writer. Of a Set for many writers it is a copy, taken while others write: it
-// holds every key whose Add returned before Snapshot began and none that was removed before that; of changes that run at
-// the same time it has some and not others, each whole. A filter that is growing finishes that first. Another Set is
-// returned as it is.
+// Snapshot returns a Set in the plain form, for one writer. For a Set for many writers it returns a copy, also while
+// others write. The copy contains all changes that returned before Snapshot began. Each concurrent change is contained
+// completely or not at all. If the filter is growing, Snapshot waits for the end of that. For another Set it returns s.
 func (s *Set) Snapshot() (*Set, error) {
 	if s.concurrent == nil {
 		return s, nil
@@ -132,7 +131,7 @@ func (s *Set) copied() (f filter.Filter, err error) {
 	return f, err
 }
 
-// own makes sure that the filter may be changed: one that lies in a mapped file or in the bytes given to FromBytes is copied.
+// own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes.
 func (s *Set) own() error {
 	if !s.borrowed {
 		return nil
@@ -149,8 +148,8 @@ func (s *Set) own() error {
 	return nil
 }
 
-// Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported in families that cannot start empty.
-// No other method may run, also in a Set for many writers.
+// Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
+// empty. Reset needs exclusive use, also of a Set for many writers.
 func (s *Set) Reset() error {
 	spec := s.Spec()
 	family, err := families.ByName(spec.Family())
@@ -178,8 +177,8 @@ func (s *Set) Reset() error {
 	return nil
 }
 
-// Equal reports whether two sets have the same Spec, hash function, number of keys and bits, so that Save would write the
-// same file.
+// Equal reports whether two sets have the same Spec, hash function, number of keys and bits, so that Save would write
+// the same file.
 func (s *Set) Equal(o *Set) bool {
 	if s.filter == nil || o == nil || o.filter == nil {
 		return o != nil && s.filter == o.filter
@@ -203,9 +202,9 @@ func (s *Set) Equal(o *Set) bool {
 	return s.guarded(func() error { return o.guarded(read) }) == nil && equal
 }
 
-// Trimmed returns the set in its form for transfer: Save and WriteTo leave out what Open and Read make again. It shares
-// everything else with s. The error wraps errors.ErrUnsupported if the family has no such form, and filter.ErrTooLarge if
-// reading would refuse it: in memory a trimmed filter has at most 64 times the size of its file and 1 MiB.
+// Trimmed returns the set in its form for transfer: Save and WriteTo omit data that Open and Read recompute. It shares
+// all memory with s. The error wraps errors.ErrUnsupported if the family has no such form, and filter.ErrTooLarge if
+// the file could not be read: the size limit of a trimmed filter in memory is 64x its file + 1 MiB.
 func (s *Set) Trimmed() (*Set, error) {
 	plain, err := s.Snapshot()
 	if err != nil {
@@ -228,9 +227,9 @@ func readable(f filter.Filter) error {
 	return err
 }
 
-// Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with the
-// default effort; see Optimizer for others. keys must be all keys: those that it leaves out are gone afterwards. On error
-// s is unchanged; it wraps errors.ErrUnsupported if the family has no search.
+// Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with
+// the default effort; see Optimizer for others. keys must yield all keys: the set contains no others afterwards. On
+// error s is unchanged. The error wraps errors.ErrUnsupported if the family has no search.
 func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
 	b, err := s.Optimizer(filter.Effort{}, Config{})
 	if err != nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Open opens the Set in a file; Close it when done. Files of 1 MiB or more are mapped into memory, which processes share, and
-// loaded as they are used; with InMemory, and where a machine cannot map, they are read. All checksums are verified first.
-// The first change copies the filter: a Set never writes to its file, see Save.
+// Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
+// and pages are loaded on demand. With InMemory, or if the machine cannot map files, it is read. All checksums are
+// verified first. The first change copies the filter: a Set never writes to its file, except with Save.
 //
-// The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be overwritten
-// or truncated in place: answers may then be wrong, and Err says so.
+// The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be
+// overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
-// On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic, ErrVersion,
-// ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
+// ErrVersion, ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or
+// io.ErrUnexpectedEOF.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }
@@ -48,9 +49,9 @@ func openFile(path string, o options) (*Set, error) {
 	return set, nil
 }
 
-// Read reads a Set from r and stops at its end, whatever follows. It takes at most 1.5 times the size of the filter and 8 MiB
-// for each of its sections, and never more than three times what has come and 8 MiB; a trimmed filter takes in addition
-// what it becomes, at most 64 times its size and 1 MiB. Errors are those of Open and of r.
+// Read reads a Set from r and stops at its end. Peak memory: 1.5x the filter + 8 MiB per section, and at most 3x the
+// bytes received + 8 MiB; for a trimmed filter in addition its size in memory, at most 64x its file + 1 MiB. Errors are
+// those of Open and of r.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	opts := optionsOf(DefaultMaxBytes, o)
 	f, err := container.Read(r, opts.reading())
@@ -60,9 +61,9 @@ func Read(r io.Reader, o ...Option) (*Set, error) {
 	return opts.set(f, nil)
 }
 
-// FromBytes makes a Set of b, which must be a whole filter file, without a copy: the Set reads b, and nothing may change it
-// while the Set is in use. The first change of the Set copies the filter, so that it never writes to b. It copies at once
-// if b is not aligned to 8 bytes, if this machine is big-endian, or with WithConcurrent. Errors are those of Open.
+// FromBytes returns a Set that reads b, which must be a whole filter file, without a copy. b must not change while the
+// Set is in use. The first change of the Set copies the filter, so that it never writes to b. FromBytes itself copies b
+// if it is not aligned to 8 bytes, if this machine is big-endian, or with WithConcurrent. Errors are those of Open.
 func FromBytes(b []byte, o ...Option) (*Set, error) {
 	opts := optionsOf(0, o)
 	if opts.concurrent {
@@ -79,7 +80,7 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 	return set, err
 }
 
-// reading returns how to read a file: what its header must agree with before memory is taken.
+// reading returns the options of container.Read, with a check of the header before memory is allocated.
 func (o options) reading() container.Options {
 	limit := o.maxBytes
 	if limit == 0 {
@@ -102,7 +103,7 @@ func (o options) hasher(f *container.File) (filter.Hasher, error) {
 	return f.Hasher(o.secret)
 }
 
-// set makes a Set of a file, which m is the memory of, if not nil.
+// set returns the Set of a file. m is its mapping, or nil.
 func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 	h, err := o.hasher(f)
 	if err != nil {
@@ -127,7 +128,7 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 	return set, nil
 }
 
-// encode returns the filter as a file holds it.
+// encode returns the stored form of the filter.
 func (s *Set) encode() (*container.File, error) {
 	if s.filter == nil {
 		return nil, errEmpty
@@ -154,8 +155,8 @@ func (s *Set) encode() (*container.File, error) {
 	return container.New(family.ID, e, s.hasher), nil
 }
 
-// Save writes the set to a file, or replaces the file, all or nothing: after a crash at any moment the file is the old one or
-// the new one. When ctx ends first it leaves the file as it was. While others write to a Set for many writers, it saves a
+// Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
+// the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a
 // Snapshot.
 func (s *Set) Save(ctx context.Context, path string) error {
 	f, err := s.encode()
@@ -165,8 +166,8 @@ func (s *Set) Save(ctx context.Context, path string) error {
 	return s.guarded(func() error { return container.WriteFile(ctx, path, f) })
 }
 
-// Replace is Save over a file that was read when was described it. If the file was replaced or written to since, it is left as
-// it is and the error wraps container.ErrChanged: what another process put into it would be lost.
+// Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
+// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 	f, err := s.encode()
 	if err != nil {

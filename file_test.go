@@ -182,8 +182,8 @@ func large(t testing.TB, path string, from uint64) {
 	}
 }
 
-// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, never a crash or a false no of a page that
-// cannot be read, and Err says so.
+// TestChangedInPlace overwrites and truncates a mapped file: answers may be wrong, never a crash or a false no of a
+// page that cannot be read, and Err says so.
 func TestChangedInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	for what, change := range map[string]func() error{

@@ -14,14 +14,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// DefaultInterval is how often a Live looks at its file.
+// DefaultInterval is the interval at which a Live checks its file.
 const DefaultInterval = time.Second
 
-// Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens the new one, verifies it
-// and swaps it in; queries that run at that moment finish on the old one. All methods are safe for concurrent use.
+// Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens and verifies the
+// new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
 //
-// If the new file is damaged, of another secret or missing, Live keeps the Set that it has, Err says why, and it tries again
-// when the file changes.
+// If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error,
+// and Live tries again when the file changes.
 type Live struct {
 	path    string
 	options options
@@ -35,16 +35,16 @@ type Live struct {
 	done   chan struct{}
 }
 
-// generation is one file of a Live. Its Set is closed when nobody uses it any more.
+// generation is one file of a Live. Its Set is closed after the last use.
 type generation struct {
 	set  *Set
 	uses [useStripes]use
-	gone chan struct{} // closed when it has been replaced and all queries are through
+	gone chan struct{} // closed when it has been replaced and all its queries have returned
 	once sync.Once
 	old  atomic.Bool
 }
 
-// useStripes is how many counters the queries of a generation are spread over, so that cores do not wait for each other.
+// useStripes is the number of counters of running queries of a generation. Several avoid contention between cores.
 const useStripes = 16
 
 type use struct {
@@ -52,7 +52,7 @@ type use struct {
 	_ [56]byte // so that two counters do not share a cache line
 }
 
-// OpenLive opens the Set in a file and follows the file: it looks at it every DefaultInterval, or see WithInterval. Close it
+// OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
 // when done. Options and errors are those of Open.
 func OpenLive(path string, o ...Option) (*Live, error) {
 	l := &Live{path: path, options: optionsOf(0, o), done: make(chan struct{})}
@@ -68,7 +68,7 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	return l, nil
 }
 
-// WithInterval sets how often OpenLive looks at the file. Default: DefaultInterval.
+// WithInterval sets the interval at which a Live checks its file. Default: DefaultInterval.
 func WithInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = d }
 }
@@ -86,13 +86,13 @@ func (l *Live) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = l.Reload() // Err has it
+			_ = l.Reload() // Err returns the error
 		}
 	}
 }
 
-// Reload looks at the file now and swaps it in if it has changed. It returns the error of opening it, and keeps the Set that
-// it has; Err returns the same until a Reload succeeds.
+// Reload checks the file now and swaps it in if it has changed. If the file cannot be opened, Reload returns the error
+// and keeps the current Set; Err returns the same error until a Reload succeeds.
 func (l *Live) Reload() error {
 	l.reload.Lock()
 	defer l.reload.Unlock()
@@ -103,7 +103,7 @@ func (l *Live) Reload() error {
 	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() && now.ModTime().Equal(l.seen.ModTime()) {
 		return l.failure()
 	}
-	l.seen = now // nil if there is no file: one that comes back is opened
+	l.seen = now // nil if there is no file, so that a new one is opened
 	var set *Set
 	if err == nil {
 		set, err = openFile(l.path, l.options)
@@ -142,7 +142,7 @@ func (l *Live) acquire() (*generation, *use) {
 		if l.current.Load() == g {
 			return g, u
 		}
-		g.release(u) // replaced meanwhile, and perhaps closed
+		g.release(u) // replaced in the meantime, and perhaps closed
 	}
 }
 
@@ -160,9 +160,9 @@ func (g *generation) retire() {
 	g.settle()
 }
 
-// settle closes the Set if no query uses it. It is called after old is set, by retire and by every release from then on; the
-// last of these finds all counters at 0. A query that counts itself later sees that the generation was replaced, before it
-// touches the Set.
+// settle closes the Set if no query uses it. It is called after old is set, by retire and by every release from then
+// on; the last of these finds all counters at 0. A query that counts itself later sees that the generation was
+// replaced, before it touches the Set.
 func (g *generation) settle() {
 	for i := range g.uses {
 		if g.uses[i].n.Load() != 0 {
@@ -175,8 +175,8 @@ func (g *generation) settle() {
 	})
 }
 
-// View calls f with the current Set, which stays open until f returns. f must not keep it, change it or close it. After Close
-// it calls f with an empty Set.
+// View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close
+// f gets an empty Set.
 func (l *Live) View(f func(s *Set)) {
 	g, u := l.acquire()
 	if g == nil {
@@ -187,7 +187,7 @@ func (l *Live) View(f func(s *Set)) {
 	f(g.set)
 }
 
-// Contains is Set.Contains on the current file. After Close it is false.
+// Contains is Set.Contains on the current file. After Close it returns false.
 func (l *Live) Contains(key []byte) bool {
 	g, u := l.acquire()
 	if g == nil {
@@ -217,7 +217,7 @@ func (l *Live) ContainsUint64(key uint64) bool {
 	return g.set.ContainsUint64(key)
 }
 
-// ContainsMany is Set.ContainsMany, all of it on one file.
+// ContainsMany is Set.ContainsMany. All results are from the same file.
 func (l *Live) ContainsMany(dst []bool, keys [][]byte) {
 	l.View(func(s *Set) { s.ContainsMany(dst, keys) })
 }
@@ -243,7 +243,7 @@ func (l *Live) Info() (i filter.Info) {
 // Swaps returns how many times a new file was swapped in.
 func (l *Live) Swaps() uint64 { return l.swaps.Load() }
 
-// Err returns why the file was last not swapped in, or that the current one was changed in place (see Set.Err), or nil.
+// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or nil.
 func (l *Live) Err() (err error) {
 	if err := l.failure(); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (l *Live) Err() (err error) {
 	return err
 }
 
-// Close stops following the file, waits for the queries that run, and closes the Set. Later queries find nothing.
+// Close stops following the file, waits for running queries, and closes the Set. Later queries find no keys.
 func (l *Live) Close() error {
 	l.stop()
 	<-l.done

@@ -4,7 +4,7 @@ package bloomery
 
 import "os"
 
-// lockedElsewhere closes the file: without locks there is nothing to hold, and Windows cannot replace an open file.
+// lockedElsewhere closes the file: there are no locks here, and Windows cannot replace an open file.
 func lockedElsewhere(f *os.File) bool {
 	_ = f.Close()
 	return false

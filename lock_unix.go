@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockedElsewhere takes the lock of a file, which ends when the file is closed, or reports that another process has it. A
-// file system without locks never has one that is taken.
+// lockedElsewhere takes the lock of a file until the file is closed. It reports true if another process has the lock.
+// On a file system without locks it always reports false.
 func lockedElsewhere(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR)

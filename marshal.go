@@ -21,8 +21,8 @@ var (
 	_ io.ReaderFrom              = (*Set)(nil)
 )
 
-// EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form this takes as long as
-// writing it.
+// EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form it takes as
+// long as these.
 func (s *Set) EncodedLen() (uint64, error) {
 	f, err := s.encode()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Set) AppendBinary(b []byte) ([]byte, error) {
 
 const maxInt = int(^uint(0) >> 1)
 
-// MarshalText returns the file format in standard base64, so that JSON and XML hold a set as a string.
+// MarshalText returns the file format in standard base64. So a set is a string in JSON and XML.
 func (s *Set) MarshalText() ([]byte, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -91,9 +91,9 @@ func (s *Set) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, b), nil
 }
 
-// UnmarshalBinary makes s the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies b. A filter
-// with a secret needs a receiver that has it, such as NewSet(nil, filter.NewKeyedHasher(secret)); else the error wraps
-// container.ErrSecret. A Set for many writers stays one. On error s is unchanged.
+// UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies
+// b. For a filter with a secret, s must have the secret, such as NewSet(nil, filter.NewKeyedHasher(secret)); else the
+// error wraps container.ErrSecret. A Set for many writers remains one. On error s is unchanged.
 func (s *Set) UnmarshalBinary(b []byte) error {
 	if len(b) > DefaultMaxBytes {
 		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
@@ -109,7 +109,7 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 	return s.replace(set)
 }
 
-// UnmarshalText is UnmarshalBinary of what MarshalText gave.
+// UnmarshalText is UnmarshalBinary for the result of MarshalText.
 func (s *Set) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *Set) UnmarshalText(text []byte) error {
 	return s.UnmarshalBinary(b)
 }
 
-// ReadFrom makes s the set that r gives, of at most DefaultMaxBytes, and stops at its end. Secrets and errors are those of
-// UnmarshalBinary. It returns the number of bytes of the set, also when it fails.
+// ReadFrom replaces s by a set of at most DefaultMaxBytes that it reads from r, and stops at its end. It treats secrets
+// and errors like UnmarshalBinary. It returns the number of bytes read, also on error.
 func (s *Set) ReadFrom(r io.Reader) (int64, error) {
 	c := reader{r: r}
 	set, err := s.readLike(&c)
@@ -151,7 +151,7 @@ func (s *Set) readLike(r io.Reader) (*Set, error) {
 	return o.set(f, nil)
 }
 
-// replace makes s the Set o, which nobody else has.
+// replace replaces s by o, which must not be used afterwards.
 func (s *Set) replace(o *Set) error {
 	m := s.mapping
 	s.become(o.filter, o.hasher)

@@ -9,7 +9,7 @@ import (
 // DefaultMaxBytes is the largest filter that Read, ReadFrom and the Unmarshal methods take without WithMaxBytes: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
-// Option says how to open or read a Set.
+// Option is an option of Open, OpenLive, Read and FromBytes.
 type Option func(*options)
 
 type options struct {
@@ -29,25 +29,25 @@ func optionsOf(maxBytes uint64, all []Option) options {
 	return o
 }
 
-// WithSecret gives the secret of a filter that was built with Config.Secret. It is not used for other filters.
+// WithSecret sets the secret of a filter that was built with Config.Secret. It is ignored for other filters.
 func WithSecret(secret *[filter.SecretSize]byte) Option {
 	return func(o *options) { o.secret = secret }
 }
 
-// WithMaxBytes limits the size of the filter, header included; a trimmed one counts with what it becomes in memory. Beyond
-// it the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for Read, and no limit for Open, OpenLive and FromBytes,
-// which take at most 64 times the size of their input and 1 MiB.
+// WithMaxBytes limits the size of the filter, including the header, and for a trimmed one its size in memory. Above the
+// limit the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for Read, and no limit for Open, OpenLive and
+// FromBytes, which need at most 64x the size of their input + 1 MiB.
 func WithMaxBytes(n uint64) Option {
 	return func(o *options) { o.maxBytes = max(n, 1) }
 }
 
-// WithConcurrent makes the Set safe for many writers, as Config.Concurrent does. It is read into memory.
+// WithConcurrent makes the Set safe for many writers, like Config.Concurrent. The file is read into memory.
 func WithConcurrent() Option {
 	return func(o *options) { o.concurrent = true }
 }
 
-// InMemory has Open and OpenLive read the file into memory in place of mapping it: nothing that happens to the file later
-// can disturb the Set.
+// InMemory makes Open and OpenLive read the file into memory instead of mapping it. Later changes of the file then do
+// not affect the Set.
 func InMemory() Option {
 	return func(o *options) { o.inMemory = true }
 }

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// A Set and a Config print what they are, and never the secret: by every verb of fmt, by log/slog, and a Config in JSON. (In
-// JSON a Set is its file, see MarshalText, which does not hold the secret.)
+// A Set and a Config never print the secret: not with any verb of fmt, not in log/slog, and a Config not in JSON. In
+// JSON a Set is its file, which does not contain the secret; see MarshalText.
 
 // String describes the set: its Spec, its hash function and the number of keys.
 func (s *Set) String() string {
@@ -18,10 +18,10 @@ func (s *Set) String() string {
 	return fmt.Sprintf("bloomery.Set(%s, %s, %d keys)", s.Spec(), s.hasher.ID(), s.Len())
 }
 
-// Format prints String, whatever the verb.
+// Format prints String for every verb.
 func (s *Set) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// LogValue is what log/slog prints.
+// LogValue returns String, for package log/slog.
 func (s *Set) LogValue() slog.Value {
 	if s == nil || s.filter == nil {
 		return slog.GroupValue()
@@ -69,10 +69,10 @@ func (c Config) String() string {
 	return "bloomery.Config" + string(b)
 }
 
-// Format prints String, whatever the verb.
+// Format prints String for every verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue is what log/slog prints.
+// LogValue returns String, for package log/slog.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON returns the fields that are set, with *** for the secret.

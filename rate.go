@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Rate is an observed false-positive rate: how many of Trials absent keys a filter said yes to.
+// Rate is an observed false-positive rate: the number of false positives among Trials absent keys.
 type Rate struct {
 	Trials, FalsePositives uint64
 	Observed               float64 // FalsePositives / Trials, 0 without trials
@@ -23,13 +23,13 @@ func NewRate(falsePositives, trials uint64) Rate {
 	return r
 }
 
-// Holds reports whether the observation agrees with a promised rate. It is false if a filter with the promised rate would show
-// this many false positives, or more, with a probability below 1 in 10,000.
+// Holds reports whether the observation agrees with a promised rate. It is false if a filter with the promised rate
+// would have this many or more false positives with a probability below 1 in 10,000.
 func (r Rate) Holds(promised float64) bool {
 	return stat.UpperTail(r.FalsePositives, r.Trials, promised) >= 1e-4
 }
 
-// MeasureFPR asks for keys that the caller knows to be distinct and absent, and returns the observed rate.
+// MeasureFPR queries absent keys and returns the observed rate. The keys must be distinct and absent.
 func (s *Set) MeasureFPR(absent iter.Seq[[]byte]) Rate {
 	var trials, hits uint64
 	for k := range absent {

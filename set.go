@@ -11,13 +11,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Set is a filter with the hash function of its keys. Queries are safe from any number of goroutines. Whatever changes a Set
-// needs exclusive use, unless it was made with Config.Concurrent or WithConcurrent.
+// Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
+// unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. A Set must not be copied after
-// first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. A Set must not be copied
+// after first use: see Clone.
 type Set struct {
-	// plain says that queries may go straight to the filter: it is there, takes hashes, and does not lie in a mapped file.
+	// plain reports that queries can use the filter directly: it is not nil, takes hashes, and is not in a mapped file.
 	plain  bool
 	filter filter.Filter
 	hasher filter.Hasher
@@ -25,8 +25,8 @@ type Set struct {
 	batcher    filter.Batcher
 	raw        filter.RawKeyFilter
 	concurrent filter.Concurrent
-	// mapping is the file that the filter lies in, and borrowed says that the filter lies in memory that is not ours: both
-	// end with the first change.
+	// mapping is the file that the filter lies in, or nil. borrowed reports that the memory of the filter is not our
+	// own. The first change copies the filter and clears both.
 	mapping  *container.Mapping
 	borrowed bool
 	fault    atomic.Pointer[error] // the first fault in the mapping
@@ -35,23 +35,24 @@ type Set struct {
 
 // Stored describes the file that a Set was read from.
 type Stored struct {
-	Bytes   uint64 // its length
+	Bytes   uint64 // length of the file
 	Version uint16 // of the format
-	Trimmed bool   // it has the form that Set.Trimmed gives
+	Trimmed bool   // the file has the form of Set.Trimmed
 }
 
-// Stored describes the file, or the bytes, that the Set was read from, whatever was changed since. It is zero for others.
+// Stored describes the file, or the bytes, that the Set was read from, also after changes. It is zero for other Sets.
 func (s *Set) Stored() Stored { return s.stored }
 
-// NewSet returns a Set of a filter and the hasher that its keys were hashed with. It takes over the filter. With a nil filter
-// it is an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom: they need the hasher of a filter with a secret.
+// NewSet returns a Set of a filter and the hasher of its keys. The Set takes over the filter. With a nil filter it
+// returns an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom, which need the hasher for filters with a
+// secret.
 func NewSet(f filter.Filter, h filter.Hasher) *Set {
 	s := new(Set)
 	s.become(f, h)
 	return s
 }
 
-// newSet is NewSet, in the form for many writers if concurrent is true.
+// newSet is NewSet, with the form for many writers if concurrent is true.
 func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	if concurrent {
 		sharer, ok := f.(filter.Sharer)
@@ -73,8 +74,8 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 	s.fault.Store(nil)
 }
 
-// Filter returns the filter itself, for what only its family can do; nil for the zero Set. Do not change the filter of a Set
-// from Open or FromBytes.
+// Filter returns the filter, for methods that only its family has. It is nil for the zero Set. Do not change the filter
+// of a Set from Open or FromBytes.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.
@@ -96,8 +97,8 @@ func (s *Set) Info() (i filter.Info) {
 	return i
 }
 
-// Len returns the number of keys that were added, less those that were removed, and 0 where the file does not say. A key that
-// was added twice counts twice, except in families that drop duplicates; see filter.Info.
+// Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
+// added twice counts twice, except in families that drop duplicates; see filter.Info.
 func (s *Set) Len() uint64 {
 	if s.concurrent != nil {
 		return s.concurrent.Keys()
@@ -108,8 +109,8 @@ func (s *Set) Len() uint64 {
 	return s.Info().Keys
 }
 
-// EstimateKeys returns how many distinct keys the filter holds, estimated from its bits where they tell, else Len. It is
-// +Inf if every bit is set. It may read the whole filter.
+// EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len. It is +Inf if
+// every bit is set. It may read the whole filter.
 func (s *Set) EstimateKeys() (n float64) {
 	if e, ok := s.filter.(filter.Estimator); ok {
 		s.guard(func() { n = e.EstimateKeys() })
@@ -121,8 +122,9 @@ func (s *Set) EstimateKeys() (n float64) {
 	return float64(s.Len())
 }
 
-// Contains reports whether key may be in the set. False is certain; true is wrong with probability Info().FPRPosterior. If
-// the file of a mapped Set cannot be read any more, it is true, and Err says why.
+// Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
+// probability Info().FPRPosterior. If the file of a mapped Set can no longer be read, it is true, and Err returns an
+// error.
 func (s *Set) Contains(key []byte) bool {
 	if s.plain {
 		return s.filter.Has(s.hasher.Sum(key))
@@ -155,7 +157,7 @@ func (s *Set) ContainsUint64(key uint64) bool {
 	return s.filter != nil && s.guardedHas(s.hasher.SumUint64(key))
 }
 
-// Has is Contains for a key that Hasher has hashed. A filter that takes raw keys has more false positives here.
+// Has is Contains for a key hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) Has(h filter.Hash) bool {
 	if s.plain {
 		return s.filter.Has(h)
@@ -163,14 +165,14 @@ func (s *Set) Has(h filter.Hash) bool {
 	return s.filter != nil && s.guardedHas(h)
 }
 
-// containsRaw asks a filter that takes raw keys.
+// containsRaw queries a filter that takes raw keys.
 func (s *Set) containsRaw(key string) (present bool) {
 	present = true
 	s.guard(func() { present = s.raw.HasKey([]byte(key)) })
 	return present
 }
 
-// guardedHas asks a filter that may lie in a mapped file.
+// guardedHas queries a filter that may lie in a mapped file.
 func (s *Set) guardedHas(h filter.Hash) (present bool) {
 	if s.mapping == nil {
 		return s.filter.Has(h)
@@ -180,13 +182,13 @@ func (s *Set) guardedHas(h filter.Hash) (present bool) {
 		debug.SetPanicOnFault(was)
 		if err := s.mapping.Fault(recover()); err != nil {
 			s.failed(err)
-			present = true // never a false no
+			present = true // not a false negative
 		}
 	}()
 	return s.filter.Has(h)
 }
 
-// guard calls f, which reads the filter, and keeps a fault in its file for Err.
+// guard calls f, which reads the filter. If the mapping faults, it stores the error for Err.
 func (s *Set) guard(f func()) {
 	if s.mapping == nil {
 		f()
@@ -200,9 +202,9 @@ func (s *Set) guard(f func()) {
 // failed keeps the first fault for Err. It is a function of its own so that err escapes in case of a fault only.
 func (s *Set) failed(err error) { s.fault.CompareAndSwap(nil, &err) }
 
-// Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place since
-// Open, so that answers may have been wrong. It compares size, time of modification and header of the file, and costs a
-// system call. It is nil for other Sets.
+// Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
+// since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
+// system call. It returns nil for other Sets.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err
@@ -213,8 +215,8 @@ func (s *Set) Err() error {
 	return s.mapping.Err()
 }
 
-// Close releases the memory of a Set from Open or OpenLive. The Set must not be used afterwards, nor may queries be running;
-// see Live for a Set whose Close waits. Other Sets need no Close.
+// Close releases the memory of a Set from Open. No query may be running, and the Set must not be used afterwards. Live
+// has a Close that waits for queries. Other Sets need no Close.
 func (s *Set) Close() error {
 	if s.mapping == nil {
 		return nil
@@ -237,5 +239,5 @@ var errEmpty = errors.New("bloomery: the Set is empty: it was neither made by Ne
 // hashPool holds buffers for the hashes of batches.
 var hashPool = sync.Pool{New: func() any { return new([batchLen]filter.Hash) }}
 
-// batchLen is how many keys a batch hashes before it asks the filter.
+// batchLen is the number of keys that are hashed before each batch query of the filter.
 const batchLen = 256

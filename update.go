@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Locked is the Set of a file that is locked for a change. The lock is advisory: it holds off others that call Lock, and on
-// Windows, js and wasip1 nobody. Replace notices every other change of the file.
+// Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
+// and on Windows, js and wasip1 it blocks nothing. Replace detects every other change of the file.
 type Locked struct {
 	*Set
 	path string
@@ -18,8 +18,8 @@ type Locked struct {
 	was  fs.FileInfo
 }
 
-// Lock locks a filter file, to change it, and reads it into memory. It waits while another process holds the lock, and tells
-// waiting so first, if that is not nil. Close it when done. Errors are those of Open; when ctx ends, ctx.Err().
+// Lock locks a filter file for a change and reads it into memory. It waits while another process holds the lock; before
+// that it calls waiting, if not nil. Close it when done. Errors are those of Open, and ctx.Err() when ctx ends.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }
@@ -82,14 +82,14 @@ func tryLock(path string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, err
 }
 
-// Replace writes the set over its file, all or nothing. If the file was replaced or written to by somebody who did not take the
-// lock, it is left as it is and the error wraps container.ErrChanged. It may be called once.
+// Replace replaces the file by the set, atomically. If a process without the lock has replaced or written to the file,
+// Replace leaves it unchanged and returns an error wrapping container.ErrChanged. Call it at most once.
 func (l *Locked) Replace(ctx context.Context) error { return l.Set.Replace(ctx, l.path, l.was) }
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.
 func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error { return s.Replace(ctx, l.path, l.was) }
 
-// Close gives the lock back. The Set may be used further.
+// Close releases the lock. The Set remains usable.
 func (l *Locked) Close() error {
 	if err := l.file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clockName says what the times are.
+// clockName describes the clock of the measurements.
 const clockName = "CPU time of the thread for queries, of the process for builds"
 
-// threadTime returns the CPU time that this thread has had, in user and system mode, as getrusage does but in nanoseconds.
+// threadTime returns the CPU time of this thread, user and system, in nanoseconds.
 func threadTime() time.Duration { return cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) }
 
-// processTime returns that of all threads, the collector's included.
+// processTime returns the CPU time of all threads, including the garbage collector's.
 func processTime() time.Duration { return cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
 func cpuTime(clock int32) time.Duration {

@@ -4,8 +4,8 @@ package main
 
 import "time"
 
-// clockName says what the times are.
-const clockName = "wall time, for want of a CPU clock on this system"
+// clockName describes the clock of the measurements.
+const clockName = "wall time, because this system has no CPU clock"
 
 var started = time.Now()
 

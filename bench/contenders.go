@@ -5,41 +5,40 @@ import (
 	"regexp"
 )
 
-// asker asks one filter for many keys and returns how many are present. It hashes them, each library as it does.
+// asker queries one filter for many keys and returns the number of positives. It includes the library's own hashing.
 type asker func(keys []uint64) int
 
-// contender is one filter of one library, and how it is made.
+// contender is one filter of one library, and the function that builds it.
 type contender struct {
 	name   string
-	module string // that the filter comes from
+	module string // path of the module of the filter
 	ours   bool
-	told   string // what the library is asked for, in its own terms
-	note   string // what a reader must know of it; empty if nothing
-	fixed  bool   // it has a rate of its own, whatever was asked for
-	// build makes the filter of distinct keys, which it does not change.
+	told   string // the parameters, in the library's own terms
+	note   string // a note for the reader; may be empty
+	fixed  bool   // the filter has a fixed rate and ignores the target
+	// build builds the filter from distinct keys and does not change them.
 	build func(ctx context.Context, keys []uint64) (built, error)
 }
 
-// built is a filter that can be asked.
+// built is a finished filter.
 type built struct {
 	ask     asker
-	many    asker  // the same in batches; nil if the library has nothing of the kind
-	bits    uint64 // of its arrays; 0 if only the heap tells
-	refused int    // keys that it did not take
+	many    asker  // the same in batches; nil if the library has no batch queries
+	bits    uint64 // size of its arrays; 0 if unknown, then the heap is measured
+	refused int    // number of keys that it did not take
 }
 
 const (
 	ourModule = "github.com/bloomery/bloomery"
-	noModule  = "Go" // of the map
+	noModule  = "Go" // module of the map
 )
 
-// contenders lists all there are, ours first; a new one joins ours or the peers. Some look at the number of keys for the size
-// that keeps the rate.
+// contenders returns all contenders, ours first. Some compute the size that meets the rate from the number of keys.
 func contenders(keys int, rate float64, effort string) []contender {
 	return append(ourContenders(rate, effort), peers(keys, rate)...)
 }
 
-// only keeps what the pattern names.
+// only returns the contenders whose names match the pattern.
 func only(all []contender, pattern *regexp.Regexp) (kept []contender) {
 	for _, c := range all {
 		if pattern.MatchString(c.name) {
@@ -49,11 +48,11 @@ func only(all []contender, pattern *regexp.Regexp) (kept []contender) {
 	return kept
 }
 
-// pair is a filter of ours and the peer that it is held against.
+// pair is one of our filters and the peer to compare it with.
 type pair struct{ ours, peer string }
 
-// pairs are the ratios that are reported: each of ours against what comes nearest to it, and some against what a user may have
-// in its place.
+// pairs are the reported ratios: each of our filters with the most similar peer, and some with filters that a user may
+// otherwise choose.
 var pairs = []pair{
 	{"standard", "bits-and-blooms"}, {"standard", "holiman"}, {"standard", "z.Bloom"},
 	{"blocked", "pebble"}, {"blocked-split", "parquet-go"},

@@ -14,14 +14,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// mutable is a filter that takes keys and gives them back; each of its functions returns for how many keys it said yes.
+// mutable is a filter with removal. Each of its functions returns the number of keys for which it returned true.
 type mutable struct {
 	name             string
 	bits             uint64
 	add, has, remove func(keys []uint64) int
 }
 
-// rankIndexed returns an empty filter of ours.
+// rankIndexed returns one of our filters, empty.
 func rankIndexed(t testing.TB, name string, c rankindexed.Config) mutable {
 	f, err := rankindexed.New(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func seiflotfyCuckoo(n int) mutable {
 	return mutable{name: "seiflotfy", bits: seiflotfyBits(n), add: each(f.Insert), has: each(f.Lookup), remove: each(f.Delete)}
 }
 
-// boomCuckoo returns a cuckoo filter with fingerprints of any whole number of bytes, each a slice of its own: 24 bytes more.
+// boomCuckoo returns a cuckoo filter with fingerprints of whole bytes. Each is a separate slice, with 24 bytes of header.
 func boomCuckoo(n int, rate float64) mutable {
 	f := boom.NewCuckooFilter(uint(n), rate)
 	var b [8]byte
@@ -90,15 +90,15 @@ func boomCuckoo(n int, rate float64) mutable {
 		}
 	}
 	return mutable{
-		name: "BoomFilters", bits: 8 * 25 * uint64(f.Capacity()), // with a slice header of 24 bytes and a byte or more a fingerprint
+		name: "BoomFilters", bits: 8 * 25 * uint64(f.Capacity()), // a slice header of 24 bytes and at least 1 byte per fingerprint
 		add: each(func(k []byte) bool { return f.Add(k) == nil }), has: each(f.Test), remove: each(f.TestAndRemove),
 	}
 }
 
-// dynamicPairs are the ratios that TestDynamic reports.
+// dynamicPairs are the pairs of which TestDynamic reports ratios.
 var dynamicPairs = [][2]string{{"fast", "seiflotfy"}, {"one-line", "seiflotfy"}, {"smallest", "seiflotfy"}, {"one-line", "BoomFilters"}}
 
-// TestDynamic prints times of adding, asking and removing, in turns, at the rate that the cuckoo filter turns out to have.
+// TestDynamic prints the times of Add, Has and Remove, measured in turns, at the observed rate of the cuckoo filter.
 func TestDynamic(t *testing.T) {
 	runtime.LockOSThread()
 	for _, n := range sizes() {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// fileName is the name of the result's files without extension.
+// fileName returns the name of the result's files without extension.
 func (r Result) fileName() string {
 	name := "bench-" + countText(r.Keys)
 	if r.FPR != 0.01 {
@@ -21,7 +21,8 @@ func (r Result) fileName() string {
 	return name
 }
 
-// writeFiles writes JSON, page and pictures into a folder, each whole or not at all, and then the list of all results there.
+// writeFiles writes JSON, page and plots into a folder, each completely or not at all, and then the README.md of the
+// folder.
 func (r Result) writeFiles(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (r Result) writeFiles(dir string) error {
 	return writeIndex(dir)
 }
 
-// writeFile writes a file under another name first, so that it is whole or not there.
+// writeFile writes a file atomically: it writes a temporary file and renames it.
 func writeFile(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -66,7 +67,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// writeIndex writes README.md: the results whose JSON stands in the folder, fewest keys first.
+// writeIndex writes README.md, the list of all results with a JSON file in the folder, fewest keys first.
 func writeIndex(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.json"))
 	if err != nil {
@@ -88,7 +89,7 @@ func writeIndex(dir string) error {
 	}
 	slices.SortFunc(all, func(a, b Result) int { return cmp.Or(cmp.Compare(a.Keys, b.Keys), cmp.Compare(b.FPR, a.FPR)) })
 	return writeFile(filepath.Join(dir, "README.md"), func(w io.Writer) error {
-		fmt.Fprint(w, `# Our families beside other libraries
+		fmt.Fprint(w, `# Our families compared with other libraries
 
 Bits, build time, query time, memory and false-positive rate of every family and of other libraries, and the ratios of
 ours to theirs, slower results first. All filters hold the same keys and run alternately in one process.
@@ -98,7 +99,7 @@ To write these pages and this list, run in `+"`"+`bench/`+"`"+`:
     go run . --keys 1M,20M --fpr 1% --out ../docs/results
 
 `)
-		t := cells{{"keys", "rate asked for", "measured on", "machine", "page", "numbers"}}
+		t := cells{{"keys", "target rate", "measured on", "machine", "page", "numbers"}}
 		for _, r := range all {
 			name := r.fileName()
 			t = append(t, []string{

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/family/fuse"
 )
 
-// TestBelowFuse holds the longest search of partitioned, in as many bytes as binary fuse takes for fingerprints of eight bits,
-// against the rate of that.
+// TestBelowFuse checks that partitioned, with its longest search and in as many bytes as a binary fuse filter with
+// fingerprints of 8 bits, has a lower false-positive rate than that.
 func TestBelowFuse(t *testing.T) {
 	for _, n := range []int{1000, 10_000, 100_000, 1_000_000} {
 		if n > 10_000 && !*full {

@@ -28,7 +28,7 @@ var (
 	update      = flag.Bool("update", false, "write the golden files of interop that libraries here can write")
 )
 
-// interopSets returns as many present and absent keys: random bytes, none of length 0, of all lengths up to 40.
+// interopSets returns equally many present and absent keys: random bytes of lengths 1 to 40.
 func interopSets() (present, absent [][]byte) {
 	n := 100_000
 	switch {
@@ -52,7 +52,7 @@ func interopSets() (present, absent [][]byte) {
 	return present, absent
 }
 
-// agree asks both for all keys and fails on any difference, or on a present key that is not there.
+// agree queries both filters for all keys and fails on any difference and on any false negative.
 func agree(t *testing.T, what string, set *bloomery.Set, theirs func(key []byte) bool) {
 	t.Helper()
 	present, absent := interopSets()
@@ -92,7 +92,7 @@ func ourSet(t *testing.T, spec string, hash filter.HashID) *bloomery.Set {
 	return set
 }
 
-// read reads a file of another system, keeps it as one of ours, and has it written as it was.
+// read reads a file of another system, converts it to our format and back, and checks that the bytes are equal.
 func read(t *testing.T, f interop.Format, file []byte) *bloomery.Set {
 	t.Helper()
 	set, err := interop.Read(bytes.NewReader(file), f, 1<<30)
@@ -145,7 +145,7 @@ func TestBitsAndBlooms(t *testing.T) {
 	}
 }
 
-// TestBitsAndBloomsGolden holds the golden files of interop against the library.
+// TestBitsAndBloomsGolden compares the golden files of interop with those that the library writes.
 func TestBitsAndBloomsGolden(t *testing.T) {
 	for name, f := range map[string]*bitsbloom.BloomFilter{
 		"bitsandblooms": bitsbloom.NewWithEstimates(100, 0.01), "bitsandblooms-words": bitsbloom.FromWithM(make([]uint64, 20), 1000, 7),
@@ -228,8 +228,7 @@ func TestParquet(t *testing.T) {
 	agree(t, "Parquet reads us", set, func(k []byte) bool { return theirs.Check(xxhash.Sum64(k)) })
 }
 
-// TestGuava asks a Java program with Guava itself. It needs javac and GUAVA_JAR, the path of Guava's archive, which no registry
-// that we use in tests has.
+// TestGuava compares with Guava itself, in a Java program. It needs javac, and in GUAVA_JAR the path of Guava's jar.
 func TestGuava(t *testing.T) {
 	jar := os.Getenv("GUAVA_JAR")
 	if jar == "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/family/twochoice"
 )
 
-// The loops over our families. They are written out because a generic one would call through a dictionary, which the peers do
-// not. Functions that return a loop, ours and the peers', are not inlined: the compiler (Go 1.26) inlines nothing into a copy
-// of a closure that came with an inlined function, so that Has would be a call in some of them and none in others.
+// The query loops of our families. They are written out because a generic loop would call through a dictionary, and the
+// loops of the peers do not. Functions that return a loop, ours and the peers', are not inlined: the compiler (Go 1.26)
+// inlines nothing into a closure copied with an inlined function, so that Has would be inlined in some loops only.
 
 //go:noinline
 func standardOne(f *standard.Filter) asker {

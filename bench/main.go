@@ -1,9 +1,12 @@
-// Command bench sets our filters beside those of other libraries: the same keys, one process, in turns. It prints bits, times,
-// memory and rates of each, and the ratios of ours to the peers', and writes them as JSON, as a page and as pictures.
+// Command bench compares our filters with those of other libraries. All filters hold the same keys and are measured
+// alternately in one process. It prints the size, times, memory and false-positive rate of each filter and the ratios
+// of ours to the other libraries', and writes them as JSON, as a Markdown page and as SVG plots.
 //
-// contenders.go says what a contender is and which pairs are compared, ours.go and peers.go have one place for each, measure.go
-// and memory.go measure, result.go sums up, table.go, page.go, plots.go and files.go show it. The tests beside it compare what
-// the program does not: keys that are removed, other systems' files, caches.
+//   - contenders.go defines a contender and the pairs that are compared; ours.go and peers.go list the contenders.
+//   - measure.go and memory.go measure, result.go summarizes.
+//   - table.go, page.go, plots.go and files.go write the output.
+//
+// The tests compare what the program does not measure: removing keys, files of other systems, and caches.
 package main
 
 import (
@@ -21,36 +24,36 @@ import (
 	"time"
 )
 
-const usageText = `bench sets our filters beside other libraries': bits a key, times, memory, false positives, ratios.
+const usageText = `bench compares our filters with other libraries: bits per key, times, memory, false-positive rates, ratios.
 
 Usage: go run . [flags]                 (in the folder bench)
 
-  go run . --keys 1M --fpr 1%           two minutes; the table, and files in ./results
+  go run . --keys 1M --fpr 1%           prints tables and writes ./results; takes 2 minutes
   go run . --keys 1M,20M --fpr 1% --out ../docs/results
-                                        what docs/results shows; 20M take a quarter of an hour
-  go run . --keys 100k --quick --out "" seconds: does it work?
+                                        writes docs/results; 20M keys take 15 minutes
+  go run . --keys 100k --quick --out "" checks that the program works; takes seconds
   go run . --keys 10M --only 'fuse|Fuse|map'
 
-Files are written when a number of keys is done, each whole or not at all. Exit codes: 0, 1 (an error; a filter of ours
-lost a key), 130 (ctrl-C).
+The files of each number of keys are written when it is done. Each file is written completely or not at all.
+Exit codes: 0, 1 (an error, or one of our filters lost a key), 130 (ctrl-C).
 
 Flags:
 `
 
-// options are what the flags say.
+// options are the parsed flags.
 type options struct {
 	keys   []int
 	only   *regexp.Regexp
 	effort string
 	out    string
-	// command is what was typed, for the pages.
+	// command is the command line, for the pages.
 	command string
 	settings
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second ctrl-C ends a build that does not listen
+	context.AfterFunc(ctx, stop) // a second ctrl-C ends a build that ignores the context
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case err == nil:
@@ -64,7 +67,8 @@ func main() {
 	}
 }
 
-// run measures what the arguments ask for. Tables go to w, all else to wErr. It returns an error if a filter of ours loses a key.
+// run measures as the arguments say. Tables go to w, everything else to wErr. It returns an error if one of our filters
+// loses a key.
 func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 	o, err := parse(args, wErr)
 	if err != nil {
@@ -94,15 +98,16 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(wErr)
 	keys := flags.String("keys", "1M", "numbers of keys, such as 100k or 1M,20M")
-	fpr := flags.String("fpr", "1%", "false positive rate to ask for, where a library takes one, such as 0.1%")
-	only := flags.String("only", "", "measure only contenders whose name this regular expression matches")
-	quick := flags.Bool("quick", false, "3 turns and one build, with fast searches: to see that it works")
-	flags.IntVar(&o.turns, "turns", 0, "turns of questions (default 15, from 10M keys on 9)")
-	flags.IntVar(&o.builds, "builds", 0, "builds of each filter (default 7, from 10M keys on 3)")
-	flags.DurationVar(&o.longest, "longest", 2*time.Minute, "build a filter no further time if all its builds would then take longer, and not at all if one takes five times that")
-	flags.StringVar(&o.effort, "effort", "", "effort of families that search: fast, default or max (default: default, above 20M keys fast)")
-	flags.StringVar(&o.out, "out", "results", `folder for JSON, page and pictures; "" writes none`)
-	memory := flags.String("memory", "", "memory to stay within, such as 16G (default: what the system says is available)")
+	fpr := flags.String("fpr", "1%", "target false-positive rate of filters that take one, such as 0.1%")
+	only := flags.String("only", "", "measure only filters whose name matches this regular expression")
+	quick := flags.Bool("quick", false, "3 turns and 1 build with --effort fast: checks that the program works")
+	flags.IntVar(&o.turns, "turns", 0, "turns of queries (default 15; 9 from 10M keys)")
+	flags.IntVar(&o.builds, "builds", 0, "builds of each filter (default 7; 3 from 10M keys)")
+	flags.DurationVar(&o.longest, "longest", 2*time.Minute,
+		"limit for all builds of a filter; leave out filters of which one build takes 5 times as long")
+	flags.StringVar(&o.effort, "effort", "", "effort of families that search: fast, default or max (default: default; fast above 20M keys)")
+	flags.StringVar(&o.out, "out", "results", `folder for JSON, page and plots; "" writes none`)
+	memory := flags.String("memory", "", "memory limit, such as 16G (default: the available memory of the system)")
 	flags.Usage = func() {
 		fmt.Fprint(wErr, usageText)
 		flags.PrintDefaults()
@@ -128,7 +133,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 		return o, err
 	}
 	if o.turns < 0 || o.builds < 0 {
-		return o, errors.New("--turns and --builds: want 1 or more")
+		return o, errors.New("--turns and --builds: want at least 1")
 	}
 	switch o.effort {
 	case "", "fast", "default", "max":
@@ -151,7 +156,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 		o.command += " " + a
 	}
 	o.seed = 1
-	// 3% of the rate, twice the standard error of (1.96/0.03)² false positives; a million at least, 20 million at most.
+	// About (1.96/0.03)² = 4300 false positives give a 95% interval of ±3% of the rate. At least 1M keys, at most 20M.
 	o.absent = int(min(20e6, max(1e6, math.Ceil(4300/o.rate))))
 	if *quick {
 		o.turns, o.builds, o.effort, o.absent = cmp.Or(o.turns, 3), cmp.Or(o.builds, 1), cmp.Or(o.effort, "fast"), 200_000
@@ -159,7 +164,7 @@ func parse(args []string, wErr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// measure measures all contenders at one number of keys, with the defaults for that many.
+// measure measures all contenders with n keys. Flags that are not set get their defaults for n.
 func (o options) measure(ctx context.Context, n int, wErr io.Writer) (Result, error) {
 	s, effort := o.settings, o.effort
 	turns, builds := 15, 7
@@ -173,7 +178,7 @@ func (o options) measure(ctx context.Context, n int, wErr io.Writer) (Result, er
 	of := func(keys int) []contender { return only(contenders(keys, s.rate, cmp.Or(effort, "default")), o.only) }
 	all := of(n)
 	if len(all) == 0 {
-		return Result{}, fmt.Errorf("--only %q: no contender has such a name", o.only)
+		return Result{}, fmt.Errorf("--only %q: matches no filter", o.only)
 	}
 	p := newProgress(wErr, countText(n))
 	start := time.Now()

@@ -20,8 +20,8 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// TestRun runs all of it with few keys: no key may be lost, batches answer as single questions do (measure looks), ours keep the
-// rate that they were asked for, and files say what was measured.
+// TestRun runs the whole program with few keys. No filter may have false negatives, batch and single queries must agree
+// (measure checks this), our filters must meet the target rate, and the files must contain all results.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFamilies holds that each of our own families takes part, and that pairs name contenders.
+// TestFamilies checks that each of our families is a contender, and that pairs name contenders.
 func TestFamilies(t *testing.T) {
 	all := contenders(1000, 0.01, "fast")
 	names := map[string]bool{}
@@ -100,7 +100,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestBits holds the bits that each contender tells against the heap that it keeps.
+// TestBits compares the reported bits of each contender with its heap.
 func TestBits(t *testing.T) {
 	keys := keysFrom(0, 100_000)
 	for _, c := range contenders(len(keys), 0.01, "fast") {
@@ -118,8 +118,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestFailed holds that a peer that cannot be built is left out and says so, one of ours ends the run, and a filter that denies
-// a key does not go unseen.
+// TestFailed checks that a peer that cannot be built is left out with a reason, that one of ours ends the run, and that
+// false negatives are reported.
 func TestFailed(t *testing.T) {
 	s := settings{rate: 0.01, turns: 1, builds: 1, longest: time.Minute, absent: 1000}
 	fails := contender{name: "fails", module: noModule, build: func(context.Context, []uint64) (built, error) { return built{}, errors.New("no luck") }}
@@ -155,7 +155,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestFew holds that a page without points, and with one filter that is left out, can be written.
+// TestFew checks that a page without points and with one filter left out can be written.
 func TestFew(t *testing.T) {
 	for _, args := range [][]string{{"--only", "^map$"}, {"--only", "^(partitioned|standard)$", "--effort", "max", "--longest", "8ms"}} {
 		var out bytes.Buffer

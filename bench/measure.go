@@ -11,39 +11,39 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// settings say how to measure.
+// settings are the parameters of a measurement.
 type settings struct {
 	rate    float64
-	turns   int           // of questions
+	turns   int           // of queries
 	builds  int           // of each filter
-	longest time.Duration // a filter is built no further time if its builds would then take longer, and not at all if one takes five times that
-	absent  int           // keys for the rate
-	memory  uint64        // bytes that all may take together; 0 if not known
-	seed    uint64        // of the order in which filters take their turns
+	longest time.Duration // limit for all builds of a filter; see tooLong for one build
+	absent  int           // number of absent keys that measure the rate
+	memory  uint64        // limit for everything, in bytes; 0 if unknown
+	seed    uint64        // of the random order of filters in each turn
 }
 
-// asked is the number of keys of one measurement of questions.
+// asked is the number of keys of one measurement of queries.
 const asked = 1_000_000
 
-// operations are what is timed, in the order in which tables show them.
+// operations are the timed operations, in the order of the tables' columns.
 var operations = []string{"build", "present", "absent", "present, batch", "absent, batch"}
 
-// measured is what is known of one contender. Times are nanoseconds a key, turn by turn.
+// measured holds a contender and its measurements. Times are in nanoseconds per key, one for each turn.
 type measured struct {
 	contender
 	built
 	times   map[string][]float64
-	heap    uint64 // bytes that the filter keeps
-	peak    uint64 // bytes of heap while it was built
-	total   uint64 // bytes allocated while it was built
-	hits    uint64 // of the absent keys
-	trials  uint64
-	lost    int    // present keys that it denies
-	leftOut string // why there is nothing; empty if there is
+	heap    uint64 // bytes of heap of the filter
+	peak    uint64 // peak of the heap during a build, in bytes
+	total   uint64 // bytes allocated during a build
+	hits    uint64 // false positives
+	trials  uint64 // absent keys queried
+	lost    int    // false negatives
+	leftOut string // why the contender was not measured; empty if it was
 }
 
-// measure builds all contenders of distinct keys and asks them, in turns. What fails or does not fit is left out and says why.
-// small are the same contenders for the keys of a pilot.
+// measure builds all contenders with n distinct keys and queries them in turns. Contenders that fail or do not fit are
+// left out, with the reason in leftOut. small are the same contenders, sized for the keys of the pilot.
 func measure(ctx context.Context, all, small []contender, n int, s settings, p *progress) ([]*measured, error) {
 	rows := make([]*measured, len(all))
 	for i, c := range all {
@@ -72,7 +72,7 @@ func measure(ctx context.Context, all, small []contender, n int, s settings, p *
 	return rows, nil
 }
 
-// failed leaves out a peer that cannot be built, and returns an error if it is a filter of ours.
+// failed leaves out a contender that cannot be built. It returns an error if it is one of ours.
 func (m *measured) failed(err error) error {
 	if m.ours {
 		return fmt.Errorf("%s: %w", m.name, err)
@@ -91,8 +91,8 @@ func remaining(rows []*measured) (kept []*measured) {
 	return kept
 }
 
-// builds times the builds in turns, on one core, so that the CPU time of the process is that of the filter's own work and of
-// the collector for it. The last filter of each stays.
+// builds times the builds in turns. It uses one core, so that the CPU time of the process is that of the build and of
+// the garbage collector. The last filter of each contender is kept.
 func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p *progress) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	r := rand.New(rand.NewPCG(s.seed, 1))
@@ -130,7 +130,7 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 	return nil
 }
 
-// truths asks every filter for all of its keys, and for absent ones enough for the rate.
+// truths queries every filter for all of its keys and for s.absent absent keys.
 func truths(ctx context.Context, rows []*measured, keys []uint64, s settings, p *progress) error {
 	part := make([]uint64, 1<<16)
 	for _, row := range remaining(rows) {
@@ -143,7 +143,7 @@ func truths(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 			hits := row.ask(now)
 			row.lost += len(now) - hits
 			if row.many != nil && row.many(now) != hits {
-				return fmt.Errorf("%s answers otherwise in batches", row.name)
+				return fmt.Errorf("%s: batch queries differ from single queries", row.name)
 			}
 			rest = rest[len(now):]
 		}
@@ -163,14 +163,14 @@ func truths(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 	return nil
 }
 
-// question is one filter asked in one way.
+// question is one filter and one way to query it.
 type question struct {
 	row       *measured
 	operation string
 	ask       asker
 }
 
-// questions times present and absent keys, one by one and in batches, on one locked thread.
+// questions times queries for present and absent keys, one by one and in batches, on one locked thread.
 func questions(ctx context.Context, rows []*measured, keys []uint64, s settings, p *progress) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -193,7 +193,7 @@ func questions(ctx context.Context, rows []*measured, keys []uint64, s settings,
 					return err
 				}
 				p.begin(q.row.name, "ask", fmt.Sprintf("asking, turn %d of %d", turn+1, s.turns))
-				runtime.GC() // so that none begins by itself
+				runtime.GC() // so that no collection starts during the measurement
 				start := threadTime()
 				q.ask(kind.keys)
 				took := threadTime() - start
@@ -220,7 +220,7 @@ func (m *measured) observed() (rate, low, high float64) {
 	return float64(m.hits) / float64(m.trials), low, high
 }
 
-// size returns the bits of the filter: those of its arrays, or of its heap if the library does not tell them.
+// size returns the size of the filter in bits: that of its arrays if the library reports it, else that of its heap.
 func (m *measured) size() uint64 {
 	if m.bits != 0 {
 		return m.bits

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// need is what a contender is expected to take, from a pilot with fewer keys.
+// need is the expected cost of a contender, extrapolated from a pilot with fewer keys.
 type need struct {
-	peak, heap float64 // bytes, of a build and of the filter
+	peak, heap float64 // bytes: peak of a build, and of the finished filter
 	build      time.Duration
 }
 
-// pilotKeys is enough for the parts of a build that do not grow with the keys to be small.
+// pilotKeys is large enough that the constant cost of a build is small.
 const pilotKeys = 50_000
 
-// pilot builds every filter with few keys, to know what more of them will need.
+// pilot builds every filter with at most pilotKeys keys to predict memory and time with n keys.
 func pilot(ctx context.Context, rows []*measured, small []contender, n int, s settings, p *progress) (map[*measured]need, error) {
 	few := min(n, pilotKeys)
 	keys := keysFrom(0, few)
@@ -50,7 +50,8 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 			took = time.Duration(float64(took) * scale * misses(n))
 		}
 		if took > tooLong*s.longest {
-			row.leftOut = fmt.Sprintf("too long: a build would take about %v; --longest 1h allows it, --effort fast may be enough", took.Round(time.Second))
+			row.leftOut = fmt.Sprintf("too long: a build would take about %v; use --longest 1h to allow it, or --effort fast",
+				took.Round(time.Second))
 			continue
 		}
 		p.plan(row.name, "memory", took, 1)
@@ -62,10 +63,10 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 	return needs, nil
 }
 
-// tooLong is how many times longer than all its builds should take one of them may take.
+// tooLong is the limit for one build as a multiple of settings.longest, the limit for all builds of a filter.
 const tooLong = 5
 
-// misses is about how much longer a key takes in filters larger than the caches.
+// misses is an estimate of how much longer a key takes in filters larger than the CPU caches.
 func misses(n int) float64 {
 	if n >= 5_000_000 {
 		return 2
@@ -73,8 +74,8 @@ func misses(n int) float64 {
 	return 1
 }
 
-// leaveOut leaves out what does not fit into memory: contenders whose build does not, then the largest until the filters of the
-// others fit at once, for they all stand while they are asked in turns.
+// leaveOut leaves out contenders that do not fit into memory, the one with the largest build first, until all remaining
+// filters fit together with the largest build: queries need all filters at once.
 func leaveOut(rows []*measured, needs map[*measured]need, memory, keys uint64) {
 	if memory == 0 {
 		return
@@ -94,12 +95,12 @@ func leaveOut(rows []*measured, needs map[*measured]need, memory, keys uint64) {
 		if largest == nil || sum+peak <= room {
 			return
 		}
-		largest.leftOut = fmt.Sprintf("no room: its build takes about %s, the filters of all %s, and of %s memory the keys take %s",
-			bytesText(needs[largest].peak), bytesText(sum), bytesText(float64(memory)), bytesText(float64(keys)))
+		largest.leftOut = fmt.Sprintf("no room: its build needs about %s and all filters %s; the keys take %s of %s memory",
+			bytesText(needs[largest].peak), bytesText(sum), bytesText(float64(keys)), bytesText(float64(memory)))
 	}
 }
 
-// memories builds every filter once while nothing else is there and watches the heap.
+// memories measures the heap of one build of every filter while no other filter is in memory.
 func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress) error {
 	for _, row := range remaining(rows) {
 		if err := ctx.Err(); err != nil {
@@ -123,15 +124,15 @@ func memories(ctx context.Context, rows []*measured, keys []uint64, p *progress)
 	return nil
 }
 
-// usage is what a build takes of the heap, beyond what stood there before, in bytes.
+// usage is the heap use of a build in bytes, without the heap from before the build.
 type usage struct{ peak, heap, total uint64 }
 
-// buildMeasured builds a filter and watches the heap: objects that are in use or not yet collected. The collector runs whenever
-// the heap has grown by a tenth, so that little of the peak is garbage.
+// buildMeasured builds a filter and measures the heap: objects in use or not yet collected. The garbage collector runs
+// whenever the heap has grown by 10%, so that little of the peak is garbage.
 func buildMeasured(ctx context.Context, c contender, keys []uint64) (u usage, b built, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
-	runtime.GC() // what finalizers and pools held
+	runtime.GC() // frees objects of finalizers and pools
 	var before, after, kept runtime.MemStats
 	runtime.ReadMemStats(&before)
 	stop, most := make(chan struct{}), make(chan uint64)
@@ -149,7 +150,7 @@ func buildMeasured(ctx context.Context, c contender, keys []uint64) (u usage, b 
 	return u, b, err
 }
 
-// watchHeap looks at the heap every millisecond, without stopping anybody, and returns the most that it saw.
+// watchHeap reads the size of the heap every millisecond, without stopping the world, and returns the maximum.
 func watchHeap(stop <-chan struct{}) (most uint64) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -165,7 +166,7 @@ func watchHeap(stop <-chan struct{}) (most uint64) {
 	}
 }
 
-// availableMemory returns the bytes of memory that are free, or 0 if the system does not tell.
+// availableMemory returns the available memory in bytes, or 0 if it is unknown.
 func availableMemory() uint64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPilot has a pilot build filters for its own keys: one that is sized by a number of keys would look as large, and as slow, as
-// that of all keys, times all keys over those of the pilot.
+// TestPilot checks that a pilot sizes filters for its own number of keys. If it sized them for all keys, the
+// extrapolation would scale their size and time twice.
 func TestPilot(t *testing.T) {
 	const n = 40 * pilotKeys
 	sized := func(keys int) []contender {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Numbers as people write and read them; the command takes the same.
+// Numbers in the form that people read and that the flags take.
 
-// parseCount reads a number of keys, such as 100k or 20M, from 1000 to 1G.
+// parseCount parses a number of keys from 1000 to 1G, such as 100k or 20M.
 func parseCount(text string) (int, error) {
 	v, ok := parseWhole(text)
 	if !ok || v < 1000 || v > 1e9 {
@@ -18,7 +18,7 @@ func parseCount(text string) (int, error) {
 	return int(v), nil
 }
 
-// parseWhole reads a whole number with a unit, powers of 1000, below 2^53.
+// parseWhole parses a whole number below 2^53 with an optional unit k, M or G, powers of 1000.
 func parseWhole(text string) (uint64, bool) {
 	text = strings.TrimSpace(text)
 	number := strings.TrimRight(text, "kKMG")
@@ -28,7 +28,7 @@ func parseWhole(text string) (uint64, bool) {
 	return uint64(v), err == nil && known && v >= 0 && v < 1<<53 && v == math.Trunc(v)
 }
 
-// parseRate reads 0.01 or 1%.
+// parseRate parses a rate from 1e-6 to 0.2, such as 0.01 or 1%.
 func parseRate(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -41,7 +41,7 @@ func parseRate(text string) (float64, error) {
 	return v, nil
 }
 
-// countText writes a number of keys, such as 20M. What has no short form is written out.
+// countText formats a number of keys, such as 20M, or with all digits if more than two decimals would be needed.
 func countText(n int) string {
 	for _, u := range []struct {
 		size int
@@ -54,10 +54,10 @@ func countText(n int) string {
 	return strconv.Itoa(n)
 }
 
-// rateText writes a rate that somebody asked for, such as 1%.
+// rateText formats a target rate, such as 1%.
 func rateText(rate float64) string { return strconv.FormatFloat(100*rate, 'g', 6, 64) + "%" }
 
-// percent writes an observed rate with three digits.
+// percent formats an observed rate with three significant digits.
 func percent(rate float64) string {
 	if rate == 0 {
 		return "0"
@@ -77,7 +77,7 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(v))))), 64)
 }
 
-// bytesText writes a size, in units of 1000.
+// bytesText formats a size in bytes, with powers of 1000 as units.
 func bytesText(v float64) string {
 	for _, u := range []struct {
 		size float64

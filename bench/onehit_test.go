@@ -18,20 +18,20 @@ import (
 
 var trace = flag.String("trace", "", "a file of requests for TestOneHit, one key a line")
 
-// diskCache is the index of a cache on disk: it says whether an object is there, and whether one that is not shall be written.
+// diskCache is the index of a cache on disk. It reports whether an object is present, and if not, whether to write it.
 type diskCache interface {
 	hit(object uint32) bool
 	miss(object uint32) (written bool)
 	close()
 }
 
-// lruCache evicts what was used least recently, and stores everything, or what its doorkeeper admits.
+// lruCache evicts the least recently used object. It stores every object, or only those that its doorkeeper admits.
 type lruCache struct {
 	*traffic.LRU
 	door *doorkeeper
 }
 
-// doorkeeper asks about objects as a server would, by their keys.
+// doorkeeper is a Doorkeeper that takes objects by their keys, as in a server.
 type doorkeeper struct{ *admission.Doorkeeper }
 
 func newDoorkeeper(t testing.TB, size int) *doorkeeper {
@@ -42,7 +42,7 @@ func newDoorkeeper(t testing.TB, size int) *doorkeeper {
 	return &doorkeeper{d}
 }
 
-// doorkeeperMemory is how many objects a generation holds for each that the cache holds, as in most of the lab's settings.
+// doorkeeperMemory is the size of a generation as a multiple of the cache size, as in most settings of the lab.
 const doorkeeperMemory = 4
 
 func (d *doorkeeper) admits(object uint32) bool { return d.AdmitHash(hasher.SumUint64(uint64(object))) }
@@ -57,8 +57,8 @@ func (c lruCache) miss(object uint32) bool {
 }
 func (c lruCache) close() {}
 
-// otterCache is W-TinyLFU: what is new comes to a window, and from there to the main part if it is asked for more often than what
-// it would evict. The window is part of the cache, so that a miss is a write.
+// otterCache is W-TinyLFU. A new object enters a window, and moves to the main part if it is requested more often than
+// the object that it would evict. The window is part of the cache, so that every miss is a write.
 type otterCache struct {
 	*otter.Cache[uint32, struct{}]
 	door *doorkeeper
@@ -82,16 +82,16 @@ func (c otterCache) miss(object uint32) bool {
 }
 func (c otterCache) close() { c.StopAllGoroutines() }
 
-// ristrettoCache is TinyLFU without a window: what is new is stored if it is asked for at least as often as what it would evict,
-// and rejected otherwise, which a cache on disk learns before it writes if it waits for it.
+// ristrettoCache is TinyLFU without a window. It stores a new object if it is requested at least as often as the object
+// that it would evict, and else rejects it. A cache on disk that waits for the decision writes no rejected objects.
 type ristrettoCache struct {
 	*ristretto.Cache[uint64, struct{}]
 	rejected *bool
 	asked    *int
 }
 
-// ristrettoPause is after how many requests ristretto gets the processor. It counts requests in the background and drops what
-// comes too fast: two thirds in a loop that does nothing else, some 5% with this.
+// ristrettoPause is the number of requests between pauses for ristretto. It counts requests in the background and drops
+// those that are too fast: two thirds of them in a tight loop, about 5% with this pause.
 const ristrettoPause = 8
 
 func newRistretto(t testing.TB, size int) diskCache {
@@ -121,7 +121,7 @@ func (c ristrettoCache) miss(object uint32) bool {
 }
 func (c ristrettoCache) close() { c.Close() }
 
-// oneHitContenders are caches of so many objects for a stream of so many.
+// oneHitContenders returns the caches of a given size for a stream of a given number of objects.
 var oneHitContenders = []struct {
 	name string
 	make func(t testing.TB, size, objects int) diskCache
@@ -139,8 +139,8 @@ var oneHitContenders = []struct {
 	}},
 }
 
-// TestOneHit replays requests with caches on disk: how many they write, how much, and how many they answer. The Doorkeeper is
-// asked about misses only, as in a server. The streams and sizes of objects are those of the lab's onehit.
+// TestOneHit replays requests against caches on disk and prints the writes, the bytes written and the hits. The
+// Doorkeeper sees misses only, as in a server. The streams and object sizes are those of the lab's experiment onehit.
 func TestOneHit(t *testing.T) {
 	requests, trials := 100_000, uint64(1)
 	if *full {
@@ -188,7 +188,7 @@ func TestOneHit(t *testing.T) {
 	}
 }
 
-// mean returns the mean of trials and half its interval of 95%.
+// mean returns the mean of the trials and half the width of its 95% interval.
 func mean(v []float64) string {
 	if len(v) == 1 {
 		return fmt.Sprintf("%.4f", v[0])
@@ -197,7 +197,7 @@ func mean(v []float64) string {
 	return fmt.Sprintf("%.4f ± %.4f", m, (high-low)/2)
 }
 
-// oneHitReplay returns disk writes, bytes written and hits, each a request.
+// oneHitReplay returns disk writes, bytes written and hits, all per request.
 func oneHitReplay(c diskCache, s traffic.Stream, sizes []float64) (writes, bytes, hits float64) {
 	defer c.close()
 	for _, object := range s.Requests {

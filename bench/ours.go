@@ -19,7 +19,7 @@ import (
 
 var hasher = filter.NewHasher(1)
 
-// ourContenders are our families in the forms that a user would take for that rate.
+// ourContenders returns our families with the parameters that a user would choose for that rate.
 func ourContenders(rate float64, effort string) []contender {
 	asked := func(family string, more ...any) filter.Spec {
 		s := filter.NewSpec(family, more...)
@@ -27,13 +27,13 @@ func ourContenders(rate float64, effort string) []contender {
 	}
 	return []contender{
 		our("standard", asked("standard"), ""),
-		our("blocked", asked("blocked"), "one cache line a query"),
-		our("blocked-split", asked("blocked", "layout", "split"), "the blocks of Parquet"),
-		our("fuse", asked("fuse"), "static; whole bits a fingerprint"),
-		our("fuse-8", filter.NewSpec("fuse", "width", 8), "static; 1/256 whatever is asked for"),
-		our("fuse-16", filter.NewSpec("fuse", "width", 16), "static; 1/65536 whatever is asked for"),
+		our("blocked", asked("blocked"), "one cache line per query"),
+		our("blocked-split", asked("blocked", "layout", "split"), "blocks as in Parquet"),
+		our("fuse", asked("fuse"), "static; fingerprints of whole bits"),
+		our("fuse-8", filter.NewSpec("fuse", "width", 8), "static; fixed rate of 1/256"),
+		our("fuse-16", filter.NewSpec("fuse", "width", 16), "static; fixed rate of 1/65536"),
 		our("partitioned", asked("partitioned", "effort", effort), "its build is a search"),
-		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line a query"),
+		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line per query"),
 		our("twochoice", asked("twochoice", "effort", effort), "its build is a search"),
 		our("rankindexed", asked("rankindexed"), "keys can be removed"),
 		our("rankindexed-fast", asked("rankindexed", "bucket", 512, "fast", 1), "keys can be removed"),
@@ -42,7 +42,7 @@ func ourContenders(rate float64, effort string) []contender {
 	}
 }
 
-// our makes a contender of a spec.
+// our returns the contender of a spec.
 func our(name string, spec filter.Spec, note string) contender {
 	return contender{
 		name: name, module: ourModule, ours: true, told: spec.String(), note: note, fixed: spec.Has("width"),
@@ -56,7 +56,7 @@ func our(name string, spec filter.Spec, note string) contender {
 	}
 }
 
-// buildOurs builds a filter as a program does that hashes its keys itself: in batches, through a bloomery.Builder.
+// buildOurs builds a filter through a bloomery.Builder, with batches of hashes that the caller computes.
 func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Filter, error) {
 	b, err := bloomery.NewBuilder(bloomery.Config{Spec: spec.String(), Keys: uint64(len(keys)), Seed: hasher.Seed()})
 	if err != nil {
@@ -81,8 +81,8 @@ func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Fil
 	return set.Filter(), nil
 }
 
-// oneByOne asks a filter of ours key by key, through its own type and not through the interface, as a program that has chosen
-// a family does.
+// oneByOne queries one of our filters key by key, through its own type and not through the interface, as in a program
+// that uses one family.
 func oneByOne(f filter.Filter) asker {
 	switch f := f.(type) {
 	case *standard.Filter:
@@ -107,7 +107,7 @@ func oneByOne(f filter.Filter) asker {
 	panic(fmt.Sprintf("%T has no loop of its own in kernels.go", f))
 }
 
-// many asks in batches, hashing included. It returns nil if the filter has no batches.
+// many queries in batches of 256 keys, including hashing. It returns nil if the filter has no batch queries.
 func many(f filter.Filter) asker {
 	b, ok := f.(filter.Batcher)
 	if !ok {

@@ -7,19 +7,24 @@ import (
 	"time"
 )
 
-// writePage writes the result as a page of Markdown that stands by itself beside its pictures.
+// writePage writes the result as a Markdown page that refers to the plots. name is the file name without extension.
 func (r Result) writePage(w io.Writer, name string) {
-	fmt.Fprintf(w, "# %s keys, %s asked for\n\n", countText(r.Keys), rateText(r.FPR))
+	fmt.Fprintf(w, "# %s keys, target rate %s\n\n", countText(r.Keys), rateText(r.FPR))
 	fmt.Fprintf(w, "Measured on %s: %s, %d cores, %s", r.Date, r.Machine, r.Cores, r.Go)
 	if r.Commit != "" {
 		fmt.Fprintf(w, ", commit %s", r.Commit)
 	}
-	fmt.Fprintf(w, ", in %v. Again: `cd bench && %s`. All numbers: [%s.json](%s.json).\n\n",
+	fmt.Fprintf(w, ", in %v. Command: `cd bench && %s`. All numbers: [%s.json](%s.json).\n\n",
 		time.Duration(r.Seconds*1e9).Round(time.Second), r.Command, name, name)
 
 	r.writeSummary(w)
 
-	fmt.Fprintf(w, "## The filters\n\nNanoseconds a key, medians with the middle half (quartiles) of the turns; build memory in bytes a key. The\nbound is log2(1/rate) bits a key: no filter of any keys takes fewer for the rate that was observed.\n\n")
+	fmt.Fprint(w, `## Filters
+
+Times are in nanoseconds per key: the median of the turns, with the first and third quartile. Build memory is in bytes per
+key. The bound is log2(1/rate) bits per key at the observed rate. No filter that takes arbitrary keys needs fewer bits.
+
+`)
 	r.filters().writeMarkdown(w, "---:")
 	if remarks := r.remarks(); len(remarks) > 0 {
 		fmt.Fprintf(w, "\n- %s\n", strings.Join(remarks, "\n- "))
@@ -27,20 +32,30 @@ func (r Result) writePage(w io.Writer, name string) {
 	for _, p := range r.plots() {
 		fmt.Fprintf(w, "\n![%s](%s.svg)\n", p.Title, p.Name)
 	}
-	fmt.Fprintf(w, "\nThe map is not in the pictures: it takes several times the bits of all others.\n\n")
+	fmt.Fprint(w, `
+The map is not in the plots: it needs several times the bits of all others.
 
-	fmt.Fprintf(w, "## Ours against theirs\n\nRatios of times within the same turns, medians with their middle half; of bits, and of the memory of a build. Below 1 is for us.\n")
-	fmt.Fprintf(w, "A peer without batches is asked key by key beside ours in batches.\n\n")
+## Ratios
+
+Ratios (ours / theirs) of times within the same turn (median, with the first and third quartile), of bits, and of build
+memory. Below 1, ours is better. If the peer has no batch queries, our batch queries are compared with its single queries.
+
+`)
 	r.against().writeMarkdown(w, "---:")
 
-	fmt.Fprintf(w, "\n## What each was told\n\n")
+	fmt.Fprintf(w, "\n## Parameters\n\n")
 	r.told().writeMarkdown(w, "---")
 	fmt.Fprintf(w, "\n%s", r.method())
 }
 
-// writeSummary says in words what the ratios say, losses before wins.
+// writeSummary lists the pairs by verdict, slower ones first.
 func (r Result) writeSummary(w io.Writer) {
-	fmt.Fprintf(w, "## In words\n\nA time is lost or won if the middle half of its ratios, ours over theirs, lies on one side of 1 and the median is off by more\nthan %s. What is not named is even.\n\n", rateText(closeTo))
+	fmt.Fprintf(w, `## Summary
+
+A time is listed as slower or faster if the middle half of its ratios (ours / theirs) lies on one side of 1 and the median
+differs from 1 by more than %s. Times that are not listed are even.
+
+`, rateText(closeTo))
 	writeList(w, "Slower than the peer", r.with(loss))
 	writeList(w, "Faster than the peer", r.with(win))
 	larger, smaller := r.sizes()
@@ -48,7 +63,7 @@ func (r Result) writeSummary(w io.Writer) {
 	writeList(w, "Fewer bits than the peer", smaller)
 }
 
-// with lists the pairs that have operations with a verdict, and those.
+// with returns a line for each pair that has operations with that verdict, and names them.
 func (r Result) with(v verdict) (lines []string) {
 	for _, p := range r.Pairs {
 		var parts []string
@@ -58,20 +73,20 @@ func (r Result) with(v verdict) (lines []string) {
 			}
 		}
 		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("%s beside %s: %s", p.Ours, p.Peer, strings.Join(parts, ", ")))
+			lines = append(lines, fmt.Sprintf("%s vs %s: %s", p.Ours, p.Peer, strings.Join(parts, ", ")))
 		}
 	}
 	return lines
 }
 
-// sizes says which of ours are larger and smaller than their peers, with the rates, without which sizes say nothing.
+// sizes lists our filters that are larger and smaller than their peers, with the rates of both.
 func (r Result) sizes() (larger, smaller []string) {
 	rates := map[string]string{}
 	for _, row := range r.Rows {
 		rates[row.Name] = percent(row.FPR)
 	}
 	for _, p := range r.Pairs {
-		text := fmt.Sprintf("%s beside %s: %.2f, with a rate of %s beside %s", p.Ours, p.Peer, p.Bits, rates[p.Ours], rates[p.Peer])
+		text := fmt.Sprintf("%s vs %s: %.2f, at a rate of %s vs %s", p.Ours, p.Peer, p.Bits, rates[p.Ours], rates[p.Peer])
 		switch {
 		case p.Bits > 1.005:
 			larger = append(larger, text)
@@ -89,31 +104,36 @@ func writeList(w io.Writer, title string, lines []string) {
 	fmt.Fprintf(w, "**%s**\n\n- %s\n\n", title, strings.Join(lines, "\n- "))
 }
 
-// method says how it was measured.
+// method returns the section that describes the measurement.
 func (r Result) method() string {
-	return fmt.Sprintf(`## How it was measured
+	return fmt.Sprintf(`## Method
 
-- One process, the same %d distinct 64-bit keys for all, random to look at; absent keys come from the same one-to-one mapping, so that
-  none of them is present. Every library hashes within the measured time, with its own hash; those that take bytes get eight in a buffer
-  that is used again. Holiman and z.Bloom leave hashing to the caller, and are given the key as its hash.
-- Queries: %d keys a measurement, present ones from all over the filter in random order, CPU time of one locked thread, a collection
-  before each. In each of the %d turns all filters are asked, in an order drawn anew; a ratio is of two times of one turn.
-- Every filter is asked through its own type in a loop of its own, none through an interface, and none of those loops is inlined: the
-  compiler would inline the query in some of them and not in others. Batches of ours are of 256 keys, through `+"`filter.Batcher`"+`.
-- Where a loop comes to lie in the program matters as well, and no number of turns shows it: in another build of this program a time may
-  be some per cent off, and one loop that lies badly was seen to take 2.7 times as long.
-- Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1), CPU time of the whole process, so that workers and the collector
-  count. On several cores ours may take less time than this, fewer CPU seconds never. A filter whose builds take long is built less often.
-- Times: %s. Intervals are the middle half of the turns (first and third quartile).
-- Bits are those of the filter's arrays, as the library tells them or its layout says: 8 bits a fingerprint for cuckoofilter, 4 a counter
-  for BoomFilters; of the map, the heap that it keeps. A test holds them against the heap.
-- Build memory is the peak of the heap (objects in use or not yet collected) above that before the build, in a build of its own with
-  nothing else alive, looked at every millisecond, the collector running at each tenth that the heap grows.
-- Rates: false positives among %d absent keys or more, with the exact 95%% interval (Clopper and Pearson). Every filter was asked for all of its keys.
+- Keys: one process, the same %d distinct pseudo-random 64-bit keys for all filters. Absent keys come from the same
+  bijection, so that none of them is present.
+- Hashing: the measured time includes each library's own hash. Libraries that take bytes get 8 bytes in a reused buffer.
+  Holiman and z.Bloom leave hashing to the caller and get the key as its hash.
+- Queries: %d keys per measurement. Present keys are a random sample in random order. Before each measurement the
+  garbage collector runs. In each of the %d turns all filters are queried in a new random order. A ratio compares two
+  times of the same turn.
+- Loops: every filter is queried through its own type in its own loop, not through an interface. The loops are not inlined,
+  because the compiler would inline the query in some of them only. Our batches have 256 keys, through `+"`filter.Batcher`"+`.
+- Alignment: the position of a loop in the program changes its time, and more turns do not show this. In another build of
+  this program a time may differ by a few per cent. The largest difference seen was a factor of 2.7.
+- Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1). The time is the CPU time of the whole process, with
+  workers and garbage collector. On several cores our builds may take less wall time, but not less CPU time. A filter with
+  long builds is built fewer times.
+- Clock: %s. Intervals are the first and third quartile of the turns.
+- Bits are those of the filter's arrays, as reported by the library or computed from its layout: 8 bits per fingerprint for
+  cuckoofilter, 4 bits per counter for BoomFilters. For the map they are those of its heap. A test compares them with the
+  heap.
+- Build memory is the peak of the heap (objects in use or not yet collected) minus the heap before the build, read every
+  millisecond in a build with no other filter in memory. The garbage collector runs whenever the heap has grown by 10%%.
+- Rates: false positives among at least %d absent keys, with the exact 95%% interval (Clopper and Pearson). Every filter was
+  also queried for all of its keys.
 `, r.Keys, r.Asked, r.Turns, r.Builds, r.Clock, r.trials())
 }
 
-// trials returns the least number of absent keys that a filter was asked for its rate.
+// trials returns the smallest number of absent keys with which the rate of a filter was measured.
 func (r Result) trials() (least uint64) {
 	for _, row := range r.Rows {
 		if row.Trials > 0 && (least == 0 || row.Trials < least) {

@@ -19,8 +19,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// peers are the other libraries. Each gets the rate where it takes one, hashes with what it hashes itself, and gets what it
-// takes for a key: an integer, or eight bytes in a buffer that is used again.
+// peers returns the filters of other libraries. Each gets the target rate if it takes one, uses its own hash function,
+// and gets keys in the form that it takes: an integer, or 8 bytes in a reused buffer.
 func peers(keys int, rate float64) []contender {
 	blocks := splitBlocks(keys, rate)
 	lineBits := pebbleBits(keys, rate)
@@ -31,58 +31,58 @@ func peers(keys int, rate float64) []contender {
 		},
 		{
 			name: "holiman", module: "github.com/holiman/bloomfilter/v2", told: fmt.Sprintf("NewOptimal(n, %g)", rate),
-			note:  "the caller brings the hash: the key itself here, which costs nothing; takes a lock each time",
+			note:  "the caller hashes: here the key is its own hash, at no cost; every query takes a lock",
 			build: func(_ context.Context, keys []uint64) (built, error) { return holimanBloom(keys, rate) },
 		},
 		{
 			name: "parquet-go", module: "github.com/parquet-go/parquet-go", told: fmt.Sprintf("SplitBlockFilter of %d blocks", blocks),
-			note:  "takes no rate: as many blocks as blocked-split computes for it",
+			note:  "takes no rate: as many blocks as blocked-split needs for it",
 			build: simple(func(keys []uint64) built { return parquetSplitBlock(keys, blocks) }),
 		},
 		{
 			name: "pebble", module: "github.com/cockroachdb/pebble/v2", told: fmt.Sprintf("FilterPolicy(%d)", lineBits),
-			note:  "takes whole bits a key: the fewest that keep the rate in theory; its hash has 32 bits",
+			note:  "takes whole bits per key: the fewest that meet the rate in theory; hashes of 32 bits",
 			build: simple(func(keys []uint64) built { return pebbleBloom(keys, lineBits) }),
 		},
 		{
 			name: "z.Bloom", module: "github.com/dgraph-io/ristretto/v2", told: fmt.Sprintf("NewBloomFilter(n, %g)", rate),
-			note:  "a power of two bits; the caller brings the hash: the key itself here, which is what z.KeyToHash makes of an integer",
+			note:  "a power of two bits; the caller hashes: here the key is its own hash, as with z.KeyToHash",
 			build: simple(func(keys []uint64) built { return zBloom(keys, rate) }),
 		},
 		{
 			name: "BoomFilters", module: "github.com/tylertreat/BoomFilters", told: fmt.Sprintf("NewDefaultCountingBloomFilter(n, %g)", rate),
-			note:  "keys can be removed and counted; FNV-1 in 64 bits",
+			note:  "keys can be removed and counted; 64-bit FNV-1",
 			build: simple(func(keys []uint64) built { return boomCounting(keys, rate) }),
 		},
 		{
 			name: "cuckoofilter", module: "github.com/seiflotfy/cuckoofilter", told: "NewFilter(n)", fixed: true,
-			note:  "keys can be removed; fingerprints of 8 bits, a power of two of them: the load decides bits a key and rate",
+			note:  "keys can be removed; a power of two fingerprints of 8 bits: size and rate depend on the load",
 			build: simple(seiflotfy),
 		},
 		{
 			name: "FastFilter-8", module: "github.com/FastFilter/xorfilter", told: "NewBinaryFuse[uint8]", fixed: true,
-			note:  "static; 1/256 whatever is asked for",
+			note:  "static; fixed rate of 1/256",
 			build: binaryFuse[uint8](8, fuse8One),
 		},
 		{
 			name: "FastFilter-16", module: "github.com/FastFilter/xorfilter", told: "NewBinaryFuse[uint16]", fixed: true,
-			note:  "static; 1/65536 whatever is asked for",
+			note:  "static; fixed rate of 1/65536",
 			build: binaryFuse[uint16](16, fuse16One),
 		},
 		{
-			name: "map", module: noModule, told: "map[uint64]struct{}, made for n", fixed: true,
-			note:  "never wrong, and holds the keys themselves; bits are its heap",
+			name: "map", module: noModule, told: "make(map[uint64]struct{}, n)", fixed: true,
+			note:  "exact: holds the keys; bits are those of its heap",
 			build: simple(goMap),
 		},
 	}
 }
 
-// simple is for libraries that do not fail.
+// simple adapts a build that cannot fail.
 func simple(f func(keys []uint64) built) func(context.Context, []uint64) (built, error) {
 	return func(_ context.Context, keys []uint64) (built, error) { return f(keys), nil }
 }
 
-// bitsAndBlooms says how many bits it has.
+// bitsAndBlooms builds a bits-and-blooms filter. Its size is Cap.
 //
 //go:noinline
 func bitsAndBlooms(keys []uint64, rate float64) built {
@@ -104,7 +104,7 @@ func bitsAndBlooms(keys []uint64, rate float64) built {
 	}}
 }
 
-// holimanBloom says how many bits it has.
+// holimanBloom builds a holiman filter. Its size is M.
 //
 //go:noinline
 func holimanBloom(keys []uint64, rate float64) (built, error) {
@@ -125,7 +125,7 @@ func holimanBloom(keys []uint64, rate float64) (built, error) {
 	}}, nil
 }
 
-// splitBlocks returns the least number of blocks that keep a rate.
+// splitBlocks returns the smallest number of split blocks that meets a rate.
 func splitBlocks(keys int, rate float64) int {
 	blocks, _, err := blocked.Config{Keys: uint64(keys), Size: filter.Sizing{FPR: rate}, Layout: blocked.Split}.Geometry()
 	if err != nil {
@@ -150,8 +150,8 @@ func parquetSplitBlock(keys []uint64, blocks int) built {
 	}}
 }
 
-// pebbleBits returns the fewest bits a key that keep a rate with pebble's number of probes, 0.69 of them rounded down, at most
-// 30, if its hash were perfect.
+// pebbleBits returns the fewest bits per key that meet a rate with a perfect hash and pebble's number of probes: 0.69
+// times the bits per key, rounded down, at most 30.
 func pebbleBits(keys int, rate float64) int {
 	for bits := 2; ; bits++ {
 		blocks := (uint64(keys)*uint64(bits) + 511) / 512
@@ -161,7 +161,7 @@ func pebbleBits(keys int, rate float64) int {
 	}
 }
 
-// pebbleBloom asks as pebble does, through the policy. Type 0 is its only one, the filter of a table.
+// pebbleBloom queries as pebble does, through the policy. Type 0, the filter of a table, is the only one.
 //
 //go:noinline
 func pebbleBloom(keys []uint64, bitsPerKey int) built {
@@ -185,7 +185,7 @@ func pebbleBloom(keys []uint64, bitsPerKey int) built {
 	}}
 }
 
-// zBloom says how many bytes it has, 40 of them for its struct.
+// zBloom builds a ristretto filter. Its size is TotalSize without the 40 bytes of its struct.
 //
 //go:noinline
 func zBloom(keys []uint64, rate float64) built {
@@ -203,7 +203,7 @@ func zBloom(keys []uint64, rate float64) built {
 	}}
 }
 
-// boomCounting has four bits for each of the counters that it tells.
+// boomCounting builds a counting filter. Its size is 4 bits for each of its Capacity counters.
 //
 //go:noinline
 func boomCounting(keys []uint64, rate float64) built {
@@ -249,7 +249,7 @@ func seiflotfy(keys []uint64) built {
 	return out
 }
 
-// seiflotfyBits is 8 for each of the next power of two, at least a bucket of four.
+// seiflotfyBits returns the size in bits: 8 bits times n rounded up to a power of two, at least 4 fingerprints.
 func seiflotfyBits(n int) uint64 {
 	size := 4
 	for size < n {
@@ -258,10 +258,12 @@ func seiflotfyBits(n int) uint64 {
 	return 8 * uint64(size)
 }
 
-// binaryFuse has a fingerprint of so many bits in each slot.
-func binaryFuse[T xorfilter.Unsigned](width int, loop func(*xorfilter.BinaryFuse[T]) asker) func(context.Context, []uint64) (built, error) {
+// binaryFuse returns the build of a binary fuse filter with fingerprints of width bits.
+func binaryFuse[T xorfilter.Unsigned](
+	width int, loop func(*xorfilter.BinaryFuse[T]) asker,
+) func(context.Context, []uint64) (built, error) {
 	return func(_ context.Context, keys []uint64) (built, error) {
-		f, err := xorfilter.NewBinaryFuse[T](keys) // reorders nothing: only duplicates make it write
+		f, err := xorfilter.NewBinaryFuse[T](keys) // writes to keys only if there are duplicates
 		if err != nil {
 			return built{}, err
 		}

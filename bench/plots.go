@@ -6,12 +6,12 @@ import (
 	"github.com/bloomery/bloomery/internal/figure"
 )
 
-// plots returns the plots of the page: the time of an absent query and that of a build by bits a key. A plot without
+// plots returns the plots of the page: the time of an absent query and that of a build by bits per key. A plot without
 // measurements is omitted.
 func (r Result) plots() (all []figure.Plot) {
 	for _, p := range []struct{ operation, suffix, what, y string }{
-		{"absent", "", "size and time of a query", "ns a query for an absent key"},
-		{"build", "-build", "size and time of a build", "ns a key to build, one core"},
+		{"absent", "", "size and time of a query", "ns per query for an absent key"},
+		{"build", "-build", "size and time of a build", "ns per key to build, one core"},
 	} {
 		curves := r.curves(p.operation)
 		if len(curves[0].Points)+len(curves[1].Points) == 0 {
@@ -19,7 +19,7 @@ func (r Result) plots() (all []figure.Plot) {
 		}
 		all = append(all, figure.Plot{
 			Name: r.fileName() + p.suffix, Title: fmt.Sprintf("%s keys, about %s: %s", countText(r.Keys), rateText(r.FPR), p.what),
-			X: "bits a key", Y: p.y, LogX: true, LogY: true, Curves: curves,
+			X: "bits per key", Y: p.y, LogX: true, LogY: true, Curves: curves,
 		})
 	}
 	return all

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// progress tells on stderr what is being done and about how long the rest will take: on a terminal in one line, elsewhere in a
-// line every half minute. A nil progress says nothing.
+// progress prints the current job and an estimate of the remaining time: on a terminal in one line that is overwritten,
+// else a line every 30 seconds. A nil progress prints nothing.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	title    string
 	plans    map[string]job
-	now      string // the job that runs; empty before the first
+	now      string // the current job; empty before the first
 	start    time.Time
 	shown    time.Time
 }
 
-// job is something that is done so many more times and takes so long each time.
+// job is done left more times and takes about each.
 type job struct {
 	each time.Duration
 	left int
@@ -41,7 +41,7 @@ func (p *progress) plan(name, kind string, each time.Duration, times int) {
 	}
 }
 
-// skip takes back one of the times of a job.
+// skip removes one repetition of a job.
 func (p *progress) skip(name, kind string) {
 	if p != nil {
 		p.drop(name + " " + kind)
@@ -54,7 +54,7 @@ func (p *progress) drop(key string) {
 	p.plans[key] = j
 }
 
-// begin starts a job, and end ends it: its next times are expected to be like this one.
+// begin starts a repetition of a job, and end ends it. The next repetitions are expected to take as long.
 func (p *progress) begin(name, kind, what string) {
 	if p == nil {
 		return
@@ -74,7 +74,7 @@ func (p *progress) end() {
 	p.drop(p.now)
 }
 
-// say shows a line, unless one was shown just now.
+// say prints a line, unless the last one is more recent than 200 ms on a terminal, or 30 s elsewhere.
 func (p *progress) say(what string) {
 	every := 200 * time.Millisecond
 	if p != nil && !p.terminal {
@@ -95,7 +95,7 @@ func (p *progress) say(what string) {
 	}
 }
 
-// left returns what the jobs that are left will take.
+// left returns the estimated time of the remaining jobs.
 func (p *progress) left() (sum time.Duration) {
 	for _, j := range p.plans {
 		sum += j.each * time.Duration(j.left)
@@ -103,7 +103,7 @@ func (p *progress) left() (sum time.Duration) {
 	return sum
 }
 
-// done takes the line away.
+// done clears the line on a terminal.
 func (p *progress) done() {
 	if p != nil && p.terminal {
 		fmt.Fprint(p.w, "\r\033[K")

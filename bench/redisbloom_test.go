@@ -9,13 +9,13 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// redisModel is RedisBloom's chain as its protocol and dumps describe it, bytes and all, written apart from ours and without
-// regard to speed: no Redis can be had here.
+// redisModel is a simple second implementation of RedisBloom's chain and dumps, written from the description of the
+// protocol and the dump format and independent of ours. It stands in for a Redis server.
 type redisModel struct {
 	links []redisLink
 }
 
-// redisLink has the fields of a dumped link in their order, and the bits.
+// redisLink holds the fields of a dumped link in their order, and its bits.
 type redisLink struct {
 	head struct {
 		Bytes, Bits, Size uint64

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Result is all that is known of one number of keys; its JSON is the file for other programs. Times are nanoseconds a key.
+// Result holds all measurements with one number of keys. Its JSON is the file for other programs. Times are in
+// nanoseconds per key.
 type Result struct {
 	Date      string            `json:"date"`
 	Machine   string            `json:"machine"`
@@ -20,12 +21,12 @@ type Result struct {
 	Libraries map[string]string `json:"libraries"`        // module to version
 	Clock     string            `json:"clock"`
 	Keys      int               `json:"keys"`
-	FPR       float64           `json:"fpr"` // asked for
+	FPR       float64           `json:"fpr"` // target
 	Turns     int               `json:"turns"`
-	Builds    int               `json:"builds"`  // at most
-	Asked     int               `json:"asked"`   // keys of each measurement of questions
-	Command   string            `json:"command"` // that writes the same again
-	Seconds   float64           `json:"seconds"` // that all of it took
+	Builds    int               `json:"builds"`  // maximum per filter
+	Asked     int               `json:"asked"`   // keys of each measurement of queries
+	Command   string            `json:"command"` // that reproduces the result
+	Seconds   float64           `json:"seconds"` // duration of the run
 	Rows      []Row             `json:"rows"`
 	Pairs     []Pair            `json:"pairs"`
 }
@@ -37,34 +38,34 @@ type Row struct {
 	Ours    bool   `json:"ours"`
 	Told    string `json:"told"`
 	Note    string `json:"note,omitempty"`
-	Fixed   bool   `json:"fixed"` // its rate does not follow what is asked for
+	Fixed   bool   `json:"fixed"` // it has a fixed rate and ignores the target
 	LeftOut string `json:"left_out,omitempty"`
 
 	BitsPerKey float64           `json:"bits_per_key"`
-	HeapBytes  uint64            `json:"heap_bytes"`  // that the filter keeps
-	PeakBytes  uint64            `json:"peak_bytes"`  // of heap during a build, beyond the keys
+	HeapBytes  uint64            `json:"heap_bytes"`  // of the filter
+	PeakBytes  uint64            `json:"peak_bytes"`  // peak of the heap during a build, without the keys
 	TotalBytes uint64            `json:"total_bytes"` // allocated during a build
-	Times      map[string]spread `json:"times"`       // of each operation
+	Times      map[string]spread `json:"times"`       // by operation
 	FPR        float64           `json:"fpr"`         // observed
 	FPRLow     float64           `json:"fpr_low"`     // its exact 95% interval
 	FPRHigh    float64           `json:"fpr_high"`
 	Hits       uint64            `json:"hits"`
 	Trials     uint64            `json:"trials"`
-	Refused    int               `json:"refused"` // keys that the filter did not take
-	Lost       int               `json:"lost"`    // keys that it denies
+	Refused    int               `json:"refused"` // number of keys that the filter did not take
+	Lost       int               `json:"lost"`    // false negatives
 }
 
-// Pair is the ratio of one of ours over a peer, operation by operation, of the same turns. A peer without batches is asked one by
-// one beside ours in batches.
+// Pair holds the ratios of one of our filters to a peer, by operation, computed within turns. Batch queries are
+// compared with single queries if the peer has no batches.
 type Pair struct {
 	Ours   string            `json:"ours"`
 	Peer   string            `json:"peer"`
 	Ratios map[string]spread `json:"ratios"`
-	Bits   float64           `json:"bits"`   // of the filters
-	Memory float64           `json:"memory"` // peaks of the builds; 0 if one of them is too small to see
+	Bits   float64           `json:"bits"`   // ratio of the filters' sizes
+	Memory float64           `json:"memory"` // ratio of the builds' peaks; 0 if one of them is too small to measure
 }
 
-// resultOf sums up what was measured.
+// resultOf summarizes the measurements.
 func resultOf(rows []*measured, n int, s settings) Result {
 	res := Result{
 		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: commit(),
@@ -119,17 +120,17 @@ func pairOf(a, b *measured) Pair {
 	return p
 }
 
-// lost returns an error if a filter of ours denies a key that it holds.
+// lost returns an error if one of our filters has a false negative.
 func (r Result) lost() error {
 	for _, row := range r.Rows {
 		if row.Ours && row.Lost > 0 {
-			return fmt.Errorf("%s denies %d of %d keys that it holds", row.Name, row.Lost, r.Keys)
+			return fmt.Errorf("%s has false negatives: %d of %d keys", row.Name, row.Lost, r.Keys)
 		}
 	}
 	return nil
 }
 
-// versions returns those of the modules that this program is made of.
+// versions returns the versions of the modules in this program.
 func versions() map[string]string {
 	v := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -141,7 +142,7 @@ func versions() map[string]string {
 	return v
 }
 
-// commit returns that of this repository, with a plus if files were changed since, or nothing if it cannot be had.
+// commit returns the commit of this repository, with "+" appended if files have changed since, or "" if git fails.
 func commit() string {
 	head, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -151,7 +152,7 @@ func commit() string {
 	return strings.TrimSpace(string(head)) + map[bool]string{true: "+"}[len(changed) > 0]
 }
 
-// machine names the processor.
+// machine returns the names of the processor and the operating system.
 func machine() string {
 	b, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(b)) {

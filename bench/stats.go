@@ -2,12 +2,12 @@ package main
 
 import "slices"
 
-// spread is the median of some measurements and the range of the middle half of them: the quartiles, between neighbours by
-// proportion. Of one measurement they are all the same; of none, N is 0.
+// spread holds the median and the quartiles of N measurements, with linear interpolation. With one measurement all
+// three are equal, with none N is 0.
 type spread struct {
 	Median float64 `json:"median"`
-	Low    float64 `json:"low"`  // a quarter lie below
-	High   float64 `json:"high"` // a quarter lie above
+	Low    float64 `json:"low"`  // first quartile
+	High   float64 `json:"high"` // third quartile
 	N      int     `json:"n"`
 }
 
@@ -18,7 +18,7 @@ func spreadOf(v []float64) spread {
 	return spread{Median: quantile(v, 0.5), Low: quantile(v, 0.25), High: quantile(v, 0.75), N: len(v)}
 }
 
-// quantile returns the value below which a share q, in [0, 1], of the values lie.
+// quantile returns the q-quantile of v, q in [0, 1], with linear interpolation. It panics if v is empty.
 func quantile(v []float64, q float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	at := q * float64(len(s)-1)
@@ -29,7 +29,7 @@ func quantile(v []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// ratios returns a[i]/b[i] for the turns that both have.
+// ratios returns a[i]/b[i] for the turns in both.
 func ratios(a, b []float64) (r []float64) {
 	for i := range min(len(a), len(b)) {
 		r = append(r, a[i]/b[i])
@@ -37,7 +37,7 @@ func ratios(a, b []float64) (r []float64) {
 	return r
 }
 
-// verdict says what a ratio of times or sizes, ours over theirs, tells.
+// verdict classifies a ratio of times, ours / theirs.
 type verdict string
 
 const (
@@ -47,11 +47,12 @@ const (
 	none verdict = ""
 )
 
-// closeTo is how near to 1 a ratio counts as even: two builds of one program differ as much by where its loops come to lie.
+// closeTo is the distance from 1 up to which a ratio counts as even. Two builds of one program differ by as much,
+// because the alignment of loops differs.
 const closeTo = 0.03
 
-// verdict calls it a win if the median is below 1 by more than closeTo and the middle half lies below 1, a loss the other way
-// round.
+// verdict returns win if the median is less than 1-closeTo and the third quartile less than 1, loss if the median is
+// greater than 1+closeTo and the first quartile greater than 1, none without measurements, and even otherwise.
 func (s spread) verdict() verdict {
 	switch {
 	case s.N == 0:

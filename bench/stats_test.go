@@ -68,7 +68,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestTable holds that columns are aligned, and that a filter that was left out says why.
+// TestTable checks that columns are aligned, and that the row of a filter that was left out gives the reason.
 func TestTable(t *testing.T) {
 	r := Result{Keys: 1000, FPR: 0.01, Rows: []Row{
 		{Name: "a", BitsPerKey: 9.6, FPR: 0.01, FPRLow: 0.009, FPRHigh: 0.011, Hits: 100, Trials: 10_000, Times: map[string]spread{"build": {5, 4, 6, 3}}},
@@ -76,8 +76,8 @@ func TestTable(t *testing.T) {
 	}}
 	var b strings.Builder
 	r.filters().writeText(&b, "")
-	want := `filter  bits a key  of the bound  rate (95% interval)             build  present  absent  present, batch  absent, batch  build memory
-a             9.60          1.44  1.00% (0.900–1.10%)  5.00 (4.00–6.00)        –       –               –              –           0.0
+	want := `filter  bits per key  bits / bound  rate (95% interval)             build  present  absent  present, batch  absent, batch  build memory
+a               9.60          1.44  1.00% (0.900–1.10%)  5.00 (4.00–6.00)        –       –               –              –           0.0
 longer  left out: no room
 `
 	if b.String() != want {
@@ -96,7 +96,7 @@ longer  left out: no room
 	}
 }
 
-// TestLeaveOut holds that what does not fit is left out with a reason, the largest first.
+// TestLeaveOut checks that filters that do not fit are left out with a reason, the largest first.
 func TestLeaveOut(t *testing.T) {
 	small, large := &measured{contender: contender{name: "small"}}, &measured{contender: contender{name: "large"}}
 	rows, needs := []*measured{small, large}, map[*measured]need{}

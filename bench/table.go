@@ -8,12 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// cells are a table; the first row heads the columns. Text prints it aligned, and Markdown as a table of that.
+// cells is a table. The first row is the header.
 type cells [][]string
 
-// filters is the table of what each filter takes.
+// filters returns the table of all filters' measurements.
 func (r Result) filters() cells {
-	t := cells{{"filter", "bits a key", "of the bound", "rate (95% interval)", "build", "present", "absent", "present, batch", "absent, batch", "build memory"}}
+	t := cells{{
+		"filter", "bits per key", "bits / bound", "rate (95% interval)", "build", "present", "absent", "present, batch", "absent, batch",
+		"build memory",
+	}}
 	for _, row := range r.Rows {
 		if row.LeftOut != "" {
 			t = append(t, []string{row.Name, "left out: " + row.LeftOut})
@@ -28,15 +31,15 @@ func (r Result) filters() cells {
 	return t
 }
 
-// ofBound is the bits a key over log2(1/rate), of which no filter that holds any keys takes fewer.
+// ofBound returns the bits per key divided by log2(1/rate), the lower bound for every filter that takes arbitrary keys.
 func (r Row) ofBound() string {
 	if r.Hits < 10 {
-		return "–" // nobody knows the rate well enough
+		return "–" // the rate is not known well enough
 	}
 	return fmt.Sprintf("%.2f", r.BitsPerKey/math.Log2(1/r.FPR))
 }
 
-// rate is what was observed, with its interval.
+// rate returns the observed rate with its interval.
 func (r Row) rate() string {
 	if r.Hits == 0 {
 		return fmt.Sprintf("0 (below %s)", percent(r.FPRHigh))
@@ -44,7 +47,7 @@ func (r Row) rate() string {
 	return fmt.Sprintf("%s (%s–%s)", percent(r.FPR), strings.TrimSuffix(percent(r.FPRLow), "%"), percent(r.FPRHigh))
 }
 
-// times are nanoseconds, with the middle half if there are enough turns for one.
+// times returns the median in nanoseconds, with the quartiles if there are at least two turns.
 func times(s spread) string {
 	switch s.N {
 	case 0:
@@ -55,7 +58,7 @@ func times(s spread) string {
 	return fmt.Sprintf("%s (%s–%s)", digits(s.Median), digits(s.Low), digits(s.High))
 }
 
-// ratio is that of two times, with the middle half of the turns.
+// ratio returns the median ratio of two times, with the quartiles if there are at least two turns.
 func ratio(s spread) string {
 	switch s.N {
 	case 0:
@@ -83,17 +86,17 @@ func (r Result) against() cells {
 	return t
 }
 
-// told is the table of what each library was asked for.
+// told returns the table of the parameters of each library.
 func (r Result) told() cells {
-	t := cells{{"filter", "library", "version", "told", "mind"}}
+	t := cells{{"filter", "library", "version", "parameters", "note"}}
 	for _, row := range r.Rows {
 		t = append(t, []string{row.Name, row.Library, r.Libraries[row.Library], "`" + row.Told + "`", row.Note})
 	}
 	return t
 }
 
-// writeText writes the table in aligned columns, the first to the left, the others to the right, or with side "-" to the left.
-// A row of two cells is a name and a sentence.
+// writeText writes the table in aligned columns: the first flush left, the others flush right, or flush left if side is
+// "-". A row of two cells is a name and a sentence.
 func (t cells) writeText(w io.Writer, side string) {
 	wide := make([]int, len(t[0]))
 	for _, line := range t {
@@ -116,7 +119,7 @@ func (t cells) writeText(w io.Writer, side string) {
 	}
 }
 
-// writeMarkdown writes the table for Markdown, the columns after the first with that rule.
+// writeMarkdown writes the table in Markdown. rule is the delimiter of the columns after the first.
 func (t cells) writeMarkdown(w io.Writer, rule string) {
 	for i, line := range t {
 		fmt.Fprintf(w, "| %s |%s\n", strings.Join(line, " | "), strings.Repeat(" |", len(t[0])-len(line)))
@@ -126,13 +129,15 @@ func (t cells) writeMarkdown(w io.Writer, rule string) {
 	}
 }
 
-// writeText writes all of the result for people.
+// writeText writes the result as text.
 func (r Result) writeText(w io.Writer) {
-	fmt.Fprintf(w, "%s keys, %s asked for, on %s, %d cores, %s, %s\n", countText(r.Keys), rateText(r.FPR), r.Machine, r.Cores, r.Go, r.Date)
-	fmt.Fprintf(w, "Nanoseconds a key (%s): medians of %d builds at most and of %d turns, with the middle half of them.\n", r.Clock, r.Builds, r.Turns)
-	fmt.Fprint(w, "Build memory is the peak of the heap beyond the keys, in bytes a key; of the bound is bits a key over log2(1/rate).\n\n")
+	fmt.Fprintf(w, "%s keys, target rate %s, %s, %d cores, %s, %s\n",
+		countText(r.Keys), rateText(r.FPR), r.Machine, r.Cores, r.Go, r.Date)
+	fmt.Fprintf(w, "Nanoseconds per key (%s): medians and quartiles of at most %d builds and of %d turns of queries.\n",
+		r.Clock, r.Builds, r.Turns)
+	fmt.Fprint(w, "Build memory: peak of the heap without the keys, in bytes per key. Bound: log2(1/rate) bits per key.\n\n")
 	r.filters().writeText(w, "")
-	fmt.Fprint(w, "\nRatios, ours over theirs, turn by turn: below 1 is for us.\n\n")
+	fmt.Fprint(w, "\nRatios (ours / theirs) within turns: below 1, ours is better.\n\n")
 	r.against().writeText(w, "")
 	fmt.Fprintln(w)
 	r.told().writeText(w, "-")
@@ -142,17 +147,19 @@ func (r Result) writeText(w io.Writer) {
 	}
 }
 
-// remarks are what a reader of the tables must not miss.
+// remarks returns notes on false negatives, missed rates and skipped builds.
 func (r Result) remarks() (lines []string) {
 	for _, row := range r.Rows {
 		if row.Refused > 0 || row.Lost > 0 {
-			lines = append(lines, fmt.Sprintf("%s refused %d of %d keys and denies %d that it was given.", row.Name, row.Refused, r.Keys, row.Lost))
+			lines = append(lines,
+				fmt.Sprintf("%s refused %d of %d keys and has %d false negatives.", row.Name, row.Refused, r.Keys, row.Lost))
 		}
 		if !row.Fixed && row.FPRLow > r.FPR {
-			lines = append(lines, fmt.Sprintf("%s lets through more than was asked for: %s, at least %s.", row.Name, percent(row.FPR), percent(row.FPRLow)))
+			lines = append(lines,
+				fmt.Sprintf("%s exceeds the target rate: %s, at least %s.", row.Name, percent(row.FPR), percent(row.FPRLow)))
 		}
 		if n := row.Times["build"].N; n > 0 && n < r.Builds {
-			lines = append(lines, fmt.Sprintf("%s was built %d of %d times: it takes long.", row.Name, n, r.Builds))
+			lines = append(lines, fmt.Sprintf("%s was built %d of %d times, because its builds take long.", row.Name, n, r.Builds))
 		}
 	}
 	return lines

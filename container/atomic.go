@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 )
 
-// WriteAtomic writes a file, or replaces it, with what write gives. After a crash at any moment the file is the old one or the
-// new one, whole: it writes a temporary file beside it, syncs that, renames it and syncs the folder. If write fails, or ctx
-// ends before the rename, it removes the temporary file and returns the error, or ctx.Err(). A link stays a link. The new
-// file has the permissions of the old one, or without an old one those that the umask leaves. Errors name path, not the
-// temporary file.
+// WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
+// folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
+// completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
+// error, or ctx.Err(). If path is a symbolic link, its target is replaced. The new file has the permissions of the old
+// one; without an old one the umask decides. Errors name path, not the temporary file.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
@@ -45,7 +45,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err != nil {
 		return named(path, err)
 	}
-	panicked := true // by a fault in a mapping that write reads
+	panicked := true // for example by a fault in a mapping that write reads
 	defer func() {
 		if err != nil || panicked {
 			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
@@ -79,7 +79,7 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	return nil
 }
 
-// named returns an error about another file as one about path.
+// named returns err with its path replaced by path.
 func named(path string, err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -99,7 +99,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// syncDir makes the rename durable. Not every system can sync a folder; the file is whole either way.
+// syncDir makes the rename durable. Not every system can sync a folder. Without the sync the file is still complete.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

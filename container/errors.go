@@ -5,23 +5,24 @@ import (
 	"fmt"
 )
 
-// Sentinels of reading, beside filter.ErrFamily, filter.ErrTooLarge and io.ErrUnexpectedEOF, and of ReplaceFile.
+// Sentinels of reading and of ReplaceFile. Reading also uses filter.ErrFamily, filter.ErrTooLarge and
+// io.ErrUnexpectedEOF.
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
 	ErrVersion  = errors.New("format version of a newer Bloomery")
 	ErrHash     = errors.New("unknown hash function")
 	ErrChecksum = errors.New("checksum does not match: the file is damaged")
 	ErrCorrupt  = errors.New("the file contradicts itself")
-	// ErrSecret says that the hash is keyed and the secret is missing or another one.
+	// ErrSecret means that the hash is keyed and the secret is missing or wrong.
 	ErrSecret = errors.New("the secret is missing or not the one that this filter was built with")
-	// ErrChanged says that another process changed a file after it was read and before it was replaced.
+	// ErrChanged means that another process changed a file after it was read and before it was replaced.
 	ErrChanged = errors.New("another process changed the file meanwhile")
 )
 
-// FormatError says where in a file reading stopped. It wraps one of the sentinels.
+// FormatError is an error at a position of a file. It wraps one of the sentinels.
 type FormatError struct {
 	Offset uint64 // in bytes from the start of the file
-	What   string // what was read there
+	What   string // the part of the file at Offset
 	Err    error
 }
 

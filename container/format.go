@@ -1,5 +1,5 @@
-// Package container is the file format of Bloomery: bytes on one side, a filter.Encoded on the other. It knows no family;
-// package families makes filters of what it reads. All numbers are little endian.
+// Package container reads and writes the file format of Bloomery, as a filter.Encoded. It does not depend on the
+// families: package families decodes filters from it. All numbers are little endian.
 //
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
@@ -21,8 +21,8 @@
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
 //
 // Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
-// documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before memory
-// is taken.
+// documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
+// memory is taken.
 package container
 
 import (
@@ -49,7 +49,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// File is a filter as a file holds it.
+// File is the content of a filter file.
 type File struct {
 	filter.Encoded
 	Family   uint16        // its number in families
@@ -60,12 +60,12 @@ type File struct {
 	Bytes    uint64        // length of the file that was read
 }
 
-// New returns the file of a filter whose keys were hashed by h. It shares the words of e.
+// New returns a File of a stored filter and the hasher of its keys. It shares the words of e.
 func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
 	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck(), Version: Version}
 }
 
-// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or another one.
+// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or wrong.
 func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
@@ -81,14 +81,14 @@ func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
 }
 
-// SpecAt returns where the spec begins in the file.
+// SpecAt returns the offset of the spec in the file.
 func (f *File) SpecAt() uint64 { return headerSize + sectionSize*uint64(len(f.Sections)) }
 
-// header is what stands before the sections.
+// header is the part of a file before the sections.
 type header struct {
 	File
 	sections []section
-	dataAt   uint64 // where the first section begins
+	dataAt   uint64 // offset of the first section
 	length   uint64
 }
 
@@ -108,7 +108,7 @@ func (h *header) words() []uint64 {
 
 func align(n uint64) uint64 { return (n + alignment - 1) &^ (alignment - 1) }
 
-// layout places sections of that many words in a file and returns where the first begins and the file ends.
+// layout places sections of these numbers of words. It returns the offset of the first one and the length of the file.
 func layout(specLen int, words []uint64) (sections []section, dataAt, length uint64, err error) {
 	dataAt = align(uint64(headerSize + sectionSize*len(words) + specLen))
 	length = dataAt
@@ -123,7 +123,7 @@ func layout(specLen int, words []uint64) (sections []section, dataAt, length uin
 	return sections, dataAt, length, nil
 }
 
-// specAt returns where the spec begins.
+// specAt returns the offset of the spec.
 func (h *header) specAt() uint64 { return headerSize + sectionSize*uint64(len(h.sections)) }
 
 // marshal returns the bytes before the first section.
@@ -153,12 +153,12 @@ func (h *header) marshal() []byte {
 	return b
 }
 
-// headerCRC returns the checksum of all that precedes byte end, except the checksum itself.
+// headerCRC returns the checksum of the bytes before end, except the checksum itself.
 func headerCRC(b []byte, end int) uint32 {
 	return crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headerSize:end])
 }
 
-// prefix checks the first 64 bytes and returns how many bytes stand before the first section.
+// prefix checks the first 64 bytes and returns the number of bytes before the first section.
 func prefix(b []byte) (dataAt uint64, err error) {
 	le := binary.LittleEndian
 	fail := func(at uint64, what string, err error) (uint64, error) { return 0, &FormatError{at, what, err} }
@@ -178,7 +178,7 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	return align(headerSize + sectionSize*uint64(n) + uint64(spec)), nil
 }
 
-// parse reads all bytes before the first section, as many as prefix returned.
+// parse parses the bytes before the first section, whose number prefix returned.
 func parse(b []byte) (*header, error) {
 	le := binary.LittleEndian
 	fail := func(at int, what string, err error) (*header, error) { return nil, &FormatError{uint64(at), what, err} }
@@ -226,7 +226,7 @@ func parse(b []byte) (*header, error) {
 	return h, nil
 }
 
-// accept has the caller check the header before memory is taken for the sections.
+// accept calls Options.Check with the header, before memory is allocated for the sections.
 func (h *header) accept(o Options) error {
 	if h.length > o.limit() {
 		return &FormatError{40, fmt.Sprintf("a filter of %d bytes is over the limit of %d", h.length, o.limit()), filter.ErrTooLarge}

@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// ErrFile says that the file behind a Mapping was overwritten or truncated in place while it was in use, so that answers
-// may be wrong. Replace files by rename, as WriteFile does.
+// ErrFile means that the file of a Mapping was overwritten or truncated in place while it was mapped. Query results may
+// be wrong. Replace files by rename, as WriteFile does.
 var ErrFile = errors.New("the file was changed in place while it was in use")
 
 // Mapping is the memory of a mapped file.
@@ -23,16 +23,16 @@ type Mapping struct {
 	was  fs.FileInfo
 }
 
-// mappable is the size in bytes from which files are mapped. Smaller ones are read, which is as fast, and needs no care for
-// what happens to the file.
+// mappable is the smallest size in bytes of a file that is mapped. Reading smaller files is as fast, and later changes
+// of the file do not matter.
 const mappable = 1 << 20
 
-// Map maps the filter in a file into memory: pages are shared with other processes and loaded as they are used. It
-// verifies all checksums first, which reads the file once. Writing to the sections changes this process's copy only. The
-// Mapping is nil, and the file was read into memory, if it is smaller than 1 MiB or this machine cannot map it.
+// Map maps the filter in a file into memory. Pages are shared with other processes and loaded on demand. It verifies
+// all checksums first, which reads the file once. Writing to the sections changes this process's copy only. If the file
+// is smaller than 1 MiB or this machine cannot map it, Map reads it into memory and the Mapping is nil.
 //
-// The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may answer
-// wrongly or fault; see Mapping.Err. Errors are those of ReadFile.
+// The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may return
+// wrong results or fault; see Mapping.Err. Errors are those of ReadFile.
 func Map(path string, o Options) (*File, *Mapping, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *Mapping) open(o Options) (f *File, err error) {
 	return f, err
 }
 
-// Err returns an error wrapping ErrFile if the file was written to or truncated since it was mapped: if its size, time of
-// modification or header changed.
+// Err returns an error wrapping ErrFile if the file was written to or truncated since it was mapped: if its size, time
+// of modification or header changed.
 func (m *Mapping) Err() error {
 	now, err := m.file.Stat()
 	if err != nil {
@@ -93,8 +93,8 @@ func (m *Mapping) Close() error {
 	return err
 }
 
-// Guard calls f and turns a fault in the mapping into an error wrapping ErrFile: the operating system signals one when
-// memory behind the end of a truncated file is read. Other panics go on.
+// Guard calls f and turns a fault in the mapping into an error wrapping ErrFile. Reading memory beyond the end of a
+// truncated file causes such a fault. Other panics propagate.
 func (m *Mapping) Guard(f func()) (err error) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
@@ -105,8 +105,8 @@ func (m *Mapping) Guard(f func()) (err error) {
 	return nil
 }
 
-// Fault returns nil if p, what recover returned, is nil, and an error wrapping ErrFile if it is a fault in the mapping. It
-// panics with p if p is another panic.
+// Fault classifies p, the result of recover. It returns nil if p is nil, and an error wrapping ErrFile if p is a fault
+// in the mapping. Else it panics with p.
 func (m *Mapping) Fault(p any) error {
 	if p == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 const canMap = true
 
-// mapFile maps a whole file, privately: what is written to the memory stays there.
+// mapFile maps a whole file privately: writes to the memory do not change the file.
 func mapFile(f *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 }

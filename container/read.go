@@ -12,12 +12,12 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Options say how to read. The zero value reads a filter of any size.
+// Options are the options of Read. The zero value reads a filter of any size.
 type Options struct {
 	// MaxBytes limits the length of the file. 0: no limit.
 	MaxBytes uint64
-	// Check, if not nil, is called when the header has been verified, and before memory is taken for the sections, with
-	// everything but them and the number of words that each will have. Its error ends reading.
+	// Check, if not nil, is called after the header has been verified and before memory is allocated for the sections.
+	// It gets the File without sections, and the number of words of each section. If it returns an error, so does Read.
 	Check func(f *File, words []uint64) error
 }
 
@@ -28,9 +28,9 @@ func (o Options) limit() uint64 {
 	return o.MaxBytes
 }
 
-// Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums before
-// it returns. Peak memory: 1.5 times the filter and 8 MiB per section, and never more than three times what has come and
-// 8 MiB, whatever the header promises.
+// Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
+// before it returns. Peak memory: 1.5x the filter + 8 MiB per section, and at most 3x the bytes received + 8 MiB, even
+// if the header announces more.
 //
 // On error the File is nil and the error is that of r, or a *FormatError with the byte where reading stopped that wraps
 // ErrMagic, ErrVersion, ErrHash, ErrChecksum, ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
@@ -61,9 +61,9 @@ func Read(r io.Reader, o Options) (*File, error) {
 	return &h.File, nil
 }
 
-// FromBytes reads the filter in b, which must be the whole file. Its sections lie in b if shared is true, so that nothing
-// may change b while they are in use; they are copies if b is not aligned to 8 bytes or this machine is not little endian.
-// Errors are those of Read.
+// FromBytes reads the filter in b, which must be the whole file. If shared is true, the sections share the memory of b,
+// which must not change while they are in use. They are copies if b is not aligned to 8 bytes or this machine is big
+// endian. Errors are those of Read.
 func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	if _, ok := bitvec.View(b); !ok {
 		r := bytes.NewReader(b)
@@ -122,12 +122,12 @@ func readHeader(r io.Reader) (*header, error) {
 	return parse(b)
 }
 
-// chunkWords is how much readWords allocates at a time, 8 MiB, while more is promised than has come.
+// chunkWords is the size of the chunks that readWords allocates: 8 MiB.
 const chunkWords = 1 << 20
 
-// readWords reads words in file order. Until half of what is promised has come, it keeps what came in chunks. So a header
-// that promises more than follows costs at most three times what followed and a chunk, and an honest one 1.5 times its words
-// and a chunk.
+// readWords reads words in file order. It collects the first half in chunks and then allocates the result. So it
+// allocates at most 1.5 times the words + 1 chunk, and for a file shorter than its header announces, at most 3 times
+// the bytes received + 1 chunk.
 func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
 	var chunks [][]uint64
 	have := uint64(0)
@@ -172,7 +172,7 @@ func readFull(r io.Reader, b []byte, at uint64) error {
 	return ended(err, at+uint64(n))
 }
 
-// ended returns err, or if the input ended at that byte an error wrapping io.ErrUnexpectedEOF.
+// ended returns err, or if err is the end of the input, an error wrapping io.ErrUnexpectedEOF at that byte.
 func ended(err error, at uint64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &FormatError{at, "end of the file", io.ErrUnexpectedEOF}
@@ -180,8 +180,8 @@ func ended(err error, at uint64) error {
 	return err
 }
 
-// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe: only
-// what comes bounds the memory that it takes. Errors are those of Read and of the file system, and name the path.
+// ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe.
+// Peak memory is that of Read. Errors are those of Read and of the file system, and name the path.
 func ReadFile(path string, o Options) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -201,7 +201,7 @@ func ReadFile(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// HasMagic reports whether what r gives begins like a filter file. It reads eight bytes.
+// HasMagic reads 8 bytes and reports whether they are the magic bytes of a filter file.
 func HasMagic(r io.Reader) bool {
 	var b [len(magic)]byte
 	_, err := io.ReadFull(r, b[:])

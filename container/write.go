@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Write writes a file to w. It reads the sections twice: once for the checksums, which stand before them.
+// Write writes a file to w. It reads the sections twice, because their checksums are written before them.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
 	if err != nil {
@@ -66,7 +66,7 @@ func newHeader(f *File) (*header, error) {
 	return h, nil
 }
 
-// chunks calls give with the words as bytes in file order, at most a MiB at a time.
+// chunks calls give with the words as bytes in file order, at most 1 MiB at a time.
 func chunks(words []uint64, give func([]byte) error) error {
 	const size = 1 << 17
 	for len(words) > 0 {
@@ -88,8 +88,8 @@ func WriteFile(ctx context.Context, path string, f *File) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error { return Write(w, f) })
 }
 
-// ReplaceFile is WriteFile over a file that was read when was described it. If the file was replaced or written to since,
-// it is left as it is and the error wraps ErrChanged: the other change would be lost.
+// ReplaceFile is WriteFile for a file that was read earlier; was is its os.FileInfo at that time. If the file has been
+// replaced or written to since, ReplaceFile leaves it unchanged and returns an error wrapping ErrChanged.
 func ReplaceFile(ctx context.Context, path string, f *File, was fs.FileInfo) error {
 	check := func() error {
 		now, err := os.Stat(path)

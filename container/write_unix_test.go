@@ -47,8 +47,8 @@ func TestWriteFileNamesThePath(t *testing.T) {
 	}
 }
 
-// TestFullDisk writes where the system takes ten bytes a file, in a process of its own: the limit would hit the log of the
-// test as well.
+// TestFullDisk writes where the system takes ten bytes a file, in a process of its own: the limit would hit the log of
+// the test as well.
 func TestFullDisk(t *testing.T) {
 	const in = "BLOOMERY_TEST_FULL_DISK"
 	if path := os.Getenv(in); path != "" {

@@ -1,8 +1,8 @@
-// Package families is the one list of families. An entry says what a family's filters can do, which parameters its specs
-// take, and how its filters are made, read and forecast. Whatever has to know families reads this list: the library, the
-// planner, the command with its flags and help, and the tests.
+// Package families is the list of all families. An entry describes the abilities of a family's filters and the
+// parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
+// the command with its flags and help, and the tests all read this list.
 //
-// Adding a family takes a room in family/, one entry in list, the specs that the conformance suite tries (specs_test.go),
+// To add a family, add a package in family/, an entry in list, the specs for the conformance suite (specs_test.go),
 // golden files, and its costs (go generate ./plan).
 package families
 
@@ -26,9 +26,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// list has every family, in the order in which tables show them. An id is part of the file format and is never used for
-// another family. Those of other systems have ids from 20 on and a hash function of their own; Parquet's filters are of
-// family blocked, see Family.TakesHash.
+// list has all families, in the order of tables. An id is part of the file format and must never be reused for another
+// family. Families of other systems have ids from 20 on and their own hash functions. Parquet's filters belong to
+// family blocked; see Family.TakesHash.
 var list = []Family{
 	family(1, standard.About, standard.ConfigFromSpec, standard.New, standard.NewBuilder, standard.SectionWords, standard.Decode),
 	family(2, blocked.About, blocked.ConfigFromSpec, blocked.New, blocked.NewBuilder, blocked.SectionWords, blocked.Decode),
@@ -49,7 +49,7 @@ var list = []Family{
 		redisbloom.Decode),
 }
 
-// All returns every family, in the order in which tables show them.
+// All returns all families, in the order of tables.
 func All() []Family { return slices.Clone(list) }
 
 // ByName returns a family, or an error wrapping filter.ErrFamily that lists all names.
@@ -62,7 +62,7 @@ func ByName(name string) (Family, error) {
 	return Family{}, fmt.Errorf("%w %q; want one of %s", filter.ErrFamily, name, strings.Join(names(list), ", "))
 }
 
-// ByID returns a family by the id that files hold, or an error wrapping filter.ErrFamily.
+// ByID returns a family by its id in files, or an error wrapping filter.ErrFamily.
 func ByID(id uint16) (Family, error) {
 	for _, f := range list {
 		if f.ID == id {
@@ -75,12 +75,12 @@ func ByID(id uint16) (Family, error) {
 // Names returns the names of all families, in the order of All.
 func Names() []string { return names(list) }
 
-// With returns the names of our own families, not those of other systems, that have all abilities of can.
+// With returns the names of our families, without those of other systems, that have all abilities of can.
 func With(can filter.Ability) []string {
 	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Can.Has(can) }))
 }
 
-// Taking returns the names of our own families whose specs take a parameter.
+// Taking returns the names of our families whose specs take a parameter.
 func Taking(parameter string) []string {
 	return names(slices.DeleteFunc(All(), func(f Family) bool { return f.Foreign() || !f.Takes(parameter) }))
 }

@@ -11,25 +11,25 @@ type Family struct {
 	filter.About
 	// ID is the family's number in files.
 	ID uint16
-	// Check returns what is wrong with a Spec whatever the number of keys. It allocates no filter. Errors wrap
+	// Check returns an error if a Spec is invalid for every number of keys. It allocates no filter. The error wraps
 	// filter.ErrConfig or filter.ErrTooLarge.
 	Check func(filter.Spec) error
-	// Forecast returns the size in bits of the filter that NewBuilder or New would make for that many keys, and its
-	// predicted false-positive rate once they are in it. It allocates no filter. A family with filter.CanSearch tries a
-	// search on a sample of random keys, for up to a second, and returns the rate after it.
+	// Forecast returns the size in bits of the filter that NewBuilder or New would make for that number of keys, and
+	// its predicted false-positive rate with these keys. It allocates no filter. A family with filter.CanSearch
+	// searches a sample of random keys, for up to a second, and returns the rate of that.
 	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
-	// New makes an empty filter with room for about that many keys, which come one by one. It is nil without
+	// New returns an empty filter with room for about that number of keys, to be added one by one. It is nil without
 	// filter.CanStartEmpty.
 	New func(s filter.Spec, keys uint64) (filter.Filter, error)
-	// NewBuilder starts a filter of about that many keys. It is nil with filter.CanRawKeys.
+	// NewBuilder returns a Builder for about that number of keys. It is nil with filter.CanRawKeys.
 	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
 
 	// SectionWords returns the number of words of each section of a stored filter. The error wraps filter.ErrConfig or
 	// filter.ErrTooLarge if the Spec does not fix a geometry.
 	SectionWords func(filter.Spec) ([]uint64, error)
-	// Decode makes a filter of its stored form and keeps the sections. It checks all of it.
+	// Decode returns the filter of a stored form and keeps the sections. It validates the whole stored form.
 	Decode func(filter.Encoded) (filter.Filter, error)
-	// Inflated returns how many bytes Decode allocates besides the sections. It is nil if that is none for every Spec.
+	// Inflated returns the number of bytes that Decode allocates besides the sections. It is nil if that is always 0.
 	Inflated func(filter.Spec) (bytes uint64, err error)
 }
 
@@ -39,7 +39,7 @@ type config interface {
 	Forecast(keys uint64) (bits uint64, fpr float64, err error)
 }
 
-// family makes an entry of the functions of a family's package. empty or build may be nil.
+// family returns an entry with the functions of a family's package. empty or build may be nil.
 func family[C config, F filter.Filter, B filter.Builder](
 	id uint16, about filter.About,
 	fromSpec func(s filter.Spec, keys uint64) (C, error),
@@ -87,7 +87,7 @@ func family[C config, F filter.Filter, B filter.Builder](
 	return f
 }
 
-// asFilter keeps a nil pointer from becoming an interface that is not nil.
+// asFilter returns f as a Filter, or on error nil and not an interface that holds a nil pointer.
 func asFilter[F filter.Filter](f F, err error) (filter.Filter, error) {
 	if err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ func (f Family) inflating(bytes func(filter.Spec) (uint64, error)) Family {
 	return f
 }
 
-// Foreign reports whether the filters are those of another system.
+// Foreign reports whether the family belongs to another system.
 func (f Family) Foreign() bool { return f.Hash != 0 }
 
-// TakesHash reports whether the keys of a filter of that Spec may be hashed by a function: in a family of another system
-// the one of that system; in our families XXH3 and SipHash, and what About.Also says.
+// TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
+// that of the system; in our families XXH3, SipHash and About.Also.
 func (f Family) TakesHash(s filter.Spec, id filter.HashID) bool {
 	switch {
 	case f.Hash != 0:
@@ -116,8 +116,8 @@ func (f Family) TakesHash(s filter.Spec, id filter.HashID) bool {
 	return id != 0 && id == f.Also.Hash && s.Contains(f.Also.Spec)
 }
 
-// Hasher returns the hasher of the keys of a filter of that Spec. id is 0 for the default: that of the other system, else
-// SipHash with a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
+// Hasher returns the hasher of the keys of a filter of that Spec. If id is 0 it chooses the hash function: that of the
+// other system, else SipHash if there is a secret, else XXH3 with the seed. Errors wrap filter.ErrConfig.
 func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	if id == 0 {
 		id = f.Hash
@@ -147,12 +147,13 @@ func (f Family) Hasher(s filter.Spec, id filter.HashID, seed uint64, secret *[fi
 	return filter.NewHasher(seed), nil
 }
 
-// OwnHasher is Family.Hasher for whatever family of ours a planner will choose: they all hash alike.
+// OwnHasher is Family.Hasher for any of our families, before the planner has chosen one: all use the same hash
+// functions.
 func OwnHasher(id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	return Family{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 
-// usersOf says which filters take a hash function of another system.
+// usersOf describes the filters that take a hash function of another system.
 func usersOf(id filter.HashID) string {
 	for _, f := range list {
 		switch id {

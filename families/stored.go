@@ -6,9 +6,9 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Accept returns an error unless a stored filter of that family, Spec and hash function has sections of that many words. It
-// is called before memory is taken for them. The error wraps filter.ErrFamily if there is no such family, filter.ErrTooLarge
-// if Decode would take more than maxBytes besides the sections.
+// Accept returns an error unless a stored filter of that family, Spec and hash function has sections of these numbers
+// of words. It is called before memory is allocated for them. The error wraps filter.ErrFamily if there is no such
+// family, filter.ErrTooLarge if Decode would allocate more than maxBytes besides the sections.
 func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxBytes uint64) error {
 	f, err := ByID(id)
 	if err != nil {
@@ -42,7 +42,7 @@ func Accept(id uint16, s filter.Spec, hash filter.HashID, words []uint64, maxByt
 	return err
 }
 
-// Decode makes the filter of a stored form. It keeps the sections and checks all of them.
+// Decode returns the filter of a stored form. It keeps the sections and validates them.
 func Decode(e filter.Encoded) (filter.Filter, error) {
 	f, err := ByName(e.Spec.Family())
 	if err != nil {

@@ -9,9 +9,9 @@ type About struct {
 	Summary string // one line, such as "plain Bloom filter: any size, keys at any time"
 	// Hash is the only hash function of a family of another system, and 0 in our own.
 	Hash HashID
-	// Also is a hash function of another system that filters with the parameters of Also.Spec take besides ours.
+	// Also is a hash function of another system. Filters with the parameters of Also.Spec take it in addition to ours.
 	Also Also
-	// Can is what filters of this family can do, in at least one form.
+	// Can is the set of abilities that at least one form of the family has.
 	Can Ability
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
@@ -45,7 +45,7 @@ type Form struct {
 	// Patented says that a patent on the method is nominally in force somewhere.
 	Patented bool
 	Reason   string // why to choose it, one line
-	Warning  string // what to mind, one line; empty if there is nothing
+	Warning  string // a caveat, one line; may be empty
 }
 
 // Ability is a set of things that filters of a family can do.

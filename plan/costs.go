@@ -15,21 +15,22 @@ import (
 //go:embed costs.json
 var measured []byte
 
-// Costs are times that were measured on one machine. Other machines are faster or slower; ratios carry over.
+// Costs are times measured on one machine. Other machines are faster or slower, with similar ratios.
 type Costs struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
 	Date    string `json:"date"` // of the measurement, YYYY-MM-DD
-	// Keyed is how many nanoseconds longer the keyed hash takes for a key of 16 bytes.
+	// Keyed is the additional time of the keyed hash for a key of 16 bytes, in nanoseconds.
 	Keyed float64 `json:"keyed_ns"`
-	// Memory has the peak bytes per key that a build holds beside the filter, by the spec of a kind without its size.
+	// Memory is the peak memory of a build in bytes per key, without the filter, by the spec of a kind without its
+	// size.
 	Memory map[string]float64 `json:"build_bytes"`
-	// Kinds has the measured points, by the spec of a kind without its size.
+	// Kinds are the measured points, by the spec of a kind without its size.
 	Kinds map[string][]Point `json:"kinds"`
 }
 
-// Point has the costs of a filter of one size, in nanoseconds: a query for a present or an absent key, in a filter that is
-// queried all the time so that caches hold what they can, and a key of the build on one core.
+// Point has the costs of a filter of one size, in nanoseconds: of a query for a present and an absent key, with warm
+// caches, and of a build per key on one core.
 type Point struct {
 	Keys    uint64  `json:"keys"`
 	FPR     float64 `json:"fpr"`
@@ -56,8 +57,8 @@ func Kinds() []filter.Spec {
 	return specs
 }
 
-// At returns the costs of a kind at a number of keys and a rate. Between points it interpolates linearly over the logarithms of
-// both; outside, it takes the nearest point. It returns false if the table does not have the kind.
+// At returns the costs of a kind at a number of keys and a rate. Between points it interpolates linearly over the
+// logarithms of both. Outside it takes the nearest point. It returns false if the table does not contain the kind.
 func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 	points := c.Kinds[k.String()]
 	if len(points) == 0 {
@@ -87,14 +88,14 @@ func (c Costs) At(k filter.Spec, keys uint64, fpr float64) (Point, bool) {
 		rows[i] = at(n)
 	}
 	p := between(rows, x, func(p Point) float64 { return math.Log(float64(p.Keys)) }, 1)
-	if keys < sizes[0] { // the fixed part of a build
+	if keys < sizes[0] { // the constant cost of a build
 		p.Build *= float64(sizes[0]) / float64(max(keys, 1))
 	}
 	p.Keys, p.FPR = keys, fpr
 	return p, true
 }
 
-// OutOfCache returns the costs at the largest number of keys in the table, whose filters no cache holds.
+// OutOfCache returns the costs at the largest number of keys in the table, with filters larger than the caches.
 func (c Costs) OutOfCache(k filter.Spec, fpr float64) (Point, bool) {
 	var most uint64
 	for _, p := range c.Kinds[k.String()] {
@@ -113,7 +114,7 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// between returns the point at a coordinate of a row of points, which is sorted by it, rising or with sign -1 falling.
+// between interpolates in a row of points that is sorted by a coordinate, ascending, or descending if sign is -1.
 func between(row []Point, at float64, coordinate func(Point) float64, sign float64) Point {
 	i := 0
 	for i < len(row) && sign*coordinate(row[i]) < sign*at {

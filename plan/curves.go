@@ -7,7 +7,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Curve has the bits a key of one family, or a lower bound, at several false-positive rates. A point is (rate, bits a key).
+// Curve has the bits per key of one family, or a lower bound, at several false-positive rates. A point is (rate, bits
+// per key).
 type Curve struct {
 	Name   string
 	Points [][2]float64
@@ -17,9 +18,10 @@ type Curve struct {
 // curveRates are the rates of a Curve, three per power of ten.
 var curveRates = []float64{0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00001}
 
-// Curves returns a curve for every family that meets the needs, in its smallest form, at rates from 10% to 0.001%. It ignores
-// the limits of size and rate. Two bounds follow: log2(1/ε) for all filters, and log2(1/ε)+1.44 for filters that keys can be
-// removed from. It calls progress with the share that is done, in [0, 1]. When ctx ends it returns ctx.Err().
+// Curves returns a curve for every family that meets the needs, in its smallest form, at rates from 10% to 0.001%. It
+// ignores the limits of size and rate. The last two curves are lower bounds: log2(1/ε) for all filters, and
+// log2(1/ε)+1.44 for filters with removal. It calls progress with the share done, in [0, 1]. When ctx ends it returns
+// ctx.Err().
 func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, error) {
 	if err := n.check(); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 	return curves, nil
 }
 
-// mean returns the mean distance to the bound log2(1/ε), in bits a key.
+// mean returns the mean distance to the bound log2(1/ε), in bits per key.
 func (c Curve) mean() float64 {
 	var sum float64
 	for _, p := range c.Points {

@@ -11,11 +11,12 @@ import (
 // Impossible is the error for needs that no filter meets.
 type Impossible struct {
 	What string // what is impossible, and why
-	// Nearest are filters that meet most of the needs, best first. Choice.Instead says what each does not meet.
+	// Nearest are filters that meet most of the needs, best first. Choice.Instead names the need that each does not
+	// meet.
 	Nearest []Choice
 }
 
-// Error returns what is impossible and the nearest filter that exists.
+// Error returns what is impossible, and the nearest filter.
 func (e *Impossible) Error() string {
 	if len(e.Nearest) == 0 {
 		return e.What
@@ -24,8 +25,8 @@ func (e *Impossible) Error() string {
 	return fmt.Sprintf("%s\nnearest, %s: %s, %.4g bits a key at a rate of %.3g", e.What, c.Instead, c.Spec, c.BitsPerKey, c.FPRPrior)
 }
 
-// NeverWrong returns the error for a false-positive rate of 0: an *Impossible with the nearest filters, which are those with the
-// lowest rate in the limit of size, or without a limit those with a rate of 1e-9. If For fails, it returns its error.
+// NeverWrong returns the error for a false-positive rate of 0: an *Impossible with the nearest filters. These have the
+// lowest rate within the limit of size, or without a limit a rate of 1e-9. If For fails, it returns the error of For.
 func NeverWrong(ctx context.Context, n Needs) error {
 	n.FPR = 0
 	instead := "with the lowest rate in this size"
@@ -49,7 +50,7 @@ func NeverWrong(ctx context.Context, n Needs) error {
 // leastRate is the rate that NeverWrong offers.
 const leastRate = 1e-9
 
-// possible returns an *Impossible for what no filter of any kind can do.
+// possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
 		return &Impossible{What: fmt.Sprintf("a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, with a probability of %.2g", n.FPR, n.all(), hashBits, n.alike())}
@@ -79,14 +80,14 @@ func (n *Needs) possible() error {
 }
 
 const (
-	leastPerKey = 0.5 // bits a key at which the lowest possible rate, 2^-bits, is 0.7
+	leastPerKey = 0.5 // bits per key at which the lowest possible rate, 2^-bits, is 0.7
 	hashBits    = 128 // of a filter.Hash
 )
 
-// alike returns the probability that an absent key has the hash of one of the keys.
+// alike returns the probability that an absent key has the same hash as one of the keys.
 func (n *Needs) alike() float64 { return math.Ldexp(float64(n.all()), -hashBits) }
 
-// none returns the reasons for which all kinds were refused.
+// none returns the reasons why all kinds were refused.
 func (n *Needs) none(refused []Refused) string {
 	var lines []string
 	for _, r := range refused {
@@ -95,7 +96,7 @@ func (n *Needs) none(refused []Refused) string {
 	return "no filter does all of this:\n" + strings.Join(lines, "\n")
 }
 
-// sacrifices are the needs that may be given up if all together are impossible, the smallest sacrifice first.
+// sacrifices are the needs that can be dropped if they are impossible together, the least important one first.
 var sacrifices = []struct {
 	instead string
 	relax   func(*Needs)
@@ -118,7 +119,7 @@ var sacrifices = []struct {
 	}},
 }
 
-// nearest adds the nearest filters to an *Impossible: for each sacrifice that helps, the best filter after it.
+// nearest adds the nearest filters to an *Impossible: for each sacrifice that helps, the best filter without that need.
 func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 	impossible, ok := err.(*Impossible)
 	if !ok {
@@ -152,7 +153,7 @@ func (c Costs) nearest(ctx context.Context, n Needs, err error) error {
 		if i > 0 || best.Keys == 0 || n.Bytes == 0 {
 			continue
 		}
-		// Offer as many keys as the bytes hold in the best filter without the limit, less 2% to be sure.
+		// Offer the number of keys for which the best filter without the limit fits into the bytes, minus 2%.
 		m = n
 		m.Later = 0
 		if m.Keys = uint64(0.98 * n.budget() / best.BitsPerKey); m.FPR == 0 {

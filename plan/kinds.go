@@ -5,7 +5,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// kind is a form of a family that a plan chooses among.
+// kind is a form of a family, one of those among which the planner chooses.
 type kind struct {
 	filter.Form
 	spills bool // its builder can keep keys in a file
@@ -23,7 +23,7 @@ func allKinds() (all []kind) {
 	return all
 }
 
-// lacks returns what of the needs the kind cannot do, or "".
+// lacks returns the need that the kind does not meet, or "".
 func (k kind) lacks(n *Needs) string {
 	for _, x := range []struct {
 		need bool
@@ -48,7 +48,7 @@ func (k kind) lacks(n *Needs) string {
 	return ""
 }
 
-// counted returns the keys that a forecast of the kind is for: a form with later= adds the later ones itself.
+// counted returns the number of keys for a forecast of the kind. A form with later= adds the later keys itself.
 func (k kind) counted(n *Needs) uint64 {
 	if k.Can.Has(filter.CanLater) {
 		return n.Keys

@@ -7,13 +7,13 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Needs says what a filter must do. A zero field asks for nothing, except where a default is noted.
+// Needs are requirements on a filter. A zero field requires nothing, unless a default is noted.
 type Needs struct {
 	Keys  uint64 // at the build, at least 1
 	Later uint64 // keys that are added after the build
-	// FPR is the false-positive rate to keep with all keys, in (0, 1). Default: 0.01 without a limit of size.
+	// FPR is the highest false-positive rate with all keys, in (0, 1). Default: 0.01 if the size is not limited.
 	FPR float64
-	// BitsPerKey or Bytes limits the size. Without FPR the filter has the lowest rate in that size.
+	// BitsPerKey or Bytes limits the size. Without FPR the filter has the lowest rate within that size.
 	BitsPerKey float64
 	Bytes      uint64
 
@@ -23,17 +23,17 @@ type Needs struct {
 	ValueBits int  // bits of a value that each key has, 0 to 32
 	OneLine   bool // a query reads one cache line, or a second one in at most 5% of the cases
 	Writers   bool // many goroutines add keys at the same time
-	// Adversarial means that whoever queries may choose keys that are falsely present: the hash needs a secret.
+	// Adversarial means that clients may search for false positives to query: the hash needs a secret.
 	Adversarial bool
 	Unpatented  bool // leave out methods with a known patent
 	// Absent is the share of queries for absent keys, in (0, 1]. Default: 0.5.
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
-	Memory uint64        // bytes that a build may hold beside the filter, without keys that can go to a file; 0: no limit
+	Memory uint64        // memory of a build in bytes, without the filter and keys that can go to a file; 0: no limit
 	For    Objective     // default: Smallest
 }
 
-// Objective says which filter comes first.
+// Objective is the order of the filters in a plan.
 type Objective string
 
 // The objectives: the fewest bits, or with a limit of size and no rate the lowest rate; or the fastest query.
@@ -42,7 +42,7 @@ const (
 	Fastest  Objective = "speed"
 )
 
-// check sets the defaults and returns what is wrong.
+// check sets the defaults and returns an error if the needs are invalid.
 func (n *Needs) check() error {
 	bad := func(field string, value any, reason string) error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
@@ -79,13 +79,13 @@ func (n *Needs) check() error {
 	return nil
 }
 
-// mostKeys is more than any memory holds.
+// mostKeys is the largest number of keys, more than fit into any memory.
 const mostKeys = 1 << 56
 
 // all returns the number of keys at the end.
 func (n *Needs) all() uint64 { return n.Keys + n.Later }
 
-// budget returns the bits that the filter may have, 0 without a limit.
+// budget returns the limit of the filter's size in bits, 0 without a limit.
 func (n *Needs) budget() float64 {
 	if n.Bytes > 0 {
 		return 8 * float64(n.Bytes)
@@ -93,7 +93,7 @@ func (n *Needs) budget() float64 {
 	return n.BitsPerKey * float64(n.all())
 }
 
-// fits returns a size of at most that many bits, in the unit of the needs.
+// fits returns a size of at most that number of bits, in the unit of the needs.
 func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
 	if n.Bytes > 0 {
 		return uint64(max(1, bits/8)), 0
@@ -101,7 +101,7 @@ func (n *Needs) fits(bits float64) (bytes uint64, perKey float64) {
 	return 0, max(bits/float64(n.all()), 1/float64(n.all()))
 }
 
-// slack returns how many bits over the budget a filter may have: with bits a key, the rest of a word.
+// slack returns the number of bits by which a filter may exceed the budget: with BitsPerKey, the rest of a word.
 func (n *Needs) slack() float64 {
 	if n.Bytes > 0 {
 		return 0

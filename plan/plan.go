@@ -1,6 +1,6 @@
-// Package plan forecasts what a filter costs, without building it, and ranks the filters that meet given needs. Bits and
-// false-positive rates come from the formulas of the families, or from searches of samples for families that search. Times
-// come from a table that was measured on one machine (package plan/measure).
+// Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
+// that meet given needs. Sizes and rates come from the formulas of the families, or from searches of samples for
+// families that search. Times come from a table that was measured on one machine (package plan/measure).
 package plan
 
 import (
@@ -8,19 +8,20 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Row is the forecast of one filter: its size, and its predicted false-positive rate in [0, 1] once Keys keys are in it.
+// Row is the forecast of one filter: its size, and its predicted false-positive rate in [0, 1] once Keys keys are in
+// it.
 type Row struct {
 	Spec       filter.Spec `json:"spec"`
 	Keys       uint64      `json:"keys"`
 	Bits       uint64      `json:"bits"`
 	BitsPerKey float64     `json:"bits_per_key"`
 	FPRPrior   float64     `json:"fpr_prior"`
-	// Problem says why there is no such filter. The numbers are then 0.
+	// Problem is the reason why there is no such filter, or "". With a Problem the numbers are 0.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Forecast returns the forecast of a spec for that many keys. For a family that searches it tries a search on a sample, which
-// takes up to a second.
+// Forecast returns the forecast of a spec for that number of keys. For a family that searches it searches a sample,
+// which takes up to a second.
 func Forecast(s filter.Spec, keys uint64) Row {
 	row := Row{Spec: s, Keys: keys}
 	family, err := families.ByName(s.Family())
@@ -35,7 +36,7 @@ func Forecast(s filter.Spec, keys uint64) Row {
 	return row
 }
 
-// WithSize returns the spec with a size, and s itself if size is zero.
+// WithSize returns the spec with a size, or s if size is zero.
 func WithSize(s filter.Spec, size filter.Sizing) filter.Spec {
 	switch {
 	case size.BitsPerKey != 0:

@@ -98,8 +98,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestRefused keeps out what is patented, what holds too much, and what takes too long; and does not tell rates apart that nobody
-// can measure.
+// TestRefused keeps out what is patented, what holds too much, and what takes too long; and does not tell rates apart
+// that nobody can measure.
 func TestRefused(t *testing.T) {
 	held := Measured().Memory
 	if len(held) != len(kinds) || held["fuse"] < 8 || held["fuse"] > 80 || held["standard"] > 4 {
@@ -134,8 +134,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEdges has the right answer where needs are odd: rates of which everything is wrong, budgets between two sizes, rates so low
-// that a bucket of one line overflows.
+// TestEdges has the right answer where needs are odd: rates of which everything is wrong, budgets between two sizes,
+// rates so low that a bucket of one line overflows.
 func TestEdges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -20,9 +20,10 @@ type Choice struct {
 	Bits       uint64      `json:"bits"`
 	BitsPerKey float64     `json:"bits_per_key"`
 	FPRPrior   float64     `json:"fpr_prior"` // with all keys
-	// Nanoseconds from the table of costs. NsQuery is a query at the mix of Needs.Absent, in a filter of this size that is
-	// queried all the time; NsPresent and NsAbsent are its parts. The Far fields are the same in a filter of 50 million keys,
-	// which few caches hold. NsBuild is the time per key of a build on one core.
+	// Times in nanoseconds, from the table of costs. NsQuery is the mean time of a query with the share Needs.Absent of
+	// absent keys, in a filter of this size with warm caches. NsPresent and NsAbsent are its parts. The Far fields are
+	// the same for a filter of 50 million keys, larger than most caches. NsBuild is the time of a build per key on one
+	// core.
 	NsQuery    float64 `json:"ns_query"`
 	NsPresent  float64 `json:"ns_present"`
 	NsAbsent   float64 `json:"ns_absent"`
@@ -30,13 +31,13 @@ type Choice struct {
 	FarPresent float64 `json:"ns_present_out_of_cache"`
 	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
 	NsBuild    float64 `json:"ns_build"`
-	BytesBuild float64 `json:"bytes_build"` // bytes per key that the build holds beside the filter
+	BytesBuild float64 `json:"bytes_build"` // memory of the build in bytes per key, without the filter
 	Reason     string  `json:"reason"`
 	Warning    string  `json:"warning,omitempty"`
-	Instead    string  `json:"instead,omitempty"` // of Impossible.Nearest: the need that it does not meet
+	Instead    string  `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
 }
 
-// Refused is a filter that does not meet the needs, and why.
+// Refused is a filter that does not meet the needs, with the reason.
 type Refused struct {
 	Spec filter.Spec `json:"spec"`
 	Why  string      `json:"why"`
@@ -48,9 +49,9 @@ type Plan struct {
 	Refused []Refused `json:"refused"`
 }
 
-// For returns the filters that meet the needs, best first, with costs from the table in this package. For families that search
-// it searches samples, which takes a second or two on all cores. The error is an *Impossible if no filter meets the needs,
-// wraps filter.ErrConfig if the needs contradict themselves, or is ctx.Err().
+// For returns the filters that meet the needs, best first, with costs from the table in this package. For families that
+// search it searches samples, which takes up to two seconds on all cores. The error is an *Impossible if no filter
+// meets the needs, wraps filter.ErrConfig if the needs are contradictory, or is ctx.Err().
 func For(ctx context.Context, n Needs) (Plan, error) { return Measured().For(ctx, n) }
 
 // For is the function For with another table of costs.
@@ -111,11 +112,11 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 
 const (
 	likely  = 0.5  // the highest rate to try for kinds without filters of higher rates
-	useless = 0.95 // no choice has a higher rate, unless it was asked for
-	scatter = 1.02 // a forecast may exceed the rate by this factor: searches of samples scatter, builders keep the rate
+	useless = 0.95 // no choice has a higher rate, unless the needs allow it
+	scatter = 1.02 // a forecast may exceed the rate by this factor: searches of samples vary, builders meet the rate
 )
 
-// try returns the choice of a kind, or why it does not meet the needs.
+// try returns the choice of a kind, or the reason why it does not meet the needs.
 func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
 	if why := k.lacks(n); why != "" {
@@ -183,7 +184,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	return choice, ""
 }
 
-// refuse returns why a build at a rate exceeds the limits, or "".
+// refuse returns the reason why a build at a rate exceeds the limits, or "".
 func (c Costs) refuse(k kind, n *Needs, fpr float64) string {
 	cost, _ := c.At(k.Spec, n.all(), fpr)
 	if took := time.Duration(min(cost.Build*float64(n.Keys), math.MaxInt64/2)); n.Build > 0 && took > n.Build {
@@ -211,10 +212,10 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// noRate is the rate below which no false positive is seen in practice: lower rates rank alike.
+// noRate is the rate below which false positives do not occur in practice. Lower rates rank as equal.
 const noRate = 1e-12
 
-// order puts the best first.
+// order sorts choices, best first.
 func (n *Needs) order(c []Choice) {
 	slices.SortStableFunc(c, func(a, b Choice) int {
 		if n.For == Fastest {

@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// buildFlags are those of bloomery build.
+// buildFlags are the flags of bloomery build.
 type buildFlags struct {
 	in     inputFlags
 	size   sizeFlags
@@ -105,7 +105,7 @@ func familyHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// buildConfig returns what the flags ask for, checked. It reads no key.
+// buildConfig returns the checked Config of the flags. It reads no keys.
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
 	b.TempDir, b.Seed, b.Chosen = f.memory.dir, f.hash.seed, a.printChoice
 	size, err := f.size.read(c)
@@ -181,7 +181,7 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 	return err
 }
 
-// printChoice says what the planner has chosen.
+// printChoice prints the choice of the planner.
 func (a *app) printChoice(best plan.Choice) {
 	if a.quiet {
 		return
@@ -206,7 +206,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if err != nil {
 		return err
 	}
-	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is meant to be empty
+	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
 	switch {
@@ -264,7 +264,7 @@ func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys ui
 	return keys, true, err
 }
 
-// building says what a build does after the last key.
+// building returns the text of the progress bar after the last key.
 func building(s filter.Spec) string {
 	if f, err := families.ByName(s.Family()); err == nil && !f.Can.Has(filter.CanSearch) {
 		return "making the filter"

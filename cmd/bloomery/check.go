@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// checkFlags are those of bloomery check.
+// checkFlags are the flags of bloomery check.
 type checkFlags struct {
 	in            inputFlags
 	invert, count bool
@@ -48,7 +48,7 @@ without; bytes that are not UTF-8 become U+FFFD.`,
 	return c
 }
 
-// check prints or counts the keys of the inputs. It returns errNo if there was none to print.
+// check prints or counts the keys of the inputs that match. It returns errNo if none does.
 func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs []string) error {
 	what := "checking"
 	if !f.count {
@@ -75,7 +75,7 @@ func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs
 	return err
 }
 
-// answer appends the lines about a batch of keys to its output, and returns how many keys were asked for.
+// answer appends the lines about a batch of keys to its output, and returns the number of keys that match.
 func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected int64) {
 	hits := make([]bool, len(b.Keys))
 	set.ContainsMany(hits, b.Keys)

@@ -20,7 +20,7 @@ import (
 // ownFormat is the name of our own files among the formats.
 const ownFormat interop.Format = "bloomery"
 
-// convertFlags are those of bloomery convert.
+// convertFlags are the flags of bloomery convert.
 type convertFlags struct {
 	from, to, output, redisKey string
 }
@@ -55,7 +55,7 @@ Only RedisBloom stores the number of keys; for others it is estimated.`,
   bloomery convert seen.bloom --redis-key seen -o seen.resp && redis-cli --pipe < seen.resp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("redis-key") && f.redisKey == "" { // an unset variable must not write another form
+			if c.Flags().Changed("redis-key") && f.redisKey == "" { // an unset shell variable must not select another form
 				return errors.New("--redis-key: name a key")
 			}
 			return a.convert(c.Context(), args[0], f)
@@ -101,7 +101,7 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 	return a.printConverted(f.output, set, source, target)
 }
 
-// target returns the format to write a set in that was read in the source format.
+// target returns the output format for a set that was read in the source format.
 func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.Format, error) {
 	to := interop.Format(f.to)
 	switch {
@@ -120,13 +120,13 @@ func (f convertFlags) target(set *bloomery.Set, source interop.Format) (interop.
 	return "", fmt.Errorf("%s with hash %s: %w", set.Spec(), set.Hasher().ID(), errNoOther)
 }
 
-// errNoOther says that no other system has such filters.
+// errNoOther returns the error for a filter that no other system has.
 var errNoOther = errors.New("no other system has filters like it")
 
-// readAny reads a filter of that format, or of the one that its content has if none is named.
+// readAny reads a filter of that format. If format is empty, the content decides.
 func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*bloomery.Set, interop.Format, error) {
 	if from != "" && from != ownFormat && !slices.Contains(interop.Formats(), from) {
-		_, err := interop.Read(nil, from, 0) // says which there are
+		_, err := interop.Read(nil, from, 0) // the error lists the formats
 		return nil, "", fmt.Errorf("--from: %w and %s", err, ownFormat)
 	}
 	f, err := os.Open(path)
@@ -156,7 +156,7 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 		set, err := a.open(path, bloomery.InMemory())
 		return set, from, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a pipe may never give anything
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
 	in := &counted{r: f}
 	set, err := interop.Read(in, from, limit)
 	if ctx.Err() != nil {
@@ -176,7 +176,7 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 	return set, from, nil
 }
 
-// counted counts the bytes that are read.
+// counted counts the bytes read.
 type counted struct {
 	r io.Reader
 	n uint64
@@ -188,8 +188,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refusal adds what to do to the error about a file that cannot be read. from is empty if its format was not
-// recognised.
+// refusal adds a hint to the error about a file that cannot be read. from is empty if its format was not recognised.
 func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 	named := fmt.Errorf("%s: %w", path, err)
 	var start [4]byte
@@ -212,8 +211,8 @@ func recognise(f *os.File, size uint64) (interop.Format, error) {
 	return interop.Detect(f, int64(size))
 }
 
-// mayReplaceForeign says why no filter of another system can be written to path: only files that are such filters or
-// commands that load one, empty ones and filters of ours are replaced.
+// mayReplaceForeign returns an error if a filter of another system must not be written to path. Only empty files, our
+// filters, filters of other systems, and commands that load one are replaced.
 func mayReplaceForeign(path string) error {
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
@@ -226,7 +225,7 @@ func mayReplaceForeign(path string) error {
 	return mayReplace(path)
 }
 
-// writeForeign writes a file of another system; of RedisBloom commands instead, if a key is named.
+// writeForeign writes a file of another system, or for RedisBloom, if a key is given, the commands that load it.
 func writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
@@ -244,7 +243,7 @@ func writeForeign(ctx context.Context, path string, set *bloomery.Set, to intero
 	})
 }
 
-// printConverted says what was written.
+// printConverted reports what was written.
 func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Format) error {
 	if a.quiet {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// demoSpecs are the filters of the demo, one line of its table each: sizes that people choose, so that data and not
-// the list of families decides them.
+// demoSpecs are the filters of the demo, one per line of its table, with common sizes. They do not depend on the list
+// of families.
 var demoSpecs = []string{
 	"standard(fpr=0.01)",
 	"standard(fpr=0.001)",
@@ -51,7 +51,7 @@ type demoRow struct {
 	NsAbsent     float64 `json:"ns_absent"`
 }
 
-// demoAbsent is how many random names the demo asks for.
+// demoAbsent is the number of random names that the demo queries.
 const demoAbsent = 1_000_000
 
 func (a *app) demoCommand() *cobra.Command {
@@ -125,7 +125,7 @@ func demoRun(ctx context.Context, spec string, blocked, ordinary, absent []strin
 	}, nil
 }
 
-// askAll returns how many of the keys are present, and the nanoseconds a question took.
+// askAll returns the number of keys that are present, and the nanoseconds per query.
 func askAll(set *bloomery.Set, keys []string) (hits int, ns float64) {
 	start := time.Now()
 	for _, k := range keys {
@@ -141,7 +141,7 @@ func (a *app) printDemo(rows []demoRow, keys, ordinary, plain int) error {
 	fmt.Fprintf(a.stdout, "Each filter is asked for all of them, for %d ordinary domains and for %d random names.\n\n",
 		ordinary, demoAbsent)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	const name = "%-30s" // aligned to the left, as a number is to the right
+	const name = "%-30s" // flush left; numbers are flush right
 	const heads = "\tsize\tbits\tpromised\tposterior\tobserved\tordinary\tmissing\tbuild\tpresent\tabsent\t\n"
 	fmt.Fprintf(w, name+heads, "filter")
 	fmt.Fprintf(w, name+"\t\ta key\trate\trate\trate\tflagged\tkeys\tns a key\tns a query\tns a query\t\n", "")

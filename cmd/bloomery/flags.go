@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// The groups of flags that commands share. Each has a register, and a method that reads what the flags say. A flag
-// that is given must have a value that means something: an empty one is an error.
+// The groups of flags that commands share. Each has a method register and a method that reads the values. An empty
+// value of a flag that is given is an error.
 
 // inputFlags are the flags of commands that read keys.
 type inputFlags struct {
@@ -34,7 +34,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 	complete(c, "input-format", "lines", "csv")
 }
 
-// complete has the shell offer words for a flag.
+// complete sets the words that the shell offers for a flag.
 func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -84,7 +84,7 @@ func (f *hashFlags) register(c *cobra.Command) {
 	complete(c, "hash", filter.XXH64.String())
 }
 
-// read returns the hash function, 0 for that of the family, and checks a seed that is given: it may be 0.
+// read returns the hash function, 0 for that of the family. It checks the seed if one is given; the seed may be 0.
 func (f *hashFlags) read(c *cobra.Command, foreign, secret bool) (id filter.HashID, err error) {
 	if c.Flags().Changed("hash") {
 		if id, err = parseHash(f.name); err != nil {
@@ -101,7 +101,7 @@ func (f *hashFlags) read(c *cobra.Command, foreign, secret bool) (id filter.Hash
 	return id, err
 }
 
-// effortFlags are the flags that say how long a search goes on.
+// effortFlags are the flags for the effort of a search.
 type effortFlags struct {
 	level  string
 	budget time.Duration
@@ -143,7 +143,7 @@ func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Sp
 	return s.With("effort", string(e.Level)), nil
 }
 
-// memoryFlags are the flags that bound the memory for keys.
+// memoryFlags are the flags that limit the memory for keys.
 type memoryFlags struct {
 	memory string
 	dir    string
@@ -167,7 +167,7 @@ func (f *memoryFlags) read(c *cobra.Command) (bytes int64, err error) {
 	return int64(n), err
 }
 
-// formFlags are the flags for room for later keys and for what a filter keeps with each key.
+// formFlags are the flags for later keys, and for counts and values of keys.
 type formFlags struct {
 	counting bool
 	values   uint64
@@ -183,7 +183,7 @@ func (f *formFlags) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
 }
 
-// needs sets what the flags need of the planner, and returns the number of keys to make room for.
+// needs sets the needs of the flags, and returns the capacity.
 func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err error) {
 	n.Count = n.Count || f.counting
 	if c.Flags().Changed("value-bits") {
@@ -233,7 +233,7 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 	return s, nil
 }
 
-// value returns what one of the flags says as a parameter of a Spec.
+// value returns the value of one of the flags as a parameter of a Spec.
 func (f *formFlags) value(flag string) (any, error) {
 	switch {
 	case flag == "capacity":
@@ -248,13 +248,13 @@ func (f *formFlags) value(flag string) (any, error) {
 	return 0, nil
 }
 
-// wishFlags are the flags for what a filter must do.
+// wishFlags are the flags for the needs of the planner.
 type wishFlags struct {
 	needs     []string
 	objective string
 }
 
-// needWords are what --needs takes.
+// needWords are the values of --needs.
 var needWords = map[string]func(*plan.Needs){
 	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
 	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
@@ -365,7 +365,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 	return n, f.wishes.read(&n)
 }
 
-// labFlags are the flags that say how experiments run.
+// labFlags are the flags of running experiments.
 type labFlags struct {
 	config lab.Config
 }

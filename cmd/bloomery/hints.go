@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/interop"
 )
 
-// hints are what to do about errors, by the sentinel that they wrap. The first one that fits is printed below the
+// hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
 // error.
 var hints = []struct {
 	err    error
@@ -36,7 +36,7 @@ const (
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )
 
-// hint returns what to do about an error, or "".
+// hint returns the hint for an error, or "".
 func hint(err error) string {
 	var own *advised
 	if errors.As(err, &own) {
@@ -47,14 +47,14 @@ func hint(err error) string {
 			return h.advice
 		}
 	}
-	var format *container.FormatError // of a filter file: other files end too early as well
+	var format *container.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
 		return adviceDamaged
 	}
 	return ""
 }
 
-// advised is an error with a hint of its own.
+// advised is an error with its own hint.
 type advised struct {
 	error
 	hint string
@@ -94,7 +94,7 @@ func adviseAdd(err error, path string, s filter.Spec) error {
   with --counting every fourth time.`}
 }
 
-// Hints for what is wrong with the values of a filter.
+// Hints for errors about values of a filter.
 const (
 	adviceValues = "Build the filter with room for values: bloomery build --value-bits V."
 	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."

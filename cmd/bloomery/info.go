@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// report is what info says about a file.
+// report is the output of info about a file.
 type report struct {
 	Family        string        `json:"family"`
 	Spec          filter.Spec   `json:"spec"`
@@ -48,7 +48,7 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 	}
 }
 
-// written describes a set that was just written to a file.
+// written returns the report of a set that was just written to a file.
 func written(set *bloomery.Set, path string) (report, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func written(set *bloomery.Set, path string) (report, error) {
 	return reportOf(set, bloomery.Stored{Bytes: uint64(st.Size()), Version: container.Version}), nil
 }
 
-// printKeys says how many keys a file holds after a change, and at what rate.
+// printKeys prints the number of keys in a file after a change, and the false-positive rate.
 func (a *app) printKeys(set *bloomery.Set, path string) error {
 	if a.quiet {
 		return nil

@@ -25,8 +25,7 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 	})
 }
 
-// follow opens inputs and shows how far the pass over them has come, unless what is empty. The caller ends the
-// progress.
+// follow opens inputs and shows the progress of the pass over them, unless what is empty. The caller ends the progress.
 func (a *app) follow(in inputFlags, paths []string, what string) (*keyio.Input, *progress, error) {
 	p := newProgress()
 	input, err := a.keys(in, paths, p.read.Store)
@@ -57,7 +56,7 @@ func (a *app) pass(
 	}, emit)
 }
 
-// print writes what a batch has as output at once: somebody may wait for the answer before they send the next key.
+// print writes the output of a batch immediately: the sender of the keys may wait for the answer to a key.
 func (a *app) print(b *keyio.Batch) error {
 	if len(b.Out) == 0 {
 		return nil
@@ -66,8 +65,8 @@ func (a *app) print(b *keyio.Batch) error {
 	return err
 }
 
-// answering is the text of a progress bar for commands that print keys: none if the output is a terminal, which shows
-// the progress itself.
+// answering returns the text of the progress bar of commands that print keys, or "" for no bar if the output is a
+// terminal, where the keys themselves show the progress.
 func (a *app) answering(what string) string {
 	if isTerminal(a.stdout) {
 		return ""
@@ -75,8 +74,7 @@ func (a *app) answering(what string) string {
 	return what
 }
 
-// readable returns an error if nothing can be read from a file. It does not look at a pipe, which would lose what it
-// reads.
+// readable returns an error if a file cannot be read. It does not check a pipe, because that would consume data.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -21,7 +21,7 @@ func (a *app) labCommand() *cobra.Command {
 	return c
 }
 
-// completeExperiments offers the experiments that are not named yet.
+// completeExperiments completes the names of experiments that are not yet on the command line.
 func completeExperiments(
 	_ *cobra.Command, named []string, _ string,
 ) (names []cobra.Completion, _ cobra.ShellCompDirective) {
@@ -33,7 +33,7 @@ func completeExperiments(
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// writeResultFile writes a file of results, all or nothing. An interrupt waits until it is written.
+// writeResultFile writes a file of results atomically. An interrupt takes effect after it.
 func writeResultFile(path string, write func(io.Writer) error) error {
 	return container.WriteAtomic(context.Background(), path, write)
 }

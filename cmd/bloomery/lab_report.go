@@ -69,7 +69,7 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 		all += weight(e)
 	}
 	page := filepath.Join(out, "index.html")
-	if err := writeResultFile(page, r.WriteHTML); err != nil { // shows before the work that it can be written
+	if err := writeResultFile(page, r.WriteHTML); err != nil { // fails before the work if it cannot be written
 		return err
 	}
 	var failed []error
@@ -116,10 +116,10 @@ func reportOne(ctx context.Context, experiment lab.Experiment, config lab.Config
 	return nil
 }
 
-// weight is the share of an experiment in a report: a second and the seconds that it takes, in thousandths.
+// weight returns the weight of an experiment in the progress of a report: 1 s + its expected time, in milliseconds.
 func weight(e lab.Experiment) int64 { return 1000 * int64(1+e.Seconds) }
 
-// tellEntry says on stderr how an experiment of a report came out.
+// tellEntry prints the outcome of an experiment of a report on stderr.
 func (a *app) tellEntry(n, of int, e figure.Entry) {
 	if a.quiet {
 		return
@@ -131,7 +131,7 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 	fmt.Fprintf(a.stderr, "%d of %d  %s: %s, in %v\n", n, of, e.Name, text, e.Took.Round(100*time.Millisecond))
 }
 
-// tellReport prints what a report found.
+// tellReport prints the summary of a report.
 func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
@@ -145,7 +145,7 @@ func (a *app) tellReport(r figure.Report, page string) error {
 	return err
 }
 
-// machine describes what this runs on.
+// machine describes this machine.
 func machine() string {
 	cpu := cpuid.CPU.BrandName
 	if cpu == "" {

@@ -28,7 +28,7 @@ written whole or not at all; those that are done stay if you interrupt.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
-			todo, err := lab.Match(args...) // a wrong name is found before the first experiment takes its minutes
+			todo, err := lab.Match(args...) // fails for a wrong name before the first experiment runs
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (a *app) labRun(ctx context.Context, todo []lab.Experiment, config lab.Conf
 	return nil
 }
 
-// keep prints a result, after writing its files if there is a folder for them.
+// keep writes the files of a result if there is a folder for them, and prints the result.
 func (a *app) keep(r figure.Result, out string) error {
 	if out != "" {
 		if err := writeResult(out, r); err != nil {

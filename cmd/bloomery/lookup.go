@@ -13,7 +13,7 @@ import (
 // lookup appends the line about a key to a buffer, if there is one, and reports whether the filter holds the key.
 type lookup func(to, key []byte) (line []byte, present bool, err error)
 
-// lookUp prints what look says about each key of the inputs. It returns errNo if the filter holds none of them.
+// lookUp prints the output of look for each key of the inputs. It returns errNo if the filter holds none of them.
 func (a *app) lookUp(
 	ctx context.Context, set *bloomery.Set, in inputFlags, inputs []string, what string, look lookup,
 ) error {

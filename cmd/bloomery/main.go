@@ -1,6 +1,6 @@
-// Command bloomery builds, checks and ships approximate-membership filters from lists of keys. Each subcommand has a
-// file of its own; flags.go has the flags that they share, hints.go what to do about errors. The work is done by the
-// packages above: bloomery, keyio, plan, interop and lab.
+// Command bloomery builds, queries, changes and converts approximate-membership filters. Each subcommand has its own
+// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan, interop and
+// lab do the work.
 package main
 
 import (
@@ -29,7 +29,7 @@ const (
 	exitError = 2
 )
 
-// errNo ends a command with exitNo and without a message: its output has said it all.
+// errNo ends a command with exitNo and without a message.
 var errNo = errors.New("no")
 
 func main() {
@@ -40,7 +40,7 @@ func main() {
 	os.Exit(code)
 }
 
-// app is what the subcommands share.
+// app is the state that the subcommands share.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -88,7 +88,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	flags.BoolVar(&a.json, "json", false, "report as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
-		if path == "" { // an unset variable must not build without a secret
+		if path == "" { // an unset shell variable must not build without a secret
 			return errors.New("name a file")
 		}
 		a.secretFile = path
@@ -104,7 +104,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	return root
 }
 
-// strictCompletion has the completion command refuse shells that it does not know.
+// strictCompletion makes the completion command fail for unknown shells.
 func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	c, _, err := root.Find([]string{"completion"})
@@ -120,7 +120,7 @@ func strictCompletion(root *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // a command that cannot run takes any argument
 }
 
-// flagError says what value a flag wants, in place of the text of strconv.
+// flagError replaces an error of strconv by a description of the value that the flag takes.
 func flagError(_ *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -160,7 +160,7 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	switch st, err := os.Stat(path); {
 	case err != nil:
 		return nil, err
-	case st.Mode().IsRegular(): // Lock refuses others
+	case st.Mode().IsRegular(): // Lock returns an error for others
 		if err := mayCreate(path); err != nil {
 			return nil, err
 		}

@@ -15,15 +15,15 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// optimized is what optimize reports.
+// optimized is the report of optimize.
 type optimized struct {
 	Before report `json:"before"`
 	After  report `json:"after"`
 	Read   uint64 `json:"lines_read"`
-	New    uint64 `json:"lines_new"` // those whose key the filter did not hold before
+	New    uint64 `json:"lines_new"` // lines with a key that the filter did not hold before
 }
 
-// optimizeFlags are those of bloomery optimize.
+// optimizeFlags are the flags of bloomery optimize.
 type optimizeFlags struct {
 	in     inputFlags
 	effort effortFlags
@@ -103,7 +103,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	return a.printOptimized(f.output, r)
 }
 
-// search returns the filter that a further search makes of the keys in the lists.
+// search continues the search of the filter with the keys of the lists and returns the new filter.
 func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
 ) (*bloomery.Set, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/container"
 )
 
-// mayReplace returns an error, before the work, if no filter can be written to path. Only filter files and empty
-// files are replaced, so that a slip does not destroy a list of keys.
+// mayReplace returns an error if no filter can be written to path. It is called before the work. Only filter files and
+// empty files are replaced, so that a typing error does not destroy a list of keys.
 func mayReplace(path string) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")
@@ -40,7 +40,8 @@ func mayReplace(path string) error {
 	return mayCreate(path)
 }
 
-// makeFolder makes a folder for results and returns an error, before the work, if no file can be made in it.
+// makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
+// work.
 func makeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return err
@@ -48,7 +49,7 @@ func makeFolder(path string) error {
 	return mayCreate(filepath.Join(path, "result"))
 }
 
-// mayCreate returns an error if no file can be made beside path, where container.WriteAtomic makes one.
+// mayCreate returns an error if no file can be created in the folder of path, as container.WriteAtomic does.
 func mayCreate(path string) error {
 	dir := filepath.Dir(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil {

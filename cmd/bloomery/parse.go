@@ -42,7 +42,7 @@ func parseCount(flag, text string) (uint64, error) {
 	return v, nil
 }
 
-// units of counts and sizes: k, M, G and T are powers of 1000, with an i of 1024.
+// units of counts and sizes: k, M, G and T are powers of 1000; ki, Mi, Gi and Ti are powers of 1024.
 var units = map[string]float64{
 	"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
@@ -98,7 +98,7 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// bytesText writes a number of bytes for people.
+// bytesText formats a number of bytes with a unit.
 func bytesText(n uint64) string {
 	if n < 10_000 {
 		return fmt.Sprintf("%d B", n)

@@ -65,7 +65,7 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-// rank asks the planner, which may search samples. exact asks for a rate of 0.
+// rank calls the planner, which may search samples. exact requests a rate of 0.
 func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error) {
 	p := newProgress()
 	a.show(p, "searching samples", 0)
@@ -142,7 +142,7 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 	return errNo
 }
 
-// plotPlan draws the bits per key of the filters that fit, and the bounds, against the rate.
+// plotPlan plots the bits per key of the filters that meet the needs, and the bounds, against the rate.
 func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	format, ok := strings.CutPrefix(strings.ToLower(path[max(0, len(path)-4):]), ".")
 	if !ok || format != "svg" && format != "png" {

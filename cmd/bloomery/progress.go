@@ -54,7 +54,7 @@ func (a *app) show(p *progress, what string, size int64) {
 	}()
 }
 
-// later shows the progress of work that reports it, from the first report on. what returns the text of the bar.
+// later shows progress that the work reports itself, starting with the first report. what returns the text of the bar.
 type later struct {
 	*progress
 	a    *app
@@ -73,7 +73,7 @@ func (l *later) report(now filter.Progress) {
 	l.rate.Store(math.Float64bits(now.Rate))
 }
 
-// end takes the bar away, if there is one.
+// end removes the bar, if there is one.
 func (l *later) end() {
 	l.once.Do(func() { close(l.done) })
 	l.progress.end()
@@ -120,14 +120,14 @@ func (p *progress) state(what string, size int64, since time.Duration) string {
 	return text
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	close(p.stop)
 	<-p.done
 }
 
-// share returns a function that takes the share done of a piece of work, in [0, 1], and shows it as the part of the
-// whole from before to before+size.
+// share returns a function that takes the share done of a part of the work, in [0, 1]. The part is the range from
+// before to before+size of the whole.
 func (p *progress) share(before, size int64) func(done float64) {
 	p.read.Store(before)
 	return func(done float64) { p.read.Store(before + int64(done*float64(size))) }

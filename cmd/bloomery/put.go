@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// putFlags are those of bloomery put.
+// putFlags are the flags of bloomery put.
 type putFlags struct {
 	separator string
 	add       bool

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// removed is what remove reports.
+// removed is the report of remove.
 type removed struct {
 	Removed  uint64 `json:"removed"`
 	NotFound uint64 `json:"not_found"`
@@ -23,7 +23,7 @@ type removed struct {
 	shown    int    // keys that were named on stderr
 }
 
-// maxNamed is how many of the keys that were not found remove names.
+// maxNamed is the number of missing keys that remove prints.
 const maxNamed = 5
 
 func (a *app) removeCommand() *cobra.Command {
@@ -56,7 +56,7 @@ Keys that are not found are counted, the first ones are named on stderr, the oth
 			}
 			r.Keys = l.Len()
 			if all && r.NotFound > 0 {
-				r.Keys, r.Removed = r.Keys+r.Removed, 0 // the file stays
+				r.Keys, r.Removed = r.Keys+r.Removed, 0 // the file is unchanged
 			}
 			if r.Removed > 0 {
 				if err := l.Replace(c.Context()); err != nil {
@@ -102,7 +102,7 @@ func (r *removed) name(a *app, key []byte) {
 	}
 }
 
-// printRemoved reports. It returns errNo if a key was not found.
+// printRemoved prints the report. It returns errNo if a key was not found.
 func (a *app) printRemoved(path string, r removed) (err error) {
 	switch {
 	case a.json:

@@ -13,7 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// trimmed is what trim reports.
+// trimmed is the report of trim.
 type trimmed struct {
 	Keys        uint64  `json:"keys"`
 	BytesBefore uint64  `json:"bytes_before"` // of the file
@@ -49,7 +49,7 @@ Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 	return c
 }
 
-// trim writes the other form of a file to another one.
+// trim writes the other form of a filter to a new file.
 func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err := mayReplace(output); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	return a.printTrimmed(output, set, full)
 }
 
-// trimInPlace replaces a file by its other form. Nobody may add meanwhile.
+// trimInPlace replaces a file by its other form, under its lock.
 func (a *app) trimInPlace(ctx context.Context, path string, full bool) error {
 	l, err := a.lock(ctx, path)
 	if err != nil {
@@ -104,7 +104,7 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// printTrimmed reports about the file at path, which holds a form of a set that was read from a file.
+// printTrimmed prints the report about the new file at path.
 func (a *app) printTrimmed(path string, set *bloomery.Set, full bool) error {
 	if a.quiet {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// verdict is what verify reports.
+// verdict is the report of verify.
 type verdict struct {
 	Members        uint64     `json:"members"`
 	FalseNegatives uint64     `json:"false_negatives"`
@@ -30,7 +30,7 @@ type verdict struct {
 	Holds          bool       `json:"holds"`
 }
 
-// verifyFlags are those of bloomery verify.
+// verifyFlags are the flags of bloomery verify.
 type verifyFlags struct {
 	in              inputFlags
 	members, absent []string
@@ -79,7 +79,7 @@ filter with the stated rate would show this many false positives less than once 
 	return c
 }
 
-// verify asks the set for members and absent keys.
+// verify queries the set for members and absent keys.
 func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
 	v := verdict{FPRPosterior: set.Info().FPRPosterior}
 	known, err := a.askMembers(ctx, set, f.in, f.members, &v)
@@ -117,7 +117,7 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 // seed is a constant that no user is likely to choose.
 var other = filter.NewHasher(0xB1003E12_5E9A7A7E)
 
-// answer is one key and what the filter said of it.
+// answer is one key and the filter's answer.
 type answer struct {
 	key filter.Hash // by other
 	hit bool
@@ -125,7 +125,7 @@ type answer struct {
 
 func compare(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) }
 
-// ask asks for all keys of the inputs. It keeps 24 bytes a key.
+// ask queries all keys of the inputs. It keeps 24 bytes per key.
 func (a *app) ask(
 	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string,
 ) ([]answer, error) {
@@ -186,7 +186,7 @@ func (a *app) askAbsent(
 	return nil
 }
 
-// askRandom asks for n random names of 24 letters and digits. They have 120 random bits, so none of them is a member.
+// askRandom queries n random names of 24 letters and digits. They have 120 random bits, so none of them is a member.
 func askRandom(ctx context.Context, set *bloomery.Set, n, seed uint64, v *verdict) error {
 	keys := randomNames(seed)
 	batch := make([][]byte, 4096)

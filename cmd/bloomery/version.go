@@ -30,7 +30,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// version returns the version of the module that this was built from.
+// version returns the version of the module from which the program was built.
 func version() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
 		return b.Main.Version

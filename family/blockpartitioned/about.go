@@ -24,7 +24,7 @@ func (c Config) Check() error {
 	return c.check() // not the geometry: a search finds it
 }
 
-// Reoptimize returns a builder of a filter with the geometry of f, whose search goes on from f. It needs all keys
+// Reoptimize returns a builder of a filter with the geometry of f, whose search starts from f. It needs all keys
 // again; they may have changed. f must not change before Build returns. Errors wrap filter.ErrConfig.
 func (f *Filter) Reoptimize(e filter.Effort) (filter.Builder, error) {
 	b, err := NewBuilder(Config{From: f, Effort: e})

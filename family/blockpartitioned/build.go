@@ -13,20 +13,20 @@ import (
 // DefaultBitsPerKey is the size of a Config without one.
 const DefaultBitsPerKey = 8
 
-// Config says what filter to make. Zero fields take the default noted beside them.
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size  filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys; rounded to whole blocks
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
-	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them, and
-	// a rate is that after all of them.
+	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
+	// and a rate is that after all of them.
 	Later   uint64
 	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
-	// From is an earlier filter: the new one has its geometry, and the search goes on from its shifts. Size and Block are
-	// not used. All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size and Block
+	// are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 

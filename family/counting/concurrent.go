@@ -18,7 +18,7 @@ import (
 // locks (package stripe). Each stands for some keys, by their hash, and for some words, by their index:
 //
 //  1. Add, TestAndAdd and Remove hold the lock of their key. Changes of one key never overlap.
-//  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so nobody waits in
+//  2. Remove also holds the locks of the words of its counters. All locks are taken in ascending order, so goroutines cannot wait in
 //     a circle. Two removals that share a word never overlap. While Remove compares the counters with what the key needs
 //     and then decrements them, they can therefore only grow, by additions of other keys: what it found is still there,
 //     and no counter falls below 0.
@@ -164,7 +164,7 @@ func (c *Concurrent) Info() filter.Info {
 	return c.f.info(keys, used)
 }
 
-// Snapshot returns a copy, a *Filter. It stops all writers while it copies; Has and Count go on. The error wraps
+// Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))

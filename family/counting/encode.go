@@ -28,7 +28,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 // Decode makes a filter from its stored form, as Encode returns it. The filter shares the words. Decode returns an
 // error if the sections do not have the sizes of SectionWords, if counters from m on are not 0, or if no counter is
 // stuck and their sum is not k times the number of keys. With stuck counters, which do not follow removals, the sum
-// says nothing.
+// is undefined.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err

@@ -201,7 +201,7 @@ func (f *Filter) Merge(other filter.Filter) error {
 	return nil
 }
 
-// same returns other as a filter of the same geometry, or an error that says what differs.
+// same returns other as a filter of the same geometry, or an error that names the difference.
 func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	o, ok := other.(*Filter)
 	if !ok || o == nil || o.m != f.m || o.k != f.k {

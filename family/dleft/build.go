@@ -16,13 +16,13 @@ import (
 // DefaultFPR is the rate of a Config without a size.
 const DefaultFPR = 0.01
 
-// Config says what filter to make. Zero fields take the default noted beside them.
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // how many keys will come
 	Capacity uint64 // how many keys fit at once; default: Keys. In the counting form up to four copies count as one
-	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey or
-	// Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole. Default:
-	// FPR = DefaultFPR.
+	// Size fixes the bits of a remainder: the fewest that keep FPR with Capacity keys, or the most that fit BitsPerKey
+	// or Bytes. BitsPerKey is for a full filter of many keys; one of few keys has more, because buckets are whole.
+	// Default: FPR = DefaultFPR.
 	Size      filter.Sizing
 	Remainder uint   // bits of a remainder, MinRemainder to MaxRemainder, instead of Size
 	Counting  bool   // cells have a counter of 2 bits: copies of a key share a cell, up to four
@@ -168,7 +168,7 @@ func NewBuilder(c Config) (*Builder, error) {
 func turned(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, 32), Lo: h.Lo} }
 
 // Build adds the keys to a filter that New makes and returns it, a *Filter. Errors are those of New; one that wraps
-// filter.ErrFull says that the buckets of a key are full: there are more keys than the capacity, or in the plain form
+// filter.ErrFull means that the buckets of a key are full: there are more keys than the capacity, or in the plain form
 // far too few remainders for them.
 func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	f, err := b.build(ctx)

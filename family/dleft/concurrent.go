@@ -19,13 +19,13 @@ import (
 //
 //  1. A change holds the locks of its four buckets, from the copying to the end of the writing. No two changes work on one
 //     bucket at the same time, so none fills a cell that another has taken. Keys that look alike have the same buckets, so
-//     their changes never overlap. All locks are taken in ascending order: nobody waits in a circle.
+//     their changes never overlap. All locks are taken in ascending order, which prevents deadlocks.
 //  2. Buckets that share a word may change at the same time: the atomic operations leave the bits of the neighbour alone.
 //  3. Snapshot and Info hold all locks: no change is running, so they see each change as a whole.
 //
 // Has and Count take no lock at first. They copy the four buckets with atomic loads, and use the copy only if the
-// version of the stripe of the bucket in subtable 0 says that no change ran there meanwhile. Each change of a key that
-// looks like the one they ask for counts in that version. So the cells with that value stayed the same, and all of them
+// version of the stripe of the bucket in subtable 0 shows that no change ran there. Each change of a key that
+// collides with the queried one counts in that version. So the cells with that value stayed the same, and all of them
 // are in the copy, since changes of other values write to other cells. After three attempts they take the lock of the
 // stripe. Without this check a present key could look absent: Has finds no copy in subtables 0 to 2, another goroutine
 // adds a copy in subtable 0 and removes the one in subtable 3, and then Has reads subtable 3. A cell into which another
@@ -239,7 +239,7 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 // Keys returns Info().Keys without reading the filter.
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
-// Info counts the cells in use, which reads the whole filter. It stops all writers meanwhile; Has and Count go on.
+// Info counts the cells in use, which reads the whole filter. It stops all writers, but not Has and Count.
 func (c *Concurrent) Info() filter.Info {
 	c.stripes.LockAll()
 	defer c.stripes.UnlockAll()
@@ -248,7 +248,7 @@ func (c *Concurrent) Info() filter.Info {
 	return f.Info()
 }
 
-// Snapshot returns a copy, a *Filter. It stops all writers while it copies; Has and Count go on. The error wraps
+// Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	words, err := bitvec.Alloc(uint64(len(c.f.words)))

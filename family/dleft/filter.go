@@ -241,7 +241,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// errFull returns the error of Add for a filter with that many keys.
+// errFull returns the error of Add for a full filter with that number of keys.
 func (g geometry) errFull(keys uint64) error {
 	return fmt.Errorf("dleft with %d keys, sized for %d: the four buckets of a key are full: %w",
 		keys, g.capacity, filter.ErrFull)

@@ -25,7 +25,7 @@ const MaxKeys = 3_000_000_000
 // smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
 const smallKeys = 32
 
-// Config says what filter to make. Zero fields take the default noted beside them.
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys  uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size  filter.Sizing // the width is the largest that fits BitsPerKey or Bytes, or the smallest that keeps FPR

@@ -15,7 +15,7 @@ import (
 // DefaultBitsPerKey is the size of a Config without one.
 const DefaultBitsPerKey = 8
 
-// Config says what filter to make. Zero fields take the default noted beside them.
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
@@ -23,13 +23,13 @@ type Config struct {
 	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
 	// much.
 	Later uint64
-	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast, default
-	// and max, 1.5 times as much without vector code, and more in proportion to k.
+	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast,
+	// default and max, 1.5 times as much without vector code, and more in proportion to k.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	// From is an earlier filter: the new one has its geometry, and the search goes on from its shifts. Size is not used.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size is not used.
 	// All keys are needed again; they may have changed.
 	From *Filter
 }

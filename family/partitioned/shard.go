@@ -30,7 +30,7 @@ func layOut(s *anneal.State, g geometry, shard uint64, keys []filter.Hash) {
 	}
 }
 
-// searchShard searches a shard. If from is not nil, the search goes on from its shifts.
+// searchShard searches a shard. If from is not nil, the search starts from its shifts.
 func searchShard(s *anneal.State, part *anneal.Part, shard uint64, from *Filter) {
 	if from != nil {
 		for i := range s.Shifts {

@@ -11,7 +11,7 @@
 // Bit l < L is set if chain l has a first cell. Bit L+c is set if the chain of cell c has a next cell. Each set bit
 // stands for one cell, whose number is the count of set bits before it. A query follows a chain by counting bits. An
 // insertion shifts one bit into the index and one cell into the cells. The cells of a chain are sorted by remainder, so
-// that the same keys make the same bucket whatever their order.
+// that the same keys give the same bucket in any order.
 //
 // The paper has buckets of at most 64 chains, so that one machine word holds the base index. Here the whole index fills
 // at most one cache line: 512 bits for chains and cells together, about 200 keys. The load of a larger bucket varies
@@ -40,7 +40,7 @@ import (
 // Family is the name in a Spec.
 const Family = "rankindexed"
 
-// Filter is a rank-indexed table. Queries are safe from any number of goroutines while nobody changes the filter;
+// Filter is a rank-indexed table. Queries are safe from any number of goroutines while no goroutine changes the filter;
 // changes need exclusive use. Concurrent returns a form without these limits.
 type Filter struct {
 	arrays
@@ -143,7 +143,7 @@ func (f *arrays) get(h filter.Hash) (value uint64, ok bool) {
 }
 
 // Count returns how often the key with hash h was added, less how often it was removed. Keys with the same bucket,
-// chain and remainder count together. saturated is always false: a counter that is full goes on in a further cell.
+// chain and remainder count together. saturated is always false: a full counter continues in another cell.
 func (f *Filter) Count(h filter.Hash) (n uint64, saturated bool) { return f.count(h), false }
 
 // count is Count.

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// growth is the doubling of a table of a Concurrent. Once it has begun, nobody changes the old table, except operations
-// that took their lock before; these take no extensions.
+// growth is the doubling of a table of a Concurrent. Once it has begun, the old table is not changed, except by
+// operations that took their lock before; these take no extensions.
 type growth struct {
 	to     *generation
 	moved  []bool        // by bucket of the old table, guarded by its lock there

@@ -15,7 +15,7 @@ func (f *Filter) Add(h filter.Hash) error {
 	return f.growing(func() error { return f.add(h, &f.tally) })
 }
 
-// errGrow says that the filter must double before it takes a further cell. It never leaves this package.
+// errGrow means that the filter must double before it takes another cell. This package does not return it to callers.
 var errGrow = errors.New("the capacity is reached")
 
 // growing runs do, and doubles the filter when do returns errGrow. A bucket that is full before the capacity is reached

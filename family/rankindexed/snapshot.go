@@ -45,7 +45,7 @@ func (s *snapshot) bucket(b uint64) {
 func (c *Concurrent) Snapshot() (filter.Filter, error) {
 	c.snaps.Lock()
 	defer c.snaps.Unlock()
-	// Whoever grows the table from here on moves its buckets but leaves them as they are: they still have what the copy
+	// If the table grows from here on, its buckets are moved but their old content remains: it is still what the copy
 	// needs.
 	t := c.finish()
 	to, err := newFilter(t.g)

@@ -36,7 +36,7 @@ type Filter struct {
 }
 
 // together is the number of probes that Has tests before it branches. At half fill a branch after each probe would be
-// mispredicted for every other absent key; after three probes one absent key in eight goes on.
+// mispredicted for every other absent key; after three probes one absent key in eight remains.
 const together = 3
 
 // Has reports whether the key may be in the set. It stops after the first three probes whose bits are not all set.
@@ -103,7 +103,7 @@ func (f *Filter) Intersect(other filter.Filter) error {
 	return nil
 }
 
-// same returns other as a filter of the same geometry, or an error that says what differs.
+// same returns other as a filter of the same geometry, or an error that names the difference.
 func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	o, ok := other.(*Filter)
 	if !ok || o == nil || o.m != f.m || o.k != f.k {

@@ -12,14 +12,14 @@ import (
 	"github.com/bloomery/bloomery/internal/gather"
 )
 
-// The defaults of a Config. Three choices gain most of what more of them would, and a query reads about two bits per
+// The defaults of a Config. Three choices give most of the gain of more choices, and a query reads about two bits per
 // choice.
 const (
 	DefaultBitsPerKey = 8
 	DefaultChoices    = 3
 )
 
-// Config says what filter to make. Zero fields take the default noted beside them.
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys    uint64        // how many keys New makes room for; a Builder counts its keys
 	Size    filter.Sizing // default: BitsPerKey = DefaultBitsPerKey, for distinct keys
@@ -31,13 +31,13 @@ type Config struct {
 	Shards uint64
 	// Greedy searches as the paper does: without noise, until several rounds gain nothing.
 	Greedy bool
-	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of the
-	// hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
+	// Effort is filter.Default if not set; Passes are the paper's rounds. One pass is online insertion in the order of
+	// the hashes. One core takes about 60 ns a key and pass at 8 bits a key and 3 choices.
 	Effort  filter.Effort
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	// From is an earlier filter: the new one has its geometry, and the search goes on from it. Size, Choices, K, Hashing
+	// From is an earlier filter: the new one has its geometry, and the search starts from it. Size, Choices, K, Hashing
 	// and Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }

@@ -135,12 +135,12 @@ func (s *search) follow(f *Filter, start uint64, keys []filter.Hash) {
 // patience is the number of rounds without a gain that ends a greedy search.
 const patience = 5
 
-// resume is the share of the schedule that a search leaves out if it goes on from an earlier one: the noise of those
+// resume is the share of the schedule that a search leaves out if it starts from an earlier one: the noise of those
 // rounds would undo what that reached.
 const resume = 0.4
 
 // run searches. With greedy it searches as the paper does: without noise, until several rounds gain nothing. With again
-// it goes on from the chosen groups and keeps them if it finds nothing better.
+// it starts from the chosen groups and keeps them if it finds nothing better.
 func (s *search) run(part *anneal.Part, rnd *anneal.Random, greedy, again bool) {
 	from, before := 0.0, s.ones
 	var kept []uint8

@@ -51,7 +51,7 @@ type Job[G any, F filter.Filter] interface {
 // little more room keeps the rate.
 //
 // If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
-// filter whatever its rate. If ctx ends with another cause, Build returns ctx.Err().
+// filter at any rate. If ctx ends with another cause, Build returns ctx.Err().
 func Build[G any, F filter.Filter](
 	ctx context.Context, in *gather.Intake, goal Goal, job Job[G, F],
 ) (filter.Filter, error) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock tells the time to a search that has a time limit (filter.Effort.Budget). A nil *Clock is the clock of the
+// Clock is the clock of a search with a time limit (filter.Effort.Budget). A nil *Clock is the clock of the
 // machine.
 //
 // A Clock from NewClock counts work instead: it stands still except for passes, each of which takes a fixed time for

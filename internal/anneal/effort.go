@@ -22,7 +22,7 @@ func Passes(e filter.Effort) int {
 const soonSearched = 64 << 15
 
 // Longer returns the Effort of another search of the same size that is twice as long as the last one. It returns false
-// if a longer search would take too much time or was not asked for:
+// if a longer search would take too much time or was excluded by the caller:
 //
 //   - with more than soonSearched keys times passes; forecasts are good for many keys and poor for few;
 //   - if asked names a number of passes, a time or a target;

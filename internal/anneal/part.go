@@ -39,8 +39,8 @@ func (p *Part) share(passes int) float64 {
 	return min(1, float64(p.pace.clock.since(p.start))/float64(max(1, p.time)))
 }
 
-// resume is the share of a schedule that a search leaves out if it goes on from earlier shifts: the noise of those
-// passes would undo what the earlier search reached.
+// resume is the share of a schedule that a search skips if it starts from earlier shifts: the noise of those passes
+// would undo the progress of the earlier search.
 const resume = 0.4
 
 // begin sets the bits of all keys, with a first choice of every shift, or if again is set with the present shifts. It
@@ -62,7 +62,7 @@ func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
 	}
 }
 
-// Run searches a State after Reset. With again it goes on from the shifts in s. If the Pace is stopped, it ends with
+// Run searches a State after Reset. With again it starts from the shifts in s. If the Pace is stopped, it ends with
 // one pass without noise.
 func (p *Part) Run(s *State, rnd *Random, again bool) {
 	from, settle := begin(s, rnd, again)

@@ -5,8 +5,8 @@ import "math"
 // slope is about how much the binary logarithm of the rate falls with one more bit per key.
 const slope = 0.85
 
-// moreBits returns about how many bits a filter of that many keys lacks if its rate is too high by a factor, and half
-// as many again to be sure.
+// moreBits returns 1.5 times the estimated number of bits that a filter of that number of keys lacks if its rate is too
+// high by a factor.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
 // LeastBits returns a number of bits per key in [least, most] whose rate is at most fpr; it is at most 1% above the

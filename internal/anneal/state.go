@@ -66,7 +66,7 @@ type State struct {
 	keep   [4]uint64 // the bits of those bytes that hold points
 }
 
-// cell returns the byte for a bit that that many pairs set: their number in the upper five bits, and the points of the
+// cell returns the byte for a bit that n pairs set: their number in the upper five bits, and the points of the
 // bit in the lower three. 31 stands for 31 and more, and stays: such a bit is never freed.
 func cell(owners int) uint8 {
 	const lonely, shared = 4, 5 // a bit with one owner may still be freed
@@ -85,7 +85,7 @@ const (
 	points    = 7 // the bits of a cell that hold points
 )
 
-// more and less map each cell to the cell with one owner more or less.
+// more and less map each cell to the cell with one more and one fewer owner.
 var more, less = func() (more, less [256]uint8) {
 	for n := range maxOwners {
 		more[cell(n)], less[cell(n+1)] = cell(n+1), cell(n)

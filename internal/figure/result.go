@@ -1,5 +1,5 @@
 // Package figure holds the results of measurements, tables with intervals and plots, and writes them as text, CSV,
-// JSON, SVG, PNG and as one HTML page. It knows nothing of filters: the lab, the planner's plots and the bench module
+// JSON, SVG, PNG and as one HTML page. It does not depend on filters: the lab, the planner's plots and the bench module
 // use it.
 package figure
 

@@ -47,9 +47,9 @@ func snapshot(t *testing.T, c filter.Concurrent) filter.Filter {
 	return f
 }
 
-// dedup has every goroutine bring all keys through TestAndAdd, each key at the same time. Each key is new for at most
-// one goroutine. It is new for none only if it was a false positive when it came first. The rate of false positives at
-// that time is at most the posterior rate at the end, which bounds the number of such keys.
+// dedup calls TestAndAdd with all keys from every goroutine, with each key at the same time. Each key must be absent
+// for at most one goroutine. It is absent for none only if it was a false positive at its first call. The
+// false-positive rate at that time is at most the posterior rate at the end, which bounds the number of such keys.
 func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 	n := 10_000
 	if testing.Short() {
@@ -63,7 +63,7 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 	for range writers {
 		wg.Go(func() {
 			for i, h := range hs {
-				// All goroutines start each key together: else they hardly ever meet at one.
+				// All goroutines start each key together. Otherwise they rarely use the same key at the same time.
 				for arrived.Add(1); arrived.Load() < int64(i+1)*writers; {
 					runtime.Gosched()
 				}
@@ -109,7 +109,7 @@ func dedup(t *testing.T, start func(keys uint64) filter.Filter) {
 	sameAnswers(t, c, snapshot(t, c), hs)
 }
 
-// sameAnswers compares a concurrent form at rest with its snapshot.
+// sameAnswers compares a concurrent form that nobody changes with its snapshot.
 func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter.Hash) {
 	t.Helper()
 	a, b := c.Info(), f.Info()
@@ -123,7 +123,7 @@ func sameAnswers(t *testing.T, c filter.Concurrent, f filter.Filter, hs []filter
 	}
 }
 
-// unequalLengths checks that HasMany panics instead of writing behind dst.
+// unequalLengths checks that HasMany panics instead of writing beyond the end of dst.
 func unequalLengths(t *testing.T, b filter.Batcher) {
 	t.Helper()
 	defer func() {
@@ -134,7 +134,7 @@ func unequalLengths(t *testing.T, b filter.Batcher) {
 	b.HasMany(make([]bool, 2, 8), make([]filter.Hash, 3))
 }
 
-// takesOver checks that keys added before Concurrent stay, that a snapshot shares no memory, and that TestAndAdd of a
+// takesOver checks that keys added before Concurrent remain, that a snapshot shares no memory, and that TestAndAdd of a
 // present key changes nothing.
 func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
 	const n = 1000
@@ -186,9 +186,8 @@ func takesOver(t *testing.T, start func(keys uint64) filter.Filter) {
 	}
 }
 
-// lookAlikes has goroutines add and remove the same few keys in a filter so small that most keys share places. A key
-// that was added once at the start and is never removed must stay, whatever the others do, and nothing else may be
-// left.
+// lookAlikes adds and removes the same few keys from several goroutines, in a filter so small that most keys collide.
+// Keys that were added at the start and never removed must remain present, and nothing else may remain.
 func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
 	c := share(t, start, 60)
 	r, ok := c.(filter.Remover)
@@ -249,7 +248,7 @@ func lookAlikes(t *testing.T, start func(keys uint64) filter.Filter) {
 	nothingLeft(t, c)
 }
 
-// nothingLeft checks that a filter whose keys were all removed is empty, except for counters that are stuck.
+// nothingLeft checks that a filter whose keys were all removed is empty, except for saturated counters.
 func nothingLeft(t *testing.T, c filter.Concurrent) {
 	t.Helper()
 	f := snapshot(t, c)
@@ -264,7 +263,7 @@ func nothingLeft(t *testing.T, c filter.Concurrent) {
 	}
 }
 
-// noAllocationWriting checks that the operations of both forms allocate nothing.
+// noAllocationWriting checks that the operations of both forms do not allocate.
 func noAllocationWriting(t *testing.T, start func(keys uint64) filter.Filter) {
 	const n = 2000
 	hs := Hashes(n, 66)

@@ -1,5 +1,5 @@
-// Package filtertest is the conformance suite: the laws that the filters of every family keep. Run checks all of them.
-// Model and Concurrent check those of filters that remove keys and of filters that many goroutines change at once.
+// Package filtertest is the conformance suite for the filters of all families. Run runs all tests. Model tests filters
+// with removal, and Concurrent tests filters that many goroutines may change at the same time.
 package filtertest
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// Family is a family as the suite sees it.
+// Family describes a family for the suite.
 type Family struct {
-	// New makes an empty filter for that many keys; nil if the family has no such filters.
+	// New returns an empty filter for that number of keys. It is nil if filters of the family cannot start empty.
 	New          func(s filter.Spec, keys uint64) (filter.Filter, error)
 	NewBuilder   func(s filter.Spec, keys uint64) (filter.Builder, error)
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
 	Specs        []string // sizes to try, from few bits per key to many
-	// Searched says that the prior rate is only an upper bound, because a search lowers the rate.
+	// Searched means that the prior rate is only an upper bound, because a search lowers the rate.
 	Searched bool
 }
 
@@ -155,7 +155,7 @@ func equal(a, b filter.Filter) bool {
 	return x.Keys == y.Keys && x.Spec.Equal(y.Spec) && slices.EqualFunc(x.Sections, y.Sections, slices.Equal[[]uint64])
 }
 
-// shuffled builds the filter again from the keys in another order: the result must be the same.
+// shuffled builds the filter again from the keys in another order. The result must be identical.
 func shuffled(t *testing.T, f Family, spec string, built filter.Filter, hs []filter.Hash) {
 	other := slices.Clone(hs)
 	rand.New(rand.NewPCG(3, 4)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
@@ -186,7 +186,7 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 	}
 }
 
-// wrongBatches gives HasMany fewer and more places than keys: it must panic and write nothing.
+// wrongBatches calls HasMany with a dst that is too short or too long. It must panic and write nothing.
 func wrongBatches(t *testing.T, f Family) {
 	b, ok := Build(t, f, f.Specs[0], Hashes(100, 1)).(filter.Batcher)
 	if !ok {
@@ -282,7 +282,7 @@ func merge(t *testing.T, f Family, spec string) {
 	}
 }
 
-// remove removes keys one by one: no other key may become absent.
+// remove removes keys one by one. No other key may become absent.
 func remove(t *testing.T, f Family, spec string) {
 	hs := Hashes(2000, 41)
 	built := Build(t, f, spec, hs)
@@ -312,7 +312,7 @@ func remove(t *testing.T, f Family, spec string) {
 	noFalseNegative(t, built, stay)
 }
 
-// concurrent feeds a builder from several goroutines: the result must be that of one goroutine.
+// concurrent adds keys to a builder from several goroutines. The result must be the same as from one goroutine.
 func concurrent(t *testing.T, f Family, spec string) {
 	hs := Hashes(20_000, 31)
 	s, _ := filter.ParseSpec(spec)

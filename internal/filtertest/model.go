@@ -15,10 +15,10 @@ const modelKeys = 300
 // modelChecks is the number of sequences of operations that Model draws. It is the default of rapid.
 const modelChecks = 100
 
-// Model compares filters that remove keys with a map, over random sequences of additions and removals, about that many
-// operations in all. No present key may become absent and no count may be below the truth. Removing an absent key must
-// return an error, and a full filter must not change. start returns an empty filter with room for that many additions;
-// up to twice as many may come.
+// Model compares filters with removal with a map, over random sequences of additions and removals. operations is their
+// approximate number in total. No present key may become absent and no count may be too small. Removing an absent key
+// must return an error, and a full filter must not change. start returns an empty filter with room for a number of
+// additions. Model adds up to twice as many.
 func Model(t *testing.T, operations int, start func(keys uint64) filter.Filter) {
 	keys := Hashes(modelKeys, 51)
 	rapid.Check(t, func(r *rapid.T) {

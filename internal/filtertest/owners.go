@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	ownedKeys = 600 // keys of a goroutine that come and go
-	stayKeys  = 300 // keys of a goroutine that stay once they were added
+	ownedKeys = 600 // keys of a goroutine that are added and removed
+	stayKeys  = 300 // keys of a goroutine that are never removed
 	maxCopies = 3   // of a key; few enough for every family that counts
 )
 
-// owner is a goroutine with keys of its own and the truth about them.
+// owner is a goroutine with its own keys and a model of them.
 type owner struct {
 	c      filter.Concurrent
 	remove func(filter.Hash) error // nil if the family does not remove
 	count  func(filter.Hash) (uint64, bool)
 	keys   []filter.Hash
-	copies []uint64 // additions less removals of each key
+	copies []uint64 // additions minus removals of each key
 	stay   []filter.Hash
 	stayed atomic.Int64 // how many of stay were added; their Add returned before this changed
 	random *rand.Rand
 }
 
-// owners has each goroutine add, remove, test and count keys of its own at random, against a model of them, while
-// another one takes snapshots. At the end, all keys that can be removed are removed and nothing may be left of them.
+// owners starts goroutines that add, remove, test and count their own keys at random and compare with a model of them,
+// while another goroutine takes snapshots. At the end all keys that can be removed are removed, and nothing may remain.
 func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(filter.Encoded) (filter.Filter, error)) {
 	steps := 20_000
 	if testing.Short() {
@@ -129,8 +129,8 @@ func (o *owner) step(step, steps int) error {
 	return nil
 }
 
-// checkSnapshot takes a snapshot while others write. It must hold all keys that stay and were added before, and be a
-// filter that can be stored.
+// checkSnapshot takes a snapshot while others write. The snapshot must contain all keys that were added before and are
+// never removed, and it must be possible to store it.
 func checkSnapshot(c filter.Concurrent, all []*owner, decode func(filter.Encoded) (filter.Filter, error)) error {
 	added := make([]int64, len(all))
 	for w, o := range all {
@@ -154,7 +154,7 @@ func checkSnapshot(c filter.Concurrent, all []*owner, decode func(filter.Encoded
 	return nil
 }
 
-// emptied compares what is left with the models, then removes all of it.
+// emptied compares the remaining keys with the models and then removes all of them.
 func emptied(t *testing.T, c filter.Concurrent, all []*owner) {
 	var want uint64
 	for _, o := range all {

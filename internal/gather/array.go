@@ -13,24 +13,24 @@ const (
 	chunkBits = 16
 	chunkLen  = 1 << chunkBits // hashes of a chunk, 1 MiB
 
-	maxDigit     = 8       // bits: the places that 256 buckets grow at lie in a first-level cache
+	maxDigit     = 8       // bits: the ends of 256 buckets fit into a first-level cache
 	smallSort    = 48      // hashes sorted by insertion; 24 and 32 take the same time
-	parallelSort = 1 << 15 // hashes that are worth the start of goroutines: a millisecond's work
+	parallelSort = 1 << 15 // hashes from which starting goroutines pays off: 1 ms of work
 )
 
-// array is an array that grows and never moves: hash i is in chunk i/chunkLen. Sorting it takes no second one.
+// array is an array that grows without moving: hash i is in chunk i/chunkLen. It is sorted in place.
 type array struct {
-	chunks [][]filter.Hash // what they hold beyond hash n-1 is of no account
+	chunks [][]filter.Hash // the content beyond hash n-1 is undefined
 	n      int
 }
 
-// at returns the place of hash i, which is below n.
+// at returns a pointer to hash i, i < n.
 func (a *array) at(i int) *filter.Hash {
 	return &a.chunks[i>>chunkBits][i&(chunkLen-1)]
 }
 
-// add appends hs. The first chunk has room for reserve hashes, chunkLen at most, to begin with, and grows; the others
-// are made whole.
+// add appends hs. The first chunk starts with room for reserve hashes, at most chunkLen, and grows. The others are
+// allocated in full.
 func (a *array) add(hs []filter.Hash, reserve int) {
 	for len(hs) > 0 {
 		c, used := a.n>>chunkBits, a.n&(chunkLen-1)
@@ -47,7 +47,7 @@ func (a *array) add(hs []filter.Hash, reserve int) {
 	}
 }
 
-// change replaces each hash from lo on by form of it.
+// change replaces each hash h from lo on by form(h).
 func (a *array) change(lo int, form func(filter.Hash) filter.Hash) {
 	for i := lo; i < a.n; i++ {
 		p := a.at(i)
@@ -55,7 +55,7 @@ func (a *array) change(lo int, form func(filter.Hash) filter.Hash) {
 	}
 }
 
-// part returns hashes [lo, hi), at least one: themselves if they lie in one chunk, else a copy.
+// part returns hashes [lo, hi), at least one: the memory of the array if they are in one chunk, else a copy.
 func (a *array) part(lo, hi int) (hs []filter.Hash, copied bool) {
 	first, at := lo>>chunkBits, lo&(chunkLen-1)
 	if first == (hi-1)>>chunkBits {
@@ -68,7 +68,7 @@ func (a *array) part(lo, hi int) (hs []filter.Hash, copied bool) {
 	return hs, true
 }
 
-// compact leaves one of each hash of a sorted array.
+// compact removes the duplicates of a sorted array.
 func (a *array) compact() {
 	kept, last := 0, filter.Hash{}
 	for i := range a.n {
@@ -80,12 +80,12 @@ func (a *array) compact() {
 	a.n = kept
 }
 
-// sort brings the hashes in order. If ctx ends before, it returns ctx.Err() and leaves them in some order.
+// sort sorts the hashes. If ctx ends first, it returns ctx.Err() and leaves them in an arbitrary order.
 //
 // It is a radix sort from the highest bits down, in place (McIlroy, Bostic and McIlroy, "Engineering Radix Sort",
-// Computing Systems 6, 1993, the American flag sort). One goroutine deals all hashes out to up to 256 buckets, the
-// workers sort those. A step begins at the first bit in which its hashes differ, so that no input, however much alike
-// its hashes are, takes more than 128 steps of linear time; random hashes take two or three.
+// Computing Systems 6, 1993, the American flag sort). One goroutine distributes all hashes to up to 256 buckets, and
+// the workers sort these. A step begins at the first bit in which its hashes differ. So every input takes at most 128
+// steps of linear time; random hashes take two or three.
 func (a *array) sort(ctx context.Context, workers int) error {
 	if a.n < parallelSort {
 		a.sortRange(ctx, 0, a.n)
@@ -119,11 +119,11 @@ func (a *array) sortRange(ctx context.Context, lo, hi int) {
 	}
 }
 
-// buckets is room for the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
+// buckets holds the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
 type buckets [1<<maxDigit + 1]int
 
-// split moves hashes [lo, hi), at least one, into buckets that are in order among themselves, and returns their bounds:
-// none if all hashes are equal or if ctx is done.
+// split moves hashes [lo, hi), at least one, into buckets in ascending order and returns the bounds of these. It
+// returns none if all hashes are equal or ctx is done.
 func (a *array) split(ctx context.Context, lo, hi int, room *buckets) (bounds []int) {
 	d := a.digit(lo, hi)
 	if d.mask == 0 {
@@ -141,8 +141,8 @@ func (a *array) split(ctx context.Context, lo, hi int, room *buckets) (bounds []
 		at += size
 	}
 	bounds[len(bounds)-1] = hi
-	// A sweep of exchanges, of which none waits for the one before, brings most hashes home (a fifth less time for
-	// all). What it leaves is followed in cycles: put a hash where it belongs, go on with the one that was there.
+	// A sweep of independent exchanges moves most hashes to their buckets (total time: -20%). The rest is moved in
+	// cycles: put a hash into its bucket and continue with the hash that was there.
 	for b := range len(bounds) - 1 {
 		if hi-lo > chunkLen && ctx.Err() != nil {
 			return nil
@@ -184,8 +184,8 @@ func (d digit) of(h *filter.Hash) uint8 {
 	return uint8(w>>(d.shift&63)) & d.mask
 }
 
-// digit returns the digit that begins at the first bit in which hashes [lo, hi) differ, wide enough for buckets of
-// about sixteen; its mask is 0 if they do not differ.
+// digit returns the digit that begins at the first bit in which hashes [lo, hi) differ, with a width for buckets of
+// about 16 hashes. Its mask is 0 if they do not differ.
 func (a *array) digit(lo, hi int) digit {
 	first := *a.at(lo)
 	var diff filter.Hash
@@ -202,7 +202,7 @@ func (a *array) digit(lo, hi int) digit {
 	return digit{low: low, shift: uint8(top - width), mask: uint8(1<<width - 1)}
 }
 
-// insertionSort sorts the few hashes [lo, hi).
+// insertionSort sorts hashes [lo, hi), which should be few.
 func (a *array) insertionSort(lo, hi int) {
 	if hi-lo < 2 {
 		return

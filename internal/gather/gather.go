@@ -1,13 +1,13 @@
 // Package gather collects the hashes of keys from many goroutines and returns them in order, of Hi and then of Lo,
-// without duplicates unless Config.Copies is set. The result does not depend on the order in which they came. Hashes
-// stay in memory up to a limit; the others go to a temporary file in sorted runs, which are merged when they are read
-// (external merge sort):
+// without duplicates unless Config.Copies is set. The result does not depend on the order in which they were added.
+// Hashes stay in memory up to a limit. Further ones go to a temporary file in sorted runs, which are merged when they
+// are read (external merge sort):
 //
 //	AddMany ──▶ array of chunks ──────────────── sorted in place, compacted ───────────────▶ Each
 //	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
 //
-// To compact is to drop duplicates. If that empties half of the array or more, the array is not written: duplicates do
-// not fill the disk.
+// Compacting removes duplicates. If it empties at least half of the array, the array is not written, so that duplicates
+// do not fill the disk.
 package gather
 
 import (
@@ -24,7 +24,8 @@ import (
 const (
 	hashSize = 16 // bytes of a hash, in memory and in the file
 
-	// minRun is the smallest number of hashes of a full array. They take as many bytes as the smallest buffer for a run.
+	// minRun is the smallest number of hashes of a full array. They take as many bytes as the smallest buffer for a
+	// run.
 	minRun = minBuffer / hashSize
 )
 
@@ -34,7 +35,7 @@ var (
 	errClosed      = errors.New("gather: keys are closed")
 )
 
-// Config says what to keep and where. Its zero value keeps each hash once and all of them in memory.
+// Config is the options of Keys. The zero value keeps each hash once, and all hashes in memory.
 type Config struct {
 	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. The smallest limit is 4 KiB.
 	// Buffers take up to 3 MiB more, and the f of Each may keep hashes.
@@ -44,9 +45,9 @@ type Config struct {
 	// allocated by the MiB when it is needed and is never moved.
 	Expect  uint64
 	Workers int // goroutines that sort; GOMAXPROCS if 0
-	// Copies keeps duplicates: Finish counts all hashes, and Each returns a hash as often as it came.
+	// Copies keeps duplicates: Finish counts all hashes, and Each returns a hash as often as it was added.
 	Copies bool
-	// Form, if not nil, is applied to each hash that comes; its results are what is ordered, compared and returned. It
+	// Form, if not nil, is applied to each hash. Its results are sorted, compared and returned. It
 	// gives a family another order, or lets it drop the bits that it does not use.
 	Form func(filter.Hash) filter.Hash
 }
@@ -91,7 +92,7 @@ func New(c Config) *Keys {
 	return k
 }
 
-// AddMany takes hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the
+// AddMany adds hashes and keeps no reference to hs. Callers wait for each other while hs is copied, and when the
 // memory is full, while it is sorted and written. A write error wraps that of the system, such as syscall.ENOSPC.
 func (k *Keys) AddMany(hs []filter.Hash) error {
 	k.mu.Lock()
@@ -134,7 +135,7 @@ func (k *Keys) makeRoom() error {
 	return k.runs.write(ctx, &k.array)
 }
 
-// sort puts the array in order and drops duplicates.
+// sort sorts the array and removes duplicates.
 func (k *Keys) sort(ctx context.Context) error {
 	if err := k.array.sort(ctx, k.workers); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (k *Keys) sort(ctx context.Context) error {
 	return nil
 }
 
-// Finish puts the hashes in order and returns how many there are, each distinct one counted once unless Copies is set.
+// Finish sorts the hashes and returns their number: that of distinct hashes, or with Copies that of all.
 // Without a file it sorts in place: the peak stays at 16 bytes a hash. With a file it writes the last run and, unless
 // Copies is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
 func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
@@ -186,8 +187,8 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// Each calls f with all hashes in order, cut into parts. part must not fall from one hash to the next in that order. f
-// gets each part that has hashes once.
+// Each calls f once for each part that has hashes, with the hashes of the part in order. part must be monotonic: it
+// must not decrease from one hash to the next.
 //
 // f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those
 // that lie across the end of a chunk of 1 MiB, are a copy made for this call; the others lie in the array itself.

@@ -14,7 +14,7 @@ type Intake struct {
 // NewIntake returns an Intake without keys.
 func NewIntake(c Config) Intake { return Intake{Keys: New(c), Workers: c.Workers, config: c} }
 
-// Limit sets how many bytes of keys the builder holds in memory at most, 0 for no limit. It keeps the others in a
+// Limit sets the maximum size in bytes of the keys in memory, 0 for no limit. The builder keeps further keys in a
 // temporary file in dir, or in os.TempDir() if dir is empty. See filter.Spiller. Call it before the first key.
 func (b *Intake) Limit(memory int64, dir string) {
 	b.config.Memory, b.config.Dir = memory, dir
@@ -28,7 +28,7 @@ func (b *Intake) SetWorkers(n int) {
 	b.Keys = New(b.config)
 }
 
-// AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an
+// AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an
 // error if keys beyond the memory limit cannot be written.
 func (b *Intake) AddMany(hs []filter.Hash) error { return b.Keys.AddMany(hs) }
 
@@ -36,5 +36,5 @@ func (b *Intake) AddMany(hs []filter.Hash) error { return b.Keys.AddMany(hs) }
 // one follows, the progress begins again at 0.
 func (b *Intake) OnProgress(f func(filter.Progress)) { b.Progress = f }
 
-// Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
+// Close drops the keys and removes their file. Build calls it. Call it if you do not call Build.
 func (b *Intake) Close() error { return b.Keys.Close() }

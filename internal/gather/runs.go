@@ -13,9 +13,9 @@ import (
 
 const (
 	minBuffer = 4 << 10 // bytes, a page: smaller reads cost as much
-	maxBuffer = 1 << 20 // bytes, where the seeks of a disk no longer count
+	maxBuffer = 1 << 20 // bytes; the seeks of a disk are negligible with larger reads
 
-	blockLen = 1 << 12 // hashes that come out of a merge together, 64 KiB
+	blockLen = 1 << 12 // hashes of a block that merge returns, 64 KiB
 )
 
 // file is what runs need of an *os.File.
@@ -36,7 +36,7 @@ type runs struct {
 	copies  bool // merge keeps duplicates
 	create  func(dir string) (file, error)
 	file    file
-	removed bool    // the file has no name any more
+	removed bool    // the file has been unlinked
 	ends    []int64 // of the runs, in bytes
 	buf     []byte  // of the last write
 }
@@ -53,7 +53,7 @@ func (r *runs) write(ctx context.Context, a *array) error {
 				"choose another directory or a higher limit: %w", r.dir, err)
 		}
 		r.file = f
-		r.removed = os.Remove(f.Name()) == nil // Windows may not let an open file go: close removes it
+		r.removed = os.Remove(f.Name()) == nil // Windows may refuse to remove an open file: close removes it then
 	}
 	if r.buf == nil {
 		r.buf = make([]byte, 0, min(a.n, chunkLen)*hashSize)
@@ -88,9 +88,9 @@ func (r *runs) end() int64 {
 	return r.ends[len(r.ends)-1]
 }
 
-// merge calls f with blocks of all hashes in order, each distinct one once unless copies is set. A block is valid until
-// f returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run: that is more than the limit
-// only for more than limit²/256 keys, 10^12 for a limit of 256 MiB.
+// merge calls f with all hashes in order, in blocks, each distinct one once unless copies is set. A block is valid
+// until f returns. The buffers take the memory of limit hashes, but at least 4 KiB for each run. That exceeds the limit
+// only for more than limit²/256 keys: 10^12 for a limit of 256 MiB.
 func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) error) error {
 	size := min(max(limit/len(r.ends), minBuffer/hashSize), maxBuffer/hashSize) * hashSize
 	m := make(merger, 0, len(r.ends))
@@ -136,8 +136,8 @@ func (r *runs) readError(err error) error {
 	return fmt.Errorf("gather: reading keys back from %s: %w", r.dir, err)
 }
 
-// each is Keys.Each. A part is a slice of its own, which grows as its hashes come and begins with room for 1/8 more
-// than the part before.
+// each is Keys.Each. Each part is a new slice, which grows and starts with room for 1/8 more hashes than the part
+// before.
 func (r *runs) each(
 	ctx context.Context, limit int, part func(filter.Hash) uint64, f func(uint64, []filter.Hash) error,
 ) error {
@@ -180,11 +180,11 @@ func (r *runs) close() error {
 type merger []source
 
 type source struct {
-	head filter.Hash // the least of the run that is left
+	head filter.Hash // the smallest remaining hash of the run
 	from *reader
 }
 
-// pop takes the least hash. There is one.
+// pop removes and returns the smallest hash. There must be one.
 func (m *merger) pop() (filter.Hash, error) {
 	h := *m
 	least := h[0].head
@@ -202,7 +202,7 @@ func (m *merger) pop() (filter.Hash, error) {
 	return least, nil
 }
 
-// down moves source i to where it belongs among those below it.
+// down restores the heap below source i.
 func (m merger) down(i int) {
 	for {
 		c := 2*i + 1
@@ -224,8 +224,8 @@ func (m merger) down(i int) {
 type reader struct {
 	file    io.ReaderAt
 	at, end int64  // bytes of the file that are not yet in buf
-	buf     []byte // room
-	left    []byte // of buf, not yet returned
+	buf     []byte // the buffer
+	left    []byte // the part of buf that has not been returned
 }
 
 // next returns the next hash, or false at the end.

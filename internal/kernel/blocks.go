@@ -4,7 +4,7 @@
 //
 // Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, AVX2 where it
 // helps. Tests hold all forms to the specification. The tag purego leaves out the assembly. gen, a module of its own
-// so that nobody downloads avo, writes vector_amd64.s: run go generate ./internal/kernel after a change, and CI
+// so that users do not download avo, writes vector_amd64.s: run go generate ./internal/kernel after a change, and CI
 // checks that nothing differs.
 //
 // A query is one call of an assembly function that gets the whole filter by one pointer, and the Go methods around it
@@ -15,7 +15,7 @@
 // registers, which save eight instructions, made it no faster.
 //
 // Kernels load without bounds checks: they keep the words that they are given, which must fit the stated layout.
-// Queries are safe from any number of goroutines while nobody writes to the words.
+// Queries are safe from any number of goroutines while no goroutine writes to the words.
 package kernel
 
 import (

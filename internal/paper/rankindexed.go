@@ -71,7 +71,7 @@ func RankIndexedOverflow(g rankindexed.Geometry) float64 {
 	return min(1, sum)
 }
 
-// RankIndexed says what geometry to search for. Zero fields take the default noted beside them.
+// RankIndexed is the requirements on a geometry. Zero fields take the default noted beside them.
 type RankIndexed struct {
 	Keys      uint64  // capacity n; 0: 1
 	FPR       float64 // rate at the capacity; 0: rankindexed.DefaultFPR
@@ -120,7 +120,7 @@ func (c RankIndexed) Plan() (rankindexed.Geometry, error) {
 	return s.best, nil
 }
 
-// check returns what is wrong with the fields.
+// check returns an error if a field is invalid.
 func (c RankIndexed) check() error {
 	switch {
 	case c.Keys > maxRankIndexedKeys:

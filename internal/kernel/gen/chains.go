@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// chains is a *kernel.Chains. Its functions return the places of the fields.
+// chains is a *kernel.Chains. Its methods return the addresses of the fields.
 type chains struct{ at Register }
 
 func (c chains) field(i int) Mem { return Mem{Base: c.at, Disp: 24 + 8*i} }
@@ -29,7 +29,7 @@ const (
 	chainsType = "c *[32]uint64" // see unsafe.Sizeof
 	byFour     = 4
 	byEight    = 8
-	// byFourFirst is byEight where all chains begin in the first four words.
+	// byFourFirst is byEight with all chains beginning in the first four words.
 	byFourFirst = 9
 )
 
@@ -65,7 +65,7 @@ func chainLocate(c chains) chainWalk {
 	return w
 }
 
-// rank counts the set bits before at, of an index of that many words, in which word has the one of at.
+// rank counts the set bits before bit at in an index of words words. word is the word with bit at, number its number.
 func (w chainWalk) rank(words int, word, number GPVirtual) GPVirtual {
 	sum, x, mask := GP64(), GP64(), GP64()
 	// The windows of the first k words begin k words before the zeros.
@@ -118,12 +118,12 @@ func (w chainWalk) cell(n GPVirtual) GPVirtual {
 	return low
 }
 
-// jumpGo leaves for the function in Go that does the same.
+// jumpGo jumps to the Go function that does the same.
 func jumpGo(name string) {
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·" + name}, 0)}, IsTerminal: true})
 }
 
-// dispatch jumps to where a walk begins.
+// dispatch jumps to the code for the layout.
 func dispatch(c chains) {
 	CMPQ(c.how(), Imm(byFourFirst))
 	JEQ(LabelRef("first"))
@@ -176,7 +176,7 @@ func chainsHas() {
 	jumpGo("chainsHasGo")
 }
 
-// chainsFollow says more of where it ended.
+// chainsFollow also returns the position where it ended.
 func chainsFollow() {
 	TEXT("chainsFollow", NOSPLIT, "func("+chainsType+", hi, lo uint64) (base, remainder, at, n, cell, end uint64)")
 	Pragma("noescape")
@@ -248,7 +248,7 @@ func chainsUsed() {
 	ANDQ(Imm(63), span)
 	BZHIQ(span, last, last)
 	POPCNTQ(last, sum)
-	// The number of whole words is the same for all buckets of a table: these branches are foreseen.
+	// The number of whole words is the same for all buckets of a table, so these branches are predicted.
 	for i := range byEight - 1 {
 		CMPQ(end, Imm(uint64(i)))
 		JEQ(LabelRef("counted"))
@@ -263,7 +263,7 @@ func chainsUsed() {
 	jumpGo("chainsUsedGo")
 }
 
-// half is one half of a bucket of eight words, in a register each: its content and which bits are index and cells.
+// half is one half of a bucket of eight words: registers with its content, the mask of the index and that of the cells.
 type half struct{ x, index, cells VecVirtual }
 
 // chainLine loads a bucket of eight words and masks its index from bit on, and its cells from cell on.
@@ -272,7 +272,7 @@ func chainLine(c chains, line Register, bit, cell Op) (low, high half) {
 	VPCMPEQB(ones, ones, ones)
 	VPBROADCASTQ(bit, from)
 	VPBROADCASTQ(cell, to)
-	// Which bits come at p or later: ones, shifted left by p less the bits before the word, but at least by 0.
+	// The mask of bits from p on: ones, shifted left by max(0, p - number of bits before the word).
 	behind := func(p VecVirtual, i int) VecVirtual {
 		m := YMM()
 		VPSUBUSW(c.lanes(i), p, m)
@@ -291,13 +291,13 @@ func chainLine(c chains, line Register, bit, cell Op) (low, high half) {
 func (c chains) indexBits(i int) Mem { return Mem{Base: c.at, Disp: 128 + 32*i} }
 func (c chains) cellBits(i int) Mem  { return Mem{Base: c.at, Disp: 192 + 32*i} }
 
-// lanes returns how many bits come before each word of a half.
+// lanes returns the number of bits before each word of a half.
 func (c chains) lanes(i int) Mem { return NewDataAddr(Symbol{Name: "·lineLanesAt"}, 32*i) }
 
-// chainsClose takes a bit out of the index of a line and a cell out of its cells, all behind it moving down.
+// chainsClose removes a bit of the index of a line and a cell, and moves all bits after them down.
 func chainsClose() { chainsShift("chainsClose", false) }
 
-// chainsOpen makes room for them, all from there on moving up.
+// chainsOpen inserts a bit and a cell, and moves all bits from there on up.
 func chainsOpen() { chainsShift("chainsOpen", true) }
 
 func chainsShift(name string, up bool) {
@@ -358,8 +358,8 @@ func chainsShift(name string, up bool) {
 	VPOR(b, high.x, high.x)
 	VPOR(d, low.x, low.x)
 	VPOR(e, high.x, high.x)
-	// The bit that stands for the cell, which lies before both, is turned over. Stores at places that follow from the line itself
-	// would keep the processor from loading the lines of later keys meanwhile.
+	// Flip the bit of the index for the cell, which is before both. Stores to addresses that depend on the content of
+	// the line would delay the loads of the lines of later keys.
 	one, turned := YMM(), GP64()
 	MOVQ(U32(1), turned)
 	VMOVQ(turned, one.AsX())
@@ -376,8 +376,9 @@ func chainsShift(name string, up bool) {
 	RET()
 }
 
-// place adds a field, which a register has four times, to a line at a bit: shifted left in the word that it begins in, and if it
-// is wider than a bit shifted right in the next one. Counts of 64 and more, as those below 0 are, give 0.
+// place XORs a field, of which a register holds four copies, into a line at a bit: shifted left in the word where it
+// begins, and if it is wider than 1 bit, shifted right in the next word. Shift counts of 64 or more give 0; negative
+// ones count as such.
 func place(c chains, field VecVirtual, bit Op, low, high *half, wide bool) {
 	at := YMM()
 	VPBROADCASTQ(bit, at)
@@ -391,7 +392,7 @@ func place(c chains, field VecVirtual, bit Op, low, high *half, wide bool) {
 			VMOVDQU(c.lanes(i), back)
 			VPSUBQ(at, back, back)
 			VPSRLVQ(back, field, part)
-			// Where the field begins with the word both shifts are by 0: it is there already.
+			// If the field begins at bit 0 of the word, both shifts are by 0 and the first one has already added it.
 			same := YMM()
 			VPCMPEQQ(c.lanes(i), at, same)
 			VPANDN(part, same, part)

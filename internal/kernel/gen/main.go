@@ -62,7 +62,7 @@ func bestLanes() {
 
 	Label("summed")
 	VPADDB(sum2, sum, sum)
-	// The highest byte is the lowest one of the complement, and there is an instruction for the lowest of eight words.
+	// The maximum of bytes is the minimum of their complements, and there is an instruction for the minimum of 8 words.
 	all, low, half := YMM(), XMM(), XMM()
 	VPCMPEQB(all, all, all)
 	VPXOR(all, sum, sum)
@@ -102,7 +102,7 @@ func slotsHas() {
 	line, bit, unset := GP64(), GP64(), GP64()
 
 	MOVQ(s.field(24), RAX) // blocks
-	MULQ(addr("hi"))       // RDX is the number of the block, RAX what is left over
+	MULQ(addr("hi"))       // RDX is the number of the block, RAX the rest
 	CMPQ(s.field(48), Imm(byRound))
 	JCS(LabelRef("go"))
 	MOVQ(RDX, line)
@@ -138,8 +138,8 @@ func slotsHas() {
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
 }
 
-// slotsSet returns which of eight slots are set, as bits. The two registers of shifts hold those of slots 0, 1, 4, 5 and 2, 3, 6, 7,
-// which VSHUFPS brings into order.
+// slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts hold those of slots 0,
+// 1, 4, 5 and 2, 3, 6, 7; VSHUFPS sorts them.
 func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	field := func(i int) Mem { return s.field(80 + 32*i) }
 	shifts := GP64()
@@ -159,7 +159,7 @@ func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	VPADDD(field(2), at, at)
 	VPERMD(Mem{Base: line}, at, low)
 	VPERMD(Mem{Base: line, Disp: 32}, at, high)
-	VPSLLD(Imm(28), at, at) // bit 3, which VPERMD does not see, becomes the sign
+	VPSLLD(Imm(28), at, at) // bit 3, which VPERMD ignores, becomes the sign
 	VBLENDVPS(at, high, low, low)
 	s0, s1 := YMM(), YMM()
 	VMOVQ(shifts, s0.AsX())
@@ -177,7 +177,7 @@ func slotsSet(s blocks, u VecVirtual, line, bit GPVirtual) GPVirtual {
 	return set
 }
 
-// addr returns where a parameter lies.
+// addr returns the address of a parameter.
 func addr(param string) Mem {
 	from, err := Param(param).Resolve()
 	if err != nil {
@@ -186,7 +186,7 @@ func addr(param string) Mem {
 	return from.Addr
 }
 
-// blocks is a *kernel.Blocks. Its functions return the places of the fields.
+// blocks is a *kernel.Blocks. Its methods return the addresses of the fields.
 type blocks struct{ at Register }
 
 func (b blocks) field(disp int) Mem { return Mem{Base: b.at, Disp: disp} }
@@ -206,7 +206,7 @@ const (
 
 const blocksType = "b *[26]uint64" // see unsafe.Sizeof
 
-// blocksHas uses as few instructions as can be outside the vector unit, hence no constants but those of Blocks.
+// blocksHas uses as few instructions outside the vector unit as possible. So all its constants are fields of Blocks.
 func blocksHas() {
 	TEXT("blocksHas", NOSPLIT, "func("+blocksType+", hi, lo uint64) bool")
 	Pragma("noescape")
@@ -281,9 +281,10 @@ func blocksHas() {
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)}, IsTerminal: true})
 }
 
-// lineProbe returns a register with eight lanes whose lowest bits are those of eight probes, from a register with four
-// times the hash. A lane has nine bits of it first, w2 w1 w0 of the word below b5 to b0 of the bit. VPERMD finds the half
-// words w1 w0 b5 of either half of the line, and w2, as the sign, chooses between these.
+// lineProbe returns a register with eight lanes whose lowest bits are those of eight probes. Its input is a register
+// with four copies of the hash. Each lane first gets nine bits of the hash: w2 w1 w0, the number of the word, below b5
+// to b0, the number of the bit. VPERMD selects the half word w1 w0 b5 in both halves of the line, and w2, as the sign,
+// selects one of the two.
 func lineProbe(x VecVirtual, bytes, shifts Op, line Mem) VecVirtual {
 	p, half, top, word, high := YMM(), YMM(), YMM(), YMM(), YMM()
 	VPSHUFB(bytes, x, p)
@@ -311,8 +312,8 @@ func splitMask(x VecVirtual, salts, ones Op) {
 	VPSLLVD(x, one, x)
 }
 
-// blocksHasMany does for n keys what blocksHas does, in the line layout of at most seven probes or the split one. ahead is
-// how many bytes after a key the one stands whose block it asks for.
+// blocksHasMany is blocksHas for n keys, in the line layout with at most seven probes or the split layout. ahead is the
+// distance in bytes from a key to the key whose block it prefetches.
 func blocksHasMany() {
 	TEXT("blocksHasMany", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
 	Pragma("noescape")
