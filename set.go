@@ -182,7 +182,7 @@ func (s *Set) guardedHas(h filter.Hash) (present bool) {
 		debug.SetPanicOnFault(was)
 		if err := s.mapping.Fault(recover()); err != nil {
 			s.fault.CompareAndSwap(nil, &err)
-			present = true // not a false negative
+			present = true // a false negative is not allowed
 		}
 	}()
 	return s.filter.Has(h)
