@@ -36,7 +36,7 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	if err := s.mapping.Guard(func() { s.hasMany(dst, hs) }); err != nil {
 		s.failed(err)
 		for i := range dst {
-			dst[i] = true // not a false negative
+			dst[i] = true // a false negative is not allowed
 		}
 	}
 }

@@ -122,14 +122,15 @@ func (r Result) method() string {
 - Builds: up to %d turns in the same way, on one core (GOMAXPROCS=1). The time is the CPU time of the whole process, with
   workers and garbage collector. On several cores our builds may take less wall time, but not less CPU time. A filter with
   long builds is built fewer times.
-- Clock: %s. Intervals are the first and third quartile of the turns.
+- Clock: %s.
+  Intervals are the first and third quartile of the turns.
 - Bits are those of the filter's arrays, as reported by the library or computed from its layout: 8 bits per fingerprint for
   cuckoofilter, 4 bits per counter for BoomFilters. For the map they are those of its heap. A test compares them with the
   heap.
 - Build memory is the peak of the heap (objects in use or not yet collected) minus the heap before the build, read every
   millisecond in a build with no other filter in memory. The garbage collector runs whenever the heap has grown by 10%%.
-- Rates: false positives among at least %d absent keys, with the exact 95%% interval (Clopper and Pearson). Every filter was
-  also queried for all of its keys.
+- Rates: false positives among at least %d absent keys, with the exact 95%% interval (Clopper and Pearson).
+  Every filter was also queried for all of its keys.
 `, r.Keys, r.Asked, r.Turns, r.Builds, r.Clock, r.trials())
 }
 

@@ -2,7 +2,7 @@
 // parameters of its specs, and has the functions that make, read and forecast its filters. The library, the planner,
 // the command with its flags and help, and the tests all read this list.
 //
-// To add a family, add a package in family/, an entry in list, the specs for the conformance suite (specs_test.go),
+// To add a family, add a package in family/, an entry in list, the specs for the conformance suite (conformance_test.go),
 // golden files, and its costs (go generate ./plan).
 package families
 

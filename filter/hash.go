@@ -50,8 +50,8 @@ func (id HashID) String() string {
 // concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal, also by ==, if they give
 // every key the same Hash. A Hasher prints without its secret; see String.
 //
-// Three fields fit in registers when a Hasher is passed by value. With five it was passed on the stack, and each query
-// waited for the loads of the one before: three times the time of a present key among 20 million.
+// Three fields fit in registers when a Hasher is passed by value. With five fields it was passed on the stack, and each
+// query waited for the loads of the previous one: 3x the time of a query for a present key among 20 million.
 type Hasher struct {
 	// kind is the HashID in its lower 16 bits. For SipHash the upper 48 bits are those of KeyCheck, else 0.
 	kind uint64

@@ -30,7 +30,7 @@ import (
 	"github.com/bloomery/bloomery/lab/saha"
 )
 
-// Experiment is one table or figure. Config says how to run it.
+// Experiment is one table or figure. Config is the parameters of a run.
 type (
 	Experiment = experiment.Experiment
 	Config     = experiment.Config

@@ -10,7 +10,7 @@
 // # Order
 //
 // A goroutine that needs several locks collects them in a Set and takes all of them with one call of Lock, in ascending
-// order. Nobody takes a lock while holding one of a higher or equal number, so no circle of waiting goroutines can
+// order. No goroutine takes a lock while it holds one of a higher or equal number, so no circle of waiting goroutines can
 // form.
 package stripe
 
@@ -34,13 +34,13 @@ type Stripe struct {
 	_              [32]byte
 }
 
-// Added counts one key more. It does not need the lock.
+// Added increments the count of keys. It does not need the lock.
 func (s *Stripe) Added() { s.added.Add(1) }
 
-// AddedMany counts that many keys more. It does not need the lock.
+// AddedMany adds n to the count of keys. It does not need the lock.
 func (s *Stripe) AddedMany(n uint64) { s.added.Add(n) }
 
-// Removed counts one key less. It does not need the lock.
+// Removed decrements the count of keys. It does not need the lock.
 func (s *Stripe) Removed() { s.removed.Add(1) }
 
 // Begin marks the start of a change and End its end, for readers without a lock: see Version. The lock must be held.
@@ -65,10 +65,10 @@ func Key(h filter.Hash) uint8 { return uint8(h.Lo ^ h.Hi) }
 // Of returns the stripe of a key.
 func (s *Stripes) Of(h filter.Hash) *Stripe { return &s[Key(h)] }
 
-// Start sets the number of keys before anybody else uses the stripes.
+// Start sets the number of keys. Call it before any other goroutine uses the stripes.
 func (s *Stripes) Start(keys uint64) { s[0].added.Store(keys) }
 
-// Keys returns the keys counted as added less those counted as removed, never below 0. It reads the removals first:
+// Keys returns the number of added keys minus that of removed keys, never below 0. It reads the removals first:
 // while others count, the result is at least the true number at some moment during the call, provided that each key is
 // counted as added before it is counted as removed.
 func (s *Stripes) Keys() uint64 {

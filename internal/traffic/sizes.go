@@ -18,7 +18,7 @@ const (
 var SizeMean = SizePower / (SizePower - 1) * SizeMin * (1 - math.Pow(SizeMin/SizeMax,
 	SizePower-1)) / (1 - math.Pow(SizeMin/SizeMax, SizePower))
 
-// Sizes draws the sizes of that many objects, in bytes.
+// Sizes draws the sizes of a number of objects, in bytes.
 func Sizes(r *rand.Rand, objects int) []float64 {
 	sizes := make([]float64, objects)
 	for i := range sizes {

@@ -33,7 +33,7 @@ func (e Experiment) Do(ctx context.Context, c Config) (figure.Result, error) {
 	return r, err
 }
 
-// Config says how to run an experiment. Zero fields take the default noted beside them.
+// Config is the parameters of a run. Zero fields take the default noted beside them.
 type Config struct {
 	Trials int    // sets of keys; 0: the default of the experiment
 	Seed   uint64 // 0: 1

@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Hashes returns n random hashes, which are distinct with overwhelming probability. Every trial has others.
+// Hashes returns n random hashes, which are distinct with overwhelming probability and differ between trials.
 func (c *Config) Hashes(n, trial int) []filter.Hash {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(trial)))
 	hs := make([]filter.Hash, n)

@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// ager is an admission.Doorkeeper together with its exact contents: the objects that came in the current or the
+// ager is an admission.Doorkeeper together with its exact contents: the objects requested in the current or the
 // previous generation. It has one shard, so that the ends of generations are known.
 type ager struct {
 	door    *admission.Doorkeeper
@@ -46,7 +46,7 @@ func newAger(capacity, objects int) (*ager, error) {
 	return a, nil
 }
 
-// see reports whether the filter says that it contains an object, and whether that is true. Then it adds the object.
+// see reports whether the filter contains an object, and whether that is a true positive. Then it adds the object.
 func (a *ager) see(object uint32, h filter.Hash) (says, does bool, err error) {
 	does = a.last[object] > 0 && a.last[object] >= a.number-1
 	rate := a.rate()

@@ -151,7 +151,7 @@ func replayAll(
 	}, err
 }
 
-// counts has the counts of two caches, divided by the number of requests: one stores everything, one what its filter
+// counts has the counts of two caches, divided by the number of requests: one stores all objects, one those its filter
 // contains.
 type counts struct {
 	hits, writes   float64

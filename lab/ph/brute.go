@@ -177,8 +177,8 @@ func runBrute(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	return result, nil
 }
 
-// brute returns the number of ones of each of that many filters with random functions. Every 5000 filters have a
-// generator of their own.
+// brute returns the number of ones of each of a number of filters with random functions. Every 5000 filters have a
+// separate generator.
 func brute(ctx context.Context, c experiment.Config, sets int) (ones []uint16, err error) {
 	const part = 5000
 	parts := (sets + part - 1) / part
@@ -195,7 +195,7 @@ func brute(ctx context.Context, c experiment.Config, sets int) (ones []uint16, e
 	return ones, err
 }
 
-// countOnes returns how many of m bits that many random throws set. bitmap is scratch space of m bits.
+// countOnes returns the number of bits, of m, that random throws set. bitmap is scratch space of m bits.
 func countOnes(r *rand.PCG, bitmap []uint64, m, throws int) (ones int) {
 	clear(bitmap)
 	for i := 0; i < throws; i += 2 {

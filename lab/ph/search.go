@@ -69,7 +69,7 @@ func (p published) searchUntil(ctx context.Context, with functions, stop func(fi
 // rate returns p_a = f^k.
 func (f found) rate() float64 { return f.rateAfter(len(f.Fills)) }
 
-// rateAfter returns p_a after that many passes, or at the end of a shorter search.
+// rateAfter returns p_a after a number of passes, or at the end of a shorter search.
 func (f found) rateAfter(passes int) float64 {
 	return math.Pow(f.Fills[min(passes, len(f.Fills)-1)], float64(f.k))
 }

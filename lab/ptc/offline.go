@@ -153,7 +153,7 @@ func runTable3(ctx context.Context, c experiment.Config) (figure.Result, error) 
 // cost returns the approximate time of a trial, in any unit.
 func (x choice) cost(n int) float64 { return float64(n) * float64(x.rounds) * float64((x.c+2)*x.k) }
 
-// searches returns the shares of ones at the end of that many searches.
+// searches returns the shares of ones at the end of several searches.
 func searches(
 	ctx context.Context,
 	c experiment.Config,

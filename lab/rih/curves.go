@@ -63,7 +63,7 @@ func runStorageCurves(ctx context.Context, c experiment.Config, counts bool) (fi
 		{Name: "log2(1/ε) + 1.44"},
 		{Name: "log2(1/ε)"},
 	}
-	// the rate from which down to the lowest one rank-indexed filters are smaller than the first curve
+	// the highest rate below which rank-indexed filters are always smaller than the first curve
 	cross := [2]float64{}
 	for i, rate := range rates {
 		y := []float64{

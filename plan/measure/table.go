@@ -1,9 +1,9 @@
 // Package measure measures the table of costs of package plan: the time of a query and of a build of every kind of
-// filter, and the memory of a build. It is a package of its own so that importing plan does not link it.
+// filter, and the memory of a build. It is a separate package so that importing plan does not link it.
 //
-// Points are measured in rounds, minutes apart, with other queries each time: a disturbance of a shared machine lasts
-// longer than one point, and the same 200,000 queries again would find their part of a filter of any size in the
-// caches.
+// Points are measured in rounds, minutes apart, with new queries each time: a disturbance of a shared machine lasts
+// longer than the measurement of one point, and if the same 200,000 queries were repeated, the caches would hold the part
+// of the filter that they read.
 package measure
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Config says how to measure. Zero fields take the default noted beside them.
+// Config is the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
 	Trials   int           // measurements of each query, of which the shortest counts; 0: 5, or 2 with Quick
 	Quick    bool          // smallest filters only, to see that it works
 	Progress func(float64) // called with the share done, in [0, 1], from one goroutine; nil: not called
 }
 
-// size is a number of keys, with the rates at which filters of so many keys are measured.
+// size is a number of keys, with the rates at which filters of that size are measured.
 type size struct {
 	keys  uint64
 	rates []float64
@@ -144,7 +144,7 @@ func withPoint(points []plan.Point, p plan.Point) []plan.Point {
 	return append(points, p)
 }
 
-// keyedCost returns how many nanoseconds more SipHash takes than XXH3 for a key of 16 bytes.
+// keyedCost returns the additional time of SipHash over XXH3 for a key of 16 bytes, in nanoseconds.
 func keyedCost() float64 {
 	key := []byte("0123456789abcdef")
 	shortest := func(h filter.Hasher) float64 {
