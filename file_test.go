@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,6 +242,9 @@ func TestChangedInPlace(t *testing.T) {
 
 // TestErr notices a change in place without a query.
 func TestErr(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
 	path := filepath.Join(t.TempDir(), "f.bloom")
 	large(t, path, 0)
 	s, err := bloomery.Open(path)
@@ -283,6 +287,7 @@ func TestLive(t *testing.T) {
 		wg.Go(func() {
 			dst := make([]bool, 2)
 			for !stop.Load() {
+				runtime.Gosched() // on js nothing interrupts a goroutine
 				// Key 999 is in every generation from 0 to 999.
 				if !l.ContainsUint64(999) {
 					t.Error("a key is lost")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -68,15 +69,23 @@ func (m *Mapping) open(o Options) (f *File, err error) {
 // Err returns an error wrapping ErrFile if the file was written to or truncated since it was mapped: if its size, time
 // of modification or header changed.
 func (m *Mapping) Err() error {
-	now, err := m.file.Stat()
+	changed, err := m.changed()
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.file.Name(), err)
 	}
-	changed := now.Size() != m.was.Size() || !now.ModTime().Equal(m.was.ModTime())
 	if !changed && m.Guard(func() { changed = !bytes.Equal(m.data[:headerSize], m.head) }) != nil || changed {
 		return fmt.Errorf("%s: %w", m.file.Name(), ErrFile)
 	}
 	return nil
+}
+
+// changed reports whether size or time of modification of the file differ from when it was mapped.
+func (m *Mapping) changed() (bool, error) {
+	now, err := m.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	return now.Size() != m.was.Size() || !now.ModTime().Equal(m.was.ModTime()), nil
 }
 
 // Close unmaps the file. Its sections must not be used afterwards.
@@ -113,6 +122,12 @@ func (m *Mapping) Fault(p any) error {
 	}
 	if fault, ok := p.(interface{ Addr() uintptr }); ok && bitvec.Within(m.data, fault.Addr()) {
 		return fmt.Errorf("%s: %w", m.file.Name(), ErrFile)
+	}
+	// Some systems do not tell the address.
+	if _, ok := p.(runtime.Error); ok {
+		if changed, err := m.changed(); changed || err != nil {
+			return fmt.Errorf("%s: %w", m.file.Name(), ErrFile)
+		}
 	}
 	panic(p)
 }

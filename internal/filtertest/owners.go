@@ -3,6 +3,7 @@ package filtertest
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,7 @@ func owners(t *testing.T, start func(keys uint64) filter.Filter, decode func(fil
 		defer close(done)
 		for more := true; more; {
 			more = running.Load()
+			runtime.Gosched() // on js nothing interrupts a goroutine
 			if err := checkSnapshot(c, all, decode); err != nil {
 				t.Error(err)
 				return
