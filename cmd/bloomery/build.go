@@ -166,7 +166,7 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 		return err
 	}
 	if n.Adversarial && b.Secret == nil {
-		return errors.New("--needs adversarial: whoever queries must not know the hash function; give --secret-file FILE")
+		return errors.New("--needs adversarial: the hash function must be secret; give --secret-file FILE")
 	}
 	effort, err := f.effort.read(c)
 	if err != nil {

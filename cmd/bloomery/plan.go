@@ -27,7 +27,7 @@ filter that is in the caches, far is a query of a filter that no cache holds, wi
 build is the time per key on one core.
 
 --needs takes any of: remove (keys are removed), count (how often a key came), merge (filters are merged), line (a
-query reads one cache line), writers (many goroutines add keys), adversarial (whoever queries may choose the keys),
+query reads one cache line), writers (many goroutines add keys), adversarial (an attacker may choose the keys),
 unpatented (no method with a known patent).
 
 If no filter does it, the output says what is impossible and what comes nearest: exit code 1.`,
