@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -53,7 +54,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(container.WithWarnings(ctx, func(err error) {
+		fmt.Fprintln(stderr, "bloomery: warning:", err)
+	}))
 	switch {
 	case err == nil:
 		return exitOK
@@ -161,7 +164,7 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode().IsRegular(): // Lock returns an error for others
-		if err := mayCreate(path); err != nil {
+		if err := container.MayWrite(path); err != nil {
 			return nil, err
 		}
 	}
