@@ -100,6 +100,10 @@ const (
 	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
 )
 
+// adviceStrangers is the hint for a list of keys to remove that has keys that were never added.
+const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added: sort -u
+  leaves each key once. --force removes what is found all the same.`
+
 // Hints for files of other systems.
 const (
 	adviceParquet = `Cut the filter of a column chunk out of it: bloom_filter_length bytes from bloom_filter_offset on, as the

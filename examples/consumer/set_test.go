@@ -112,6 +112,36 @@ func TestRemove(t *testing.T) {
 	unsupported(t, "RemoveHash", plain.RemoveHash(filter.Hash{}), "counting")
 }
 
+// TestRemoveMany removes a list with strangers: refused, then by force.
+func TestRemoveMany(t *testing.T) {
+	for _, spec := range removableSpecs {
+		keys := words("key ", 20_000)
+		set := built(t, keys, bloomery.Config{Spec: spec})
+		got, err := set.RemoveMany([][]byte{[]byte(keys[0]), []byte("unknown")})
+		if err != nil || got.Removed+got.NotFound != 2 || got.Strangers >= bloomery.MaxStrangers {
+			t.Errorf("%s: %+v, %v", spec, got, err)
+		}
+		list := must(set.Removal(bloomery.Config{Memory: 1 << 16, TempDir: t.TempDir()}))(t)
+		defer list.Close()
+		for _, w := range words("stranger ", 20_000) {
+			if err := list.AddHashes([]filter.Hash{set.Hasher().SumString(w)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := list.AddMany([][]byte{[]byte(keys[1])}); err != nil {
+			t.Fatal(err)
+		}
+		before := set.Len()
+		seen := must(list.Look(t.Context()))(t)
+		if got, err := list.Remove(t.Context(), false); !errors.Is(err, filter.ErrStrangers) || got != seen || set.Len() != before {
+			t.Errorf("%s: %+v after %+v, %v", spec, got, seen, err)
+		}
+		if got, err := list.Remove(t.Context(), true); err != nil || got.Lost == 0 || set.Len() != before-got.Removed {
+			t.Errorf("%s: by force: %+v, %v", spec, got, err)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	for _, spec := range []string{
 		"rankindexed(fpr=0.001,counting=1)", "counting(fpr=0.001)", "dleft(fpr=0.001,counting=1)",
