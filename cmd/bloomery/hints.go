@@ -27,7 +27,8 @@ var hints = []struct {
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
-	{filter.ErrMismatch, `Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed.`},
+	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
+  --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 
