@@ -65,7 +65,8 @@ func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
 	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck(), Version: Version}
 }
 
-// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or wrong.
+// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is wrong, and
+// ErrNoSecret if it is nil.
 func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
@@ -73,10 +74,11 @@ func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	case f.Hash.Foreign():
 		return filter.ForeignHasher(f.Hash)
 	}
-	if secret != nil {
-		if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
-			return h, nil
-		}
+	if secret == nil {
+		return filter.Hasher{}, &FormatError{24, "check of the secret", ErrNoSecret}
+	}
+	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
+		return h, nil
 	}
 	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
 }

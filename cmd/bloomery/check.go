@@ -27,8 +27,9 @@ line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if 
 file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
 before may be wrong.
 
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code is the same as
-without; bytes that are not UTF-8 become U+FFFD.`,
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, with -v only the keys that the filter
+does not hold. The exit code is the same as without; bytes that are not UTF-8 become U+FFFD. -q hides no key: for the
+exit code alone send the output to /dev/null.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt`,
@@ -85,7 +86,7 @@ func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected 
 		}
 		switch {
 		case f.count:
-		case a.json:
+		case a.json && (hit != f.invert || !f.invert):
 			b.Out = appendJSON(b.Out, struct {
 				Key     string `json:"key"`
 				Present bool   `json:"present"`

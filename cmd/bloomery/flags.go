@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -190,7 +191,7 @@ func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err err
 		if f.values == 0 {
 			return 0, errNoValues
 		}
-		n.ValueBits = int(min(f.values, 64))
+		n.ValueBits = int(min(f.values, math.MaxInt))
 	}
 	if c.Flags().Changed("capacity") {
 		room, err = f.room()
@@ -361,7 +362,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		return n, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.absent)
 	}
 	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
-	n.ValueBits = int(min(f.values, 64))
+	n.ValueBits = int(min(f.values, math.MaxInt))
 	return n, f.wishes.read(&n)
 }
 

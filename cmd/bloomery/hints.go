@@ -26,7 +26,8 @@ var hints = []struct {
 	{container.ErrChanged, "Nothing was written; run the command again."},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
-	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
+	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
+	{container.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
