@@ -41,8 +41,9 @@ filter that was built without --counting may hold a key once, however often it c
 
 Keys that are not found are counted, the first ones are named on stderr, the others are removed, and the exit code is
 1. With --all, nothing is removed unless every key was found.`,
-		Example: `  bloomery remove sessions.bloom ended.txt
-  echo 0-mail.com | bloomery remove --all --json blocked.bloom`,
+		Example: `  bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
+  bloomery remove sessions.bloom ended.txt
+  echo key-77 | bloomery remove --all --json sessions.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := a.lock(c.Context(), args[0])
