@@ -37,7 +37,9 @@ For one filter of another family, the number is the one that the filter counts: 
 The more bits are set, the wider the intervals. If every bit is set, the bits only tell that there are at least so
 many keys; with --json the unknown numbers are then null. A number that is in the interval can still be wrong if an
 adversary chose the keys.`,
-		Example: `  bloomery estimate monday.bloom
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery estimate monday.bloom
   bloomery estimate monday.bloom tuesday.bloom`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {

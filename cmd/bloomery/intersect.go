@@ -24,9 +24,11 @@ bitsandblooms.
 A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
 of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at
 their rates. Its number of keys is the smallest of theirs, an upper bound; see bloomery estimate A B.`,
-		Example: "  bloomery intersect -o both.bloom monday.bloom tuesday.bloom",
-		Args:    cobra.MinimumNArgs(2),
-		RunE:    func(c *cobra.Command, args []string) error { return a.intersect(c.Context(), args, output) },
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery intersect -o both.bloom monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return a.intersect(c.Context(), args, output) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	return c

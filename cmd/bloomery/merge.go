@@ -16,9 +16,11 @@ func (a *app) mergeCommand() *cobra.Command {
 		Short: "Merge filter files of the same spec and seed",
 		Long: "Write a filter that holds the keys of all the given ones. They must have the same spec and seed:\n" +
 			"build them with the same --family, size, --capacity and --seed.",
-		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
-		Args:    cobra.MinimumNArgs(2),
-		RunE:    func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, output) },
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, output) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	return c

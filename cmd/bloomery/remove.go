@@ -55,8 +55,9 @@ exit code is 1. With --all, nothing is removed unless every key was found.
 
 All keys are read before the first one is removed. They take 16 bytes each, in memory up to --memory, then in a
 temporary file. With --json the report has the fields expected_strangers and expected_lost.`,
-		Example: `  bloomery remove sessions.bloom ended.txt
-  echo 0-mail.com | bloomery remove --all --json blocked.bloom`,
+		Example: `  bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
+  bloomery remove sessions.bloom ended.txt
+  echo key-77 | bloomery remove --all --json sessions.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			memory, err := f.memory.read(c)
