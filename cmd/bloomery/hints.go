@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
@@ -48,6 +49,10 @@ func hint(err error) string {
 		if errors.Is(err, h.err) {
 			return h.advice
 		}
+	}
+	var long *keyio.KeyTooLongError
+	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
+		return "If it is a list of keys, allow longer ones: --max-key-bytes 10MB."
 	}
 	var format *container.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
