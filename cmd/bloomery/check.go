@@ -38,6 +38,7 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt
   bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
+  find . -type f -print0 | bloomery build -0 -o files.bloom
   find . -type f -print0 | bloomery check -0 files.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
