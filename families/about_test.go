@@ -38,10 +38,11 @@ func TestAbilities(t *testing.T) {
 		_, shares := made.(filter.Sharer)
 		_, searches := made.(filter.Reoptimizer)
 		_, trims := made.(filter.Trimmer)
+		_, estimates := made.(filter.CellFilter)
 		for can, is := range map[filter.Ability]bool{
 			filter.CanAdd: adds || raw, filter.CanRawKeys: raw, filter.CanRemove: removes, filter.CanCount: counts, filter.CanValues: values,
 			filter.CanMerge: merges, filter.CanIntersect: intersects, filter.CanConcurrent: shares, filter.CanSearch: searches,
-			filter.CanTrim: trims, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
+			filter.CanTrim: trims, filter.CanEstimate: estimates, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
 			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"),
 		} {
 			if f.Can.Has(can) != is {

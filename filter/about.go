@@ -74,6 +74,7 @@ const (
 	CanSpill                           // its builder is a Spiller
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
 )
 
@@ -82,6 +83,7 @@ var verbs = [...]string{
 	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
 	"take keys from many goroutines", "read one cache line a query", "take capacity=", "take later=", "take growth=",
 	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
+	"tell how many keys two filters share",
 	"count distinct keys while building",
 }
 

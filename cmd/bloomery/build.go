@@ -35,7 +35,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long:  buildHelp + "\n\n" + familyHelp(),
-		Example: `  bloomery build -o words.bloom /usr/share/dict/words
+		Example: `  bloomery build -o words.bloom words.txt
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv

@@ -27,7 +27,8 @@ var hints = []struct {
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
-	{filter.ErrMismatch, `Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed.`},
+	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
+  --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 
@@ -99,6 +100,10 @@ const (
 	adviceValues = "Build the filter with room for values: bloomery build --value-bits V."
 	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
 )
+
+// adviceStrangers is the hint for a list of keys to remove that has keys that were never added.
+const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added: sort -u
+  leaves each key once. --force removes what is found all the same.`
 
 // Hints for files of other systems.
 const (

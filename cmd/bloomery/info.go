@@ -75,19 +75,19 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 
 func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "info FILE",
-		Short:   "Describe a filter file",
-		Long:    "Describe a filter file, after verifying all of its checksums.",
-		Example: "  bloomery info blocked.bloom --json",
-		Args:    cobra.ExactArgs(1),
+		Use:   "info FILE...",
+		Short: "Describe filter files",
+		Long: `Describe a filter file, after verifying all of its checksums. Several files make a table with a line for
+each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.`,
+		Example: `  bloomery info blocked.bloom --json
+  bloomery info monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := a.open(args[0])
-			if err != nil {
-				return err
+			if len(args) > 1 {
+				return a.infoTable(args)
 			}
-			defer set.Close()
-			r := reportOf(set, set.Stored())
-			if err := set.Err(); err != nil {
+			r, err := a.describe(args[0])
+			if err != nil {
 				return err
 			}
 			if a.json {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -113,4 +115,16 @@ func either(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.
+func parseDelimiter(text string) (rune, error) {
+	if text == `\t` {
+		return '\t', nil
+	}
+	d, size := utf8.DecodeRuneInString(text)
+	if d == utf8.RuneError || size != len(text) || strings.ContainsRune("\x00\"\r\n", d) {
+		return 0, errors.New(`want one character such as ";" or "\t", and no quote`)
+	}
+	return d, nil
 }
