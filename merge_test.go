@@ -2,8 +2,8 @@ package bloomery
 
 import (
 	"errors"
-	"os"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
