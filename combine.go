@@ -13,8 +13,8 @@ import (
 
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
-// errors.ErrUnsupported. Merge needs exclusive use of both sets, also of sets for many writers. Of a mapped o it keeps
-// about 1 MiB in memory at a time.
+// errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
+// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time.
 func (s *Set) Merge(o *Set) error {
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
 		if p, ok := a.(filter.PassMerger); ok {
@@ -66,6 +66,7 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 		shared := mine.filter.(filter.Sharer).Concurrent()
 		s.become(shared, s.hasher)
 	}
+	s.chosen = max(s.chosen, o.chosen)
 	return nil
 }
 
@@ -110,7 +111,14 @@ func (s *Set) Snapshot() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSet(f, s.hasher), nil
+	return s.like(f), nil
+}
+
+// like returns a Set of another filter with the hasher and the chosen rate of s.
+func (s *Set) like(f filter.Filter) *Set {
+	o := NewSet(f, s.hasher)
+	o.chosen = s.chosen
+	return o
 }
 
 // Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too.
@@ -123,13 +131,13 @@ func (s *Set) Clone() (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newSet(f, s.hasher, true)
+		return s.like(f.(filter.Sharer).Concurrent()), nil
 	}
 	f, err := s.copied()
 	if err != nil {
 		return nil, err
 	}
-	return NewSet(f, s.hasher), nil
+	return s.like(f), nil
 }
 
 // copied returns a copy of the filter.
@@ -200,13 +208,13 @@ func (s *Set) Reset() error {
 	return nil
 }
 
-// Equal reports whether two sets have the same Spec, hash function, number of keys and bits, so that Save would write
-// the same file.
+// Equal reports whether two sets have the same Spec, hash function, chosen rate, number of keys and bits, so that Save
+// would write the same file.
 func (s *Set) Equal(o *Set) bool {
 	if s.filter == nil || o == nil || o.filter == nil {
 		return o != nil && s.filter == o.filter
 	}
-	if !s.hasher.Equal(o.hasher) {
+	if !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.encode()
@@ -237,7 +245,7 @@ func (s *Set) Trimmed() (*Set, error) {
 	if !ok {
 		return nil, s.lacks(filter.CanTrim)
 	}
-	small := NewSet(t.Trimmed(), s.hasher)
+	small := s.like(t.Trimmed())
 	if err := plain.guarded(func() error { return readable(small.filter) }); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ import (
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
 // On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
-// ErrVersion, ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or
-// io.ErrUnexpectedEOF.
+// ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
+// filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }
@@ -125,6 +125,7 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 		return nil, err
 	}
 	set.mapping, set.borrowed, set.plain = m, m != nil, set.plain && m == nil
+	set.chosen = f.FPRChosen
 	set.stored = Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(filter.SpecOf(decoded))}
 	return set, nil
 }
@@ -153,7 +154,9 @@ func (s *Set) encode() (*container.File, error) {
 	if !family.TakesHash(e.Spec, s.hasher.ID()) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
 	}
-	return container.New(family.ID, e, s.hasher), nil
+	file := container.New(family.ID, e, s.hasher)
+	file.FPRChosen = s.chosen
+	return file, nil
 }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely

@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Write writes a file to w. It reads the sections twice, because their checksums are written before them.
+// Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
+// reads the sections twice, because their checksums are written before them.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
 	if err != nil {
@@ -51,6 +52,9 @@ func wordsOf(e filter.Encoded) []uint64 {
 
 // newHeader returns the header of a file, with the checksums of its sections.
 func newHeader(f *File) (*header, error) {
+	if f.FPRChosen != 0 && !isRate(f.FPRChosen) {
+		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: "want a rate above 0 and below 1, or 0 for none"}
+	}
 	h := &header{File: *f}
 	var err error
 	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f.Encoded))

@@ -55,6 +55,14 @@ type Remover interface {
 	Remove(h Hash) error
 }
 
+// LossEstimator is a Remover whose removal of one absent key can make several present keys absent.
+type LossEstimator interface {
+	// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove.
+	// keep, in [0, 1], is the share of the filter's keys that are not in the list. It may read the whole filter. For
+	// other Removers, which lose at most one key at a time, the number is keep times the posterior rate.
+	EstimateLoss(keep float64) float64
+}
+
 // Counter is a Filter that counts how often each key was added.
 type Counter interface {
 	// Count returns how often the key with hash h was added, minus how often it was removed. n is never too small,

@@ -23,8 +23,9 @@ code 2.
 
 A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
 exit code 2.`,
-		Example: "  bloomery add blocked.bloom new-entries.txt",
-		Args:    cobra.MinimumNArgs(1),
+		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
+  bloomery add blocked.bloom new-entries.txt`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {

@@ -11,12 +11,15 @@ import (
 func (a *app) mergeCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
-		Use:     "merge -o FILE A B...",
-		Short:   "Merge filter files of the same spec and seed",
-		Long:    "Write a filter that holds the keys of all the given ones. They must agree in family, size and seed.",
-		Example: "  bloomery merge -o all.bloom monday.bloom tuesday.bloom",
-		Args:    cobra.MinimumNArgs(2),
-		RunE:    func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, output) },
+		Use:   "merge -o FILE A B...",
+		Short: "Merge filter files of the same spec and seed",
+		Long: "Write a filter that holds the keys of all the given ones. They must have the same spec and seed:\n" +
+			"build them with the same --family, size, --capacity and --seed.",
+		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
+  bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
+  bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, output) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	return c

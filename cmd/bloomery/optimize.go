@@ -44,9 +44,9 @@ filter back, all or nothing. Its size stays. Families: ` + strings.Join(families
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
 you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
 without --force. The rate falls the longer the search takes: see --budget.`,
-		Example: `  bloomery add blocked.bloom new.txt
-  bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
-  bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
+		Example: `  bloomery add list.bloom new-entries.txt
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
@@ -156,10 +156,10 @@ func (a *app) search(
 
 func (a *app) printOptimized(path string, r optimized) error {
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
 	_, err := fmt.Fprintf(a.stderr, text,

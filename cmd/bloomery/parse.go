@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -76,11 +78,12 @@ func parseHash(name string) (filter.HashID, error) {
 func readSecret(path string) (*[filter.SecretSize]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--secret-file: %w", err)
 	}
 	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(b) != filter.SecretSize {
-		return nil, fmt.Errorf("%s does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16", path)
+		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16",
+			path)
 	}
 	return (*[filter.SecretSize]byte)(b), nil
 }
@@ -113,4 +116,16 @@ func either(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.
+func parseDelimiter(text string) (rune, error) {
+	if text == `\t` {
+		return '\t', nil
+	}
+	d, size := utf8.DecodeRuneInString(text)
+	if d == utf8.RuneError || size != len(text) || strings.ContainsRune("\x00\"\r\n", d) {
+		return 0, errors.New(`want one character such as ";" or "\t", and no quote`)
+	}
+	return d, nil
 }

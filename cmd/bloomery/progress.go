@@ -35,6 +35,9 @@ func newProgress() *progress {
 
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
+	if c, ok := w.(*checked); ok {
+		w = c.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

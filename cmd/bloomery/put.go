@@ -33,7 +33,7 @@ keys must be there, from build or add; with --add each line adds a new key inste
 even if the key is there already.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
-		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M empty.txt
+		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
   bloomery put --add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),

@@ -53,8 +53,12 @@ var (
 	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
 	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
 	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
-	_ func(*bloomery.Set) error                                       = (*bloomery.Set).Err
-	_ func(*bloomery.Live) error                                      = (*bloomery.Live).Err
+
+	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
+	_ func(*bloomery.Set, *bloomery.Set) (bloomery.Overlap, error) = (*bloomery.Set).EstimateOverlap
+
+	_ func(*bloomery.Set) error  = (*bloomery.Set).Err
+	_ func(*bloomery.Live) error = (*bloomery.Live).Err
 )
 
 var (

@@ -120,6 +120,18 @@ func (f *Filter) fill() float64 { return float64(bitvec.OnesBelow(f.words, f.m))
 // whole filter and returns +Inf if all of the first m bits are set.
 func (f *Filter) EstimateKeys() float64 { return probe.EstimateKeys(f.fill(), f.m, f.k) }
 
+// Cells describes the first m bits. It takes the probes of a key as independent.
+func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
+
+// Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
+func (f *Filter) Free(other filter.Filter) (uint64, error) {
+	o, err := f.same(other)
+	if err != nil {
+		return 0, err
+	}
+	return bitvec.ZerosInBoth(f.words, o.words, f.m), nil
+}
+
 // Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates assume
 // independent probes.
 func (f *Filter) Info() filter.Info {

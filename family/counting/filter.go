@@ -243,6 +243,12 @@ func (f *Filter) used() uint64 {
 // usedIn returns the number of counters of a word that are not 0.
 func usedIn(w uint64) uint64 { return uint64(bits.OnesCount64((w | w>>1 | w>>2 | w>>3) & lowest)) }
 
+// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove, if
+// the share keep of the keys is not in the list. It reads the whole filter.
+func (f *Filter) EstimateLoss(keep float64) float64 {
+	return lossPerAbsent(float64(f.used())/float64(f.m), f.k, keep)
+}
+
 // Info counts the counters that are not 0, which reads the whole filter.
 func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }
 

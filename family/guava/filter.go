@@ -174,6 +174,20 @@ func (f *Filter) EstimateKeys() float64 {
 	return probe.EstimateKeys(fill, m, f.k)
 }
 
+// Cells describes the bits that probes can reach. It takes the probes of a key as independent.
+func (f *Filter) Cells() filter.Cells {
+	return probe.Cells(Reach(uint64(len(f.words)), f.strategy), f.k)
+}
+
+// Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
+func (f *Filter) Free(other filter.Filter) (uint64, error) {
+	o, err := f.same(other)
+	if err != nil {
+		return 0, err
+	}
+	return bitvec.ZerosInBoth(f.words, o.words, Reach(uint64(len(f.words)), f.strategy)), nil
+}
+
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates
 // assume independent probes. With Mitz32 they are too low for filters of more than about 2^26 bits, whose positions
 // are not equally likely.

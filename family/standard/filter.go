@@ -91,7 +91,7 @@ func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
 // most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
-// both, an upper bound; EstimateIntersection estimates the number. Errors are those of Merge.
+// both, an upper bound. Errors are those of Merge.
 func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
 
 // IntersectPass is Intersect and implements filter.PassIntersecter.
