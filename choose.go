@@ -33,7 +33,8 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Adversarial = c.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
 	n.Build = cmp.Or(n.Build, max(quickBuild, quickBuildKey*time.Duration(min(n.Keys, 1<<50))))
-	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)), smallBuild)
+	n.Memory = cmp.Or(n.Memory, uint64(c.BuildMemory()))
+	n.Memory -= n.Memory / 16 // for the program and the buffers of its input
 	p, err := plan.For(ctx, n)
 	if err != nil {
 		return plan.Choice{}, err
@@ -41,8 +42,15 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	return p.Choices[0], nil
 }
 
-// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and limits Memory to
-// the limit of the choice: Needs.Memory or 1 GiB. Else it returns c. Errors are those of Choose.
+// BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
+// Memory, else Needs.Memory, else 1 GiB. The program itself and what the garbage collector has not yet freed are not
+// counted: see debug.SetMemoryLimit for the latter.
+func (c Config) BuildMemory() int64 {
+	return cmp.Or(max(c.Memory, 0), int64(min(c.Needs.Memory, 1<<60)), smallBuild)
+}
+
+// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8 of
+// BuildMemory: the rest is for buffers. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, nil
@@ -55,7 +63,7 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if c.Needs.FPR > 0 { // without it the Spec says what was chosen
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
-	c.Memory = cmp.Or(c.Memory, int64(min(c.Needs.Memory, 1<<60)), smallBuild)
+	c.Memory = c.BuildMemory() - c.BuildMemory()/8
 	if c.Chosen != nil {
 		c.Chosen(choice)
 	}

@@ -229,6 +229,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
+	defer limitGarbage(&config)()
 	what, again, err := "building", false, error(nil)
 	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
 		return nil, err
