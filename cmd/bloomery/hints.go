@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
@@ -24,6 +25,9 @@ var hints = []struct {
 	{container.ErrChecksum, adviceDamaged},
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
+	{filter.ErrRate, adviceMaxRate},
+	{filter.ErrKeys, adviceChanged},
+	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
