@@ -8,23 +8,34 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
-// also of sets for many writers.
+// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time.
 func (s *Set) Merge(o *Set) error {
-	return s.combine(o, filter.CanMerge, func(a, b filter.Filter) error { return a.(filter.Merger).Merge(b) })
+	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
+		if p, ok := a.(filter.PassMerger); ok {
+			return p.MergePass(b, passed)
+		}
+		return a.(filter.Merger).Merge(b)
+	})
 }
 
 // Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
-// either set, but above that of a filter built from the common keys. Errors are those of Merge.
+// either set, but above that of a filter built from the common keys. Errors and memory are those of Merge.
 func (s *Set) Intersect(o *Set) error {
-	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter) error { return a.(filter.Intersecter).Intersect(b) })
+	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter, passed func([]uint64)) error {
+		if p, ok := a.(filter.PassIntersecter); ok {
+			return p.IntersectPass(b, passed)
+		}
+		return a.(filter.Intersecter).Intersect(b)
+	})
 }
 
-func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter) error) error {
+func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, passed func([]uint64)) error) error {
 	if s.filter == nil {
 		return errEmpty
 	}
@@ -48,7 +59,7 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter) er
 	if f, err := families.ByName(mine.Spec().Family()); err != nil || !f.Can.Has(can) || !provides(mine.filter, can) {
 		return s.lacks(can)
 	}
-	if err := other.guarded(func() error { return do(mine.filter, other.filter) }); err != nil {
+	if err := other.guarded(func() error { return do(mine.filter, other.filter, other.release()) }); err != nil {
 		return err
 	}
 	if s.concurrent != nil {
@@ -67,6 +78,14 @@ func provides(f filter.Filter, can filter.Ability) (ok bool) {
 		_, ok = f.(filter.Intersecter)
 	}
 	return ok
+}
+
+// release returns a function that takes the words of a mapped filter out of memory after a pass over them, or nil.
+func (s *Set) release() func([]uint64) {
+	if s.mapping == nil {
+		return nil
+	}
+	return s.mapping.Release
 }
 
 // guarded calls f, which reads the filter, and returns its error, or an error if the mapping faults.
@@ -131,7 +150,10 @@ func (s *Set) copied() (f filter.Filter, err error) {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))
 		for i, w := range c.Sections {
-			sections[i] = slices.Clone(w)
+			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
+				return err
+			}
+			bitvec.Pass(sections[i], w, s.release(), func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
 		f, err = families.Decode(c)

@@ -70,12 +70,12 @@ func newHeader(f *File) (*header, error) {
 	return h, nil
 }
 
+// pieceWords is the number of words that are read or written at a time: 1 MiB.
+const pieceWords = 1 << 17
+
 // chunks calls give with the words as bytes in file order, at most 1 MiB at a time.
 func chunks(words []uint64, give func([]byte) error) error {
-	const size = 1 << 17
-	for len(words) > 0 {
-		part := words[:min(size, len(words))]
-		words = words[len(part):]
+	for part := range slices.Chunk(words, pieceWords) {
 		if !bitvec.LittleEndian {
 			part = slices.Clone(part)
 			bitvec.FixOrder(part)
