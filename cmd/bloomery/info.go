@@ -35,6 +35,7 @@ type report struct {
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
 	foreign       bool
+	lowest        float64 // the rate at which an absent key has the hash of one of the keys
 }
 
 // reportOf describes a set and its file.
@@ -45,6 +46,7 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
 		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
+		lowest: h.ID().LowestRate(i.Keys),
 	}
 }
 
@@ -59,7 +61,7 @@ func written(set *bloomery.Set, path string) (report, error) {
 
 // printKeys prints the number of keys in a file after a change, and the false-positive rate.
 func (a *app) printKeys(set *bloomery.Set, path string) error {
-	if a.quiet {
+	if a.quiet && !a.json {
 		return nil
 	}
 	r, err := written(set, path)
@@ -123,7 +125,11 @@ func (r report) write(to io.Writer) error {
 	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	if r.FPRPosterior == r.lowest && r.Keys > 0 {
+		fmt.Fprintf(w, "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n", r.lowest)
+	} else {
+		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	}
 	form := ""
 	if r.Trimmed {
 		form = ", trimmed"

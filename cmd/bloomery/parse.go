@@ -78,11 +78,12 @@ func parseHash(name string) (filter.HashID, error) {
 func readSecret(path string) (*[filter.SecretSize]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--secret-file: %w", err)
 	}
 	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(b) != filter.SecretSize {
-		return nil, fmt.Errorf("%s does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16", path)
+		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16",
+			path)
 	}
 	return (*[filter.SecretSize]byte)(b), nil
 }
