@@ -94,7 +94,7 @@ func short(v float64) string {
 		size float64
 		name string
 	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= u.size {
+		if v >= 0.9995*u.size { // not 1e+03k
 			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
 		}
 	}
