@@ -147,6 +147,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
+	a.versionFlag(root)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -163,7 +164,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), a.estimateCommand(),
+		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
