@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"lab":                 {"lab/*", "internal/figure"},
 	"examples/domains":    {},
 	"examples/cdn":        {"admission"},
-	".":                   {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/bitvec"},
+	".":                   {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather", "internal/bitvec", "internal/probe"},
 	"interop":             {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery":        {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
