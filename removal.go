@@ -98,7 +98,7 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	}
 	var seen Removed
 	err = r.each(ctx, 0, func(hs []filter.Hash) error {
-		return r.set.guarded(func() error {
+		return r.set.Guarded(func() error {
 			r.look(&seen, hs)
 			return nil
 		})
