@@ -25,6 +25,9 @@ var hints = []struct {
 	{container.ErrChecksum, adviceDamaged},
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
+	{filter.ErrRate, adviceMaxRate},
+	{filter.ErrKeys, adviceChanged},
+	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},

@@ -14,14 +14,14 @@ import (
 )
 
 // parseRate reads a false-positive rate such as 0.01 or 1%.
-func parseRate(text string) (float64, error) {
+func parseRate(flag, text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, fmt.Errorf("--fpr %q: want a rate between 0 and 1, such as 0.01 or 1%%", text)
+		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%", flag, text)
 	}
 	return v, nil
 }
