@@ -158,6 +158,11 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 		return err
 	}
 	b.Spec = plan.WithSize(spec, size).String()
+	if c.Flags().Changed("capacity") {
+		if b.Capacity, err = f.form.room(); err != nil {
+			return err
+		}
+	}
 	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
 	return err
 }
@@ -220,10 +225,10 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	}
 	a.warnRate(f.output, r.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())

@@ -37,6 +37,7 @@ type report struct {
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
 	foreign       bool
+	lowest        float64 // the rate at which an absent key has the hash of one of the keys
 	info          filter.Info
 }
 
@@ -48,7 +49,8 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
 		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
-		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(), info: i,
+		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
+		lowest: h.ID().LowestRate(i.Keys), info: i,
 	}
 }
 
@@ -69,11 +71,11 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 		return err
 	}
 	a.warnRate(path, r.info)
-	if a.quiet {
-		return nil
-	}
-	if a.json {
+	switch {
+	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
 	return err
@@ -130,7 +132,11 @@ func (r report) write(to io.Writer) error {
 	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	if r.FPRPosterior == r.lowest && r.Keys > 0 {
+		fmt.Fprintf(w, "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n", r.lowest)
+	} else {
+		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	}
 	if r.FPRChosen > 0 {
 		state := map[bool]string{false: "kept", true: "EXCEEDED"}[r.FPRExceeded]
 		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, state)

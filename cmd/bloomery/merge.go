@@ -15,9 +15,9 @@ func (a *app) mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge -o FILE A B...",
 		Short: "Merge filter files of the same spec and seed",
-		Long: "Write a filter that holds the keys of all the given ones. They must have the same spec and seed:\n" +
-			"build them with the same --family, size, --capacity and --seed. A rate that has left\n" +
-			"the chosen one is a warning: the size is that of one of them. Of different chosen rates the highest counts.",
+		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
+with the same --family, size, --capacity and --seed. The result has the size of one of them. If its rate exceeds the
+chosen one, merge prints a warning. Of different chosen rates the highest counts.`,
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
