@@ -37,7 +37,7 @@ without; bytes that are not UTF-8 become U+FFFD.`,
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt
   bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
-  find . -type f -print0 | bloomery check -0 files.bloom`,
+  find . -type f -print0 | bloomery check -0 -v known.bloom > new.nul`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
