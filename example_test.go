@@ -138,7 +138,7 @@ func ExampleWithSecret() {
 
 // Filters of one size and seed can be united.
 func ExampleSet_Merge() {
-	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000)", Keys: 500}
+	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000,capacity=500)"}
 	monday := must(bloomery.Build(ctx, slices.Values([]string{"ann", "bob"}), c))
 	tuesday := must(bloomery.Build(ctx, slices.Values([]string{"cleo"}), c))
 	check(monday.Merge(tuesday))

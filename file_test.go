@@ -384,7 +384,7 @@ func TestLiveCloseWaits(t *testing.T) {
 
 // TestLock changes a file under a lock, which others wait for, and notices changes without it.
 func TestLock(t *testing.T) {
-	path := save(t, build(t, words(10), bloomery.Config{Keys: 100}))
+	path := save(t, build(t, words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
 	l, err := bloomery.Lock(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)

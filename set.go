@@ -31,6 +31,7 @@ type Set struct {
 	borrowed bool
 	fault    atomic.Pointer[error] // the first fault in the mapping
 	stored   Stored                // the file that the set was read from, or zero
+	chosen   float64               // the chosen false-positive rate, or 0
 }
 
 // Stored describes the file that a Set was read from.
@@ -94,8 +95,13 @@ func (s *Set) Info() (i filter.Info) {
 	if s.filter != nil {
 		s.guard(func() { i = s.filter.Info() })
 	}
+	i.FPRChosen = s.chosen
 	return i
 }
+
+// FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
+// is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
+func (s *Set) FPRChosen() float64 { return s.chosen }
 
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.

@@ -9,7 +9,7 @@ import (
 // io.ErrUnexpectedEOF.
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
-	ErrVersion  = errors.New("format version of a newer Bloomery")
+	ErrVersion  = errors.New("written by a newer version of Bloomery")
 	ErrHash     = errors.New("unknown hash function")
 	ErrChecksum = errors.New("checksum does not match: the file is damaged")
 	ErrCorrupt  = errors.New("the file contradicts itself")

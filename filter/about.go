@@ -15,6 +15,11 @@ type About struct {
 	Can Ability
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
+	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
+	DefaultFPR float64
+	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
+	// built filter has one of them.
+	Sizes []string
 	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
 	// Forms are what a planner compares. A family of another system has none.

@@ -103,6 +103,20 @@ type Intersecter interface {
 	Intersect(other Filter) error
 }
 
+// PassMerger is a Merger that tells how far it has read the other filter. If that lies in a mapped file, its pages can
+// be released behind the pass.
+type PassMerger interface {
+	// MergePass is Merge. It reads each word of other once, in order, and calls passed, if not nil, with the words that
+	// it has read, at least once per MiB.
+	MergePass(other Filter, passed func(words []uint64)) error
+}
+
+// PassIntersecter is PassMerger for Intersect.
+type PassIntersecter interface {
+	// IntersectPass is Intersect, with passed as in MergePass.
+	IntersectPass(other Filter, passed func(words []uint64)) error
+}
+
 // Estimator is a Filter that estimates from its bits how many distinct keys it holds.
 type Estimator interface {
 	// EstimateKeys returns the estimate, or +Inf if every bit is set. It may read the whole filter.

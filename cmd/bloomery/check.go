@@ -31,13 +31,14 @@ before may be wrong.
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and the exit code is the same as
-without; bytes that are not UTF-8 become U+FFFD.`,
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and the
+exit code is the same as without; bytes that are not UTF-8 become U+FFFD.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt
   bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
-  find . -type f -print0 | bloomery check -0 -v known.bloom > new.nul`,
+  find . -type f -print0 | bloomery build -0 -o files.bloom
+  find . -type f -print0 | bloomery check -0 files.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])

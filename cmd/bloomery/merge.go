@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -30,30 +29,16 @@ func (a *app) merge(ctx context.Context, paths []string, output string) error {
 	if err := mayReplace(output); err != nil {
 		return err
 	}
-	set, err := a.open(paths[0], bloomery.InMemory())
+	secret, err := a.secret()
 	if err != nil {
 		return err
 	}
-	for _, path := range paths[1:] {
-		if err := a.mergeFile(set, path); err != nil {
-			return fmt.Errorf("%s and %s: %w", paths[0], path, err)
-		}
+	set, err := bloomery.MergeFiles(paths, bloomery.WithSecret(secret))
+	if err != nil {
+		return err
 	}
 	if err := set.Save(ctx, output); err != nil {
 		return err
 	}
 	return a.printKeys(set, output)
-}
-
-// mergeFile adds the keys of a filter file to a set.
-func (a *app) mergeFile(set *bloomery.Set, path string) error {
-	other, err := a.open(path)
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	if err := set.Merge(other); err != nil {
-		return err
-	}
-	return other.Err()
 }

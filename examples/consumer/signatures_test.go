@@ -32,6 +32,8 @@ var (
 	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New
 	_ func(string, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.Open
 	_ func(io.Reader, ...bloomery.Option) (*bloomery.Set, error)      = bloomery.Read
+	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.MergeFiles
+	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.IntersectFiles
 	_ func([]byte, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.FromBytes
 	_ func(string, ...bloomery.Option) (*bloomery.Live, error)        = bloomery.OpenLive
 	_ func(*[filter.SecretSize]byte) bloomery.Option                  = bloomery.WithSecret
