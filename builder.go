@@ -248,8 +248,9 @@ func (b *Builder) give(hs []filter.Hash) error {
 
 // Build returns the Set of all keys that were added. No Add may run at the same time. When ctx ends, Build returns
 // ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
-// result. The error wraps filter.ErrFull if the filter has no room for all keys, filter.ErrKeys if Config.Keys was not
-// their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The Builder cannot be used afterwards.
+// result. The error wraps filter.ErrFull if the filter has no room for all keys or they are more than Config.Capacity,
+// filter.ErrKeys if Config.Keys was not their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The
+// Builder cannot be used afterwards.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -257,6 +258,9 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
+	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity {
+		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err
 	}

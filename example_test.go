@@ -132,7 +132,7 @@ func ExampleWithSecret() {
 	again := must(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
 	fmt.Println(again.ContainsString("yopmail.com"))
 	// Output:
-	// check of the secret at byte 24: the secret is missing or not the one that this filter was built with
+	// check of the secret at byte 24: the filter was built with a secret, and none was given
 	// true
 }
 

@@ -21,8 +21,8 @@ import (
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
 // On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
-// ErrVersion, ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or
-// io.ErrUnexpectedEOF.
+// ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
+// filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }

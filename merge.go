@@ -2,15 +2,38 @@ package bloomery
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
 // secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of Open and Merge, and name
-// the files.
+// the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would count twice.
 func MergeFiles(paths []string, o ...Option) (*Set, error) {
+	if err := distinctFiles(paths); err != nil {
+		return nil, err
+	}
 	return combineFiles(paths, (*Set).Merge, o)
+}
+
+// distinctFiles returns an error if two paths name one file. Open reports files that are missing.
+func distinctFiles(paths []string) error {
+	files := make([]fs.FileInfo, len(paths))
+	for i, path := range paths {
+		st, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		for j, other := range files[:i] {
+			if other != nil && os.SameFile(st, other) {
+				return fmt.Errorf("%s and %s are one file; name it once: %w", paths[j], path, filter.ErrConfig)
+			}
+		}
+		files[i] = st
+	}
+	return nil
 }
 
 // IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory

@@ -3,6 +3,7 @@ package bloomery
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,6 +82,15 @@ func TestMergeFilesErrors(t *testing.T) {
 	}
 	if _, err := MergeFiles([]string{a, b}); !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
 		t.Errorf("%v", err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Link(a, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, paths := range [][]string{{a, a}, {a, b, link}} {
+		if _, err := MergeFiles(paths); !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
+			t.Errorf("%v: %v", paths, err)
+		}
 	}
 	none := filepath.Join(dir, "none")
 	for _, paths := range [][]string{{a, none}, {none, a}} {

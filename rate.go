@@ -79,6 +79,17 @@ func (r Rate) Holds(promised float64) bool {
 	return stat.UpperTail(r.FalsePositives, r.Trials, promised) >= 1e-4
 }
 
+// HoldsChosen reports whether the observation agrees with the chosen rate of a filter with that Info, by the test of
+// Holds. While the filter has not Exceeded its chosen rate, its FPRPosterior, which can be higher in a filter of few
+// keys, is allowed too. HoldsChosen is true if no rate was chosen.
+func (r Rate) HoldsChosen(i filter.Info) bool {
+	allowed := i.FPRChosen
+	if !i.Exceeded() {
+		allowed = max(allowed, i.FPRPosterior)
+	}
+	return i.FPRChosen == 0 || r.Holds(allowed)
+}
+
 // MeasureFPR queries absent keys and returns the observed rate. The keys must be distinct and absent.
 func (s *Set) MeasureFPR(absent iter.Seq[[]byte]) Rate {
 	var trials, hits uint64

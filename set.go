@@ -90,10 +90,13 @@ func (s *Set) Spec() filter.Spec {
 	return filter.SpecOf(s.filter)
 }
 
-// Info describes the filter. It may read all of it.
+// Info describes the filter. It may read all of it. Its rates are at least the lowest of the hash function; see
+// filter.HashID.LowestRate.
 func (s *Set) Info() (i filter.Info) {
 	if s.filter != nil {
 		s.guard(func() { i = s.filter.Info() })
+		lowest := s.hasher.ID().LowestRate(i.Keys)
+		i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	}
 	i.FPRChosen = s.chosen
 	return i

@@ -83,7 +83,8 @@ func (f *File) FormatVersion() uint16 {
 // isRate reports whether v is a chosen rate that a file may have.
 func isRate(v float64) bool { return v > 0 && v < 1 }
 
-// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or wrong.
+// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is wrong, and
+// ErrNoSecret if it is nil.
 func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
@@ -91,10 +92,11 @@ func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	case f.Hash.Foreign():
 		return filter.ForeignHasher(f.Hash)
 	}
-	if secret != nil {
-		if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
-			return h, nil
-		}
+	if secret == nil {
+		return filter.Hasher{}, &FormatError{24, "check of the secret", ErrNoSecret}
+	}
+	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
+		return h, nil
 	}
 	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
 }

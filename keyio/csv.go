@@ -15,7 +15,8 @@ import (
 // recordSlack is the number of bytes that a row of CSV or TSV may have beyond MaxKey.
 const recordSlack = 1 << 20
 
-var errRecordTooLong = errors.New("record is too long; is a closing quote missing?")
+// ErrRecordTooLong means that a row of CSV or TSV is longer than Options.MaxKey + 1 MiB.
+var ErrRecordTooLong = errors.New("record is too long; is a closing quote missing?")
 
 // readCSV packs the keys of a CSV stream into blocks. It parses in the reader goroutine, because the end of a record
 // depends on all quotes before it.
@@ -146,7 +147,7 @@ func quoteNames(names []string) string {
 func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	var parse *csv.ParseError
 	switch {
-	case readErr == errRecordTooLong:
+	case readErr == ErrRecordTooLong:
 		return fmt.Errorf("%s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
 	case errors.As(readErr, new(*UnsupportedError)):
 		return readErr
@@ -181,7 +182,7 @@ func (l *recordReader) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	if l.left <= 0 {
-		l.err = errRecordTooLong
+		l.err = ErrRecordTooLong
 		return 0, l.err
 	}
 	n, err := l.r.Read(p[:min(len(p), l.left)])

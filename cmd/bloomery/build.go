@@ -20,6 +20,7 @@ import (
 type buildFlags struct {
 	in     inputFlags
 	size   sizeFlags
+	rate   rateFlags
 	output string
 	family string
 	effort effortFlags
@@ -61,6 +62,7 @@ func (a *app) buildCommand() *cobra.Command {
 	}
 	f.in.register(c)
 	f.size.register(c)
+	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
 	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what bloomery plan chooses)")
 	f.effort.register(c)
@@ -87,7 +89,11 @@ With --family the filter is of that family, with its default size, or what a ful
 Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
 comes.
 
-Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of
+The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
+that change or describe the filter warn if its rate has left the chosen one.
+
+Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
+written. Others are read once: the hashes of
 their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the
 keys, in memory.`
 
@@ -113,6 +119,9 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 		return b, err
 	}
 	if b.Memory, err = f.memory.read(c); err != nil {
+		return b, err
+	}
+	if b.MaxFPR, err = f.rate.read(c); err != nil {
 		return b, err
 	}
 	if b.Secret, err = a.secret(); err != nil {
@@ -149,6 +158,11 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 		return err
 	}
 	b.Spec = plan.WithSize(spec, size).String()
+	if c.Flags().Changed("capacity") {
+		if b.Capacity, err = f.form.room(); err != nil {
+			return err
+		}
+	}
 	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
 	return err
 }
@@ -209,11 +223,12 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
+	a.warnRate(f.output, r.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
@@ -224,14 +239,23 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
-	what, again, err := "building", false, error(nil)
-	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
+	var p *progress // of the pass that is running
+	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
+	if err != nil {
 		return nil, err
 	}
-	if !again {
-		what = "reading"
-	} else if config, err = config.Resolve(ctx); err != nil {
-		return nil, err
+	what := "reading"
+	if input.Rewindable() {
+		what, p = "building", newProgress()
+		a.show(p, "counting", input.Size())
+		config.Keys, err = input.Count(ctx)
+		p.end()
+		if err != nil {
+			return nil, err
+		}
+		if config, err = config.Resolve(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var b *bloomery.Builder
 	bar := a.later(func() string { return building(b.Spec()) })
@@ -241,27 +265,15 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	defer b.Close()
-	err = a.pass(ctx, in, paths, what, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p = newProgress()
+	a.show(p, what, input.Size())
+	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p.end()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
 	set, err := b.Build(ctx)
 	return set, adviseBuild(err, b.Spec())
-}
-
-// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they
-// cannot.
-func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys uint64, again bool, err error) {
-	input, p, err := a.follow(in, paths, "counting")
-	if err != nil {
-		return 0, false, err
-	}
-	defer p.end()
-	if !input.Rewindable() {
-		return 0, false, nil
-	}
-	keys, err = input.Count(ctx)
-	return keys, true, err
 }
 
 // building returns the text of the progress bar after the last key.

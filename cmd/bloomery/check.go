@@ -31,8 +31,9 @@ before may be wrong.
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and the
-exit code is the same as without; bytes that are not UTF-8 become U+FFFD.`,
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
+only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
+U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
   bloomery check -v known.bloom all.txt.zst > new.txt
@@ -100,6 +101,7 @@ func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected 
 		}
 		switch {
 		case f.count:
+		case hit && f.invert:
 		case a.json:
 			line := struct {
 				Key     string `json:"key"`
@@ -110,7 +112,7 @@ func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected 
 				line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
 			}
 			b.Out = appendJSON(b.Out, line)
-		case hit == f.invert:
+		case !hit && !f.invert:
 		case f.in.rows:
 			b.Out = append(b.Out, b.Rows[i]...)
 		default:

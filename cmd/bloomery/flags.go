@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ type inputFlags struct {
 	delimiter          rune // 0 if not given
 	header, keep, null bool
 	rows               bool // keep whole rows; no flag
+	maxKey             int  // 0: the limit of keyio
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -48,6 +50,15 @@ func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
 	c.Flags().BoolVarP(&f.null, "null", "0", false,
 		"keys end in a NUL byte, as those of find -print0, in the input and the output; same as --input-format null")
+	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
+		func(s string) error {
+			n, err := parseBytes("--max-key-bytes", s)
+			if err != nil || n > 1<<30 {
+				return errors.New("want 1 byte to 1GiB, such as 64KiB or 10MB")
+			}
+			f.maxKey = int(n)
+			return nil
+		})
 	complete(c, "input-format", "lines", "csv", "tsv", "null")
 }
 
@@ -55,7 +66,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 func (f *inputFlags) options() (o keyio.Options, err error) {
 	o = keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
-		Delimiter: f.delimiter,
+		Delimiter: f.delimiter, MaxKey: f.maxKey,
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {
@@ -119,7 +130,7 @@ func (f *sizeFlags) read(c *cobra.Command) (s filter.Sizing, err error) {
 		}
 		s.BitsPerKey = f.bitsPerKey
 	case c.Flags().Changed("fpr"):
-		s.FPR, err = parseRate(f.fpr)
+		s.FPR, err = parseRate("--fpr", f.fpr)
 	case c.Flags().Changed("bytes"):
 		s.Bytes, err = parseBytes("--bytes", f.bytes)
 	}
@@ -248,7 +259,7 @@ func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err err
 		if f.values == 0 {
 			return 0, errNoValues
 		}
-		n.ValueBits = int(min(f.values, 64))
+		n.ValueBits = int(min(f.values, math.MaxInt))
 	}
 	if c.Flags().Changed("capacity") {
 		room, err = f.room()
@@ -395,7 +406,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		}
 	}
 	if c.Flags().Changed("fpr") && !f.exact() {
-		if n.FPR, err = parseRate(f.fpr); err != nil {
+		if n.FPR, err = parseRate("--fpr", f.fpr); err != nil {
 			return n, err
 		}
 	}
@@ -419,7 +430,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		return n, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.absent)
 	}
 	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
-	n.ValueBits = int(min(f.values, 64))
+	n.ValueBits = int(min(f.values, math.MaxInt))
 	return n, f.wishes.read(&n)
 }
 

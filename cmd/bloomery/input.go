@@ -41,6 +41,11 @@ func (a *app) pass(
 		return err
 	}
 	defer p.end()
+	return process(ctx, input, p, work, emit)
+}
+
+// process is a pass over opened inputs, with its progress.
+func process(ctx context.Context, input *keyio.Input, p *progress, work, emit func(*keyio.Batch) error) error {
 	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
 		n := len(b.Keys)
 		if err := work(b); err != nil {

@@ -52,10 +52,12 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 	}
 	r, err := written(set, output)
 	switch {
-	case err != nil || a.quiet:
+	case err != nil:
 		return err
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n", output, r.Keys, r.FPRPosterior)
 	return err

@@ -147,12 +147,13 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
+	a.versionFlag(root)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, notes and summary; answers, --json reports, warnings and errors stay")
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
 		if path == "" { // an unset shell variable must not build without a secret
 			return errors.New("name a file")
@@ -163,7 +164,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), a.estimateCommand(),
+		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,22 +11,31 @@ import (
 
 func (a *app) mergeCommand() *cobra.Command {
 	var output string
+	var rate rateFlags
 	c := &cobra.Command{
 		Use:   "merge -o FILE A B...",
 		Short: "Merge filter files of the same spec and seed",
-		Long: "Write a filter that holds the keys of all the given ones. They must have the same spec and seed:\n" +
-			"build them with the same --family, size, --capacity and --seed.",
+		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
+with the same --family, size, --capacity and --seed. The result has the size of one of them. If its rate exceeds the
+chosen one, merge prints a warning. Of different chosen rates the highest counts.`,
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
   bloomery build -o tuesday.bloom --family standard --fpr 1% --capacity 1M tuesday.txt
   bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, output) },
+		RunE: func(c *cobra.Command, args []string) error {
+			most, err := rate.read(c)
+			if err != nil {
+				return err
+			}
+			return a.merge(c.Context(), args, output, most)
+		},
 	}
+	rate.register(c)
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
 	return c
 }
 
-func (a *app) merge(ctx context.Context, paths []string, output string) error {
+func (a *app) merge(ctx context.Context, paths []string, output string, most float64) error {
 	if err := mayReplace(output); err != nil {
 		return err
 	}
@@ -36,6 +46,9 @@ func (a *app) merge(ctx context.Context, paths []string, output string) error {
 	set, err := bloomery.MergeFiles(paths, bloomery.WithSecret(secret))
 	if err != nil {
 		return err
+	}
+	if err := set.Info().CheckFPR(most); err != nil {
+		return fmt.Errorf("%s: %w", output, err)
 	}
 	if err := set.Save(ctx, output); err != nil {
 		return err

@@ -28,6 +28,7 @@ type optimizeFlags struct {
 	in     inputFlags
 	effort effortFlags
 	memory memoryFlags
+	rate   rateFlags
 	keys   []string
 	output string
 	force  bool
@@ -53,6 +54,7 @@ without --force. The rate falls the longer the search takes: see --budget.`,
 	f.in.register(c)
 	f.effort.register(c)
 	f.memory.register(c)
+	f.rate.register(c)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
@@ -76,6 +78,9 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	config := bloomery.Config{TempDir: f.memory.dir}
 	if config.Memory, err = f.memory.read(c); err != nil {
+		return err
+	}
+	if config.MaxFPR, err = f.rate.read(c); err != nil {
 		return err
 	}
 	l, err := a.lock(c.Context(), path)
@@ -155,11 +160,12 @@ func (a *app) search(
 }
 
 func (a *app) printOptimized(path string, r optimized) error {
+	a.warnRate(path, r.After.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
 	_, err := fmt.Fprintf(a.stderr, text,

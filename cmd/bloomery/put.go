@@ -20,6 +20,7 @@ import (
 type putFlags struct {
 	separator string
 	add       bool
+	rate      rateFlags
 }
 
 func (a *app) putCommand() *cobra.Command {
@@ -41,6 +42,10 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if len(f.separator) != 1 || f.separator == "\n" {
 				return fmt.Errorf("--separator %q: want one byte", f.separator)
 			}
+			most, err := f.rate.read(c)
+			if err != nil {
+				return err
+			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -49,12 +54,10 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if err := a.put(c.Context(), l.Set, f, args[0], args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
-			if err := l.Replace(c.Context()); err != nil {
-				return err
-			}
-			return a.printKeys(l.Set, args[0])
+			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
+	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
 	return c
