@@ -69,7 +69,7 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 		return 0, 0, err
 	}
 	blocks = max(blocks, 1)
-	return blocks, c.probes(n, blocks), nil
+	return blocks, c.probes(new(formula), n, blocks), nil
 }
 
 func (c Config) check() error {
@@ -91,14 +91,14 @@ func (c Config) check() error {
 }
 
 // probes returns the number of probes per key for n keys in that many blocks.
-func (c Config) probes(n, blocks uint64) int {
+func (c Config) probes(x *formula, n, blocks uint64) int {
 	switch {
 	case c.Layout == Split:
 		return splitK
 	case c.K != 0:
 		return c.K
 	}
-	return OptimalK(n, blocks)
+	return x.optimalK(n, blocks)
 }
 
 // blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1%
@@ -109,7 +109,10 @@ func (c Config) blocksForRate(n uint64) (uint64, error) {
 		p = DefaultFPR
 	}
 	size := float64(c.Layout.BlockBits())
-	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), c.Layout) <= p }
+	x := new(formula)
+	kept := func(blocks uint64) bool {
+		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p
+	}
 	// The size of a standard filter is a lower bound. Beyond 4096 bits per key the rate hardly falls any more.
 	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/size*0.5))
 	hi := lo
