@@ -144,12 +144,15 @@ func (a *app) removeFrom(
 func missing(set *bloomery.Set, b *keyio.Batch) error {
 	hasher := set.Hasher()
 	for _, k := range b.Keys {
-		h := hasher.Sum(k)
-		var absent byte
-		if !set.Has(h) {
-			absent = 1
+		b.Hashes = append(b.Hashes, hasher.Sum(k))
+	}
+	hits := make([]bool, len(b.Hashes))
+	set.HasMany(hits, b.Hashes)
+	for _, hit := range hits {
+		b.Out = append(b.Out, 1)
+		if hit {
+			b.Out[len(b.Out)-1] = 0
 		}
-		b.Hashes, b.Out = append(b.Hashes, h), append(b.Out, absent)
 	}
 	return nil
 }
