@@ -106,6 +106,15 @@ func (s *Set) Info() (i filter.Info) {
 // is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
 func (s *Set) FPRChosen() float64 { return s.chosen }
 
+// CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
+// If most is 0, it returns nil and does not read the filter.
+func (s *Set) CheckFPR(most float64) error {
+	if most == 0 {
+		return nil
+	}
+	return s.Info().CheckFPR(most)
+}
+
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.
 func (s *Set) Len() uint64 {

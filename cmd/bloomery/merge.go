@@ -44,7 +44,7 @@ func (a *app) merge(ctx context.Context, paths []string, output string, most flo
 	if err != nil {
 		return err
 	}
-	if err := set.Info().CheckFPR(most); err != nil {
+	if err := set.CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", output, err)
 	}
 	if err := a.save(ctx, set, output); err != nil {
