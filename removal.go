@@ -100,7 +100,7 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	var hits []bool
 	err = r.each(ctx, 0, func(hs []filter.Hash) error {
 		hits = append(hits[:0], make([]bool, len(hs))...)
-		return r.set.guarded(func() error {
+		return r.set.Guarded(func() error {
 			r.set.hasMany(hits, hs)
 			r.look(&seen, hs, hits)
 			return nil

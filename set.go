@@ -76,7 +76,7 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 }
 
 // Filter returns the filter, for methods that only its family has. It is nil for the zero Set. Do not change the filter
-// of a Set from Open or FromBytes.
+// of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.

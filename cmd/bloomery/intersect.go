@@ -39,14 +39,13 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 	if err := mayReplace(output); err != nil {
 		return err
 	}
-	set, err := a.open(paths[0], bloomery.InMemory())
+	secret, err := a.secret()
 	if err != nil {
 		return err
 	}
-	for _, path := range paths[1:] {
-		if err := a.intersectFile(set, path); err != nil {
-			return fmt.Errorf("%s and %s: %w", paths[0], path, err)
-		}
+	set, err := bloomery.IntersectFiles(paths, bloomery.WithSecret(secret))
+	if err != nil {
+		return err
 	}
 	if err := set.Save(ctx, output); err != nil {
 		return err
@@ -62,17 +61,4 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n", output, r.Keys, r.FPRPosterior)
 	return err
-}
-
-// intersectFile reduces a set to the keys that are also in a filter file.
-func (a *app) intersectFile(set *bloomery.Set, path string) error {
-	other, err := a.open(path)
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	if err := set.Intersect(other); err != nil {
-		return err
-	}
-	return other.Err()
 }
