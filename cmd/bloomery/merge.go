@@ -20,7 +20,8 @@ func (a *app) mergeCommand() *cobra.Command {
 		Short: "Merge filter files of the same spec and seed",
 		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
 with the same --family, size, --capacity and --seed. The result has the size of one of them. If its rate exceeds the
-chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file once.
+chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file once; one of the
+filters may be -, standard input.
 
 Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt
@@ -36,26 +37,22 @@ Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
 		},
 	}
 	rate.register(c)
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write, - for standard output")
 	return c
 }
 
 func (a *app) merge(ctx context.Context, paths []string, output string, most float64) error {
-	if err := mayReplace(output); err != nil {
+	if err := a.mayWrite(output); err != nil {
 		return err
 	}
-	secret, err := a.secret()
-	if err != nil {
-		return err
-	}
-	set, err := bloomery.MergeFiles(paths, bloomery.WithSecret(secret))
+	set, err := a.combine(paths, bloomery.MergeFiles, (*bloomery.Set).Merge)
 	if err != nil {
 		return err
 	}
 	if err := set.Info().CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", output, err)
 	}
-	if err := set.Save(ctx, output); err != nil {
+	if err := a.save(ctx, set, output); err != nil {
 		return err
 	}
 	return a.printKeys(set, output)

@@ -68,7 +68,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	inPlace := f.output == "" || f.output == path
 	if !inPlace {
-		if err := mayReplace(f.output); err != nil {
+		if err := a.mayWrite(f.output); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		f.output = path
 		err = l.ReplaceWith(c.Context(), better)
 	} else {
-		err = better.Save(c.Context(), f.output)
+		err = a.save(c.Context(), better, f.output)
 	}
 	if err != nil {
 		return err

@@ -330,6 +330,30 @@ func TestMeasureFPR(t *testing.T) {
 	}
 }
 
+// TestVerifier asks for members, for absent keys of which one is a member, and for random keys.
+func TestVerifier(t *testing.T) {
+	keys := words("key ", 2000)
+	set := built(t, keys, bloomery.Config{Spec: specs[0]})
+	var members [][]byte
+	for _, k := range keys {
+		members = append(members, []byte(k))
+	}
+	var v *bloomery.Verifier = set.NewVerifier(bloomery.VerifierConfig{Memory: 1 << 20, TempDir: t.TempDir(), Absent: 20_001})
+	defer v.Close()
+	absent := [][]byte{members[7]}
+	for k := range absentFrom(20_000) {
+		absent = append(absent, slices.Clone(k))
+	}
+	err := errors.Join(v.AddAbsent(absent), v.AskMembers(members), v.AskRandom(t.Context(), 20_000, 1, nil))
+	var r bloomery.Verification
+	if err == nil {
+		r, err = v.Result(t.Context())
+	}
+	if err != nil || r.Members != 2000 || r.FalseNegatives != 0 || r.Absent != 40_000 || !r.Rate().Holds(set.Info().FPRPosterior) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestZero asks and changes a Set that was neither made nor read.
 func TestZero(t *testing.T) {
 	var s bloomery.Set

@@ -52,6 +52,8 @@ var (
 	_ func(*bloomery.Builder, context.Context) (*bloomery.Set, error) = (*bloomery.Builder).Build
 	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
 	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
+	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).NewVerifier
+	_ func(uint64) iter.Seq[[]byte]                                   = bloomery.RandomKeys
 	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
 
 	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
