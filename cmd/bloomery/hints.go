@@ -33,8 +33,8 @@ var hints = []struct {
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
 	{container.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
-	{syscall.ENOSPC, `Nothing was written. Free some space, or use another disk: -o FILE for filters, --temp-dir DIR for temporary
-  files, of which --memory SIZE makes fewer.`},
+	{syscall.ENOSPC, `Free some space, or use another disk: -o FILE for filters, --temp-dir DIR for temporary files, of which
+  --memory SIZE makes fewer.`},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},

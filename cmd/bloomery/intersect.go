@@ -18,8 +18,9 @@ func (a *app) intersectCommand() *cobra.Command {
 		Use:   "intersect -o FILE A B...",
 		Short: "Write a filter of the keys that all filters hold",
 		Long: `Write a filter that holds every key that is in all the given ones. They must have the same spec and seed:
-build them with the same --family, size, --capacity and --seed. Families: ` + strings.Join(families.With(filter.CanIntersect), ", ") + `, guava,
-bitsandblooms.
+build them with the same --family, size, --capacity and --seed.
+
+Families: ` + strings.Join(families.Having(filter.CanIntersect), ", ") + `.
 
 A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
 of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at
