@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Limits of a build that the planner chooses, unless Needs.Build and Needs.Memory set others.
-const (
-	quickBuild    = 10 * time.Second
-	quickBuildKey = time.Microsecond // per key, if that is more
-	smallBuild    = 1 << 30          // bytes in addition to the filter
-)
+// smallBuild limits the memory for key hashes of a build that the planner chooses, unless Config.Memory or Needs.Memory
+// set another limit.
+const smallBuild = 1 << 30
 
-// Choose returns the filter that the planner ranks first for Config.Needs, Config.Keys and Config.Capacity: the
-// smallest, or with plan.Fastest the fastest, without a known patent. Limits of its build are max(10 s, 1 µs per key)
-// and 1 GiB, unless Needs.Build and Needs.Memory set others. The result depends only on these numbers, not on the
-// machine. Choose may search samples, for up to two seconds. 0 keys count as 1. Errors are those of plan.For and Check.
+// Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those without
+// a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter of that family
+// meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -32,19 +27,14 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Unpatented = true
 	n.Adversarial = c.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
-	n.Build = cmp.Or(n.Build, max(quickBuild, quickBuildKey*time.Duration(min(n.Keys, 1<<50))))
-	n.Memory = cmp.Or(n.Memory, uint64(c.BuildMemory()))
+	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)))
 	n.Memory -= n.Memory / 16 // for the program and the buffers of its input
-	p, err := plan.For(ctx, n)
-	if err != nil {
-		return plan.Choice{}, err
-	}
-	return p.Choices[0], nil
+	return plan.Default(ctx, n)
 }
 
 // BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
-// Memory, else Needs.Memory, else 1 GiB. The program itself and what the garbage collector has not yet freed are not
-// counted: see debug.SetMemoryLimit for the latter.
+// Memory, else Needs.Memory, else 1 GiB, or what the family needs if that is more and no limit is set: see
+// plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
 func (c Config) BuildMemory() int64 {
 	return cmp.Or(max(c.Memory, 0), int64(min(c.Needs.Memory, 1<<60)), smallBuild)
 }

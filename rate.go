@@ -39,12 +39,13 @@ func (c Config) chosenFPR(f families.Family, s filter.Spec, keys uint64, set *Se
 		return 0
 	}
 	var fpr float64
+	var err error
 	if f.Can.Has(filter.CanSearch) && !s.Has(filter.LaterParameter.Name) {
 		fpr = set.Info().FPRPosterior // a forecast would take a search of its own
-	} else if _, p, err := f.Forecast(s, keys); err == nil {
-		fpr = p
+	} else if _, fpr, err = f.Forecast(set.Spec(), keys); err != nil { // no size needs to be found again
+		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter
 	}
-	if !(fpr > 0 && fpr <= filter.UselessFPR) {
+	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
 	return threeDigits(fpr)
@@ -77,6 +78,17 @@ func NewRate(falsePositives, trials uint64) Rate {
 // would have this many or more false positives with a probability below 1 in 10,000.
 func (r Rate) Holds(promised float64) bool {
 	return stat.UpperTail(r.FalsePositives, r.Trials, promised) >= 1e-4
+}
+
+// HoldsChosen reports whether the observation agrees with the chosen rate of a filter with that Info, by the test of
+// Holds. While the filter has not Exceeded its chosen rate, its FPRPosterior, which can be higher in a filter of few
+// keys, is allowed too. HoldsChosen is true if no rate was chosen.
+func (r Rate) HoldsChosen(i filter.Info) bool {
+	allowed := i.FPRChosen
+	if !i.Exceeded() {
+		allowed = max(allowed, i.FPRPosterior)
+	}
+	return i.FPRChosen == 0 || r.Holds(allowed)
 }
 
 // MeasureFPR queries absent keys and returns the observed rate. The keys must be distinct and absent.

@@ -187,7 +187,7 @@ type Searcher interface {
 // Progress is the progress of a Build.
 type Progress struct {
 	Done float64       // share of the work done, in [0, 1]
-	Rate float64       // posterior rate so far, of the part processed last; 0 if unknown
+	Rate float64       // posterior rate so far: of the finished parts, or of the first one; 0 if unknown
 	Left time.Duration // estimated remaining time; 0 if unknown
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -157,17 +158,20 @@ func TestDamaged(t *testing.T) {
 			return cmp.Compare(len(a.magic)*strings.Count(a.codec, codec), len(b.magic)*strings.Count(b.codec, codec))
 		}).magic)
 		for _, format := range []Format{Lines, CSV} {
-			in := open(t, Options{Format: format}, blockSize, data)
-			path := in.sources[0].path
-			whole, err := keysOf(t, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path := filepath.Join(t.TempDir(), "input")
 			read := func(damaged string) ([]string, error) {
 				if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
 					t.Fatal(err)
 				}
+				in, err := Open([]string{path}, Options{Format: format})
+				if err != nil {
+					return nil, err
+				}
 				return keysOf(t, in)
+			}
+			whole, err := read(data)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if codec == "bzip2" && format == Lines && strings.Join(whole, "\n")+"\n" != text {
 				t.Errorf("bzip2: %q", whole)
@@ -250,5 +254,80 @@ func TestProgress(t *testing.T) {
 				t.Errorf("%s: progress %v, want up to %d", format, got, in.Size())
 			}
 		}
+	}
+}
+
+// TestChangedBetweenPasses: a further pass over a file that has changed fails, also if it changes during that pass. A
+// single pass does not.
+func TestChangedBetweenPasses(t *testing.T) {
+	path := write(t, "keys", "a\nb\n")
+	grow := func() error {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString("c\n")
+		return errors.Join(err, f.Close())
+	}
+	for _, o := range []Options{{}, {Format: CSV}} {
+		open := func() *Input {
+			in, err := Open([]string{path}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return in
+		}
+		in := open()
+		for range 3 {
+			if _, err := count(in); err != nil {
+				t.Fatalf("nothing has changed: %v", err)
+			}
+		}
+		if err := grow(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := count(in); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("between passes: %v", err)
+		}
+		in = open()
+		growing := func(*Batch) error { return grow() }
+		if err := in.Process(t.Context(), 1, nil, growing); err != nil {
+			t.Errorf("in the only pass: %v", err)
+		}
+		second := false
+		o.Progress = func(int64) {
+			if second {
+				second = false
+				if err := grow(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		in = open()
+		if _, err := count(in); err != nil {
+			t.Fatal(err)
+		}
+		second = true
+		if _, err := count(in); !errors.Is(err, ErrChanged) {
+			t.Errorf("in the second pass: %v", err)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := Open(nil, Options{Stdin: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := count(in); err != nil {
+		t.Fatal(err)
+	}
+	if err := grow(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := count(in); !errors.Is(err, ErrChanged) {
+		t.Errorf("standard input: %v", err)
 	}
 }

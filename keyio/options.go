@@ -58,6 +58,9 @@ type Options struct {
 // ErrNotRewindable is returned by a second pass over an input that can be read only once, such as a pipe.
 var ErrNotRewindable = errors.New("the input is a pipe or device and was already read; use a regular file")
 
+// ErrChanged is returned by a further pass over a file that has changed since the first one.
+var ErrChanged = errors.New("the input changed after it was read the first time")
+
 // KeyTooLongError locates a key that is longer than Options.MaxKey.
 type KeyTooLongError struct {
 	Input  string // path, or "standard input"

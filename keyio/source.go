@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 
@@ -25,7 +26,8 @@ type source struct {
 	file  *os.File // a regular file redirected to standard input, read from offset start
 	start int64
 	stdin io.Reader
-	size  int64 // bytes; -1 if it is not a regular file
+	size  int64       // bytes; -1 if it is not a regular file
+	was   fs.FileInfo // of a regular file when its first pass began
 }
 
 // stream is an opened source. It reads the decompressed data.
@@ -35,6 +37,8 @@ type stream struct {
 	codec  string // the compressions, such as "gzip" or "gzip and bzip2", or "" for plain
 	live   bool   // a pipe or device: pass data on as soon as it arrives
 	closes []func()
+	// unchanged returns an error if the file has changed since its first pass. It is nil in the first pass.
+	unchanged func() error
 }
 
 // open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
@@ -50,7 +54,14 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 		}
 		st.closes = append(st.closes, func() { f.Close() })
 		r = f
+		if err := s.compare(st, f); err != nil {
+			st.close()
+			return nil, err
+		}
 	case s.file != nil:
+		if err := s.compare(st, s.file); err != nil {
+			return nil, err
+		}
 		r = io.NewSectionReader(s.file, s.start, math.MaxInt64-s.start)
 	default:
 		r = s.stdin
@@ -64,6 +75,27 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 		return nil, err
 	}
 	return st, nil
+}
+
+// compare notes what the system says about a regular file in its first pass. In further passes it returns an error
+// wrapping ErrChanged if that is different.
+func (s *source) compare(st *stream, f *os.File) error {
+	if s.size < 0 {
+		return nil
+	}
+	if s.was == nil {
+		var err error
+		s.was, err = f.Stat()
+		return err
+	}
+	st.unchanged = func() error {
+		now, err := f.Stat()
+		if err == nil && !(os.SameFile(s.was, now) && now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime())) {
+			err = fmt.Errorf("%s: %w", s.name, ErrChanged)
+		}
+		return err
+	}
+	return st.unchanged()
 }
 
 // maxLayers is how many compressions inside each other are read. There are files that decompress to themselves.

@@ -130,7 +130,7 @@ func (f *sizeFlags) read(c *cobra.Command) (s filter.Sizing, err error) {
 		}
 		s.BitsPerKey = f.bitsPerKey
 	case c.Flags().Changed("fpr"):
-		s.FPR, err = parseRate(f.fpr)
+		s.FPR, err = parseRate("--fpr", f.fpr)
 	case c.Flags().Changed("bytes"):
 		s.Bytes, err = parseBytes("--bytes", f.bytes)
 	}
@@ -406,7 +406,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		}
 	}
 	if c.Flags().Changed("fpr") && !f.exact() {
-		if n.FPR, err = parseRate(f.fpr); err != nil {
+		if n.FPR, err = parseRate("--fpr", f.fpr); err != nil {
 			return n, err
 		}
 	}

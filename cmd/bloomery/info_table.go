@@ -27,6 +27,7 @@ func (a *app) infoTable(paths []string) error {
 			continue
 		}
 		files[i].report = &r
+		a.warnRate(path, r.info)
 	}
 	return errors.Join(append([]error{a.printInfos(files)}, failed...)...)
 }

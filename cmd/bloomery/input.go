@@ -16,6 +16,9 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 	if err != nil {
 		return nil, err
 	}
+	if err := a.stdinFree(paths); err != nil {
+		return nil, err
+	}
 	o.Stdin, o.Progress = a.stdin, read
 	return keyio.Open(paths, o)
 }
@@ -41,6 +44,11 @@ func (a *app) pass(
 		return err
 	}
 	defer p.end()
+	return process(ctx, input, p, work, emit)
+}
+
+// process is a pass over opened inputs, with its progress.
+func process(ctx context.Context, input *keyio.Input, p *progress, work, emit func(*keyio.Batch) error) error {
 	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
 		n := len(b.Keys)
 		if err := work(b); err != nil {

@@ -23,6 +23,10 @@ func TestLimitGarbage(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != 1<<29-programMemory+1<<20 || chosen != 1 {
 		t.Errorf("a limit of %d with the filter; the choice was told %d times", got, chosen)
 	}
+	c.Chosen(plan.Choice{Spec: filter.NewSpec("fuse"), Keys: 1 << 20, BytesBuild: 1 << 10})
+	if got := debug.SetMemoryLimit(-1); got != 1<<30 {
+		t.Errorf("a limit of %d for a family that needs 1 GiB", got)
+	}
 	undo()
 	named := bloomery.Config{Spec: "fuse"}
 	defer limitGarbage(&named)()

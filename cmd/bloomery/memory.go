@@ -12,9 +12,9 @@ const (
 	leastMemory   = 128 << 20 // below, the collector would run all the time
 )
 
-// limitGarbage makes the garbage collector keep a build whose filter the planner chooses within its limit of memory: it
-// runs more often instead of doubling what is in use. The filter is in addition, once it is chosen. undo takes the limit
-// back.
+// limitGarbage makes the garbage collector keep a build whose filter the planner chooses within its limit of memory, or
+// within what the family needs if that is more: it runs more often instead of doubling what is in use. The filter is in
+// addition, once it is chosen. undo takes the limit back.
 func limitGarbage(c *bloomery.Config) (undo func()) {
 	if c.Spec != "" {
 		return func() {}
@@ -27,6 +27,9 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 	c.Chosen = func(best plan.Choice) {
 		if chosen != nil {
 			chosen(best)
+		}
+		if need := best.BytesBuild * float64(best.Keys); !best.Spills && need > float64(limit) {
+			limit = int64(min(need, 1<<60)) + programMemory
 		}
 		set(int64(min(best.Bits/8, 1<<60)))
 	}

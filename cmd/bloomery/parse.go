@@ -14,14 +14,14 @@ import (
 )
 
 // parseRate reads a false-positive rate such as 0.01 or 1%.
-func parseRate(text string) (float64, error) {
+func parseRate(flag, text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, fmt.Errorf("--fpr %q: want a rate between 0 and 1, such as 0.01 or 1%%", text)
+		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%", flag, text)
 	}
 	return v, nil
 }
@@ -94,7 +94,7 @@ func short(v float64) string {
 		size float64
 		name string
 	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= u.size {
+		if v >= 0.9995*u.size { // not 1e+03k
 			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
 		}
 	}

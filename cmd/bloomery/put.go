@@ -19,7 +19,8 @@ import (
 // putFlags are the flags of bloomery put.
 type putFlags struct {
 	separator string
-	add       bool
+	add, null bool
+	rate      rateFlags
 }
 
 func (a *app) putCommand() *cobra.Command {
@@ -41,6 +42,10 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if len(f.separator) != 1 || f.separator == "\n" {
 				return fmt.Errorf("--separator %q: want one byte", f.separator)
 			}
+			most, err := f.rate.read(c)
+			if err != nil {
+				return err
+			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -49,13 +54,12 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if err := a.put(c.Context(), l.Set, f, args[0], args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
-			if err := l.Replace(c.Context()); err != nil {
-				return err
-			}
-			return a.printKeys(l.Set, args[0])
+			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
+	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
+	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
 	return c
 }
@@ -70,7 +74,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 	if f.add {
 		put = set.AddValue
 	}
-	lines := inputFlags{format: "lines", keep: true} // empty lines count for the line number in an error
+	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
 	parse := func(b *keyio.Batch) error { return splitValues(b, f.separator[0], 1<<bits-1) }
 	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
