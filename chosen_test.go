@@ -301,3 +301,15 @@ func TestExceedsByKeys(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSetFPRChosen sets and removes the chosen rate of a Set.
+func TestSetFPRChosen(t *testing.T) {
+	set := build(t, words(100), bloomery.Config{Spec: "standard(bytes=200)"})
+	for rate, ok := range map[float64]bool{0.02: true, 0: true, 1: false, -1: false, math.NaN(): false} {
+		was := set.FPRChosen()
+		err := set.SetFPRChosen(rate)
+		if (err == nil) != ok || ok && set.FPRChosen() != rate || !ok && (set.FPRChosen() != was || !errors.Is(err, filter.ErrConfig)) {
+			t.Errorf("%v: %v, chosen %v", rate, err, set.FPRChosen())
+		}
+	}
+}
