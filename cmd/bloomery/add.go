@@ -28,7 +28,8 @@ A rate that has left the chosen one is a warning, and with --json a field. With 
 A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
 exit code 2.`,
 		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
-  bloomery add blocked.bloom new-entries.txt`,
+  bloomery add blocked.bloom new-entries.txt
+  bloomery add --max-fpr 1% blocked.bloom allowed.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			most, err := rate.read(c)
