@@ -15,6 +15,11 @@ type About struct {
 	Can Ability
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
+	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
+	DefaultFPR float64
+	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
+	// built filter has one of them.
+	Sizes []string
 	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
 	// Forms are what a planner compares. A family of another system has none.
@@ -44,8 +49,11 @@ type Form struct {
 	LineFrom float64
 	// Patented says that a patent on the method is nominally in force somewhere.
 	Patented bool
-	Reason   string // why to choose it, one line
-	Warning  string // a caveat, one line; may be empty
+	// Default is the place of the form in the order in which a build without a family tries forms, from 1 on; 0 if it is
+	// never tried. The first form that meets the needs is taken, whatever the number of keys.
+	Default int
+	Reason  string // why to choose it, one line
+	Warning string // a caveat, one line; may be empty
 }
 
 // Ability is a set of things that filters of a family can do.
@@ -69,6 +77,7 @@ const (
 	CanSpill                           // its builder is a Spiller
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
 )
 
@@ -77,6 +86,7 @@ var verbs = [...]string{
 	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
 	"take keys from many goroutines", "read one cache line a query", "take capacity=", "take later=", "take growth=",
 	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
+	"tell how many keys two filters share",
 	"count distinct keys while building",
 }
 
@@ -114,5 +124,6 @@ var (
 		{"effort", "fast|default|max", "how long to search, by name"},
 		{"passes", "1..1000000", "how long to search, in passes over all keys"},
 		{"budget", "TIME", "how long to search, such as 30s; the result then depends on the speed of the machine"},
+		{"table", "1", "version of the table that shapes come from, for the same bytes in later versions; default: the newest"},
 	}
 )

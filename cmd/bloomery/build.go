@@ -20,6 +20,7 @@ import (
 type buildFlags struct {
 	in     inputFlags
 	size   sizeFlags
+	rate   rateFlags
 	output string
 	family string
 	effort effortFlags
@@ -35,7 +36,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long:  buildHelp + "\n\n" + familyHelp(),
-		Example: `  bloomery build -o words.bloom /usr/share/dict/words
+		Example: `  bloomery build -o words.bloom words.txt
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
@@ -49,7 +50,7 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := mayReplace(f.output); err != nil {
+			if err := a.mayWrite(f.output); err != nil {
 				return err
 			}
 			config, err := a.buildConfig(c, &f)
@@ -61,7 +62,8 @@ func (a *app) buildCommand() *cobra.Command {
 	}
 	f.in.register(c)
 	f.size.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
+	f.rate.register(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what bloomery plan chooses)")
 	f.effort.register(c)
 	f.form.register(c)
@@ -75,7 +77,7 @@ func (a *app) buildCommand() *cobra.Command {
 }
 
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
-nothing.
+nothing, or with -o - to standard output.
 
 Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within
 10 s and 1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity
@@ -87,7 +89,11 @@ With --family the filter is of that family, with its default size, or what a ful
 Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
 comes.
 
-Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of
+The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
+that change or describe the filter warn if its rate has left the chosen one.
+
+Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
+written. Others are read once: the hashes of
 their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the
 keys, in memory.`
 
@@ -113,6 +119,9 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 		return b, err
 	}
 	if b.Memory, err = f.memory.read(c); err != nil {
+		return b, err
+	}
+	if b.MaxFPR, err = f.rate.read(c); err != nil {
 		return b, err
 	}
 	if b.Secret, err = a.secret(); err != nil {
@@ -149,6 +158,11 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 		return err
 	}
 	b.Spec = plan.WithSize(spec, size).String()
+	if c.Flags().Changed("capacity") {
+		if b.Capacity, err = f.form.room(); err != nil {
+			return err
+		}
+	}
 	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
 	return err
 }
@@ -199,7 +213,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if err != nil {
 		return err
 	}
-	if err := set.Save(ctx, f.output); err != nil {
+	if err := a.save(ctx, set, f.output); err != nil {
 		return err
 	}
 	r, err := written(set, f.output)
@@ -209,14 +223,15 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
+	a.warnRate(f.output, r.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
 	return err
 }
 
@@ -224,14 +239,23 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
-	what, again, err := "building", false, error(nil)
-	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
+	var p *progress // of the pass that is running
+	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
+	if err != nil {
 		return nil, err
 	}
-	if !again {
-		what = "reading"
-	} else if config, err = config.Resolve(ctx); err != nil {
-		return nil, err
+	what := "reading"
+	if input.Rewindable() {
+		what, p = "building", newProgress()
+		a.show(p, "counting", input.Size())
+		config.Keys, err = input.Count(ctx)
+		p.end()
+		if err != nil {
+			return nil, err
+		}
+		if config, err = config.Resolve(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var b *bloomery.Builder
 	bar := a.later(func() string { return building(b.Spec()) })
@@ -241,27 +265,15 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	defer b.Close()
-	err = a.pass(ctx, in, paths, what, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p = newProgress()
+	a.show(p, what, input.Size())
+	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p.end()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
 	set, err := b.Build(ctx)
 	return set, adviseBuild(err, b.Spec())
-}
-
-// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they
-// cannot.
-func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys uint64, again bool, err error) {
-	input, p, err := a.follow(in, paths, "counting")
-	if err != nil {
-		return 0, false, err
-	}
-	defer p.end()
-	if !input.Rewindable() {
-		return 0, false, nil
-	}
-	keys, err = input.Count(ctx)
-	return keys, true, err
 }
 
 // building returns the text of the progress bar after the last key.

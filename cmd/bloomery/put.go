@@ -19,7 +19,8 @@ import (
 // putFlags are the flags of bloomery put.
 type putFlags struct {
 	separator string
-	add       bool
+	add, null bool
+	rate      rateFlags
 }
 
 func (a *app) putCommand() *cobra.Command {
@@ -33,13 +34,17 @@ keys must be there, from build or add; with --add each line adds a new key inste
 even if the key is there already.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
-		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M empty.txt
+		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
   bloomery put --add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(f.separator) != 1 || f.separator == "\n" {
 				return fmt.Errorf("--separator %q: want one byte", f.separator)
+			}
+			most, err := f.rate.read(c)
+			if err != nil {
+				return err
 			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
@@ -49,13 +54,12 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if err := a.put(c.Context(), l.Set, f, args[0], args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
-			if err := l.Replace(c.Context()); err != nil {
-				return err
-			}
-			return a.printKeys(l.Set, args[0])
+			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
+	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
+	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
 	return c
 }
@@ -70,7 +74,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 	if f.add {
 		put = set.AddValue
 	}
-	lines := inputFlags{format: "lines", keep: true} // empty lines count for the line number in an error
+	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
 	parse := func(b *keyio.Batch) error { return splitValues(b, f.separator[0], 1<<bits-1) }
 	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {

@@ -195,8 +195,10 @@ func TestEstimateKeys(t *testing.T) {
 		for i := range f.words[:f.blockWords()] {
 			f.words[i] = math.MaxUint64
 		}
-		if got := f.EstimateKeys(); math.IsInf(got, 1) || got < 100 {
-			t.Errorf("%s: estimate with one of two blocks full %g", layout, got)
+		// The keys that leave half of the bits of both blocks 0, on average.
+		want := math.Log(0.5) / math.Log(1-float64(f.k)/float64(64*len(f.words)))
+		if got := f.EstimateKeys(); math.Abs(got/want-1) > 0.05 {
+			t.Errorf("%s: estimate with one of two blocks full %g, want %g", layout, got, want)
 		}
 		for i := range f.words {
 			f.words[i] = math.MaxUint64
@@ -247,6 +249,21 @@ func TestBuilder(t *testing.T) {
 			}
 			if got := f.(*Filter); !slices.Equal(got.words, want.words) || got.keys != want.keys {
 				t.Errorf("%s, %d blocks: the builder's filter is not that of single Adds", layout, blocks)
+			}
+		}
+	}
+}
+
+// TestLeastFPR holds the bound that the search for a size relies on.
+func TestLeastFPR(t *testing.T) {
+	for _, n := range []uint64{1, 10, 1000, 1e9} {
+		for _, per := range []float64{0.3, 2, 8, 20, 80} {
+			for _, layout := range []Layout{Line, Split} {
+				blocks := uint64(math.Ceil(per * float64(n) / float64(layout.BlockBits())))
+				least := leastFPR(n, float64(blocks*layout.BlockBits()))
+				if rate := FPR(n, blocks, OptimalK(n, blocks), layout); !(least <= rate) {
+					t.Errorf("%d keys in %d blocks, %s: a rate of %g below the bound %g", n, blocks, layout, rate, least)
+				}
 			}
 		}
 	}

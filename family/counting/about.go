@@ -6,16 +6,17 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
 	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
-		filter.CanCapacity,
-	Default: "a false-positive rate of 1%",
+		filter.CanCapacity | filter.CanEstimate,
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
 		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
 	},
 	Forms: []filter.Form{{
-		Spec:   filter.NewSpec(Family),
-		Can:    filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
-		Reason: "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
+		Spec:    filter.NewSpec(Family),
+		Can:     filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
+		Default: 7,
+		Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
 	}},
 }
 
