@@ -54,9 +54,9 @@ type Removed struct {
 	Lost float64
 }
 
-// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a key:
-// in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the error
-// wraps errors.ErrUnsupported. Close it when done.
+// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a
+// key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
+// error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
 	if _, ok := s.filter.(filter.Remover); !ok {
 		return nil, s.lacks(filter.CanRemove)

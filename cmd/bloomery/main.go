@@ -155,7 +155,8 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, notes and summary; answers, --json reports, warnings and errors stay")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false,
+		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
 		if path == "" { // an unset shell variable must not build without a secret
 			return errors.New("name a file")
