@@ -284,9 +284,9 @@ func TestCloneEqualReset(t *testing.T) {
 // TestCombine merges and intersects wherever a family can, and refuses what does not fit.
 func TestCombine(t *testing.T) {
 	for _, f := range families.All() {
-		c := bloomery.Config{Spec: specOf(f), Keys: 2000}
-		if f.Can.Has(filter.CanSearch) || f.Name == "fuse" {
-			c.Spec = f.Name
+		c := bloomery.Config{Spec: f.Name}
+		if f.Takes("capacity") {
+			c.Spec += "(capacity=2000)"
 		}
 		a, b := build(t, words(400)[:300], c), build(t, words(400)[100:], c)
 		for _, x := range []struct {
@@ -323,7 +323,7 @@ func TestCombine(t *testing.T) {
 				}
 			}
 			other := c
-			other.Keys = 5000
+			other.Spec = f.Name + "(capacity=5000)"
 			if err := x.do(s, build(t, words(10), other)); !errors.Is(err, filter.ErrMismatch) {
 				t.Errorf("%s: %s of another size: %v", f.Name, x.what, err)
 			}
@@ -468,7 +468,7 @@ func TestMarshal(t *testing.T) {
 // TestSecretNotShown prints sets and configs in every way, and looks for the secret.
 func TestSecretNotShown(t *testing.T) {
 	secret := [filter.SecretSize]byte{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4, 0xca, 0xfe, 0xba, 0xbe, 5, 6, 7, 8}
-	c := bloomery.Config{Spec: "standard", Secret: &secret, Keys: 10}
+	c := bloomery.Config{Spec: "standard", Secret: &secret, Keys: 3}
 	s := build(t, words(3), c)
 	type holder struct {
 		set    *bloomery.Set

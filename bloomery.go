@@ -47,12 +47,22 @@ type Config struct {
 	// if Spec is set. Needs.Keys is ignored: set Keys.
 	Needs plan.Needs
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
-	// it raises Needs.Later. With a Spec, use its parameter capacity instead.
+	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
+	// filter.ErrFull if the Set would have more keys than Capacity.
 	Capacity uint64
 	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
 	Chosen func(plan.Choice)
+	// FPRChosen is the false-positive rate that the filter is meant to keep. It is stored in the file, and Info.Exceeded
+	// compares the filter with it. Default: the rate of Spec (fpr=, or the rate of a family that has one by default) or
+	// of Needs; for a size in bits per key the rate forecast for the keys, or for the capacity, to three digits, if it is
+	// at most filter.UselessFPR; else none.
+	FPRChosen float64
+	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
+	// a *filter.RateError. After other changes use Info().CheckFPR.
+	MaxFPR float64
 	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
-	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. Duplicates count as keys
+	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than
+	// Keys, Build returns a *filter.KeysError. Duplicates count as keys
 	// and increase the size, except in families that drop them (fuse, partitioned, blockpartitioned, twochoice, and
 	// rankindexed without counters).
 	Keys uint64
@@ -110,7 +120,11 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSet(f, h, c.Concurrent)
+	set, err := newSet(f, h, c.Concurrent)
+	if err == nil {
+		set.chosen = c.chosenFPR(family, spec, c.Keys, set)
+	}
+	return set, err
 }
 
 // Build returns a Set of keys. It ranges over keys once and keeps no slice that keys yields. When ctx ends, it returns
@@ -144,6 +158,9 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	}
 	s, err := filter.ParseSpec(text)
 	if err != nil {
+		return families.Family{}, s, err
+	}
+	if err := c.checkRates(); err != nil {
 		return families.Family{}, s, err
 	}
 	f, err := families.ByName(s.Family())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
@@ -25,6 +26,10 @@ type Builder struct {
 	inner  filter.Builder // nil until the number of keys is known, and for raw keys
 	spool  *spool.Spool   // nil if inner takes the hashes
 	raw    *rawKeys       // for families that take raw keys, else nil
+
+	chosen float64 // the rate to store, for an Optimizer
+	exact  uint64  // the number of keys that must be added, 0 if it is unknown
+	added  atomic.Uint64
 
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
@@ -55,7 +60,7 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which may take two seconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
-	b := &Builder{config: c}
+	b := &Builder{config: c, exact: c.Keys}
 	if c.open() && c.Keys == 0 {
 		return b, b.later()
 	}
@@ -80,8 +85,8 @@ func NewBuilder(c Config) (*Builder, error) {
 }
 
 // Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
-// keys to it: the new Set contains no others. Of c it uses Workers, Memory, TempDir and Progress. If the family has no
-// search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
+// keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
+// Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {
@@ -91,7 +96,10 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: s.hasher}
+	if err := c.checkRates(); err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen}
 	b.take(inner)
 	return b, nil
 }
@@ -228,6 +236,7 @@ func (b *Builder) Hasher() filter.Hasher { return b.hasher }
 
 // give passes hashes to the builder or the spool.
 func (b *Builder) give(hs []filter.Hash) error {
+	b.added.Add(uint64(len(hs)))
 	switch {
 	case b.spool != nil:
 		return b.spool.Add(hs)
@@ -239,7 +248,9 @@ func (b *Builder) give(hs []filter.Hash) error {
 
 // Build returns the Set of all keys that were added. No Add may run at the same time. When ctx ends, Build returns
 // ctx.Err(). If context.WithCancelCause ends it with filter.ErrEnough, the search stops early and Build returns its
-// result. The error wraps filter.ErrFull if the filter has no room for all keys. The Builder cannot be used afterwards.
+// result. The error wraps filter.ErrFull if the filter has no room for all keys or they are more than Config.Capacity,
+// filter.ErrKeys if Config.Keys was not their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The
+// Builder cannot be used afterwards.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -247,6 +258,9 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
+	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity {
+		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err
 	}
@@ -254,12 +268,46 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 }
 
 func (b *Builder) build(ctx context.Context) (*Set, error) {
+	f, err := b.make(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set, err := newSet(f, b.hasher, b.config.Concurrent)
+	if err != nil {
+		return nil, err
+	}
+	if set.chosen = b.chosen; b.family.Name != "" {
+		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
+	}
+	if b.config.MaxFPR > 0 {
+		err = set.Info().CheckFPR(b.config.MaxFPR)
+	}
+	return set, err
+}
+
+// count returns the number of keys that were added.
+func (b *Builder) count() uint64 {
 	if b.raw != nil {
-		f, err := b.raw.build(ctx)
-		if err != nil {
+		return b.raw.added
+	}
+	return b.added.Load()
+}
+
+// checkKeys returns an error if the number of keys is not the announced one.
+func (b *Builder) checkKeys() error {
+	if n := b.count(); b.exact != 0 && n != b.exact {
+		return &filter.KeysError{Announced: b.exact, Added: n}
+	}
+	return nil
+}
+
+// make returns the filter of all keys.
+func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
+	if b.raw != nil {
+		if err := b.checkKeys(); err != nil {
 			return nil, err
 		}
-		return newSet(f, b.hasher, b.config.Concurrent)
+		return b.raw.build(ctx)
 	}
 	for i := range b.stripes {
 		if hs := b.stripes[i].hs; len(hs) > 0 {
@@ -269,6 +317,9 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 		}
 		b.stripes[i].hs = nil
 	}
+	if err := b.checkKeys(); err != nil {
+		return nil, err
+	}
 	if b.spool != nil {
 		if err := b.unspool(ctx); err != nil {
 			return nil, err
@@ -276,10 +327,7 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	}
 	f, err := b.inner.Build(ctx)
 	b.inner = nil
-	if err != nil {
-		return nil, err
-	}
-	return newSet(f, b.hasher, b.config.Concurrent)
+	return f, err
 }
 
 // unspool makes the family's builder for the counted keys and passes it their hashes.

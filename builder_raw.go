@@ -19,6 +19,7 @@ type rawKeys struct {
 	mu     sync.Mutex
 	filter filter.RawKeyFilter // nil until the number of keys is known
 	keys   []string            // until then
+	added  uint64
 	spent  bool
 }
 
@@ -34,6 +35,7 @@ func newRawKeys(f families.Family, s filter.Spec, keys uint64) *rawKeys {
 func (r *rawKeys) add(key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.added++
 	if r.known == 0 {
 		r.keys = append(r.keys, key)
 		return nil
@@ -44,6 +46,7 @@ func (r *rawKeys) add(key string) error {
 func (r *rawKeys) addMany(keys [][]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.added += uint64(len(keys))
 	for _, k := range keys {
 		if r.known == 0 {
 			r.keys = append(r.keys, string(k))

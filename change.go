@@ -134,7 +134,7 @@ func (s *Set) testAndAddRaw(key string) (present bool, err error) {
 
 // Remove undoes one Add. Remove only keys that were added. For most other keys the error wraps filter.ErrNotFound and
 // the set is unchanged, but a key that collides with a present one removes that one. The error wraps
-// errors.ErrUnsupported if the family has no Remove.
+// errors.ErrUnsupported if the family has no Remove. See RemoveMany for lists of keys.
 func (s *Set) Remove(key []byte) error { return s.RemoveHash(s.hashOf(key)) }
 
 // RemoveString is Remove for a string.

@@ -42,6 +42,9 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 		return c, err
 	}
 	c.Spec = choice.Spec.String()
+	if c.Needs.FPR > 0 { // without it the Spec says what was chosen
+		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
+	}
 	c.Memory = cmp.Or(c.Memory, int64(min(c.Needs.Memory, 1<<60)), smallBuild)
 	if c.Chosen != nil {
 		c.Chosen(choice)
@@ -63,6 +66,9 @@ func (c Config) Check() error {
 
 // checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
+	if err := c.checkRates(); err != nil {
+		return err
+	}
 	switch {
 	case c.Needs.Adversarial && c.Secret == nil:
 		return &filter.ConfigError{Field: "secret", Value: "none", Reason: "filters that an adversary may query need a secret"}

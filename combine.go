@@ -8,22 +8,34 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
-// errors.ErrUnsupported. Merge needs exclusive use of both sets, also of sets for many writers.
+// errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
+// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time.
 func (s *Set) Merge(o *Set) error {
-	return s.combine(o, filter.CanMerge, func(a, b filter.Filter) error { return a.(filter.Merger).Merge(b) })
+	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
+		if p, ok := a.(filter.PassMerger); ok {
+			return p.MergePass(b, passed)
+		}
+		return a.(filter.Merger).Merge(b)
+	})
 }
 
 // Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
-// either set, but above that of a filter built from the common keys. Errors are those of Merge.
+// either set, but above that of a filter built from the common keys. Errors and memory are those of Merge.
 func (s *Set) Intersect(o *Set) error {
-	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter) error { return a.(filter.Intersecter).Intersect(b) })
+	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter, passed func([]uint64)) error {
+		if p, ok := a.(filter.PassIntersecter); ok {
+			return p.IntersectPass(b, passed)
+		}
+		return a.(filter.Intersecter).Intersect(b)
+	})
 }
 
-func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter) error) error {
+func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, passed func([]uint64)) error) error {
 	if s.filter == nil {
 		return errEmpty
 	}
@@ -47,13 +59,14 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter) er
 	if f, err := families.ByName(mine.Spec().Family()); err != nil || !f.Can.Has(can) || !provides(mine.filter, can) {
 		return s.lacks(can)
 	}
-	if err := other.guarded(func() error { return do(mine.filter, other.filter) }); err != nil {
+	if err := other.guarded(func() error { return do(mine.filter, other.filter, other.release()) }); err != nil {
 		return err
 	}
 	if s.concurrent != nil {
 		shared := mine.filter.(filter.Sharer).Concurrent()
 		s.become(shared, s.hasher)
 	}
+	s.chosen = max(s.chosen, o.chosen)
 	return nil
 }
 
@@ -65,6 +78,14 @@ func provides(f filter.Filter, can filter.Ability) (ok bool) {
 		_, ok = f.(filter.Intersecter)
 	}
 	return ok
+}
+
+// release returns a function that takes the words of a mapped filter out of memory after a pass over them, or nil.
+func (s *Set) release() func([]uint64) {
+	if s.mapping == nil {
+		return nil
+	}
+	return s.mapping.Release
 }
 
 // guarded calls f, which reads the filter, and returns its error, or an error if the mapping faults.
@@ -90,7 +111,14 @@ func (s *Set) Snapshot() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSet(f, s.hasher), nil
+	return s.like(f), nil
+}
+
+// like returns a Set of another filter with the hasher and the chosen rate of s.
+func (s *Set) like(f filter.Filter) *Set {
+	o := NewSet(f, s.hasher)
+	o.chosen = s.chosen
+	return o
 }
 
 // Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too.
@@ -103,13 +131,13 @@ func (s *Set) Clone() (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newSet(f, s.hasher, true)
+		return s.like(f.(filter.Sharer).Concurrent()), nil
 	}
 	f, err := s.copied()
 	if err != nil {
 		return nil, err
 	}
-	return NewSet(f, s.hasher), nil
+	return s.like(f), nil
 }
 
 // copied returns a copy of the filter.
@@ -122,7 +150,10 @@ func (s *Set) copied() (f filter.Filter, err error) {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))
 		for i, w := range c.Sections {
-			sections[i] = slices.Clone(w)
+			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
+				return err
+			}
+			bitvec.Pass(sections[i], w, s.release(), func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
 		f, err = families.Decode(c)
@@ -177,13 +208,13 @@ func (s *Set) Reset() error {
 	return nil
 }
 
-// Equal reports whether two sets have the same Spec, hash function, number of keys and bits, so that Save would write
-// the same file.
+// Equal reports whether two sets have the same Spec, hash function, chosen rate, number of keys and bits, so that Save
+// would write the same file.
 func (s *Set) Equal(o *Set) bool {
 	if s.filter == nil || o == nil || o.filter == nil {
 		return o != nil && s.filter == o.filter
 	}
-	if !s.hasher.Equal(o.hasher) {
+	if !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
 		return false
 	}
 	a, err := s.encode()
@@ -214,7 +245,7 @@ func (s *Set) Trimmed() (*Set, error) {
 	if !ok {
 		return nil, s.lacks(filter.CanTrim)
 	}
-	small := NewSet(t.Trimmed(), s.hasher)
+	small := s.like(t.Trimmed())
 	if err := plain.guarded(func() error { return readable(small.filter) }); err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func TestStored(t *testing.T) {
 		if err := got.AddString("a key"); err != nil {
 			t.Fatal(err)
 		}
-		if want := (bloomery.Stored{Bytes: n, Version: 1, Trimmed: trimmed}); got.Stored() != want {
+		if want := (bloomery.Stored{Bytes: n, Version: 2, Trimmed: trimmed}); got.Stored() != want {
 			t.Errorf("%+v, want %+v", got.Stored(), want)
 		}
 		if err := got.Close(); err != nil {

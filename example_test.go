@@ -132,13 +132,13 @@ func ExampleWithSecret() {
 	again := must(bloomery.FromBytes(file, bloomery.WithSecret(secret)))
 	fmt.Println(again.ContainsString("yopmail.com"))
 	// Output:
-	// check of the secret at byte 24: the secret is missing or not the one that this filter was built with
+	// check of the secret at byte 24: the filter was built with a secret, and none was given
 	// true
 }
 
 // Filters of one size and seed can be united.
 func ExampleSet_Merge() {
-	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000)", Keys: 500}
+	ctx, c := context.Background(), bloomery.Config{Spec: "standard(bytes=1000,capacity=500)"}
 	monday := must(bloomery.Build(ctx, slices.Values([]string{"ann", "bob"}), c))
 	tuesday := must(bloomery.Build(ctx, slices.Values([]string{"cleo"}), c))
 	check(monday.Merge(tuesday))

@@ -21,8 +21,8 @@ import (
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
 // On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
-// ErrVersion, ErrHash, ErrSecret, ErrChecksum or ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or
-// io.ErrUnexpectedEOF.
+// ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
+// filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }
@@ -49,9 +49,10 @@ func openFile(path string, o options) (*Set, error) {
 	return set, nil
 }
 
-// Read reads a Set from r and stops at its end. Peak memory: 1.5x the filter + 8 MiB per section, and at most 3x the
-// bytes received + 8 MiB; for a trimmed filter in addition its size in memory, at most 64x its file + 1 MiB. Errors are
-// those of Open and of r.
+// Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
+// a bytes.Buffer or a strings.Reader; for others 1.5x the filter + 8 MiB per section, and at most 3x the bytes received
+// + 8 MiB. A trimmed filter in addition takes its size in memory, at most 64x its file + 1 MiB. Errors are those of Open
+// and of r.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	opts := optionsOf(DefaultMaxBytes, o)
 	f, err := container.Read(r, opts.reading())
@@ -124,6 +125,7 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 		return nil, err
 	}
 	set.mapping, set.borrowed, set.plain = m, m != nil, set.plain && m == nil
+	set.chosen = f.FPRChosen
 	set.stored = Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(filter.SpecOf(decoded))}
 	return set, nil
 }
@@ -152,7 +154,9 @@ func (s *Set) encode() (*container.File, error) {
 	if !family.TakesHash(e.Spec, s.hasher.ID()) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
 	}
-	return container.New(family.ID, e, s.hasher), nil
+	file := container.New(family.ID, e, s.hasher)
+	file.FPRChosen = s.chosen
+	return file, nil
 }
 
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely

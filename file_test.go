@@ -272,6 +272,82 @@ func TestErr(t *testing.T) {
 	}
 }
 
+// TestChangedErrors overwrites the file of a mapped Set with another valid filter. Whatever reads the whole filter and
+// can return an error returns one, and nothing is written.
+func TestChangedErrors(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	dir := t.TempDir()
+	path, next, output := filepath.Join(dir, "f.bloom"), filepath.Join(dir, "next.bloom"), filepath.Join(dir, "out.bloom")
+	large(t, next, 5)
+	later, err := os.ReadFile(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := bloomery.Open(next, bloomery.InMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, use := range map[string]func(s *bloomery.Set) error{
+		"Add":              func(s *bloomery.Set) error { return s.AddUint64(7) },
+		"Clone":            func(s *bloomery.Set) error { _, err := s.Clone(); return err },
+		"Merge":            func(s *bloomery.Set) error { return s.Merge(same) },
+		"Merge with it":    func(s *bloomery.Set) error { return same.Merge(s) },
+		"Intersect":        func(s *bloomery.Set) error { return s.Intersect(same) },
+		"WriteTo":          func(s *bloomery.Set) error { _, err := s.WriteTo(io.Discard); return err },
+		"MarshalBinary":    func(s *bloomery.Set) error { _, err := s.MarshalBinary(); return err },
+		"MarshalText":      func(s *bloomery.Set) error { _, err := s.MarshalText(); return err },
+		"Save":             func(s *bloomery.Set) error { return s.Save(t.Context(), output) },
+		"EstimateInterval": func(s *bloomery.Set) error { _, err := s.EstimateInterval(); return err },
+		"EstimateOverlap":  func(s *bloomery.Set) error { _, err := s.EstimateOverlap(same); return err },
+		"with EstimateOverlap": func(s *bloomery.Set) error {
+			_, err := same.EstimateOverlap(s)
+			return err
+		},
+		"Info": func(s *bloomery.Set) error { s.Info(); return s.Err() },
+	} {
+		large(t, path, 0)
+		s, err := bloomery.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, later, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := use(s); !errors.Is(err, container.ErrFile) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := s.Err(); !errors.Is(err, container.ErrFile) {
+			t.Errorf("%s: Err returns %v", what, err)
+		}
+		if names, _ := filepath.Glob(output + "*"); len(names) != 0 {
+			t.Errorf("%s: %v was written", what, names)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	large(t, path, 0)
+	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, later, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Err(); !errors.Is(err, container.ErrFile) {
+		t.Errorf("Live: %v", err)
+	}
+	// The next look at the file opens it again: it is valid.
+	if err := l.Reload(); err != nil || l.Err() != nil {
+		t.Errorf("Live: %v, %v", err, l.Err())
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLive swaps files under queries.
 func TestLive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
@@ -384,7 +460,7 @@ func TestLiveCloseWaits(t *testing.T) {
 
 // TestLock changes a file under a lock, which others wait for, and notices changes without it.
 func TestLock(t *testing.T) {
-	path := save(t, build(t, words(10), bloomery.Config{Keys: 100}))
+	path := save(t, build(t, words(10), bloomery.Config{Spec: "standard(capacity=100)"}))
 	l, err := bloomery.Lock(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)

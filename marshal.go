@@ -155,7 +155,7 @@ func (s *Set) readLike(r io.Reader) (*Set, error) {
 func (s *Set) replace(o *Set) error {
 	m := s.mapping
 	s.become(o.filter, o.hasher)
-	s.stored = o.stored
+	s.stored, s.chosen = o.stored, o.chosen
 	if m != nil {
 		return m.Close()
 	}

@@ -31,22 +31,25 @@ func (s *Set) LogValue() slog.Value {
 
 // printed is a Config without its secret and its function.
 type printed struct {
-	Spec       string `json:"spec,omitempty"`
-	Needs      any    `json:"needs,omitempty"`
-	Capacity   uint64 `json:"capacity,omitempty"`
-	Keys       uint64 `json:"keys,omitempty"`
-	Seed       uint64 `json:"seed,omitempty"`
-	Secret     string `json:"secret,omitempty"`
-	Hash       string `json:"hash,omitempty"`
-	Workers    int    `json:"workers,omitempty"`
-	Memory     int64  `json:"memory,omitempty"`
-	TempDir    string `json:"temp_dir,omitempty"`
-	Concurrent bool   `json:"concurrent,omitempty"`
+	Spec       string  `json:"spec,omitempty"`
+	Needs      any     `json:"needs,omitempty"`
+	Capacity   uint64  `json:"capacity,omitempty"`
+	FPRChosen  float64 `json:"fpr_chosen,omitempty"`
+	MaxFPR     float64 `json:"max_fpr,omitempty"`
+	Keys       uint64  `json:"keys,omitempty"`
+	Seed       uint64  `json:"seed,omitempty"`
+	Secret     string  `json:"secret,omitempty"`
+	Hash       string  `json:"hash,omitempty"`
+	Workers    int     `json:"workers,omitempty"`
+	Memory     int64   `json:"memory,omitempty"`
+	TempDir    string  `json:"temp_dir,omitempty"`
+	Concurrent bool    `json:"concurrent,omitempty"`
 }
 
 func (c Config) printed() printed {
 	p := printed{
-		Spec: c.Spec, Capacity: c.Capacity, Keys: c.Keys, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
+		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Seed: c.Seed,
+		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
 	}
 	if c.open() {
 		p.Needs = c.Needs

@@ -2,9 +2,59 @@ package bloomery
 
 import (
 	"iter"
+	"slices"
+	"strconv"
 
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/stat"
 )
+
+// checkRates returns an error if a rate of the Config is out of range.
+func (c Config) checkRates() error {
+	for name, v := range map[string]float64{"fpr_chosen": c.FPRChosen, "max_fpr": c.MaxFPR} {
+		if !(v >= 0 && v < 1) {
+			return &filter.ConfigError{Field: name, Value: v, Reason: "want a rate above 0 and below 1, or 0 for none"}
+		}
+	}
+	return nil
+}
+
+// chosenFPR returns the rate to store with a new set of that number of keys, see Config.FPRChosen.
+func (c Config) chosenFPR(f families.Family, s filter.Spec, keys uint64, set *Set) float64 {
+	r := s.Reader()
+	size, room := filter.ReadSizing(r), r.Uint("capacity")
+	switch {
+	case c.FPRChosen != 0:
+		return c.FPRChosen
+	case size.FPR != 0:
+		return size.FPR
+	case size.Bytes != 0 || slices.ContainsFunc(f.Sizes, s.Has):
+		return 0
+	case size.BitsPerKey == 0 && f.DefaultFPR != 0:
+		return f.DefaultFPR
+	}
+	keys = max(keys, room)
+	if keys == 0 {
+		return 0
+	}
+	var fpr float64
+	if f.Can.Has(filter.CanSearch) && !s.Has(filter.LaterParameter.Name) {
+		fpr = set.Info().FPRPosterior // a forecast would take a search of its own
+	} else if _, p, err := f.Forecast(s, keys); err == nil {
+		fpr = p
+	}
+	if !(fpr > 0 && fpr <= filter.UselessFPR) {
+		return 0
+	}
+	return threeDigits(fpr)
+}
+
+// threeDigits rounds, so that a forecast is the same number on machines whose floating-point results differ slightly.
+func threeDigits(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // parses what was formatted
+	return v
+}
 
 // Rate is an observed false-positive rate: the number of false positives among Trials absent keys.
 type Rate struct {
@@ -27,6 +77,17 @@ func NewRate(falsePositives, trials uint64) Rate {
 // would have this many or more false positives with a probability below 1 in 10,000.
 func (r Rate) Holds(promised float64) bool {
 	return stat.UpperTail(r.FalsePositives, r.Trials, promised) >= 1e-4
+}
+
+// HoldsChosen reports whether the observation agrees with the chosen rate of a filter with that Info, by the test of
+// Holds. While the filter has not Exceeded its chosen rate, its FPRPosterior, which can be higher in a filter of few
+// keys, is allowed too. HoldsChosen is true if no rate was chosen.
+func (r Rate) HoldsChosen(i filter.Info) bool {
+	allowed := i.FPRChosen
+	if !i.Exceeded() {
+		allowed = max(allowed, i.FPRPosterior)
+	}
+	return i.FPRChosen == 0 || r.Holds(allowed)
 }
 
 // MeasureFPR queries absent keys and returns the observed rate. The keys must be distinct and absent.

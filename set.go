@@ -31,6 +31,7 @@ type Set struct {
 	borrowed bool
 	fault    atomic.Pointer[error] // the first fault in the mapping
 	stored   Stored                // the file that the set was read from, or zero
+	chosen   float64               // the chosen false-positive rate, or 0
 }
 
 // Stored describes the file that a Set was read from.
@@ -89,13 +90,21 @@ func (s *Set) Spec() filter.Spec {
 	return filter.SpecOf(s.filter)
 }
 
-// Info describes the filter. It may read all of it.
+// Info describes the filter. It may read all of it. Its rates are at least the lowest of the hash function; see
+// filter.HashID.LowestRate.
 func (s *Set) Info() (i filter.Info) {
 	if s.filter != nil {
 		s.guard(func() { i = s.filter.Info() })
+		lowest := s.hasher.ID().LowestRate(i.Keys)
+		i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	}
+	i.FPRChosen = s.chosen
 	return i
 }
+
+// FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
+// is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
+func (s *Set) FPRChosen() float64 { return s.chosen }
 
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-var update = flag.Bool("update", false, "write the golden files of the present format version anew")
+var update = flag.Bool("update", false, "write the golden files anew")
 
 const limit = 1 << 30
 
@@ -31,12 +32,36 @@ type sample struct {
 	name   string
 	hasher filter.Hasher
 	filter filter.Filter
+	chosen float64 // rate
 	file   []byte
+}
+
+// chosenRates are the rates of further samples, of format version 2, by the name of the sample of version 1.
+var chosenRates = map[string]float64{
+	"standard-0": 0.01, "blocked-1": 1. / 3, "fuse-0": 0.00390625, "rankindexed-0-trimmed": 1e-9, "blocked-parquet": 0.999,
+	"redisbloom-1": 5e-324,
 }
 
 var secret = [filter.SecretSize]byte{1, 2, 3}
 
-func samples(t testing.TB) (all []sample) {
+func samples(t testing.TB) []sample {
+	all := firstVersion(t)
+	for _, s := range all {
+		if s.chosen = chosenRates[s.name]; s.chosen == 0 {
+			continue
+		}
+		var b bytes.Buffer
+		if err := writeFilter(&b, s.filter, s.hasher, s.chosen); err != nil {
+			t.Fatal(err)
+		}
+		s.file = b.Bytes()
+		all = append(all, s)
+	}
+	return all
+}
+
+// firstVersion returns the samples without a chosen rate, which have format version 1.
+func firstVersion(t testing.TB) (all []sample) {
 	for _, f := range families.All() {
 		for i, spec := range []string{f.Name + "(bits_per_key=10)", f.Name} {
 			s := sample{name: fmt.Sprintf("%s-%d", f.Name, i), hasher: filter.NewHasher(42)}
@@ -48,7 +73,7 @@ func samples(t testing.TB) (all []sample) {
 			}
 			s.filter = fill(t, f, spec, s.hasher)
 			var b bytes.Buffer
-			if err := writeFilter(&b, s.filter, s.hasher); err != nil {
+			if err := writeFilter(&b, s.filter, s.hasher, 0); err != nil {
 				t.Fatal(err)
 			}
 			s.file = b.Bytes()
@@ -58,7 +83,7 @@ func samples(t testing.TB) (all []sample) {
 				continue
 			}
 			s.name, s.filter, b = s.name+"-trimmed", trimmer.Trimmed(), bytes.Buffer{}
-			if err := writeFilter(&b, s.filter, s.hasher); err != nil {
+			if err := writeFilter(&b, s.filter, s.hasher, 0); err != nil {
 				t.Fatal(err)
 			}
 			s.file = b.Bytes()
@@ -68,7 +93,7 @@ func samples(t testing.TB) (all []sample) {
 	parquet := sample{name: "blocked-parquet", hasher: foreign(t, filter.XXH64)}
 	parquet.filter = fill(t, families.All()[1], "blocked(bits_per_key=10,layout=split)", parquet.hasher)
 	var b bytes.Buffer
-	if err := writeFilter(&b, parquet.filter, parquet.hasher); err != nil {
+	if err := writeFilter(&b, parquet.filter, parquet.hasher, 0); err != nil {
 		t.Fatal(err)
 	}
 	parquet.file = b.Bytes()
@@ -138,7 +163,7 @@ func asRead(s *stored) ([]byte, error) {
 		f = f.(filter.Trimmer).Trimmed()
 	}
 	var b bytes.Buffer
-	err := writeFilter(&b, f, s.Hasher)
+	err := writeFilter(&b, f, s.Hasher, s.FPRChosen)
 	return b.Bytes(), err
 }
 
@@ -159,7 +184,11 @@ func TestRoundTrip(t *testing.T) {
 
 func TestGolden(t *testing.T) {
 	for _, s := range samples(t) {
-		path := filepath.Join("testdata", fmt.Sprintf("v%d-%s.bloom", Version, s.name))
+		version := 1
+		if s.chosen != 0 {
+			version = 2
+		}
+		path := filepath.Join("testdata", fmt.Sprintf("v%d-%s.bloom", version, s.name))
 		if *update {
 			if err := os.WriteFile(path, s.file, 0o644); err != nil {
 				t.Fatal(err)
@@ -179,6 +208,9 @@ func TestGolden(t *testing.T) {
 			got, err := how()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got.FPRChosen != s.chosen || int(got.Version) != version {
+				t.Errorf("%s: version %d, chosen rate %v", path, got.Version, got.FPRChosen)
 			}
 			for _, h := range members(got.Hasher) {
 				if !got.Filter.Has(h) {
@@ -272,12 +304,24 @@ func forge(file []byte, change func(b []byte)) []byte {
 func TestForgedHeaders(t *testing.T) {
 	s := samples(t)[0]
 	le := binary.LittleEndian
+	rate := func(v float64) func([]byte) {
+		return func(b []byte) { b[8] = 2; le.PutUint64(b[52:], math.Float64bits(v)) }
+	}
 	for what, c := range map[string]struct {
 		want   error
 		change func([]byte)
 	}{
 		"magic":         {ErrMagic, func(b []byte) { b[0] = 'B' }},
-		"version":       {ErrVersion, func(b []byte) { b[8] = 2 }},
+		"version":       {ErrVersion, func(b []byte) { b[8] = 3 }},
+		"version 0":     {ErrCorrupt, func(b []byte) { b[8] = 0 }},
+		"no rate":       {ErrCorrupt, func(b []byte) { b[8] = 2 }},
+		"rate below 1":  {nil, rate(math.Nextafter(1, 0))},
+		"rate 1":        {ErrCorrupt, rate(1)},
+		"rate 2":        {ErrCorrupt, rate(2)},
+		"rate -0.01":    {ErrCorrupt, rate(-0.01)},
+		"rate -0":       {ErrCorrupt, rate(math.Copysign(0, -1))},
+		"infinite rate": {ErrCorrupt, rate(math.Inf(1))},
+		"rate NaN":      {ErrCorrupt, rate(math.NaN())},
 		"family":        {filter.ErrFamily, func(b []byte) { b[10] = 99 }},
 		"other family":  {ErrCorrupt, func(b []byte) { b[10] = 2 }},
 		"hash":          {ErrHash, func(b []byte) { b[12] = 9 }},
@@ -349,7 +393,7 @@ func TestReadAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := writeFilter(&b, f, filter.NewHasher(0)); err != nil {
+		if err := writeFilter(&b, f, filter.NewHasher(0), 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range []float64{0, 0.3, 0.6, 1} {
@@ -515,11 +559,26 @@ func TestTakesHash(t *testing.T) {
 				h = foreign(t, id)
 			}
 			var b bytes.Buffer
-			err := writeFilter(&b, s.filter, h)
+			err := writeFilter(&b, s.filter, h, 0)
 			want := id == s.hasher.ID() || !s.hasher.ID().Foreign() && !id.Foreign() || s.name == "blocked-parquet" && id <= filter.SipHash
 			if (err == nil) != want || err != nil && (!errors.Is(err, filter.ErrMismatch) || b.Len() > 0) {
 				t.Errorf("%s with hash %s: %v", s.name, id, err)
 			}
+		}
+	}
+}
+
+// TestWriteRate: Write takes no chosen rate that Read refuses, and says which version it writes.
+func TestWriteRate(t *testing.T) {
+	s := samples(t)[0]
+	for _, rate := range []float64{-0.01, 1, 2, math.Inf(1), math.NaN()} {
+		if err := writeFilter(io.Discard, s.filter, s.hasher, rate); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("rate %v: %v", rate, err)
+		}
+	}
+	for rate, want := range map[float64]uint16{0: 1, math.Copysign(0, -1): 1, 0.01: 2} {
+		if got := (&File{FPRChosen: rate}).FormatVersion(); got != want {
+			t.Errorf("rate %v: version %d, want %d", rate, got, want)
 		}
 	}
 }

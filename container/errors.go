@@ -9,12 +9,14 @@ import (
 // io.ErrUnexpectedEOF.
 var (
 	ErrMagic    = errors.New("not a Bloomery file")
-	ErrVersion  = errors.New("format version of a newer Bloomery")
+	ErrVersion  = errors.New("written by a newer version of Bloomery")
 	ErrHash     = errors.New("unknown hash function")
 	ErrChecksum = errors.New("checksum does not match: the file is damaged")
 	ErrCorrupt  = errors.New("the file contradicts itself")
 	// ErrSecret means that the hash is keyed and the secret is missing or wrong.
-	ErrSecret = errors.New("the secret is missing or not the one that this filter was built with")
+	ErrSecret = errors.New("the secret is not the one that this filter was built with")
+	// ErrNoSecret means that the hash is keyed and no secret was given. It wraps ErrSecret.
+	ErrNoSecret error = noSecret{}
 	// ErrChanged means that another process changed a file after it was read and before it was replaced.
 	ErrChanged = errors.New("another process changed the file meanwhile")
 )
@@ -31,3 +33,9 @@ func (e *FormatError) Error() string {
 }
 
 func (e *FormatError) Unwrap() error { return e.Err }
+
+type noSecret struct{}
+
+func (noSecret) Error() string { return "the filter was built with a secret, and none was given" }
+
+func (noSecret) Unwrap() error { return ErrSecret }

@@ -18,6 +18,8 @@ type stored struct {
 	Hasher    filter.Hasher
 	FileBytes uint64
 	Trimmed   bool
+	Version   uint16
+	FPRChosen float64
 }
 
 // reading says how to read a filter.
@@ -45,7 +47,7 @@ func (r reading) decode(f *File, err error) (*stored, error) {
 	if err != nil {
 		return nil, &FormatError{headerSize, err.Error(), ErrCorrupt}
 	}
-	return &stored{decoded, h, f.Bytes, f.Spec.Has("trimmed")}, nil
+	return &stored{decoded, h, f.Bytes, f.Spec.Has("trimmed"), f.Version, f.FPRChosen}, nil
 }
 
 func readFilter(r io.Reader, limit uint64, o reading) (*stored, error) {
@@ -80,11 +82,12 @@ func fileOf(f filter.Filter, h filter.Hasher) (*File, error) {
 	return New(family.ID, e, h), nil
 }
 
-func writeFilter(w io.Writer, f filter.Filter, h filter.Hasher) error {
+func writeFilter(w io.Writer, f filter.Filter, h filter.Hasher, chosen float64) error {
 	file, err := fileOf(f, h)
 	if err != nil {
 		return err
 	}
+	file.FPRChosen = chosen
 	return Write(w, file)
 }
 

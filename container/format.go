@@ -3,7 +3,7 @@
 //
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
-//	     8      2  format version, 1
+//	     8      2  format version: 1, or 2 if the file has a chosen false-positive rate
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
 //	               8 counting, 9 dleft, 20 guava, 21 bitsandblooms, 22 redisbloom
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
@@ -14,11 +14,15 @@
 //	    32      8  number of keys
 //	    40      8  length of the file in bytes
 //	    48      4  length of the spec in bytes, 1 to 512
-//	    52      8  zero
+//	    52      8  version 1: zero
+//	               version 2: the chosen false-positive rate, a float64 above 0 and below 1
 //	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
 //	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
 //	           ..  the sections, each at a multiple of 64, zeros between them; the last one ends the file
+//
+// A file without a chosen rate has version 1, so that every program can read it. Version 2 always has one: the same
+// content has one encoding.
 //
 // Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
 // documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
@@ -31,12 +35,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Version is the format version that is written.
-const Version = 1
+// Version is the newest format version: that of files with a chosen rate. Others have version 1.
+const Version = 2
 
 const (
 	magic       = "\x89BLMRY\r\n"
@@ -56,16 +61,30 @@ type File struct {
 	Hash     filter.HashID // the hash function of its keys
 	Seed     uint64        // of XXH3, else 0
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
-	Version  uint16        // of the format that it was read in
-	Bytes    uint64        // length of the file that was read
+	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
+	FPRChosen float64
+	Version   uint16 // of the format that it was read in
+	Bytes     uint64 // length of the file that was read
 }
 
 // New returns a File of a stored filter and the hasher of its keys. It shares the words of e.
 func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
-	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck(), Version: Version}
+	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
 }
 
-// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is nil or wrong.
+// FormatVersion returns the format version in which Write writes the file: the lowest that can hold it.
+func (f *File) FormatVersion() uint16 {
+	if f.FPRChosen != 0 {
+		return 2
+	}
+	return 1
+}
+
+// isRate reports whether v is a chosen rate that a file may have.
+func isRate(v float64) bool { return v > 0 && v < 1 }
+
+// Hasher returns the hasher of the keys. The error wraps ErrSecret if the hash is keyed and secret is wrong, and
+// ErrNoSecret if it is nil.
 func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	switch {
 	case f.Hash == filter.XXH3:
@@ -73,10 +92,11 @@ func (f *File) Hasher(secret *[filter.SecretSize]byte) (filter.Hasher, error) {
 	case f.Hash.Foreign():
 		return filter.ForeignHasher(f.Hash)
 	}
-	if secret != nil {
-		if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
-			return h, nil
-		}
+	if secret == nil {
+		return filter.Hasher{}, &FormatError{24, "check of the secret", ErrNoSecret}
+	}
+	if h := filter.NewKeyedHasher(*secret); h.KeyCheck() == f.KeyCheck {
+		return h, nil
 	}
 	return filter.Hasher{}, &FormatError{24, "check of the secret", ErrSecret}
 }
@@ -132,7 +152,7 @@ func (h *header) marshal() []byte {
 	b := make([]byte, h.dataAt)
 	copy(b, magic)
 	le := binary.LittleEndian
-	le.PutUint16(b[8:], Version)
+	le.PutUint16(b[8:], h.FormatVersion())
 	le.PutUint16(b[10:], h.Family)
 	le.PutUint16(b[12:], uint16(h.Hash))
 	le.PutUint16(b[14:], uint16(len(h.sections)))
@@ -141,6 +161,9 @@ func (h *header) marshal() []byte {
 	le.PutUint64(b[32:], h.Keys)
 	le.PutUint64(b[40:], h.length)
 	le.PutUint32(b[48:], uint32(len(spec)))
+	if h.FormatVersion() > 1 {
+		le.PutUint64(b[52:], math.Float64bits(h.FPRChosen))
+	}
 	at := headerSize
 	for _, s := range h.sections {
 		le.PutUint64(b[at:], s.offset)
@@ -165,7 +188,10 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	if string(b[:8]) != magic {
 		return fail(0, "magic", ErrMagic)
 	}
-	if v := le.Uint16(b[8:]); v != Version {
+	switch v := le.Uint16(b[8:]); {
+	case v == 0:
+		return fail(8, "version 0", ErrCorrupt)
+	case v > Version:
 		return fail(8, fmt.Sprintf("version %d", v), ErrVersion)
 	}
 	n, spec := le.Uint16(b[14:]), le.Uint32(b[48:])
@@ -189,7 +215,7 @@ func parse(b []byte) (*header, error) {
 	}
 	h := &header{length: le.Uint64(b[40:]), File: File{
 		Family: le.Uint16(b[10:]), Hash: filter.HashID(le.Uint16(b[12:])), Seed: le.Uint64(b[16:]), KeyCheck: le.Uint64(b[24:]),
-		Version: Version, Bytes: le.Uint64(b[40:]), Encoded: filter.Encoded{Keys: le.Uint64(b[32:])},
+		Version: le.Uint16(b[8:]), Bytes: le.Uint64(b[40:]), Encoded: filter.Encoded{Keys: le.Uint64(b[32:])},
 	}}
 	if h.Hash != filter.XXH3 && h.Hash != filter.SipHash && !h.Hash.Foreign() {
 		return fail(12, fmt.Sprintf("hash %d", h.Hash), ErrHash)
@@ -197,8 +223,16 @@ func parse(b []byte) (*header, error) {
 	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
 		return fail(16, "seed and check of the secret", ErrCorrupt)
 	}
-	if le.Uint64(b[52:]) != 0 || len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
+	switch rate := math.Float64frombits(le.Uint64(b[52:])); {
+	case h.Version == 1 && le.Uint64(b[52:]) != 0:
 		return fail(52, "reserved bytes", ErrCorrupt)
+	case h.Version > 1 && !isRate(rate):
+		return fail(52, fmt.Sprintf("chosen rate %v", rate), ErrCorrupt)
+	default:
+		h.FPRChosen = rate
+	}
+	if len(bytes.Trim(b[specAt+specLen:], "\x00")) != 0 {
+		return fail(specAt+specLen, "padding", ErrCorrupt)
 	}
 	text := string(b[specAt : specAt+specLen])
 	spec, err := filter.ParseSpec(text)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
@@ -29,12 +31,14 @@ func (o Options) limit() uint64 {
 }
 
 // Read reads one filter from r and stops at its end. It verifies the header before it allocates and all checksums
-// before it returns. Peak memory: 1.5x the filter + 8 MiB per section, and at most 3x the bytes received + 8 MiB, even
-// if the header announces more.
+// before it returns. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader, a bytes.Buffer or a
+// strings.Reader; for others, whose size is unknown, 1.5x the filter + 8 MiB per section, and at most 3x the bytes
+// received + 8 MiB, even if the header announces more.
 //
 // On error the File is nil and the error is that of r, or a *FormatError with the byte where reading stopped that wraps
 // ErrMagic, ErrVersion, ErrHash, ErrChecksum, ErrCorrupt, filter.ErrFamily, filter.ErrTooLarge or io.ErrUnexpectedEOF.
 func Read(r io.Reader, o Options) (*File, error) {
+	has := remaining(r)
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err
@@ -47,11 +51,11 @@ func Read(r io.Reader, o Options) (*File, error) {
 		if err := readZeros(r, at, s.offset-at); err != nil {
 			return nil, err
 		}
-		w, err := readWords(r, s.offset, s.length/8)
+		w, crc, err := readWords(r, s.offset, s.length/8, has >= h.length)
 		if err != nil {
 			return nil, err
 		}
-		if crc32.Checksum(bitvec.Bytes(w), castagnoli) != s.crc {
+		if crc != s.crc {
 			return nil, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
 		}
 		bitvec.FixOrder(w)
@@ -122,38 +126,73 @@ func readHeader(r io.Reader) (*header, error) {
 	return parse(b)
 }
 
+// remaining returns how many bytes r has left, or 0 if that is unknown.
+func remaining(r io.Reader) uint64 {
+	left := int64(0)
+	switch r := r.(type) {
+	case *bytes.Reader:
+		left = int64(r.Len())
+	case *bytes.Buffer:
+		left = int64(r.Len())
+	case *strings.Reader:
+		left = int64(r.Len())
+	case *os.File:
+		st, err := r.Stat()
+		if err != nil || !st.Mode().IsRegular() {
+			return 0
+		}
+		at, err := r.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return 0
+		}
+		left = st.Size() - at
+	}
+	return uint64(max(left, 0))
+}
+
 // chunkWords is the size of the chunks that readWords allocates: 8 MiB.
 const chunkWords = 1 << 20
 
-// readWords reads words in file order. It collects the first half in chunks and then allocates the result. So it
-// allocates at most 1.5 times the words + 1 chunk, and for a file shorter than its header announces, at most 3 times
-// the bytes received + 1 chunk.
-func readWords(r io.Reader, at, n uint64) ([]uint64, error) {
+// readWords reads n words in file order and returns them with their checksum. If whole is true, the reader is known to
+// have them all, and readWords allocates the result at once. Else it collects the first half in chunks and then
+// allocates the result. So it allocates at most 1.5 times the words + 1 chunk, and for a file shorter than its header
+// announces, at most 3 times the bytes received + 1 chunk.
+func readWords(r io.Reader, at, n uint64, whole bool) (words []uint64, crc uint32, err error) {
 	var chunks [][]uint64
 	have := uint64(0)
-	for n-have > max(have, chunkWords) {
+	for !whole && n-have > max(have, chunkWords) {
 		c, err := bitvec.Alloc(chunkWords)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if err := readFull(r, bitvec.Bytes(c), at+8*have); err != nil {
-			return nil, err
+		if err := readSummed(r, c, at+8*have, &crc); err != nil {
+			return nil, 0, err
 		}
 		chunks = append(chunks, c)
 		have += chunkWords
 	}
-	words, err := bitvec.Alloc(n)
-	if err != nil {
-		return nil, &FormatError{at, "section", err}
+	if words, err = bitvec.Alloc(n); err != nil {
+		return nil, 0, &FormatError{at, "section", err}
 	}
 	rest := words
 	for _, c := range chunks {
 		rest = rest[copy(rest, c):]
 	}
-	if err := readFull(r, bitvec.Bytes(rest), at+8*have); err != nil {
-		return nil, err
+	err = readSummed(r, rest, at+8*have, &crc)
+	return words, crc, err
+}
+
+// readSummed fills words and updates their checksum, a mebibyte at a time, so that the bytes are still in the cache.
+func readSummed(r io.Reader, words []uint64, at uint64, crc *uint32) error {
+	for part := range slices.Chunk(words, pieceWords) {
+		b := bitvec.Bytes(part)
+		if err := readFull(r, b, at); err != nil {
+			return err
+		}
+		*crc = crc32.Update(*crc, castagnoli, b)
+		at += uint64(len(b))
 	}
-	return words, nil
+	return nil
 }
 
 func readZeros(r io.Reader, at, n uint64) error {
@@ -181,7 +220,7 @@ func ended(err error, at uint64) error {
 }
 
 // ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe.
-// Peak memory is that of Read. Errors are those of Read and of the file system, and name the path.
+// Peak memory is that of Read: the filter + 1 MiB for a regular file. Errors are those of Read and of the file system, and name the path.
 func ReadFile(path string, o Options) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestTrimmed(t *testing.T) {
 			whole := filtertest.Build(t, filtertest.Family{NewBuilder: f.NewBuilder}, spec, hs)
 			var full, sent, again bytes.Buffer
 			for b, f := range map[*bytes.Buffer]filter.Filter{&full: whole, &sent: trim(trim(whole))} {
-				if err := writeFilter(b, f, h); err != nil {
+				if err := writeFilter(b, f, h, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -57,7 +57,7 @@ func TestTrimmed(t *testing.T) {
 			if !got.Trimmed || got.FileBytes >= uint64(full.Len()) {
 				t.Errorf("%s: %d bytes, and %d trimmed: %t", spec, full.Len(), got.FileBytes, got.Trimmed)
 			}
-			if err := writeFilter(&again, got.Filter, h); err != nil || !bytes.Equal(again.Bytes(), full.Bytes()) {
+			if err := writeFilter(&again, got.Filter, h, 0); err != nil || !bytes.Equal(again.Bytes(), full.Bytes()) {
 				t.Errorf("%s: another filter came back: %v", spec, err)
 			}
 			if got, want := fmt.Sprint(got.Filter.Info()), fmt.Sprint(whole.Info()); got != want {

@@ -13,7 +13,8 @@ import (
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
-// Write writes a file to w. It reads the sections twice, because their checksums are written before them.
+// Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
+// reads the sections twice, because their checksums are written before them.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
 	if err != nil {
@@ -51,6 +52,9 @@ func wordsOf(e filter.Encoded) []uint64 {
 
 // newHeader returns the header of a file, with the checksums of its sections.
 func newHeader(f *File) (*header, error) {
+	if f.FPRChosen != 0 && !isRate(f.FPRChosen) {
+		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: "want a rate above 0 and below 1, or 0 for none"}
+	}
 	h := &header{File: *f}
 	var err error
 	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f.Encoded))
@@ -66,12 +70,12 @@ func newHeader(f *File) (*header, error) {
 	return h, nil
 }
 
+// pieceWords is the number of words that are read or written at a time: 1 MiB.
+const pieceWords = 1 << 17
+
 // chunks calls give with the words as bytes in file order, at most 1 MiB at a time.
 func chunks(words []uint64, give func([]byte) error) error {
-	const size = 1 << 17
-	for len(words) > 0 {
-		part := words[:min(size, len(words))]
-		words = words[len(part):]
+	for part := range slices.Chunk(words, pieceWords) {
 		if !bitvec.LittleEndian {
 			part = slices.Clone(part)
 			bitvec.FixOrder(part)

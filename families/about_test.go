@@ -1,6 +1,7 @@
 package families
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,10 +38,11 @@ func TestAbilities(t *testing.T) {
 		_, shares := made.(filter.Sharer)
 		_, searches := made.(filter.Reoptimizer)
 		_, trims := made.(filter.Trimmer)
+		_, estimates := made.(filter.CellFilter)
 		for can, is := range map[filter.Ability]bool{
 			filter.CanAdd: adds || raw, filter.CanRawKeys: raw, filter.CanRemove: removes, filter.CanCount: counts, filter.CanValues: values,
 			filter.CanMerge: merges, filter.CanIntersect: intersects, filter.CanConcurrent: shares, filter.CanSearch: searches,
-			filter.CanTrim: trims, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
+			filter.CanTrim: trims, filter.CanEstimate: estimates, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
 			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"),
 		} {
 			if f.Can.Has(can) != is {
@@ -66,8 +68,29 @@ func TestAbilities(t *testing.T) {
 				t.Errorf("family %s, parameter %s: value %q, help %q", f.Name, p.Name, p.Value, p.Help)
 			}
 		}
+		if built := filter.SpecOf(made); !slices.ContainsFunc(f.Sizes, built.Has) {
+			t.Errorf("family %s lists %v, and %s has none of them", f.Name, f.Sizes, built)
+		}
 		if err := f.Check(spec.With("nonsense", 1)); err == nil {
 			t.Errorf("family %s takes nonsense=", f.Name)
+		}
+	}
+}
+
+// TestDefaultFPR: without a size a family has its default rate, or none.
+func TestDefaultFPR(t *testing.T) {
+	for _, f := range All() {
+		if strings.Contains(f.Default, "%") != (f.DefaultFPR != 0) {
+			t.Errorf("family %s: default %q, rate %v", f.Name, f.Default, f.DefaultFPR)
+		}
+		if f.DefaultFPR == 0 {
+			continue
+		}
+		spec := filter.NewSpec(f.Name)
+		bits, fpr, err := f.Forecast(spec, 1000)
+		wantBits, want, wantErr := f.Forecast(spec.With("fpr", f.DefaultFPR), 1000)
+		if err != nil || wantErr != nil || bits != wantBits || fpr != want {
+			t.Errorf("%s: %d bits, rate %v, %v; want %d, %v, %v", spec, bits, fpr, err, wantBits, want, wantErr)
 		}
 	}
 }

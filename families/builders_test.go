@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/families"
@@ -122,6 +123,62 @@ func TestGatherers(t *testing.T) {
 	}
 }
 
+// TestFillers fills filters that do not gather their keys from many goroutines, in batches of different lengths, and
+// compares them with filters to which the same keys are added one by one. There are filters that fit into the caches
+// and larger ones, for which builders have different code.
+func TestFillers(t *testing.T) {
+	const most = 40_000
+	hs := filtertest.Hashes(most, 1)
+	hs = append(hs, hs[:most/10]...)
+	for _, f := range families.All() {
+		if f.NewBuilder == nil || f.New == nil || f.Can.Has(filter.CanSpill) {
+			continue
+		}
+		for _, s := range []filter.Spec{
+			filter.NewSpec(f.Name, "bits_per_key", 6.0), filter.NewSpec(f.Name, "bits_per_key", 20.0),
+			filter.NewSpec(f.Name, "bits_per_key", 12.0, "layout", "split"),
+		} {
+			if s.Has("layout") && f.Name != "blocked" {
+				continue
+			}
+			for _, room := range []int{1, most, 3_000_000} {
+				t.Run(fmt.Sprintf("%s/%d", s, room), func(t *testing.T) {
+					hs := hs[:min(len(hs), 50*room)]
+					one, err := f.New(s, uint64(room))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, h := range hs {
+						if err := one.(filter.Adder).Add(h); err != nil {
+							t.Fatal(err)
+						}
+					}
+					want := one.(filter.Encoder).Encode()
+					if !equal(built(t, builder(t, f, s, room), hs), want) {
+						t.Error("one goroutine built another filter than Add")
+					}
+					b := builder(t, f, s, room)
+					var wg sync.WaitGroup
+					for i := range 8 {
+						own := hs[i*len(hs)/8 : (i+1)*len(hs)/8]
+						wg.Go(func() {
+							for n := 1; len(own) > 0; n = 2*n + i {
+								part := own[:min(n, len(own))]
+								own = own[len(part):]
+								_ = b.AddMany(part)
+							}
+						})
+					}
+					wg.Wait()
+					if !equal(built(t, b, nil), want) {
+						t.Error("eight goroutines built another filter than Add")
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestAbilitiesOfBuilders holds what the list says of builders against the interfaces that they have.
 func TestAbilitiesOfBuilders(t *testing.T) {
 	for _, f := range families.All() {
@@ -143,5 +200,46 @@ func TestAbilitiesOfBuilders(t *testing.T) {
 				t.Errorf("%s searches and reports no progress", form.Spec)
 			}
 		}
+	}
+}
+
+// BenchmarkFill compares builders of filters that do not gather their keys with Add. A builder takes at most 1.2x the
+// time of Add.
+func BenchmarkFill(b *testing.B) {
+	const keys = 1_000_000
+	hs := filtertest.Hashes(keys, 1)
+	for _, f := range families.All() {
+		if f.NewBuilder == nil || f.New == nil || f.Can.Has(filter.CanSpill) {
+			continue
+		}
+		s := filter.NewSpec(f.Name, "bits_per_key", 10.0)
+		b.Run("op=add/family="+f.Name, func(b *testing.B) {
+			for b.Loop() {
+				one, err := f.New(s, keys)
+				if err != nil {
+					b.Fatal(err)
+				}
+				a := one.(filter.Adder)
+				for _, h := range hs {
+					_ = a.Add(h)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+		})
+		b.Run("op=build/family="+f.Name, func(b *testing.B) {
+			for b.Loop() {
+				builder, err := f.NewBuilder(s, keys)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for part := range slices.Chunk(hs, 4096) {
+					_ = builder.AddMany(part)
+				}
+				if _, err := builder.Build(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+		})
 	}
 }

@@ -93,8 +93,13 @@ func names(fs []Family) []string {
 	return s
 }
 
+// Having returns the names of all families, those of other systems included, that have all abilities of can.
+func Having(can filter.Ability) []string {
+	return names(slices.DeleteFunc(All(), func(f Family) bool { return !f.Can.Has(can) }))
+}
+
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
 // families that have it.
 func Lacks(s filter.Spec, can filter.Ability) error {
-	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, strings.Join(With(can), ", "), filter.ErrUnsupported)
+	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, strings.Join(Having(can), ", "), filter.ErrUnsupported)
 }

@@ -15,6 +15,11 @@ type About struct {
 	Can Ability
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
+	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
+	DefaultFPR float64
+	// Sizes are the parameters that fix sizes of the filter, instead of bits_per_key=, fpr= and bytes=. The Spec of a
+	// built filter has one of them.
+	Sizes []string
 	// Parameters are those of a spec, besides bits_per_key=, fpr= and bytes=, which every family takes.
 	Parameters []Parameter
 	// Forms are what a planner compares. A family of another system has none.
@@ -72,6 +77,7 @@ const (
 	CanSpill                           // its builder is a Spiller
 	CanTrim                            // Trimmer
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
+	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
 )
 
@@ -80,6 +86,7 @@ var verbs = [...]string{
 	"take keys after the build", "start empty", "remove keys", "count keys", "keep values", "merge", "intersect",
 	"take keys from many goroutines", "read one cache line a query", "take capacity=", "take later=", "take growth=",
 	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
+	"tell how many keys two filters share",
 	"count distinct keys while building",
 }
 

@@ -21,8 +21,14 @@ var (
 	ErrMismatch = errors.New("filters do not match")
 	// ErrNotFound means that a key is not in the filter.
 	ErrNotFound = errors.New("key not found")
+	// ErrStrangers means that a list of keys to remove has keys that were never added: others would be lost.
+	ErrStrangers = errors.New("the list has keys that were never added")
 	// ErrFull means that a filter has no room for another key. The filter is unchanged.
 	ErrFull = errors.New("filter is full")
+	// ErrRate means that the false-positive rate of a filter is above the highest allowed one. See RateError.
+	ErrRate = errors.New("the false-positive rate is too high")
+	// ErrKeys means that a Builder got another number of keys than announced. See KeysError.
+	ErrKeys = errors.New("wrong number of keys")
 	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
 	ErrEnough = errors.New("enough")
 	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported.
@@ -41,6 +47,17 @@ func (e *ConfigError) Error() string {
 }
 
 func (e *ConfigError) Unwrap() error { return ErrConfig }
+
+// KeysError means that a Builder got another number of keys than Config.Keys, which must be exact or 0. It wraps ErrKeys.
+type KeysError struct {
+	Announced, Added uint64
+}
+
+func (e *KeysError) Error() string {
+	return fmt.Sprintf("%d keys were added, %d were announced: the number must be exact, or 0 if it is unknown", e.Added, e.Announced)
+}
+
+func (e *KeysError) Unwrap() error { return ErrKeys }
 
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.

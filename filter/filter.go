@@ -55,6 +55,14 @@ type Remover interface {
 	Remove(h Hash) error
 }
 
+// LossEstimator is a Remover whose removal of one absent key can make several present keys absent.
+type LossEstimator interface {
+	// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove.
+	// keep, in [0, 1], is the share of the filter's keys that are not in the list. It may read the whole filter. For
+	// other Removers, which lose at most one key at a time, the number is keep times the posterior rate.
+	EstimateLoss(keep float64) float64
+}
+
 // Counter is a Filter that counts how often each key was added.
 type Counter interface {
 	// Count returns how often the key with hash h was added, minus how often it was removed. n is never too small,
@@ -93,6 +101,20 @@ type Merger interface {
 type Intersecter interface {
 	// Intersect makes the receiver hold at least the keys that both filters hold. Errors are those of Merge.
 	Intersect(other Filter) error
+}
+
+// PassMerger is a Merger that tells how far it has read the other filter. If that lies in a mapped file, its pages can
+// be released behind the pass.
+type PassMerger interface {
+	// MergePass is Merge. It reads each word of other once, in order, and calls passed, if not nil, with the words that
+	// it has read, at least once per MiB.
+	MergePass(other Filter, passed func(words []uint64)) error
+}
+
+// PassIntersecter is PassMerger for Intersect.
+type PassIntersecter interface {
+	// IntersectPass is Intersect, with passed as in MergePass.
+	IntersectPass(other Filter, passed func(words []uint64)) error
 }
 
 // Estimator is a Filter that estimates from its bits how many distinct keys it holds.
@@ -162,7 +184,7 @@ type Searcher interface {
 // Progress is the progress of a Build.
 type Progress struct {
 	Done float64       // share of the work done, in [0, 1]
-	Rate float64       // posterior rate so far, of the part processed last; 0 if unknown
+	Rate float64       // posterior rate so far: of the finished parts, or of the first one; 0 if unknown
 	Left time.Duration // estimated remaining time; 0 if unknown
 }
 

@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/dchest/siphash"
@@ -45,6 +46,21 @@ func (id HashID) String() string {
 	}
 	return fmt.Sprintf("hash(%d)", uint16(id))
 }
+
+// Bits returns the number of bits of a hash of which a filter can make use.
+func (id HashID) Bits() int {
+	switch id {
+	case XXH64:
+		return 64
+	case Murmur3Twice:
+		return 256
+	}
+	return 128
+}
+
+// LowestRate returns the lowest false-positive rate of a filter of keys: the probability keys/2^Bits that an absent key
+// has the same hash as one of them.
+func (id HashID) LowestRate(keys uint64) float64 { return math.Ldexp(float64(keys), -id.Bits()) }
 
 // Hasher hashes keys with one hash function and its seed or secret. It is a value of three words and safe for
 // concurrent use. The zero Hasher is invalid: its Sum methods panic. Two Hashers are equal, also by ==, if they give

@@ -26,6 +26,9 @@ type Info struct {
 	FPRPrior float64
 	// FPRPosterior is p_a, the false-positive rate computed from the bits that are set.
 	FPRPosterior float64
+	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. A Set knows it; the Info of
+	// a family's filter has 0. See Exceeded.
+	FPRChosen float64
 }
 
 // BitsPerKey returns Bits divided by Keys, or 0 if there are no keys.

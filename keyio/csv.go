@@ -2,6 +2,7 @@ package keyio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -11,30 +12,24 @@ import (
 	"strings"
 )
 
-const (
-	// recordSlack is the number of bytes that a CSV record may have beyond MaxKey.
-	recordSlack = 1 << 20
-	// bom is the byte order mark in UTF-8, which spreadsheets write at the start of a CSV file.
-	bom = "\xef\xbb\xbf"
-)
+// recordSlack is the number of bytes that a row of CSV or TSV may have beyond MaxKey.
+const recordSlack = 1 << 20
 
-var errRecordTooLong = errors.New("record is too long; is a closing quote missing?")
+// ErrRecordTooLong means that a row of CSV or TSV is longer than Options.MaxKey + 1 MiB.
+var ErrRecordTooLong = errors.New("record is too long; is a closing quote missing?")
 
 // readCSV packs the keys of a CSV stream into blocks. It parses in the reader goroutine, because the end of a record
 // depends on all quotes before it.
 func (r *reader) readCSV(st *stream) error {
-	limited := &recordReader{ctx: r.ctx, r: st, left: r.in.set.MaxKey + recordSlack}
+	set := &r.in.set
+	limited := &recordReader{ctx: r.ctx, r: st, name: st.name, left: set.MaxKey + recordSlack, keep: set.Rows}
 	br := bufio.NewReaderSize(limited, 64<<10)
-	if head, _ := br.Peek(1); string(head) == bom[:1] { // a live stream without one must not wait for three bytes
-		if head, _ := br.Peek(len(bom)); string(head) == bom {
-			br.Discard(len(bom))
-		}
-	}
 	rows := csv.NewReader(br) // uses br without a second buffer, since br is large enough
+	rows.Comma = set.Delimiter
 	rows.FieldsPerRecord = -1 // rows may differ in length; the column is checked below
 	rows.ReuseRecord = true
 	next := func() ([]string, error) {
-		limited.left = r.in.set.MaxKey + recordSlack
+		limited.left = set.MaxKey + recordSlack
 		row, err := rows.Read()
 		if err == nil || limited.err == nil && err == io.EOF {
 			return row, err
@@ -42,13 +37,19 @@ func (r *reader) readCSV(st *stream) error {
 		return nil, csvError(st, limited.err, err, rows)
 	}
 
-	column, err := r.header(st.name, next)
-	if err != nil {
-		return err
-	}
 	b, err := r.take(st.name)
 	if err != nil {
 		return err
+	}
+	column := set.column
+	if set.Header {
+		row, err := next()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if column, err = r.useHeader(b, limited.row(rows.InputOffset()), row); err != nil {
+			return err
+		}
 	}
 	for {
 		row, err := next()
@@ -63,16 +64,21 @@ func (r *reader) readCSV(st *stream) error {
 			line, _ := rows.FieldPos(0)
 			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, column+1, len(row))
 		}
-		if key := row[column]; key != "" || r.in.set.KeepEmpty {
+		raw := limited.row(rows.InputOffset())
+		if key := row[column]; key != "" || set.KeepEmpty {
 			line, _ := rows.FieldPos(column)
-			if len(key) > r.in.set.MaxKey {
-				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: r.in.set.MaxKey}
+			if len(key) > set.MaxKey {
+				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: set.MaxKey}
 			}
 			if len(b.ends) == 0 {
 				b.Line = int64(line)
 			}
 			b.data = append(b.data, key...)
 			b.ends = append(b.ends, len(b.data))
+			if set.Rows {
+				b.data = append(b.data, raw...)
+				b.ends = append(b.ends, len(b.data))
+			}
 		}
 		// Empty keys take room too. In a live stream, send the block before waiting for the next row.
 		if len(b.data)+len(b.ends) >= r.in.blockSize || st.live && br.Buffered() == 0 {
@@ -84,27 +90,37 @@ func (r *reader) readCSV(st *stream) error {
 	}
 }
 
-// header reads the header row if the options ask for one, and returns the column of the keys, counted from 0.
-func (r *reader) header(input string, next func() ([]string, error)) (int, error) {
-	if !r.in.set.Header {
-		return r.in.set.column, nil
+// header is the header row of an input.
+type header struct {
+	input string
+	names []string
+}
+
+// useHeader returns the column of the keys, counted from 0, in an input whose header row has these names, nil if the
+// input is empty. raw is the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
+func (r *reader) useHeader(b *block, raw []byte, names []string) (int, error) {
+	set := &r.in.set
+	if names == nil && set.column < 0 {
+		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", b.Input, set.Column)
 	}
-	row, err := next()
 	switch {
-	case err == io.EOF && r.in.set.column >= 0:
-		return r.in.set.column, nil
-	case err == io.EOF:
-		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", input, r.in.set.Column)
-	case err != nil || r.in.set.column >= 0:
-		return r.in.set.column, err
+	case !set.Rows || names == nil:
+	case r.head.names == nil:
+		b.Header, r.head = raw, header{b.Input, slices.Clone(names)}
+	case !slices.Equal(names, r.head.names):
+		return 0, fmt.Errorf("%s: its header row is not that of %s, so their rows make no table; read them one at a time",
+			b.Input, r.head.input)
 	}
-	column := slices.Index(row, r.in.set.Column)
+	if set.column >= 0 {
+		return set.column, nil
+	}
+	column := slices.Index(names, set.Column)
 	if column < 0 {
-		return 0, fmt.Errorf("%s has no column %q; the columns are %s", input, r.in.set.Column, quoteNames(row))
+		return 0, fmt.Errorf("%s has no column %q; the columns are %s", b.Input, set.Column, quoteNames(names))
 	}
-	if again := slices.Index(row[column+1:], r.in.set.Column); again >= 0 {
+	if again := slices.Index(names[column+1:], set.Column); again >= 0 {
 		return 0, fmt.Errorf("%s has two columns %q; give the number %d or %d, and set the header option",
-			input, r.in.set.Column, column+1, column+again+2)
+			b.Input, set.Column, column+1, column+again+2)
 	}
 	return column, nil
 }
@@ -131,8 +147,10 @@ func quoteNames(names []string) string {
 func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	var parse *csv.ParseError
 	switch {
-	case readErr == errRecordTooLong:
+	case readErr == ErrRecordTooLong:
 		return fmt.Errorf("%s: after byte %d: %w", st.name, rows.InputOffset(), readErr)
+	case errors.As(readErr, new(*UnsupportedError)):
+		return readErr
 	case readErr != nil:
 		return st.wrap(readErr)
 	case errors.As(err, &parse):
@@ -141,13 +159,19 @@ func csvError(st *stream, readErr, err error, rows *csv.Reader) error {
 	return fmt.Errorf("%s: %w", st.name, err)
 }
 
-// recordReader reads at most left bytes from r, until left is reset for the next record. It stops at an error of r and
-// when ctx is done.
+// recordReader reads at most left bytes from r, until left is reset for the next record. It stops at an error of r, at
+// a NUL byte and when ctx is done.
 type recordReader struct {
-	ctx  context.Context
-	r    io.Reader
-	left int
-	err  error // the first error other than io.EOF
+	ctx   context.Context
+	r     io.Reader
+	name  string
+	left  int
+	lines int64  // line ends read
+	err   error  // the first error other than io.EOF
+	keep  bool   // whether to keep what was read, for row
+	kept  []byte // the last bytes read
+	taken int64  // bytes read before those
+	begun bool
 }
 
 func (l *recordReader) Read(p []byte) (int, error) {
@@ -158,23 +182,54 @@ func (l *recordReader) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	if l.left <= 0 {
-		l.err = errRecordTooLong
+		l.err = ErrRecordTooLong
 		return 0, l.err
 	}
 	n, err := l.r.Read(p[:min(len(p), l.left)])
+	if at := bytes.IndexByte(p[:n], 0); at >= 0 {
+		var start []byte
+		if !l.begun {
+			start = p[:n]
+		}
+		err = nulError(l.name, l.lines+1+int64(bytes.Count(p[:at], []byte{'\n'})), CSV, start)
+		n = at
+	}
 	l.left -= n
+	l.lines += int64(bytes.Count(p[:n], []byte{'\n'}))
+	l.begun = l.begun || n > 0
+	if l.keep {
+		l.kept = append(l.kept, p[:n]...)
+	}
 	if err != io.EOF {
 		l.err = err
 	}
 	return n, err
 }
 
-// splitFields sets b.Keys from b.data and b.ends, for CSV.
-func (b *block) splitFields() {
-	b.Keys = slices.Grow(b.Keys, len(b.ends))
+// row returns the bytes up to offset end that were not returned before, as one row: without blank lines before it, and
+// with a line end. It returns nil unless keep is set. The row is valid until the next Read.
+func (l *recordReader) row(end int64) []byte {
+	if !l.keep {
+		return nil
+	}
+	n := int(end - l.taken)
+	row := bytes.TrimLeft(l.kept[:n:n], "\r\n")
+	l.kept, l.taken = l.kept[n:], end
+	if len(row) > 0 && row[len(row)-1] != '\n' {
+		row = append(row, '\n')
+	}
+	return row
+}
+
+// splitFields sets b.Keys from b.data and b.ends, for CSV, and b.Rows if there are rows.
+func (b *block) splitFields(rows bool) {
 	start := 0
-	for _, end := range b.ends {
-		b.Keys = append(b.Keys, b.data[start:end:end])
+	for i, end := range b.ends {
+		if part := b.data[start:end:end]; rows && i%2 == 1 {
+			b.Rows = append(b.Rows, part)
+		} else {
+			b.Keys = append(b.Keys, part)
+		}
 		start = end
 	}
 }

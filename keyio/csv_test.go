@@ -26,7 +26,10 @@ func TestCSV(t *testing.T) {
 		{"empties skipped", Options{}, []string{"a\n\n\"\"\n,x\nb\n"}, []string{"a", "b"}},
 		{"empties kept", Options{KeepEmpty: true}, []string{"a\n\n\"\"\n,x\nb\n"}, []string{"a", "", "", "b"}},
 		{"rows of any length", Options{Column: "2"}, []string{"a,1\nb,2,3\n"}, []string{"1", "2"}},
-		{"bytes", Options{}, []string{"\x00,1\n\xff,2\n"}, []string{"\x00", "\xff"}},
+		{"bytes", Options{}, []string{"\x01,1\n\xff,2\n"}, []string{"\x01", "\xff"}},
+		{"delimiter", Options{Column: "2", Delimiter: ';'}, []string{"a,b;\"1;2\"\n"}, []string{"1;2"}},
+		{"tab", Options{Column: "2", Delimiter: '\t'}, []string{"a\t\"1\t2\"\n"}, []string{"1\t2"}},
+		{"delimiter of two bytes", Options{Column: "2", Delimiter: '·'}, []string{"a·b\n"}, []string{"b"}},
 		{"empty file", Options{}, []string{""}, nil},
 	} {
 		tt.o.Format = CSV

@@ -1,4 +1,5 @@
-// Package keyio reads keys from files or standard input: the lines of a text or one column of CSV, plain or compressed.
+// Package keyio reads keys from files or standard input: the lines of a text, strings separated by NUL bytes, or one
+// column of CSV or TSV, plain or compressed.
 //
 // # A pass
 //
@@ -12,14 +13,21 @@
 //	                   └──────────── 2n+2 blocks, reused ◄──────────┘
 //
 // The blocks are all the memory that a pass takes. A block holds 256 KiB of input, or one key if that is longer, and a
-// slice header of 24 bytes a key. A slow emit or work slows the reader down.
+// slice header of 24 bytes a key, or two with Options.Rows. A slow emit or work slows the reader down.
 //
 // # What a key is
 //
-//   - Compression: an input that begins with the magic bytes of gzip or zstd is decompressed. Its name does not matter.
+//   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, up to four times.
+//     Its name does not matter.
+//   - A UTF-8 byte-order mark at the start of an input, or of what it decompresses to, is dropped.
+//   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
+//     or a filter of Bloomery, is an UnsupportedError. So is a NUL byte, except in the format Null.
 //   - Lines: a key is a line without its line end, LF or CRLF. The last line needs no line end. One CR before LF is
-//     dropped; all other bytes belong to the key: NUL, more CRs, invalid UTF-8, a byte order mark.
-//   - CSV: a key is a field as encoding/csv reads it, without its quotes. A byte order mark at the start is dropped.
+//     dropped; all other bytes belong to the key: more CRs, invalid UTF-8.
+//   - Null: a key ends in a NUL byte, which the last one does not need. All other bytes belong to the key.
+//   - CSV: a key is a field as encoding/csv reads it, without its quotes, which follow RFC 4180.
+//   - TSV: a key is the bytes between two tabs or line ends. There are no quotes and no escapes. For fields in quotes
+//     that are separated by tabs, use CSV with a tab as Options.Delimiter.
 //   - Empty keys are skipped unless Options.KeepEmpty is set.
 //   - The end of an input ends its last line: no key spans two inputs.
 //
@@ -27,6 +35,6 @@
 //
 //   - A key longer than Options.MaxKey stops the pass with a KeyTooLongError. A block holds at most
 //     about 256 KiB + 1.25·MaxKey of input, however long a line is.
-//   - A CSV record longer than MaxKey + 1 MiB is an error, so an unclosed quote does not read the whole file.
+//   - A row of CSV or TSV longer than MaxKey + 1 MiB is an error, so an unclosed quote does not read the whole file.
 //   - A zstd window is at most 128 MiB, the most that the zstd tool accepts without a flag.
 package keyio

@@ -1,6 +1,7 @@
 package keyio
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,9 +26,14 @@ func TestOpenErrors(t *testing.T) {
 		{"missing", []string{file, file + ".not"}, Options{}, fs.ErrNotExist, "keys.not"},
 		{"directory", []string{t.TempDir()}, Options{}, nil, "is a directory"},
 		{"stdin twice", []string{"-", "-"}, Options{}, nil, "twice"},
-		{"format", []string{file}, Options{Format: "json"}, filter.ErrConfig, `"lines" or "csv"`},
+		{"format", []string{file}, Options{Format: "json"}, filter.ErrConfig, `"lines", "null", "csv" or "tsv"`},
 		{"column of lines", []string{file}, Options{Column: "2"}, filter.ErrConfig, `"csv"`},
 		{"header of lines", []string{file}, Options{Header: true}, filter.ErrConfig, `"csv"`},
+		{"column of null", []string{file}, Options{Format: Null, Column: "2"}, filter.ErrConfig, `"csv"`},
+		{"rows of lines", []string{file}, Options{Rows: true}, filter.ErrConfig, `"csv"`},
+		{"delimiter of lines", []string{file}, Options{Delimiter: ';'}, filter.ErrConfig, `only the format "csv"`},
+		{"delimiter of TSV", []string{file}, Options{Format: TSV, Delimiter: ';'}, filter.ErrConfig, "has tabs"},
+		{"quote as delimiter", []string{file}, Options{Format: CSV, Delimiter: '"'}, filter.ErrConfig, "one character"},
 		{"column 0", []string{file}, Options{Format: CSV, Column: "0"}, filter.ErrConfig, "from 1"},
 		{"max key below 0", []string{file}, Options{MaxKey: -1}, filter.ErrConfig, "max_key=-1"},
 		{"max key too large", []string{file}, Options{MaxKey: maxMaxKey + 1}, filter.ErrConfig, "must be"},
@@ -118,7 +124,7 @@ func TestLive(t *testing.T) {
 
 func TestCompression(t *testing.T) {
 	text := randomText(randSeeded(4), 3000)
-	want, _ := plainKeys(text+"last", false, DefaultMaxKey)
+	want, _ := plainKeys(text+"last", "\n", false, DefaultMaxKey)
 	skippable := "\x53\x2a\x4d\x18\x04\x00\x00\x00abcd"
 	for _, tt := range []struct{ name, data string }{
 		{"gzip", gzipped(t, text+"last")},
@@ -126,6 +132,8 @@ func TestCompression(t *testing.T) {
 		{"zstd", zstded(t, text+"last")},
 		{"zstd frames", zstded(t, text[:1000], text[1000:], "last")},
 		{"zstd skippable", skippable + zstded(t, text+"last")},
+		{"gzip in zstd", zstded(t, gzipped(t, text+"last"))},
+		{"BOM in gzip in zstd", zstded(t, gzipped(t, bom+text+"last"))},
 	} {
 		got, err := keysOf(t, open(t, Options{}, 100, tt.data))
 		if err != nil || !slices.Equal(got, want) {
@@ -134,11 +142,20 @@ func TestCompression(t *testing.T) {
 	}
 }
 
+// bzip2ed is the text of TestDamaged, as written by bzip2 -9.
+const bzip2ed = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xf2\xde\xf9\xde\x00\x00\x25\x59\x80\x00\x10\x40\x04\x10\x00" +
+	"\x26\x43\x9c\x40\x20\x00\x50\xa6\x00\x00\x2a\xa6\x91\xb4\x4f\x53\x23\x84\xe6\x48\xb2\xe4\x09\x2a\x48" +
+	"\xb2\xaa\x06\xca\xab\x3d\xd8\xe8\xd5\x76\x70\x68\x92\x49\x3e\x2e\x5f\x27\xe2\xee\x48\xa7\x0a\x12\x1e" +
+	"\x5b\xdf\x3b\xc0"
+
 // TestDamaged truncates compressed inputs at every length, which must be an error, and flips each byte, which must be
 // an error or leave the keys unchanged (padding).
 func TestDamaged(t *testing.T) {
 	text := "name\n" + strings.Repeat("some text\nand some more,2\n", 4) + "the end\n"
-	for codec, data := range map[string]string{"gzip": gzipped(t, text), "zstd": zstded(t, text)} {
+	for codec, data := range map[string]string{"gzip": gzipped(t, text), "zstd": zstded(t, text), "bzip2": bzip2ed} {
+		from := len(slices.MaxFunc(signatures, func(a, b signature) int { // the magic must be whole
+			return cmp.Compare(len(a.magic)*strings.Count(a.codec, codec), len(b.magic)*strings.Count(b.codec, codec))
+		}).magic)
 		for _, format := range []Format{Lines, CSV} {
 			in := open(t, Options{Format: format}, blockSize, data)
 			path := in.sources[0].path
@@ -152,11 +169,14 @@ func TestDamaged(t *testing.T) {
 				}
 				return keysOf(t, in)
 			}
-			for n := 4; n < len(data); n++ {
+			if codec == "bzip2" && format == Lines && strings.Join(whole, "\n")+"\n" != text {
+				t.Errorf("bzip2: %q", whole)
+			}
+			for n := from; n < len(data); n++ {
 				_, err := read(data[:n])
 				wantError(t, err, path, codec)
 			}
-			for at := 4; at < len(data); at++ {
+			for at := from; at < len(data); at++ {
 				keys, err := read(data[:at] + string([]byte{data[at] ^ 0x10}) + data[at+1:])
 				if err != nil {
 					wantError(t, err, path, codec)
@@ -230,5 +250,80 @@ func TestProgress(t *testing.T) {
 				t.Errorf("%s: progress %v, want up to %d", format, got, in.Size())
 			}
 		}
+	}
+}
+
+// TestChangedBetweenPasses: a further pass over a file that has changed fails, also if it changes during that pass. A
+// single pass does not.
+func TestChangedBetweenPasses(t *testing.T) {
+	path := write(t, "keys", "a\nb\n")
+	grow := func() error {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString("c\n")
+		return errors.Join(err, f.Close())
+	}
+	for _, o := range []Options{{}, {Format: CSV}} {
+		open := func() *Input {
+			in, err := Open([]string{path}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return in
+		}
+		in := open()
+		for range 3 {
+			if _, err := count(in); err != nil {
+				t.Fatalf("nothing has changed: %v", err)
+			}
+		}
+		if err := grow(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := count(in); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("between passes: %v", err)
+		}
+		in = open()
+		growing := func(*Batch) error { return grow() }
+		if err := in.Process(t.Context(), 1, nil, growing); err != nil {
+			t.Errorf("in the only pass: %v", err)
+		}
+		second := false
+		o.Progress = func(int64) {
+			if second {
+				second = false
+				if err := grow(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		in = open()
+		if _, err := count(in); err != nil {
+			t.Fatal(err)
+		}
+		second = true
+		if _, err := count(in); !errors.Is(err, ErrChanged) {
+			t.Errorf("in the second pass: %v", err)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := Open(nil, Options{Stdin: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := count(in); err != nil {
+		t.Fatal(err)
+	}
+	if err := grow(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := count(in); !errors.Is(err, ErrChanged) {
+		t.Errorf("standard input: %v", err)
 	}
 }

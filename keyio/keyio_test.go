@@ -68,15 +68,18 @@ func keysOf(t testing.TB, in *Input) ([]string, error) {
 	return keys, err
 }
 
-// plainKeys is the specification of Lines: it returns the keys of one input, or the line of a key longer than maxKey.
-func plainKeys(content string, keepEmpty bool, maxKey int) (keys []string, tooLong int64) {
+// plainKeys is the specification of Lines and Null: it returns the keys of one input whose lines have that end, or the
+// line of a key longer than maxKey.
+func plainKeys(content, end string, keepEmpty bool, maxKey int) (keys []string, tooLong int64) {
 	keys = []string{}
-	lines := strings.Split(content, "\n")
+	lines := strings.Split(content, end)
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
 	for i, line := range lines {
-		line = strings.TrimSuffix(line, "\r")
+		if end == "\n" {
+			line = strings.TrimSuffix(line, "\r")
+		}
 		if len(line) > maxKey {
 			return nil, int64(i + 1)
 		}
@@ -89,7 +92,7 @@ func plainKeys(content string, keepEmpty bool, maxKey int) (keys []string, tooLo
 
 // randomText returns n bytes, many of them line ends, with some long lines.
 func randomText(rng *rand.Rand, n int) string {
-	const alphabet = "ab\r\n\n\x00"
+	const alphabet = "ab\r\n\n\x01"
 	var b strings.Builder
 	for b.Len() < n {
 		if rng.IntN(20) == 0 {

@@ -29,8 +29,12 @@ func TestLines(t *testing.T) {
 		{"empties kept", []string{"\n\r\na\n\nb\n\n"}, true, []string{"", "", "a", "", "b", ""}},
 		{"two CRs are a key", []string{"\r\r\n"}, false, []string{"\r"}},
 		{"files do not join", []string{"a", "b\n", "", "c"}, false, []string{"a", "b", "c"}},
-		{"BOM stays", []string{"\xef\xbb\xbfa\n"}, false, []string{"\xef\xbb\xbfa"}},
-		{"any bytes", []string{"\x00\n\xff\xfe\n\x1f\x8b\n"}, false, []string{"\x00", "\xff\xfe", "\x1f\x8b"}},
+		{"BOM", []string{"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", "\xef\xbb\xbf", "\xef\xbb"}, false,
+			[]string{"a", "\xef\xbb\xbfb", "\xef\xbb"}},
+		{"any bytes", []string{"\x01\n\xff\xfe\n\x1f\x8b\n"}, false, []string{"\x01", "\xff\xfe", "\x1f\x8b"}},
+		{"almost another format",
+			[]string{"PAR1\n", "PK\n", "BZh9\n", "LZIP 1\n", "7z\n", "SQLite format 3\n", "\x1f", "P*M\n"}, false,
+			[]string{"PAR1", "PK", "BZh9", "LZIP 1", "7z", "SQLite format 3", "\x1f", "P*M"}},
 		{"blank is not empty", []string{" \n\t\n"}, false, []string{" ", "\t"}},
 	} {
 		for _, block := range []int{1, 2, 3, 7, blockSize} {
@@ -50,8 +54,13 @@ func TestLinesRandom(t *testing.T) {
 	for i := range 400 {
 		text := randomText(rng, rng.IntN(400))
 		block, maxKey, keep := 1+rng.IntN(50), 1+rng.IntN(60), rng.IntN(2) == 0
-		want, line := plainKeys(text, keep, maxKey)
-		got, err := keysOf(t, open(t, Options{KeepEmpty: keep, MaxKey: maxKey}, block, text))
+		format, end := Lines, "\n"
+		if i%2 == 1 {
+			format, end = Null, "\x00"
+			text = strings.ReplaceAll(text, "b", end)
+		}
+		want, line := plainKeys(text, end, keep, maxKey)
+		got, err := keysOf(t, open(t, Options{Format: format, KeepEmpty: keep, MaxKey: maxKey}, block, text))
 		if line != 0 {
 			if tooLong(err) != line {
 				t.Fatalf("seed %d, input %d %q, max %d: error %v, want too long on line %d", seed, i, text, maxKey, err, line)

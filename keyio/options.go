@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -16,7 +17,9 @@ type Format string
 // The formats.
 const (
 	Lines Format = "lines" // one key a line
-	CSV   Format = "csv"   // one key a row, in one column
+	Null  Format = "null"  // each key ends in a NUL byte and may contain line ends, as find -print0 writes them
+	CSV   Format = "csv"   // one key a row, in one column; quoted as in RFC 4180
+	TSV   Format = "tsv"   // one key a row, in one column; fields end at tabs, and quotes are part of them
 )
 
 // DefaultMaxKey is the length limit of a key in bytes if Options.MaxKey is 0.
@@ -29,12 +32,17 @@ const maxMaxKey = 1 << 30
 type Options struct {
 	// Format of the inputs. Default: Lines.
 	Format Format
-	// Column of the keys, for CSV: a name in the header row, or a number counted from 1. Default: the first column.
-	// With a name, every input must have a header row.
+	// Column of the keys, for CSV and TSV: a name in the header row, or a number counted from 1. Default: the first
+	// column. With a name, every input must have a header row.
 	Column string
-	// Header makes the first row of every CSV input a header row. It is implied if Column is a name.
+	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column is a name.
 	Header bool
-	// KeepEmpty keeps empty lines and empty fields as keys. encoding/csv still skips blank lines.
+	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
+	Delimiter rune
+	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must then
+	// be equal.
+	Rows bool
+	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
 	KeepEmpty bool
 	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.
 	MaxKey int
@@ -49,6 +57,9 @@ type Options struct {
 
 // ErrNotRewindable is returned by a second pass over an input that can be read only once, such as a pipe.
 var ErrNotRewindable = errors.New("the input is a pipe or device and was already read; use a regular file")
+
+// ErrChanged is returned by a further pass over a file that has changed since the first one.
+var ErrChanged = errors.New("the input changed after it was read the first time")
 
 // KeyTooLongError locates a key that is longer than Options.MaxKey.
 type KeyTooLongError struct {
@@ -65,7 +76,8 @@ func (e *KeyTooLongError) Error() string {
 // settings are checked Options with their defaults filled in.
 type settings struct {
 	Options
-	column int // counted from 0; -1 if Column is a name
+	column int  // counted from 0; -1 if Column is a name
+	end    byte // of a line
 }
 
 func (o Options) check() (settings, error) {
@@ -83,22 +95,44 @@ func (o Options) check() (settings, error) {
 		reason := fmt.Sprintf("must be 1 to %d bytes, or 0 for %d", maxMaxKey, DefaultMaxKey)
 		return s, config("max_key", o.MaxKey, reason)
 	}
+	s.end = '\n'
 	switch s.Format {
+	case Null:
+		s.end = 0
+		fallthrough
 	case Lines:
 		if s.Column != "" {
-			return s, config("column", s.Column, `lines have no columns; set the format to "csv"`)
+			return s, config("column", s.Column, `lines have no columns; set the format to "csv" or "tsv"`)
 		}
 		if s.Header {
-			return s, config("header", true, `lines have no header row; set the format to "csv"`)
+			return s, config("header", true, `lines have no header row; set the format to "csv" or "tsv"`)
 		}
-	case CSV:
+		if s.Rows {
+			return s, config("rows", true, `lines have no rows; set the format to "csv" or "tsv"`)
+		}
+	case CSV, TSV:
 		if err := s.checkColumn(); err != nil {
 			return s, err
 		}
 	default:
-		return s, config("format", string(o.Format), `must be "lines" or "csv"`)
+		return s, config("format", string(o.Format), `must be "lines", "null", "csv" or "tsv"`)
 	}
-	return s, nil
+	return s, s.checkDelimiter()
+}
+
+// checkDelimiter fills in the delimiter of CSV. It refuses those that encoding/csv does not take.
+func (s *settings) checkDelimiter() error {
+	d := s.Delimiter
+	switch {
+	case s.Format == CSV && d == 0:
+		s.Delimiter = ','
+	case d == 0:
+	case s.Format != CSV:
+		return config("delimiter", string(d), `only the format "csv" has one; "tsv" has tabs`)
+	case d == '"' || d == '\r' || d == '\n' || d == utf8.RuneError || !utf8.ValidRune(d):
+		return config("delimiter", string(d), "must be one character, and no quote or line end")
+	}
+	return nil
 }
 
 func (s *settings) checkColumn() error {

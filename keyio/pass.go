@@ -9,10 +9,16 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Batch holds one or more consecutive keys of one input.
+// Batch holds consecutive keys of one input, at least one unless it has a Header.
 type Batch struct {
 	// Keys are valid until the last callback for this batch returns: they share a buffer that is reused.
 	Keys [][]byte
+	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a line
+	// end gets one.
+	Rows [][]byte
+	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
+	// have one. Work and emit get such a batch even if it has no keys.
+	Header []byte
 	// Out and Hashes are scratch space in which work passes results to emit. They are empty at first; their memory is
 	// reused.
 	Out    []byte
@@ -26,10 +32,13 @@ type Batch struct {
 // block is a Batch and its buffers, on the way from the reader to emit.
 type block struct {
 	Batch
-	data  []byte     // lines, each with its newline, or the bytes of CSV fields
-	lines int        // newlines in data, for Lines
-	ends  []int      // for CSV: the end of each field in data
-	done  chan error // receives the result of the worker
+	data   []byte     // lines, each with its end, or for CSV the key of each row, and with Options.Rows the row after it
+	lines  int        // line ends in data, unless it is CSV
+	first  bool       // whether data is the start of an input, unless it is CSV
+	ended  bool       // whether the last line end was added
+	column int        // of the keys, counted from 0, for TSV
+	ends   []int      // for CSV: the end of each key and row in data
+	done   chan error // receives the result of the worker
 }
 
 // Count returns the number of keys.
@@ -54,6 +63,9 @@ func (in *Input) Count(ctx context.Context) (uint64, error) {
 // work and emit may be nil. An error of the input, work or emit stops the pass. Process returns the error that comes
 // first in input order, after emit was called for all batches before it; so it returns the same error on every run.
 // work may have been called for later batches.
+//
+// If a file was changed or replaced since the first pass of the Input, the error wraps ErrChanged: the size and the time
+// of modification are compared at the begin and at the end of each further pass.
 //
 // When ctx is done, Process drops the batches that are under way and returns the cause. It waits until running
 // callbacks return. It leaves no goroutine behind, except one that is blocked in a Read of a pipe until that Read
@@ -98,7 +110,7 @@ func (in *Input) Process(ctx context.Context, workers int,
 					return
 				}
 				err := b.split(&in.set)
-				if err == nil && work != nil && len(b.Keys) > 0 {
+				if err == nil && work != nil && b.visible() {
 					err = work(worker, &b.Batch)
 				}
 				b.done <- err
@@ -114,6 +126,9 @@ func (in *Input) Process(ctx context.Context, workers int,
 	return err
 }
 
+// visible reports whether work and emit get the block.
+func (b *block) visible() bool { return len(b.Keys) > 0 || len(b.Header) > 0 }
+
 // drain waits for each block of order, calls emit and returns the block to free, until order is closed.
 func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit func(b *Batch) error) error {
 	for b := range order {
@@ -127,7 +142,7 @@ func drain(ctx context.Context, order <-chan *block, free chan<- *block, emit fu
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if emit != nil && len(b.Keys) > 0 {
+		if emit != nil && b.visible() {
 			if err := emit(&b.Batch); err != nil {
 				return err
 			}
@@ -146,6 +161,7 @@ type reader struct {
 	order chan<- *block
 	raw   int64  // bytes consumed, before decompression
 	carry []byte // the incomplete last line, with which the next block starts; empty between inputs
+	head  header // of the first input, with Options.Rows
 }
 
 // run reads the inputs one after the other.
@@ -166,20 +182,25 @@ func (r *reader) readSource(s *source) error {
 	}
 	defer st.close()
 	if r.in.set.Format == CSV {
-		return r.readCSV(st)
+		err = r.readCSV(st)
+	} else {
+		err = r.readLines(st)
 	}
-	return r.readLines(st)
+	if err == nil && st.unchanged != nil {
+		err = st.unchanged()
+	}
+	return err
 }
 
 // take waits for a free block and empties it.
 func (r *reader) take(input string) (*block, error) {
 	select {
 	case b := <-r.free:
-		b.Batch = Batch{Keys: b.Keys[:0], Out: b.Out[:0], Hashes: b.Hashes[:0], Input: input}
+		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Out: b.Out[:0], Hashes: b.Hashes[:0], Input: input}
 		if b.data == nil {
 			b.data = make([]byte, 0, r.in.blockSize)
 		}
-		b.data, b.ends, b.lines = b.data[:0], b.ends[:0], 0
+		b.data, b.ends, b.lines, b.ended = b.data[:0], b.ends[:0], 0, false
 		return b, nil
 	case <-r.ctx.Done():
 		return nil, context.Cause(r.ctx)
@@ -188,7 +209,7 @@ func (r *reader) take(input string) (*block, error) {
 
 // send passes a block on to the workers. An empty block goes back to free.
 func (r *reader) send(b *block) {
-	if len(b.data) == 0 && len(b.ends) == 0 {
+	if len(b.data) == 0 && len(b.ends) == 0 && len(b.Header) == 0 {
 		r.free <- b
 		return
 	}

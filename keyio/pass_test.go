@@ -164,7 +164,7 @@ func TestEmptyFields(t *testing.T) {
 // TestRecordReaderStops reads rows that never fill a block: only recordReader can notice that ctx is done.
 func TestRecordReaderStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &recordReader{ctx: ctx, r: new(zeros), left: 100}
+	r := &recordReader{ctx: ctx, r: strings.NewReader(strings.Repeat("a", 100)), left: 100}
 	if n, err := r.Read(make([]byte, 10)); n != 10 || err != nil {
 		t.Errorf("Read = %d, %v", n, err)
 	}

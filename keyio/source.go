@@ -2,14 +2,14 @@ package keyio
 
 import (
 	"bufio"
-	"bytes"
+	"compress/bzip2"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
-	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -26,16 +26,19 @@ type source struct {
 	file  *os.File // a regular file redirected to standard input, read from offset start
 	start int64
 	stdin io.Reader
-	size  int64 // bytes; -1 if it is not a regular file
+	size  int64       // bytes; -1 if it is not a regular file
+	was   fs.FileInfo // of a regular file when its first pass began
 }
 
 // stream is an opened source. It reads the decompressed data.
 type stream struct {
 	io.Reader
 	name   string
-	codec  string // "gzip", "zstd", or "" for plain
+	codec  string // the compressions, such as "gzip" or "gzip and bzip2", or "" for plain
 	live   bool   // a pipe or device: pass data on as soon as it arrives
 	closes []func()
+	// unchanged returns an error if the file has changed since its first pass. It is nil in the first pass.
+	unchanged func() error
 }
 
 // open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
@@ -51,7 +54,14 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 		}
 		st.closes = append(st.closes, func() { f.Close() })
 		r = f
+		if err := s.compare(st, f); err != nil {
+			st.close()
+			return nil, err
+		}
 	case s.file != nil:
+		if err := s.compare(st, s.file); err != nil {
+			return nil, err
+		}
 		r = io.NewSectionReader(s.file, s.start, math.MaxInt64-s.start)
 	default:
 		r = s.stdin
@@ -60,65 +70,96 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 		r = newPump(ctx, r)
 		st.live = true
 	}
-	if err := st.decompress(&countingReader{r, raw}); err != nil {
+	if err := st.text(&countingReader{r, raw}); err != nil {
 		st.close()
-		return nil, st.wrap(err)
+		return nil, err
 	}
 	return st, nil
 }
 
-// decompress makes st read r, through a decompressor if r begins with the magic bytes of gzip or zstd. The
-// decompressors work in the goroutine that calls Read.
-func (st *stream) decompress(r io.Reader) error {
-	br := bufio.NewReaderSize(r, 64<<10) // large reads of plain text bypass its buffer
-	head := peekMagic(br)
-	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}): // RFC 1952, method deflate
-		st.codec = "gzip"
-		z, err := gzip.NewReader(br)
-		if err != nil {
-			return err
+// compare notes what the system says about a regular file in its first pass. In further passes it returns an error
+// wrapping ErrChanged if that is different.
+func (s *source) compare(st *stream, f *os.File) error {
+	if s.size < 0 {
+		return nil
+	}
+	if s.was == nil {
+		var err error
+		s.was, err = f.Stat()
+		return err
+	}
+	st.unchanged = func() error {
+		now, err := f.Stat()
+		if err == nil && !(os.SameFile(s.was, now) && now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime())) {
+			err = fmt.Errorf("%s: %w", s.name, ErrChanged)
 		}
-		st.Reader = z
-	case isZstd(head):
-		st.codec = "zstd"
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return err
-		}
-		st.closes = append(st.closes, z.Close)
-		st.Reader = z
-	default:
+		return err
+	}
+	return st.unchanged()
+}
+
+// maxLayers is how many compressions inside each other are read. There are files that decompress to themselves.
+const maxLayers = 4
+
+// decompress makes st read r, through a decompressor for each compression that it finds. The decompressors work in the
+// goroutine that calls Read. It returns the signature of the data in them, or nil if that has none.
+func (st *stream) decompress(r io.Reader) (*signature, error) {
+	for layer := 0; ; layer++ {
+		br := bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
 		st.Reader = br
-	}
-	return nil
-}
-
-// peekMagic returns the first four bytes, or fewer as soon as they cannot begin a magic number: a short key of a live
-// stream must not wait for the next one. An error is repeated by the first Read.
-func peekMagic(br *bufio.Reader) []byte {
-	for n := 1; ; n++ {
-		head, err := br.Peek(n)
-		if err != nil || n == 4 {
-			return head
+		sign := peekSignature(br)
+		if sign == nil || sign.codec == "" {
+			return sign, nil
 		}
-		like := string(head)
-		if head[0]&0xf0 == 0x50 {
-			like = "\x50" + like[1:]
+		if layer == maxLayers {
+			return nil, fmt.Errorf("it is compressed more than %d times", maxLayers)
 		}
-		begins := func(magic string) bool { return strings.HasPrefix(magic, like) }
-		if !begins("\x1f\x8b\x08") && !begins("\x28\xb5\x2f\xfd") && !begins("\x50\x2a\x4d\x18") {
-			return head
+		if st.codec != "" {
+			st.codec += " and "
 		}
+		st.codec += sign.codec
+		z, err := st.decoder(sign.codec, br)
+		if err != nil {
+			return nil, err
+		}
+		r = &sticky{r: z}
 	}
 }
 
-// isZstd reports whether head begins a frame of RFC 8878: a data frame, or a skippable frame, which tools that compress
-// in parallel write first.
-func isZstd(head []byte) bool {
-	return bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) ||
-		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18})
+// decoder returns a decompressor of br.
+func (st *stream) decoder(codec string, br *bufio.Reader) (io.Reader, error) {
+	switch codec {
+	case "gzip":
+		return gzip.NewReader(br)
+	case "bzip2":
+		return bzip2.NewReader(br), nil
+	}
+	z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	st.closes = append(st.closes, z.Close)
+	return z, nil
+}
+
+// text makes st read the text in r: it decompresses, drops a byte-order mark and refuses other formats.
+func (st *stream) text(r io.Reader) error {
+	sign, err := st.decompress(r)
+	switch {
+	case err != nil:
+		return st.wrap(err)
+	case sign == nil:
+		return nil
+	case sign.magic == bom:
+		_, err = io.CopyN(io.Discard, st.Reader, int64(len(bom)))
+		return err
+	}
+	e := &UnsupportedError{Input: st.name, Found: sign.what, Advice: sign.do}
+	if st.codec != "" {
+		e.Found += " in " + st.codec + " data"
+	}
+	return e
 }
 
 // close closes the file and the decompressor. Standard input stays open.
@@ -149,12 +190,13 @@ func (st *stream) explain(err error) error {
 	return fmt.Errorf("reading it as %s: %w", st.codec, err)
 }
 
-// Decompress returns a reader of the data in r, decompressed if r begins with the magic bytes of gzip or zstd. A zstd
-// window larger than 128 MiB is an error. Errors of compressed data name a likely cause. Close frees the decompressor;
-// r stays open.
+// Decompress returns a reader of the data in r, decompressed if r begins with the magic bytes of gzip, zstd or bzip2. A
+// zstd window larger than 128 MiB is an error. Errors of compressed data name a likely cause. Close frees the
+// decompressors; r stays open. Unlike Open, it returns data of any other format as it is.
 func Decompress(r io.Reader) (io.ReadCloser, error) {
 	st := new(stream)
-	if err := st.decompress(r); err != nil {
+	if _, err := st.decompress(r); err != nil {
+		st.close()
 		return nil, st.explain(err)
 	}
 	return plain{st}, nil
@@ -174,6 +216,19 @@ func (p plain) Read(b []byte) (int, error) {
 func (p plain) Close() error {
 	p.st.close()
 	return nil
+}
+
+// sticky repeats the first error of r for ever: after damage, a decompressor must not find more data.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.r.Read(p)
+	}
+	return n, s.err
 }
 
 // countingReader adds the bytes read from r to n.

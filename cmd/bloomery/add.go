@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
+	var rate rateFlags
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
 		Short: "Add keys to a filter file",
@@ -21,11 +23,18 @@ The size of the filter stays, so its false-positive rate rises with every key; s
 capacity takes a few keys more than that, or doubles if its spec has growth=. When it is full, nothing is added: exit
 code 2.
 
+A rate that has left the chosen one is a warning, and with --json a field. With --max-fpr nothing is added then.
+
 A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
 exit code 2.`,
-		Example: "  bloomery add blocked.bloom new-entries.txt",
-		Args:    cobra.MinimumNArgs(1),
+		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
+  bloomery add blocked.bloom new-entries.txt`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			most, err := rate.read(c)
+			if err != nil {
+				return err
+			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -34,14 +43,23 @@ exit code 2.`,
 			if err := a.add(c.Context(), in, l.Set, args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
-			if err := l.Replace(c.Context()); err != nil {
-				return err
-			}
-			return a.printKeys(l.Set, args[0])
+			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
 	in.register(c)
+	rate.register(c)
 	return c
+}
+
+// replace writes a changed set back and reports, unless its rate exceeds most.
+func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most float64) error {
+	if err := l.Info().CheckFPR(most); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := l.Replace(ctx); err != nil {
+		return err
+	}
+	return a.printKeys(l.Set, path)
 }
 
 // add adds the keys of the inputs to a set.

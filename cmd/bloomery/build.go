@@ -20,6 +20,7 @@ import (
 type buildFlags struct {
 	in     inputFlags
 	size   sizeFlags
+	rate   rateFlags
 	output string
 	family string
 	effort effortFlags
@@ -35,7 +36,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Use:   "build -o FILE [INPUT...]",
 		Short: "Build a filter file from lists of keys",
 		Long:  buildHelp + "\n\n" + familyHelp(),
-		Example: `  bloomery build -o words.bloom /usr/share/dict/words
+		Example: `  bloomery build -o words.bloom words.txt
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
   bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
@@ -61,8 +62,9 @@ func (a *app) buildCommand() *cobra.Command {
 	}
 	f.in.register(c)
 	f.size.register(c)
+	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
-	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what bloomery plan chooses)")
+	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: fuse, or what --needs asks for)")
 	f.effort.register(c)
 	f.form.register(c)
 	f.memory.register(c)
@@ -77,17 +79,28 @@ func (a *app) buildCommand() *cobra.Command {
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
 nothing.
 
-Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within
-10 s and 1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity
-if keys are added later, and --needs merge or remove if filters are merged or keys are removed. Without a size the
-false-positive rate is 1%.
+Without --family the filter is of the first of these families that does what you need, at any number of keys:
+
+  fuse                      nothing else: a static filter, to which no key can be added
+  standard                  --needs add, --capacity, --needs merge
+  blocked                   --needs line
+  rankindexed               --needs remove, --counting, --value-bits
+  counting                  --needs remove,merge
+
+The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
+--for speed take the first filter in the order of bloomery plan instead. --budget and --memory limit the build. Without
+a size the false-positive rate is 1%.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
 "blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
 Duplicate keys count once or every time, depending on the family; with --counting the filter counts how often each key
 comes.
 
-Inputs that are regular files are read twice, the first time to count the keys. Others are read once: the hashes of
+The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
+that change or describe the filter warn if its rate has left the chosen one.
+
+Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
+written. Others are read once: the hashes of
 their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the
 keys, in memory.`
 
@@ -113,6 +126,9 @@ func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, e
 		return b, err
 	}
 	if b.Memory, err = f.memory.read(c); err != nil {
+		return b, err
+	}
+	if b.MaxFPR, err = f.rate.read(c); err != nil {
 		return b, err
 	}
 	if b.Secret, err = a.secret(); err != nil {
@@ -149,6 +165,11 @@ func (f *buildFlags) name(c *cobra.Command, size filter.Sizing, b *bloomery.Conf
 		return err
 	}
 	b.Spec = plan.WithSize(spec, size).String()
+	if c.Flags().Changed("capacity") {
+		if b.Capacity, err = f.form.room(); err != nil {
+			return err
+		}
+	}
 	b.Hash, err = f.hash.read(c, family.Foreign(), b.Secret != nil)
 	return err
 }
@@ -160,6 +181,9 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 	}
 	if b.Hash, err = f.hash.read(c, false, b.Secret != nil); err != nil {
 		return err
+	}
+	if size.IsZero() {
+		size.FPR = plan.DefaultFPR
 	}
 	n := plan.Needs{FPR: size.FPR, BitsPerKey: size.BitsPerKey, Bytes: size.Bytes}
 	if err := f.wishes.read(&n); err != nil {
@@ -187,6 +211,12 @@ func (a *app) printChoice(best plan.Choice) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
+	if best.Can.Has(filter.CanAdd) {
+		const later = filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge
+		fmt.Fprintf(a.stderr, "  later it can: %s\n", best.Can&later)
+	} else {
+		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
+	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
 	}
@@ -209,11 +239,12 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if r.Keys == 0 && r.Capacity <= 1 { // an empty filter with room for keys is intended
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
+	a.warnRate(f.output, r.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
@@ -224,14 +255,23 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
-	what, again, err := "building", false, error(nil)
-	if config.Keys, again, err = a.count(ctx, in, paths); err != nil {
+	var p *progress // of the pass that is running
+	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
+	if err != nil {
 		return nil, err
 	}
-	if !again {
-		what = "reading"
-	} else if config, err = config.Resolve(ctx); err != nil {
-		return nil, err
+	what := "reading"
+	if input.Rewindable() {
+		what, p = "building", newProgress()
+		a.show(p, "counting", input.Size())
+		config.Keys, err = input.Count(ctx)
+		p.end()
+		if err != nil {
+			return nil, err
+		}
+		if config, err = config.Resolve(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var b *bloomery.Builder
 	bar := a.later(func() string { return building(b.Spec()) })
@@ -241,27 +281,15 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	defer b.Close()
-	err = a.pass(ctx, in, paths, what, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p = newProgress()
+	a.show(p, what, input.Size())
+	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p.end()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
 	set, err := b.Build(ctx)
 	return set, adviseBuild(err, b.Spec())
-}
-
-// count returns the number of keys of inputs that can be read twice. again is false, and nothing was read, if they
-// cannot.
-func (a *app) count(ctx context.Context, in inputFlags, paths []string) (keys uint64, again bool, err error) {
-	input, p, err := a.follow(in, paths, "counting")
-	if err != nil {
-		return 0, false, err
-	}
-	defer p.end()
-	if !input.Rewindable() {
-		return 0, false, nil
-	}
-	keys, err = input.Count(ctx)
-	return keys, true, err
 }
 
 // building returns the text of the progress bar after the last key.

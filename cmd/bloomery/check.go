@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -27,11 +28,18 @@ line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if 
 file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
 before may be wrong.
 
-With --json every key gets a line such as {"key":"yopmail.com","present":true}, and the exit code is the same as
-without; bytes that are not UTF-8 become U+FFFD.`,
+With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
+one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
+
+With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
+only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
+U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 		Example: `  bloomery check blocked.bloom visitors.txt
   echo yopmail.com | bloomery check -c disposable.bloom
-  bloomery check -v known.bloom all.txt.zst > new.txt`,
+  bloomery check -v known.bloom all.txt.zst > new.txt
+  bloomery check -v known.bloom --input-format csv --column email users.csv > new.csv
+  find . -type f -print0 | bloomery build -0 -o files.bloom
+  find . -type f -print0 | bloomery check -0 files.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			set, err := a.open(args[0])
@@ -54,11 +62,19 @@ func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs
 	if !f.count {
 		what = a.answering(what)
 	}
+	f.in.rows = f.in.columns() && !f.count
 	var selected atomic.Int64
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
 		selected.Add(a.answer(set, f, b))
 		return nil
-	}, a.print)
+	}, func(b *keyio.Batch) error {
+		if !a.json && len(b.Header) > 0 {
+			if _, err := a.stdout.Write(b.Header); err != nil {
+				return err
+			}
+		}
+		return a.print(b)
+	})
 	if err == nil {
 		err = set.Err()
 	}
@@ -85,13 +101,22 @@ func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected 
 		}
 		switch {
 		case f.count:
+		case hit && f.invert:
 		case a.json:
-			b.Out = appendJSON(b.Out, struct {
+			line := struct {
 				Key     string `json:"key"`
 				Present bool   `json:"present"`
-			}{string(b.Keys[i]), hit})
-		case hit != f.invert:
-			b.Out = append(append(b.Out, b.Keys[i]...), '\n')
+				Row     string `json:"row,omitempty"`
+			}{Key: string(b.Keys[i]), Present: hit}
+			if f.in.rows {
+				line.Row = strings.TrimSuffix(strings.TrimSuffix(string(b.Rows[i]), "\n"), "\r")
+			}
+			b.Out = appendJSON(b.Out, line)
+		case !hit && !f.invert:
+		case f.in.rows:
+			b.Out = append(b.Out, b.Rows[i]...)
+		default:
+			b.Out = append(append(b.Out, b.Keys[i]...), f.in.end())
 		}
 	}
 	return selected

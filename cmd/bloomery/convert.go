@@ -245,7 +245,7 @@ func writeForeign(ctx context.Context, path string, set *bloomery.Set, to intero
 
 // printConverted reports what was written.
 func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Format) error {
-	if a.quiet {
+	if a.quiet && !a.json {
 		return nil
 	}
 	i, hash := set.Info(), set.Hasher().ID().String()

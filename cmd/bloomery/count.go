@@ -39,15 +39,15 @@ lower bound.`,
 			if _, ok := set.Filter().(filter.Counter); !ok {
 				return families.Lacks(set.Spec(), filter.CanCount)
 			}
-			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set))
+			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, in.end()))
 		},
 	}
 	in.register(c)
 	return c
 }
 
-// countLine prints the count of a key.
-func (a *app) countLine(set *bloomery.Set) lookup {
+// countLine prints the count of a key, with that end of the line.
+func (a *app) countLine(set *bloomery.Set, end byte) lookup {
 	return func(to, key []byte) ([]byte, bool, error) {
 		n, saturated, err := set.Count(key)
 		if err != nil {
@@ -64,6 +64,6 @@ func (a *app) countLine(set *bloomery.Set) lookup {
 			to = append(to, ">="...)
 		}
 		to = append(strconv.AppendUint(to, n, 10), '\t')
-		return append(append(to, key...), '\n'), n > 0, nil
+		return append(append(to, key...), end), n > 0, nil
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/lab"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -22,16 +24,83 @@ import (
 
 // inputFlags are the flags of commands that read keys.
 type inputFlags struct {
-	format, column string
-	header, keep   bool
+	format, column     string
+	delimiter          rune // 0 if not given
+	header, keep, null bool
+	rows               bool // keep whole rows; no flag
+	maxKey             int  // 0: the limit of keyio
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.format, "input-format", "lines", "lines or csv; gzip and zstd are recognised by content")
-	c.Flags().StringVar(&f.column, "column", "", "csv: name in the header row, or number from 1 (default the first)")
-	c.Flags().BoolVar(&f.header, "header", false, "csv: the first row is a header, although the column is a number")
+	c.Flags().StringVar(&f.format, "input-format", "lines",
+		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; gzip, zstd and bzip2 are recognised by content")
+	c.Flags().Func("column", "csv, tsv: `name` in the header row, or number from 1 (default the first)", func(s string) error {
+		if f.column = s; s == "" { // an unset shell variable must not select the first column
+			return errors.New("name a column")
+		}
+		return nil
+	})
+	c.Flags().Func("delimiter", "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" (default \",\")",
+		func(s string) (err error) {
+			f.delimiter, err = parseDelimiter(s)
+			return err
+		})
+	c.Flags().BoolVar(&f.header, "header", false,
+		"csv, tsv: the first row is a header, although the column is a number")
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
-	complete(c, "input-format", "lines", "csv")
+	c.Flags().BoolVarP(&f.null, "null", "0", false,
+		"keys end in a NUL byte, as those of find -print0, in the input and the output; same as --input-format null")
+	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
+		func(s string) error {
+			n, err := parseBytes("--max-key-bytes", s)
+			if err != nil || n > 1<<30 {
+				return errors.New("want 1 byte to 1GiB, such as 64KiB or 10MB")
+			}
+			f.maxKey = int(n)
+			return nil
+		})
+	complete(c, "input-format", "lines", "csv", "tsv", "null")
+}
+
+// options returns the checked options of keyio.
+func (f *inputFlags) options() (o keyio.Options, err error) {
+	o = keyio.Options{
+		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
+		Delimiter: f.delimiter, MaxKey: f.maxKey,
+	}
+	if f.null {
+		if o.Format != keyio.Lines && o.Format != keyio.Null {
+			return o, fmt.Errorf("--null: keys in columns have no NUL bytes; leave out --input-format %s", f.format)
+		}
+		o.Format = keyio.Null
+	}
+	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
+	switch {
+	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null:
+		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
+	case !columns && f.column != "":
+		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !columns && f.header:
+		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
+	case f.delimiter != 0 && o.Format == keyio.TSV:
+		return o, fmt.Errorf("--delimiter %q: tsv has tabs; use --input-format csv", f.delimiter)
+	case f.delimiter != 0 && !columns:
+		return o, fmt.Errorf("--delimiter %q: lines have no columns; add --input-format csv", f.delimiter)
+	}
+	return o, nil
+}
+
+// end returns the byte that ends a key in the output.
+func (f *inputFlags) end() byte {
+	if f.null || f.format == string(keyio.Null) {
+		return 0
+	}
+	return '\n'
+}
+
+// columns reports whether the inputs have rows.
+func (f *inputFlags) columns() bool {
+	return f.format == string(keyio.CSV) || f.format == string(keyio.TSV)
 }
 
 // complete sets the words that the shell offers for a flag.
@@ -61,7 +130,7 @@ func (f *sizeFlags) read(c *cobra.Command) (s filter.Sizing, err error) {
 		}
 		s.BitsPerKey = f.bitsPerKey
 	case c.Flags().Changed("fpr"):
-		s.FPR, err = parseRate(f.fpr)
+		s.FPR, err = parseRate("--fpr", f.fpr)
 	case c.Flags().Changed("bytes"):
 		s.Bytes, err = parseBytes("--bytes", f.bytes)
 	}
@@ -190,7 +259,7 @@ func (f *formFlags) needs(c *cobra.Command, n *plan.Needs) (room uint64, err err
 		if f.values == 0 {
 			return 0, errNoValues
 		}
-		n.ValueBits = int(min(f.values, 64))
+		n.ValueBits = int(min(f.values, math.MaxInt))
 	}
 	if c.Flags().Changed("capacity") {
 		room, err = f.room()
@@ -259,7 +328,7 @@ var needWords = map[string]func(*plan.Needs){
 	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
 	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
 	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
-	"unpatented": func(n *plan.Needs) { n.Unpatented = true },
+	"unpatented": func(n *plan.Needs) { n.Unpatented = true }, "add": func(n *plan.Needs) { n.Add = true },
 }
 
 func needNames() []string {
@@ -273,7 +342,7 @@ func needNames() []string {
 
 func (f *wishFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", string(plan.Smallest), "what comes first: size or speed")
+	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }
@@ -281,9 +350,6 @@ func (f *wishFlags) register(c *cobra.Command) {
 // read sets the needs.
 func (f *wishFlags) read(n *plan.Needs) error {
 	n.For = plan.Objective(f.objective)
-	if n.For == "" {
-		n.For = plan.Smallest
-	}
 	for _, word := range f.needs {
 		set, ok := needWords[strings.TrimSpace(word)]
 		if !ok {
@@ -337,7 +403,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		}
 	}
 	if c.Flags().Changed("fpr") && !f.exact() {
-		if n.FPR, err = parseRate(f.fpr); err != nil {
+		if n.FPR, err = parseRate("--fpr", f.fpr); err != nil {
 			return n, err
 		}
 	}
@@ -361,7 +427,7 @@ func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
 		return n, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.absent)
 	}
 	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
-	n.ValueBits = int(min(f.values, 64))
+	n.ValueBits = int(min(f.values, math.MaxInt))
 	return n, f.wishes.read(&n)
 }
 

@@ -30,15 +30,15 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 			if _, err := valueBits(set); err != nil {
 				return err
 			}
-			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set))
+			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, in.end()))
 		},
 	}
 	in.register(c)
 	return c
 }
 
-// valueLine prints the value of a key.
-func (a *app) valueLine(set *bloomery.Set) lookup {
+// valueLine prints the value of a key, with that end of the line.
+func (a *app) valueLine(set *bloomery.Set, end byte) lookup {
 	return func(to, key []byte) ([]byte, bool, error) {
 		value, ok, err := set.Get(key)
 		switch {
@@ -56,7 +56,7 @@ func (a *app) valueLine(set *bloomery.Set) lookup {
 			return appendJSON(to, answer), ok, nil
 		case ok:
 			to = append(append(to, key...), '\t')
-			to = append(strconv.AppendUint(to, value, 10), '\n')
+			to = append(strconv.AppendUint(to, value, 10), end)
 		}
 		return to, ok, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
+	"github.com/bloomery/bloomery/keyio"
 )
 
 // hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
@@ -24,10 +25,15 @@ var hints = []struct {
 	{container.ErrChecksum, adviceDamaged},
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
+	{filter.ErrRate, adviceMaxRate},
+	{filter.ErrKeys, adviceChanged},
+	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
-	{container.ErrSecret, "Name the file with the right secret: --secret-file FILE."},
-	{filter.ErrMismatch, `Filters can be merged if family, size and seed are the same: build them with the same --bytes and --seed.`},
+	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
+	{container.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
+	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
+  --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 
@@ -46,6 +52,10 @@ func hint(err error) string {
 		if errors.Is(err, h.err) {
 			return h.advice
 		}
+	}
+	var long *keyio.KeyTooLongError
+	if errors.As(err, &long) || errors.Is(err, keyio.ErrRecordTooLong) {
+		return "If it is a list of keys, allow longer ones: --max-key-bytes 10MB."
 	}
 	var format *container.FormatError // of a filter file: other files can be truncated, too
 	if errors.As(err, &format) && errors.Is(format, io.ErrUnexpectedEOF) {
@@ -99,6 +109,10 @@ const (
 	adviceValues = "Build the filter with room for values: bloomery build --value-bits V."
 	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
 )
+
+// adviceStrangers is the hint for a list of keys to remove that has keys that were never added.
+const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added: sort -u
+  leaves each key once. --force removes what is found all the same.`
 
 // Hints for files of other systems.
 const (

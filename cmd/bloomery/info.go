@@ -31,10 +31,14 @@ type report struct {
 	FillSearched  float64       `json:"fill_searched,omitempty"`
 	FPRPrior      float64       `json:"fpr_prior"`
 	FPRPosterior  float64       `json:"fpr_posterior"`
+	FPRChosen     float64       `json:"fpr_chosen,omitempty"`
+	FPRExceeded   bool          `json:"fpr_exceeded"` // the rate has left the chosen one, or is useless
 	FileBytes     uint64        `json:"file_bytes"`
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
 	foreign       bool
+	lowest        float64 // the rate at which an absent key has the hash of one of the keys
+	info          filter.Info
 }
 
 // reportOf describes a set and its file.
@@ -44,7 +48,9 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		Family: i.Spec.Family(), Spec: i.Spec, Hash: h.ID().String(), Seed: h.Seed(), Keys: i.Keys, Bits: i.Bits,
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
+		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
 		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
+		lowest: h.ID().LowestRate(i.Keys), info: i,
 	}
 }
 
@@ -54,20 +60,22 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	return reportOf(set, bloomery.Stored{Bytes: uint64(st.Size()), Version: container.Version}), nil
+	format := (&container.File{FPRChosen: set.FPRChosen()}).FormatVersion()
+	return reportOf(set, bloomery.Stored{Bytes: uint64(st.Size()), Version: format}), nil
 }
 
 // printKeys prints the number of keys in a file after a change, and the false-positive rate.
 func (a *app) printKeys(set *bloomery.Set, path string) error {
-	if a.quiet {
-		return nil
-	}
 	r, err := written(set, path)
 	if err != nil {
 		return err
 	}
-	if a.json {
+	a.warnRate(path, r.info)
+	switch {
+	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
 	return err
@@ -75,21 +83,22 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 
 func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "info FILE",
-		Short:   "Describe a filter file",
-		Long:    "Describe a filter file, after verifying all of its checksums.",
-		Example: "  bloomery info blocked.bloom --json",
-		Args:    cobra.ExactArgs(1),
+		Use:   "info FILE...",
+		Short: "Describe filter files",
+		Long: `Describe a filter file, after verifying all of its checksums. Several files make a table with a line for
+each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.`,
+		Example: `  bloomery info blocked.bloom --json
+  bloomery info monday.bloom tuesday.bloom`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := a.open(args[0])
+			if len(args) > 1 {
+				return a.infoTable(args)
+			}
+			r, err := a.describe(args[0])
 			if err != nil {
 				return err
 			}
-			defer set.Close()
-			r := reportOf(set, set.Stored())
-			if err := set.Err(); err != nil {
-				return err
-			}
+			a.warnRate(args[0], r.info)
 			if a.json {
 				return a.printJSON(r)
 			}
@@ -123,7 +132,15 @@ func (r report) write(to io.Writer) error {
 	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	if r.FPRPosterior == r.lowest && r.Keys > 0 {
+		fmt.Fprintf(w, "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n", r.lowest)
+	} else {
+		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
+	}
+	if r.FPRChosen > 0 {
+		state := map[bool]string{false: "kept", true: "EXCEEDED"}[r.FPRExceeded]
+		fmt.Fprintf(w, "chosen rate\t%.4g, %s\n", r.FPRChosen, state)
+	}
 	form := ""
 	if r.Trimmed {
 		form = ", trimmed"

@@ -12,17 +12,12 @@ import (
 
 // keys opens inputs. read, if not nil, is called with the number of bytes read so far.
 func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio.Input, error) {
-	switch {
-	case f.format != "lines" && f.format != "csv":
-		return nil, fmt.Errorf("--input-format %q: want lines or csv", f.format)
-	case f.format == "lines" && f.column != "":
-		return nil, fmt.Errorf("--column %s: lines have no columns; add --input-format csv", f.column)
-	case f.format == "lines" && f.header:
-		return nil, fmt.Errorf("--header: lines have no header row; add --input-format csv")
+	o, err := f.options()
+	if err != nil {
+		return nil, err
 	}
-	return keyio.Open(paths, keyio.Options{
-		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Stdin: a.stdin, Progress: read,
-	})
+	o.Stdin, o.Progress = a.stdin, read
+	return keyio.Open(paths, o)
 }
 
 // follow opens inputs and shows the progress of the pass over them, unless what is empty. The caller ends the progress.
@@ -46,6 +41,11 @@ func (a *app) pass(
 		return err
 	}
 	defer p.end()
+	return process(ctx, input, p, work, emit)
+}
+
+// process is a pass over opened inputs, with its progress.
+func process(ctx context.Context, input *keyio.Input, p *progress, work, emit func(*keyio.Batch) error) error {
 	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) error {
 		n := len(b.Keys)
 		if err := work(b); err != nil {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,18 +12,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 )
 
 // Exit codes, like those of grep.
+// A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
 const (
 	exitOK    = 0
 	exitNo    = 1 // check, count, get: no match; remove: key not found; verify: rate not kept; plan: impossible
@@ -33,11 +34,30 @@ const (
 var errNo = errors.New("no")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals) // a second signal kills
+		cancel(signalled{s})
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// signalled is the cause of a context that a signal has ended.
+type signalled struct{ os.Signal }
+
+func (s signalled) Error() string { return "interrupted: " + s.String() }
+
+func (s signalled) Unwrap() error { return context.Canceled }
+
+// exitCode returns the exit code of a process that the signal has ended: 130 for SIGINT, 143 for SIGTERM.
+func (s signalled) exitCode() int {
+	if n, ok := s.Signal.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return exitError
 }
 
 // app is the state that the subcommands share.
@@ -50,24 +70,70 @@ type app struct {
 
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	out := &checked{Writer: stdout}
+	a := &app{stdin: stdin, stdout: out, stderr: stderr}
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	err = plainUsage(c, err)
+	a.json = a.json || wantsJSON(args)
+	if err == nil || errors.Is(err, errNo) {
+		err = cmp.Or(out.err, err)
+	}
+	var end signalled
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errNo):
 		return exitNo
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "bloomery: interrupted; nothing was left behind")
-	default:
-		fmt.Fprintln(stderr, "bloomery:", strings.ReplaceAll(err.Error(), "\n", "\n  "))
-		if hint := hint(err); hint != "" {
-			fmt.Fprintln(stderr, "  "+hint)
-		}
+	case errors.As(context.Cause(ctx), &end):
+		a.fail(err)
+		return end.exitCode()
 	}
+	a.fail(err)
 	return exitError
+}
+
+// wantsJSON reports whether the flags ask for JSON, for errors in the flags themselves.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// failure is an error as JSON.
+type failure struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+// fail prints an error and its hint: as text, or with --json as one line of JSON.
+func (a *app) fail(err error) {
+	f := failure{err.Error(), strings.ReplaceAll(hint(err), "\n  ", "\n")}
+	if errors.Is(err, context.Canceled) {
+		f = failure{Error: "interrupted; nothing was left behind"}
+	}
+	if a.json {
+		_, _ = a.stderr.Write(appendJSON(nil, f))
+		return
+	}
+	fmt.Fprintln(a.stderr, "bloomery:", strings.ReplaceAll(f.Error, "\n", "\n  "))
+	if f.Hint != "" {
+		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(f.Hint, "\n", "\n  "))
+	}
+}
+
+// checked is a writer that keeps its first error, for writers that ignore errors, such as those of help texts.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (w *checked) Write(b []byte) (n int, err error) {
+	n, err = w.Writer.Write(b)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -81,12 +147,13 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
+	a.versionFlag(root)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "report as JSON")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no summary")
+	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, notes and summary; answers, --json reports, warnings and errors stay")
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
 		if path == "" { // an unset shell variable must not build without a secret
 			return errors.New("name a file")
@@ -97,41 +164,12 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
+		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
-	strictCompletion(root)
+	strictUsage(root)
 	return root
-}
-
-// strictCompletion makes the completion command fail for unknown shells.
-func strictCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	c, _, err := root.Find([]string{"completion"})
-	if err != nil {
-		return
-	}
-	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("completion %s: there are bash, fish, powershell and zsh", args[0])
-		}
-		return nil
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // a command that cannot run takes any argument
-}
-
-// flagError replaces an error of strconv by a description of the value that the flag takes.
-func flagError(_ *cobra.Command, err error) error {
-	var value *pflag.InvalidValueError
-	var number *strconv.NumError
-	if !errors.As(err, &value) || !errors.As(err, &number) {
-		return err
-	}
-	want := "a number"
-	if value.GetFlag().Value.Type() == "uint64" {
-		want = "a whole number of 0 or more"
-	}
-	return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
 }
 
 // secret returns the secret of --secret-file, or nil.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +37,11 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			if err := f.Close(); err != nil {
+				return err
+			}
+		}
+		for name, content := range binaryFiles {
+			if err := os.WriteFile(e.WorkDir+"/"+name, []byte(content), 0o600); err != nil {
 				return err
 			}
 		}
@@ -229,37 +235,63 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestSignal sends a real interrupt to a process that reads keys from a pipe without an end.
+// TestSignal sends a real signal to a process that reads keys from a pipe without an end.
 func TestSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no interrupt that one process can send another")
 	}
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0])
-	cmd.Args = []string{"bloomery", "build", "-o", filepath.Join(dir, "out.bloom")}
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	for s, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		dir := t.TempDir()
+		cmd := exec.Command(os.Args[0])
+		cmd.Args = []string{"bloomery", "build", "-o", filepath.Join(dir, "out.bloom")}
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A pipe holds less than this, so the process reads by the time that all of it is written.
+		if _, err := in.Write([]byte(strings.Repeat("a key\n", 200_000))); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		err = cmd.Wait()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != code || !strings.Contains(stderr.String(), "nothing was left behind") {
+			t.Errorf("%v: %v, %q", s, err, stderr.String())
+		}
+		if names, _ := os.ReadDir(dir); len(names) != 0 {
+			t.Errorf("%v: left behind: %v", s, names)
+		}
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+}
+
+// full is a writer on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestFullOutput writes to a full disk whatever goes to standard output, help included.
+func TestFullOutput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	if code, _ := runOn(t, "a\n", "build", "-o", path, "--family", "rankindexed"); code != exitOK {
+		t.Fatalf("build: exit code %d", code)
 	}
-	// A pipe holds less than this, so the process reads by the time that all of it is written.
-	if _, err := in.Write([]byte(strings.Repeat("a key\n", 200_000))); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(stderr.String(), "nothing was left behind") {
-		t.Errorf("%v, %q", err, stderr.String())
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 0 {
-		t.Errorf("left behind: %v", names)
+	for _, args := range [][]string{
+		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"lab"}, {"lab", "list"}, {"completion", "zsh"}, {"version"},
+		{"info", path}, {"info", "--json", path}, {"check", path}, {"count", path}, {"plan", "--keys", "1000"},
+		{"plan", "--keys", "1000", "--fpr", "0"},
+	} {
+		var stderr strings.Builder
+		code := run(t.Context(), args, strings.NewReader("a\n"), full{}, &stderr)
+		if code != exitError || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type optimizeFlags struct {
 	in     inputFlags
 	effort effortFlags
 	memory memoryFlags
+	rate   rateFlags
 	keys   []string
 	output string
 	force  bool
@@ -44,15 +45,16 @@ filter back, all or nothing. Its size stays. Families: ` + strings.Join(families
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
 you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
 without --force. The rate falls the longer the search takes: see --budget.`,
-		Example: `  bloomery add blocked.bloom new.txt
-  bloomery optimize blocked.bloom --keys blocklist.txt --keys new.txt
-  bloomery optimize blocked.bloom --keys blocklist.txt --budget 5m -o better.bloom`,
+		Example: `  bloomery add list.bloom new-entries.txt
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
 	f.in.register(c)
 	f.effort.register(c)
 	f.memory.register(c)
+	f.rate.register(c)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
@@ -76,6 +78,9 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	config := bloomery.Config{TempDir: f.memory.dir}
 	if config.Memory, err = f.memory.read(c); err != nil {
+		return err
+	}
+	if config.MaxFPR, err = f.rate.read(c); err != nil {
 		return err
 	}
 	l, err := a.lock(c.Context(), path)
@@ -155,11 +160,12 @@ func (a *app) search(
 }
 
 func (a *app) printOptimized(path string, r optimized) error {
+	a.warnRate(path, r.After.info)
 	switch {
-	case a.quiet:
-		return nil
 	case a.json:
 		return a.printJSON(r)
+	case a.quiet:
+		return nil
 	}
 	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
 	_, err := fmt.Fprintf(a.stderr, text,

@@ -2,24 +2,26 @@ package main
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
 // parseRate reads a false-positive rate such as 0.01 or 1%.
-func parseRate(text string) (float64, error) {
+func parseRate(flag, text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, fmt.Errorf("--fpr %q: want a rate between 0 and 1, such as 0.01 or 1%%", text)
+		return 0, fmt.Errorf("%s %q: want a rate between 0 and 1, such as 0.01 or 1%%", flag, text)
 	}
 	return v, nil
 }
@@ -76,11 +78,12 @@ func parseHash(name string) (filter.HashID, error) {
 func readSecret(path string) (*[filter.SecretSize]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--secret-file: %w", err)
 	}
 	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(b) != filter.SecretSize {
-		return nil, fmt.Errorf("%s does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16", path)
+		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of 32 hex digits; make one with: openssl rand -hex 16",
+			path)
 	}
 	return (*[filter.SecretSize]byte)(b), nil
 }
@@ -91,7 +94,7 @@ func short(v float64) string {
 		size float64
 		name string
 	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= u.size {
+		if v >= 0.9995*u.size { // not 1e+03k
 			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
 		}
 	}
@@ -113,4 +116,16 @@ func either(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// parseDelimiter parses the character between the fields of CSV. A tab may be written as \t.
+func parseDelimiter(text string) (rune, error) {
+	if text == `\t` {
+		return '\t', nil
+	}
+	d, size := utf8.DecodeRuneInString(text)
+	if d == utf8.RuneError || size != len(text) || strings.ContainsRune("\x00\"\r\n", d) {
+		return 0, errors.New(`want one character such as ";" or "\t", and no quote`)
+	}
+	return d, nil
 }

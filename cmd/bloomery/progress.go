@@ -5,11 +5,12 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/bloomery/bloomery/filter"
@@ -35,6 +36,9 @@ func newProgress() *progress {
 
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
+	if c, ok := w.(*checked); ok {
+		w = c.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -66,9 +70,13 @@ func (a *app) later(what func() string) *later {
 	return &later{progress: newProgress(), a: a, what: what}
 }
 
-// report is a Config.Progress.
+// report is a Config.Progress. The clock starts with the first report: the time before, in which keys were read, says
+// nothing about the time left.
 func (l *later) report(now filter.Progress) {
-	l.once.Do(func() { l.a.show(l.progress, l.what(), progressAll) })
+	l.once.Do(func() {
+		l.start = time.Now()
+		l.a.show(l.progress, l.what(), progressAll)
+	})
 	l.read.Store(int64(now.Done * progressAll))
 	l.rate.Store(math.Float64bits(now.Rate))
 }
@@ -79,45 +87,100 @@ func (l *later) end() {
 	l.progress.end()
 }
 
+// draw draws the progress five times a second on one line, which it clears at the end. It adapts to the width of the
+// terminal, also when that changes.
 func (p *progress) draw(w io.Writer, what string, size int64) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	var bar *progressbar.ProgressBar
+	drawn := 0
 	for {
 		select {
 		case <-p.stop:
-			if bar != nil {
-				_ = bar.Clear()
+			if drawn > 0 {
+				fmt.Fprintf(w, "\r%*s\r", drawn, "")
 			}
 			return
 		case <-tick.C:
 		}
-		if time.Since(p.start) < 500*time.Millisecond {
+		since := time.Since(p.start)
+		if since < 500*time.Millisecond {
 			continue
 		}
-		if bar == nil {
-			bar = progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24),
-				progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish())
-		}
-		bar.Describe(p.state(what, size, time.Since(p.start)))
-		_ = bar.Set64(p.read.Load())
+		columns := columnsOf(w)
+		line := p.line(what, size, since, columns)
+		n := utf8.RuneCountInString(line)
+		fmt.Fprintf(w, "\r%s%*s", line, max(0, min(drawn, columns-1)-n), "")
+		drawn = n
 	}
 }
 
-// state is the text before the bar, such as "building, 7.18M keys/s, 12s left".
-func (p *progress) state(what string, size int64, since time.Duration) string {
-	text := what
+// columnsOf returns the width of a terminal, 80 if it is unknown.
+func columnsOf(w io.Writer) int {
+	if c, ok := w.(*checked); ok {
+		w = c.Writer
+	}
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// The cells of the bar: at most and at least.
+const mostCells, fewestCells = 24, 6
+
+// line returns the text of the progress, such as "building  45% ██████░░░░░░ 12s left, 7.18M keys/s". It is shorter
+// than the number of columns: what does not fit is left out, the false-positive rate first, then the bar, the keys per
+// second and the time left.
+func (p *progress) line(what string, size int64, since time.Duration, columns int) string {
+	room := columns - 1 // some terminals go on to the next line in the last column
+	name := []rune(what)
+	head := string(name[:min(len(name), max(0, room-5))])
+	read := p.read.Load()
+	if size > 0 {
+		head += fmt.Sprintf(" %3d%%", min(100, 100*max(read, 0)/size))
+	}
+	var tail []string
+	length := utf8.RuneCountInString(head)
+	add := func(text string) {
+		if text != "" && length+2+len(text) <= room {
+			tail = append(tail, text)
+			length += 2 + len(text)
+		}
+	}
+	add(timeLeft(size, read, since))
 	if keys := p.keys.Load(); keys > 0 {
-		text += fmt.Sprintf(", %s keys/s", short(float64(keys)/since.Seconds()))
+		add(short(float64(keys)/since.Seconds()) + " keys/s")
 	}
-	if rate := math.Float64frombits(p.rate.Load()); rate > 0 {
-		text += fmt.Sprintf(", rate %.3g", rate)
+	if rate := math.Float64frombits(p.rate.Load()); rate > 0 && room-length-16 > fewestCells {
+		add(fmt.Sprintf("rate %.3g", rate))
 	}
-	if read := p.read.Load(); size > 0 && read > 0 {
-		left := time.Duration(float64(since) * float64(max(size-read, 0)) / float64(read))
-		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	if cells := min(mostCells, room-length-1); size > 0 && cells >= fewestCells {
+		full := int(int64(cells) * min(read, size) / size)
+		head += " " + strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	}
-	return text
+	if len(tail) == 0 {
+		return head
+	}
+	return head + " " + strings.Join(tail, ", ")
+}
+
+// timeLeft returns the time that is left if the rest goes on at the pace so far, or "" if that is unknown.
+func timeLeft(size, read int64, since time.Duration) string {
+	if size <= 0 || read <= 0 {
+		return ""
+	}
+	left := since.Seconds() * float64(max(size-read, 0)) / float64(read)
+	switch {
+	case left < 100:
+		return fmt.Sprintf("%.0fs left", math.Ceil(left))
+	case left < 100*60:
+		return fmt.Sprintf("%.0fm left", math.Ceil(left/60))
+	case left < 1000*3600:
+		return fmt.Sprintf("%.0fh left", math.Ceil(left/3600))
+	}
+	return ""
 }
 
 // end removes the bar.

@@ -20,6 +20,7 @@ import (
 type putFlags struct {
 	separator string
 	add       bool
+	rate      rateFlags
 }
 
 func (a *app) putCommand() *cobra.Command {
@@ -33,13 +34,17 @@ keys must be there, from build or add; with --add each line adds a new key inste
 even if the key is there already.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
-		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M empty.txt
+		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null
   bloomery put --add routes.bloom routes.tsv
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(f.separator) != 1 || f.separator == "\n" {
 				return fmt.Errorf("--separator %q: want one byte", f.separator)
+			}
+			most, err := f.rate.read(c)
+			if err != nil {
+				return err
 			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
@@ -49,12 +54,10 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 			if err := a.put(c.Context(), l.Set, f, args[0], args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
-			if err := l.Replace(c.Context()); err != nil {
-				return err
-			}
-			return a.printKeys(l.Set, args[0])
+			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
+	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
 	return c

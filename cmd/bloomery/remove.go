@@ -16,90 +16,142 @@ import (
 
 // removed is the report of remove.
 type removed struct {
-	Removed  uint64 `json:"removed"`
-	NotFound uint64 `json:"not_found"`
-	Keys     uint64 `json:"keys"` // that are left
-	Written  bool   `json:"written"`
-	shown    int    // keys that were named on stderr
+	Removed   uint64  `json:"removed"`
+	NotFound  uint64  `json:"not_found"`
+	Keys      uint64  `json:"keys"` // that are left
+	Written   bool    `json:"written"`
+	Strangers float64 `json:"expected_strangers"` // keys that look present and were never added
+	Lost      float64 `json:"expected_lost"`      // members that were lost, or without --force would be
+}
+
+// removeFlags are the flags of bloomery remove.
+type removeFlags struct {
+	in         inputFlags
+	memory     memoryFlags
+	all, force bool
 }
 
 // maxNamed is the number of missing keys that remove prints.
 const maxNamed = 5
 
 func (a *app) removeCommand() *cobra.Command {
-	var in inputFlags
-	var all bool
+	var f removeFlags
 	c := &cobra.Command{
 		Use:   "remove FILE [INPUT...]",
 		Short: "Remove keys from a filter file",
 		Long: `Remove the keys of the inputs, or of standard input, from a filter file, each as often as it comes, and
 write it back, all or nothing. Families: ` + strings.Join(families.With(filter.CanRemove), ", ") + `.
 
-Remove only what was added. A key that was never added is mostly not found, but at the false-positive rate it looks
-like a key that is there, and removes that one: a member would be missing. So do not remove the same list twice. A
-filter that was built without --counting may hold a key once, however often it came in the build.
+Remove only what was added, and as often as it was added. A key that was never added is mostly not found, but at the
+false-positive rate it looks like a key that is there, and removes that one: a member would be missing. A filter that
+was built without --counting may hold a key once, however often it came in the build.
 
-Keys that are not found are counted, the first ones are named on stderr, the others are removed, and the exit code is
-1. With --all, nothing is removed unless every key was found.`,
-		Example: `  bloomery remove sessions.bloom ended.txt
-  echo 0-mail.com | bloomery remove --all --json blocked.bloom`,
+A key that is not found proves that the list has keys that were never added. From the number of such keys and the
+false-positive rate follows how many others only look present. If 0.5 or more are expected, nothing is changed: exit
+code 2, and the error says how many members would be lost. --force removes the keys all the same.
+
+Below that, keys that are not found are counted, the first ones are named on stderr, the others are removed, and the
+exit code is 1. With --all, nothing is removed unless every key was found.
+
+All keys are read before the first one is removed. They take 16 bytes each, in memory up to --memory, then in a
+temporary file. With --json the report has the fields expected_strangers and expected_lost.`,
+		Example: `  bloomery build -o sessions.bloom --needs remove --capacity 1M sessions.txt
+  bloomery remove sessions.bloom ended.txt
+  echo key-77 | bloomery remove --all --json sessions.bloom`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			memory, err := f.memory.read(c)
+			if err != nil {
+				return err
+			}
 			l, err := a.lock(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer l.Close()
-			r, err := a.remove(c.Context(), in, l.Set, args[1:])
-			if err != nil {
-				return err
-			}
-			r.Keys = l.Len()
-			if all && r.NotFound > 0 {
-				r.Keys, r.Removed = r.Keys+r.Removed, 0 // the file is unchanged
-			}
-			if r.Removed > 0 {
-				if err := l.Replace(c.Context()); err != nil {
-					return err
-				}
-				r.Written = true
-			}
-			return a.printRemoved(args[0], r)
+			return a.remove(c.Context(), f, l, memory, args[0], args[1:])
 		},
 	}
-	in.register(c)
-	c.Flags().BoolVar(&all, "all", false, "remove nothing unless every key is found")
+	f.in.register(c)
+	f.memory.register(c)
+	c.Flags().Lookup("memory").Usage = strings.Replace(c.Flags().Lookup("memory").Usage, "no limit", "64MiB", 1)
+	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
+	c.Flags().BoolVar(&f.force, "force", false, "remove even if members are lost, because the list has keys that were never added")
 	return c
 }
 
-// remove removes the keys of the inputs from a set.
-func (a *app) remove(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) (r removed, err error) {
-	if _, ok := set.Filter().(filter.Remover); !ok {
-		return r, families.Lacks(set.Spec(), filter.CanRemove)
+// remove removes the keys of the inputs from the file at path, which is locked, and reports.
+func (a *app) remove(
+	ctx context.Context, f removeFlags, l *bloomery.Locked, memory int64, path string, inputs []string,
+) error {
+	r := removed{Keys: l.Len()}
+	seen, err := a.removeFrom(ctx, f, l.Set, memory, inputs)
+	refused := errors.Is(err, filter.ErrStrangers)
+	if err != nil && !refused {
+		return err
 	}
-	err = a.pass(ctx, in, inputs, "removing", hashing(set), func(b *keyio.Batch) error {
-		for i, h := range b.Hashes {
-			switch err := set.RemoveHash(h); {
-			case err == nil:
-				r.Removed++
-			case errors.Is(err, filter.ErrNotFound):
-				r.name(a, b.Keys[i])
-			default:
-				return err
-			}
+	r.NotFound, r.Strangers, r.Lost = seen.NotFound, seen.Strangers, seen.Lost
+	if seen.Removed > 0 && !refused && (!f.all || seen.NotFound == 0) {
+		if err := l.Replace(ctx); err != nil {
+			return err
 		}
-		return nil
-	})
-	return r, err
+		r.Removed, r.Keys, r.Written = seen.Removed, l.Len(), true
+	}
+	if !refused {
+		return a.printRemoved(path, r)
+	}
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	}
+	return &advised{fmt.Errorf("%s: %w; nothing was changed", path, err), adviceStrangers}
 }
 
-// name counts a key that was not found, and names it on stderr if it is one of the first.
-func (r *removed) name(a *app, key []byte) {
-	r.NotFound++
-	if r.shown < maxNamed && !a.quiet {
-		r.shown++
-		fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", key)
+// removeFrom removes the keys of the inputs from a set. With --all it removes none if one is not found.
+func (a *app) removeFrom(
+	ctx context.Context, f removeFlags, set *bloomery.Set, memory int64, inputs []string,
+) (seen bloomery.Removed, err error) {
+	bar := a.later(func() string { return "removing" })
+	defer bar.end()
+	list, err := set.Removal(bloomery.Config{Memory: memory, TempDir: f.memory.dir, Progress: bar.report})
+	if err != nil {
+		return seen, err
 	}
+	defer list.Close()
+	shown := 0
+	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
+		return missing(set, b)
+	}, func(b *keyio.Batch) error {
+		for i := 0; i < len(b.Out) && shown < maxNamed && !a.quiet; i++ {
+			if b.Out[i] != 0 {
+				shown++
+				fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", b.Keys[i])
+			}
+		}
+		return list.AddHashes(b.Hashes)
+	})
+	if err != nil {
+		return seen, err
+	}
+	if seen, err = list.Look(ctx); err != nil || f.all && seen.NotFound > 0 {
+		return seen, err
+	}
+	return list.Remove(ctx, f.force)
+}
+
+// missing hashes the keys of a batch, and sets its output to a byte for each key: 1 if the set does not hold it.
+func missing(set *bloomery.Set, b *keyio.Batch) error {
+	hasher := set.Hasher()
+	for _, k := range b.Keys {
+		h := hasher.Sum(k)
+		var absent byte
+		if !set.Has(h) {
+			absent = 1
+		}
+		b.Hashes, b.Out = append(b.Hashes, h), append(b.Out, absent)
+	}
+	return nil
 }
 
 // printRemoved prints the report. It returns errNo if a key was not found.
@@ -112,6 +164,9 @@ func (a *app) printRemoved(path string, r removed) (err error) {
 		text := fmt.Sprintf("%s: %d keys removed, %d not found, %d left", path, r.Removed, r.NotFound, r.Keys)
 		if !r.Written {
 			text += "; the file is as it was"
+		} else if r.Strangers >= bloomery.MaxStrangers {
+			text += fmt.Sprintf("; about %.0f of the removed keys were never added, and about %.0f members are lost",
+				r.Strangers, r.Lost)
 		}
 		_, err = fmt.Fprintln(a.stderr, text)
 	}

@@ -106,7 +106,7 @@ func sameFile(a, b string) bool {
 
 // printTrimmed prints the report about the new file at path.
 func (a *app) printTrimmed(path string, set *bloomery.Set, full bool) error {
-	if a.quiet {
+	if a.quiet && !a.json {
 		return nil
 	}
 	st, err := os.Stat(path)

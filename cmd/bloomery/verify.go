@@ -28,6 +28,9 @@ type verdict struct {
 	FPRInterval    [2]float64 `json:"fpr_interval"`
 	FPRPosterior   float64    `json:"fpr_posterior"`
 	Holds          bool       `json:"holds"`
+	FPRChosen      float64    `json:"fpr_chosen,omitempty"`
+	HoldsChosen    bool       `json:"holds_chosen"` // true without a chosen rate
+	info           filter.Info
 }
 
 // verifyFlags are the flags of bloomery verify.
@@ -45,8 +48,11 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Measure whether a filter keeps its rate",
 		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and
 compare the observed false-positive rate with the one that follows from its bits. Keys of --absent that are members
-too are left out, and each counts once. The interval is the exact 95% one. Exit code 1 if a member is missing, or if a
-filter with the stated rate would show this many false positives less than once in 10,000.`,
+too are left out, and each counts once. The interval is the exact 95% one.
+
+The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
+usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
+stated or the chosen rate would show this many false positives less than once in 10,000.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
@@ -60,10 +66,11 @@ filter with the stated rate would show this many false positives less than once 
 			if err != nil {
 				return err
 			}
+			a.warnRate(args[0], v.info)
 			if err := a.printVerdict(v); err != nil {
 				return err
 			}
-			if !v.Holds {
+			if !v.Holds || !v.HoldsChosen {
 				return errNo
 			}
 			return nil
@@ -81,7 +88,8 @@ filter with the stated rate would show this many false positives less than once 
 
 // verify queries the set for members and absent keys.
 func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
-	v := verdict{FPRPosterior: set.Info().FPRPosterior}
+	info := set.Info()
+	v := verdict{FPRPosterior: info.FPRPosterior, FPRChosen: info.FPRChosen, info: info}
 	known, err := a.askMembers(ctx, set, f.in, f.members, &v)
 	if err != nil {
 		return v, err
@@ -110,6 +118,7 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	rate := bloomery.NewRate(v.FalsePositives, v.Absent)
 	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
 	v.Holds = v.FalseNegatives == 0 && rate.Holds(v.FPRPosterior)
+	v.HoldsChosen = rate.HoldsChosen(info)
 	return v, nil
 }
 
@@ -226,6 +235,8 @@ func randomNames(seed uint64) func(to []byte) []byte {
 	}
 }
 
+var holds = map[bool]string{true: "holds", false: "IS BROKEN"}
+
 func (a *app) printVerdict(v verdict) error {
 	if a.json {
 		return a.printJSON(v)
@@ -235,6 +246,10 @@ func (a *app) printVerdict(v verdict) error {
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Absent, v.FalsePositives)
 	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.FPRObserved, v.FPRInterval[0], v.FPRInterval[1])
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.FPRPosterior)
-	fmt.Fprintf(w, "the promise\t%s\n", map[bool]string{true: "holds", false: "IS BROKEN"}[v.Holds])
+	fmt.Fprintf(w, "the promise\t%s\n", holds[v.Holds])
+	if v.FPRChosen > 0 {
+		fmt.Fprintf(w, "chosen rate\t%.4g\n", v.FPRChosen)
+		fmt.Fprintf(w, "the choice\t%s\n", holds[v.HoldsChosen])
+	}
 	return w.Flush()
 }

@@ -14,20 +14,33 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print version, file format and platform",
-		Example: "  bloomery version --json",
+		Example: "  bloomery version --json\n  bloomery --version",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			platform := runtime.GOOS + "/" + runtime.GOARCH
-			if a.json {
-				return a.printJSON(map[string]any{
-					"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
-				})
-			}
-			_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s\n",
-				version(), container.Version, runtime.Version(), platform)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+// versionFlag adds --version to the program, which then does the same as the command version.
+func (a *app) versionFlag(root *cobra.Command) {
+	show := root.Flags().Bool("version", false, "print version, file format and platform")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *show {
+			return a.printVersion()
+		}
+		return c.Help()
+	}
+}
+
+func (a *app) printVersion() error {
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	if a.json {
+		return a.printJSON(map[string]any{
+			"version": version(), "format_version": container.Version, "go": runtime.Version(), "platform": platform,
+		})
+	}
+	_, err := fmt.Fprintf(a.stdout, "bloomery %s, file format %d, %s %s\n",
+		version(), container.Version, runtime.Version(), platform)
+	return err
 }
 
 // version returns the version of the module from which the program was built.

@@ -46,6 +46,38 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestEstimate compares two sets with 100 common keys.
+func TestEstimate(t *testing.T) {
+	var sets [2]*bloomery.Set
+	for i := range sets {
+		sets[i] = must(bloomery.New(bloomery.Config{Spec: "standard(m=20000,k=5)"}))(t)
+		for k := range uint64(300) {
+			if err := sets[i].AddUint64(uint64(200*i) + k); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	o := must(sets[0].EstimateOverlap(sets[1]))(t)
+	for what, e := range map[string]struct {
+		is   bloomery.Estimate
+		want float64
+	}{"a": {o.A, 300}, "b": {o.B, 300}, "union": {o.Union, 500}, "intersection": {o.Intersection, 100}} {
+		if e.is.Counted || e.is.Low > e.want || e.want > e.is.High || math.Abs(e.is.Keys-e.want) > 10 {
+			t.Errorf("%s: %+v, want %g", what, e.is, e.want)
+		}
+	}
+	if a := must(sets[0].EstimateInterval())(t); a != o.A {
+		t.Errorf("%+v, want %+v", a, o.A)
+	}
+	cells, ok := sets[0].Filter().(filter.CellFilter)
+	if !ok || cells.Cells().Number != 20000 || len(cells.Cells().Pairs) != 2 {
+		t.Errorf("%+v", cells)
+	}
+	if free := must(cells.Free(sets[1].Filter()))(t); free < 17_000 || free > 18_000 {
+		t.Errorf("%d free bits", free)
+	}
+}
+
 // TestTestAndAdd adds each key twice: the second time it is present.
 func TestTestAndAdd(t *testing.T) {
 	for _, spec := range slices.Concat(concurrentSpecs, foreignSpecs, []string{"twochoice(bits_per_key=16)"}) {
@@ -110,6 +142,36 @@ func TestRemove(t *testing.T) {
 	unsupported(t, "RemoveString", plain.RemoveString("key"), "rankindexed")
 	unsupported(t, "RemoveUint64", plain.RemoveUint64(1), "dleft")
 	unsupported(t, "RemoveHash", plain.RemoveHash(filter.Hash{}), "counting")
+}
+
+// TestRemoveMany removes a list with strangers: refused, then by force.
+func TestRemoveMany(t *testing.T) {
+	for _, spec := range removableSpecs {
+		keys := words("key ", 20_000)
+		set := built(t, keys, bloomery.Config{Spec: spec})
+		got, err := set.RemoveMany([][]byte{[]byte(keys[0]), []byte("unknown")})
+		if err != nil || got.Removed+got.NotFound != 2 || got.Strangers >= bloomery.MaxStrangers {
+			t.Errorf("%s: %+v, %v", spec, got, err)
+		}
+		list := must(set.Removal(bloomery.Config{Memory: 1 << 16, TempDir: t.TempDir()}))(t)
+		defer list.Close()
+		for _, w := range words("stranger ", 20_000) {
+			if err := list.AddHashes([]filter.Hash{set.Hasher().SumString(w)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := list.AddMany([][]byte{[]byte(keys[1])}); err != nil {
+			t.Fatal(err)
+		}
+		before := set.Len()
+		seen := must(list.Look(t.Context()))(t)
+		if got, err := list.Remove(t.Context(), false); !errors.Is(err, filter.ErrStrangers) || got != seen || set.Len() != before {
+			t.Errorf("%s: %+v after %+v, %v", spec, got, seen, err)
+		}
+		if got, err := list.Remove(t.Context(), true); err != nil || got.Lost == 0 || set.Len() != before-got.Removed {
+			t.Errorf("%s: by force: %+v, %v", spec, got, err)
+		}
+	}
 }
 
 func TestCount(t *testing.T) {

@@ -32,6 +32,8 @@ var (
 	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New
 	_ func(string, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.Open
 	_ func(io.Reader, ...bloomery.Option) (*bloomery.Set, error)      = bloomery.Read
+	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.MergeFiles
+	_ func([]string, ...bloomery.Option) (*bloomery.Set, error)       = bloomery.IntersectFiles
 	_ func([]byte, ...bloomery.Option) (*bloomery.Set, error)         = bloomery.FromBytes
 	_ func(string, ...bloomery.Option) (*bloomery.Live, error)        = bloomery.OpenLive
 	_ func(*[filter.SecretSize]byte) bloomery.Option                  = bloomery.WithSecret
@@ -51,8 +53,12 @@ var (
 	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
 	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
 	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
-	_ func(*bloomery.Set) error                                       = (*bloomery.Set).Err
-	_ func(*bloomery.Live) error                                      = (*bloomery.Live).Err
+
+	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
+	_ func(*bloomery.Set, *bloomery.Set) (bloomery.Overlap, error) = (*bloomery.Set).EstimateOverlap
+
+	_ func(*bloomery.Set) error  = (*bloomery.Set).Err
+	_ func(*bloomery.Live) error = (*bloomery.Live).Err
 )
 
 var (

@@ -10,8 +10,8 @@ var About = filter.About{
 	Hash: filter.Murmur3Twice,
 	Name: Family, Summary: "filter of bits-and-blooms (Go)",
 	Can: filter.CanStartEmpty | filter.CanAdd | filter.CanMerge | filter.CanIntersect | filter.CanCapacity |
-		filter.CanRawKeys,
-	Default: "a false-positive rate of 1%",
+		filter.CanRawKeys | filter.CanEstimate,
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter,
 		{Name: "k", Value: "1..255", Help: "probes per key"},

@@ -75,14 +75,15 @@ func (f *Filter) Has(h filter.Hash) bool {
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key in both counts twice in Info.Keys. The error wraps
 // filter.ErrMismatch if other is nil or not a bitsandblooms filter with the same m, k and length.
-func (f *Filter) Merge(other filter.Filter) error {
+func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
+
+// MergePass is Merge and implements filter.PassMerger.
+func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] |= w
-	}
+	bitvec.Or(f.words, o.words, passed)
 	f.keys += o.keys
 	return nil
 }
@@ -90,14 +91,15 @@ func (f *Filter) Merge(other filter.Filter) error {
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
 // most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
 // the two numbers, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error {
+func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
+
+// IntersectPass is Intersect and implements filter.PassIntersecter.
+func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] &= w
-	}
+	bitvec.And(f.words, o.words, passed)
 	f.keys = min(f.keys, o.keys)
 	return nil
 }
@@ -117,6 +119,18 @@ func (f *Filter) fill() float64 { return float64(bitvec.OnesBelow(f.words, f.m))
 // EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
 // whole filter and returns +Inf if all of the first m bits are set.
 func (f *Filter) EstimateKeys() float64 { return probe.EstimateKeys(f.fill(), f.m, f.k) }
+
+// Cells describes the first m bits. It takes the probes of a key as independent.
+func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
+
+// Free returns the number of bits below m that are 0 in both filters. Errors are those of Merge.
+func (f *Filter) Free(other filter.Filter) (uint64, error) {
+	o, err := f.same(other)
+	if err != nil {
+		return 0, err
+	}
+	return bitvec.ZerosInBoth(f.words, o.words, f.m), nil
+}
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates assume
 // independent probes.

@@ -17,6 +17,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -88,20 +89,36 @@ func (f *Filter) mask(lo uint64) (m [8]uint64) {
 // set sets the bits of a key in the words of its block.
 func (f *Filter) set(w []uint64, lo uint64) {
 	if f.split {
-		for i, salt := range kernel.SplitSalts {
-			w[i/2] |= 1 << (uint32(lo)*salt>>27 + uint32(i%2*32))
-		}
-		return
+		setSplit((*[4]uint64)(w), lo)
+	} else {
+		setLine((*[8]uint64)(w), lo, f.k)
 	}
-	x, left := lo, kernel.LineProbes
-	line := (*[8]uint64)(w)
-	for i := range f.k {
-		if left == 0 {
-			x, left = probe.Remix(lo, uint64(i/kernel.LineProbes)), kernel.LineProbes
-		}
+}
+
+// setLine sets the k bits of a key in its line.
+func setLine(line *[8]uint64, lo uint64, k int) {
+	x := lo
+	for round := uint64(1); k > kernel.LineProbes; round++ {
+		setProbes(line, x, kernel.LineProbes)
+		x = probe.Remix(lo, round)
+		k -= kernel.LineProbes
+	}
+	setProbes(line, x, k)
+}
+
+// setProbes sets the bits of the first k probes, at most kernel.LineProbes, that x yields.
+func setProbes(line *[8]uint64, x uint64, k int) {
+	for range k {
 		line[x>>61] |= 1 << (x & 63)
 		x = bits.RotateLeft64(x, 9)
-		left--
+	}
+}
+
+// setSplit sets the bits of a key in its split block, two lanes at a time.
+func setSplit(w *[4]uint64, lo uint64) {
+	for i := range w {
+		low, high := uint32(lo)*kernel.SplitSalts[2*i]>>27, uint32(lo)*kernel.SplitSalts[2*i+1]>>27
+		w[i] |= 1<<low | 1<<(high+32)
 	}
 }
 
@@ -114,14 +131,15 @@ func (f *Filter) Add(h filter.Hash) error {
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error
 // wraps filter.ErrMismatch if other is not a blocked filter with the same blocks, k and layout; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter) error {
+func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
+
+// MergePass is Merge and implements filter.PassMerger.
+func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] |= w
-	}
+	bitvec.Or(f.words, o.words, passed)
 	f.keys += o.keys
 	return nil
 }
@@ -129,14 +147,15 @@ func (f *Filter) Merge(other filter.Filter) error {
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
 // most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
 // both, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error {
+func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
+
+// IntersectPass is Intersect and implements filter.PassIntersecter.
+func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] &= w
-	}
+	bitvec.And(f.words, o.words, passed)
 	f.keys = min(f.keys, o.keys)
 	return nil
 }

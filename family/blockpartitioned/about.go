@@ -6,7 +6,7 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Name: Family, Summary: "as partitioned, in one cache line per query",
 	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself | filter.CanOneLine,
-	Default: "8 bits a key",
+	Default: "8 bits a key", Sizes: []string{"blocks"},
 	Parameters: append([]filter.Parameter{
 		filter.LaterParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
 	}, filter.SearchParameters...),

@@ -1,11 +1,9 @@
 package counting
 
 import (
-	"context"
-	"sync/atomic"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -46,12 +44,9 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once. The filter does not depend on the order of the keys: additions
-// commute, even those to stuck counters. A key that is added twice counts twice.
-type Builder struct {
-	f    *Filter // its keys field is not used until Build
-	keys atomic.Uint64
-}
+// Builder fills a filter from many goroutines at once; see package fill. The filter does not depend on the order of the
+// keys: additions commute, even those to stuck counters. A key that is added twice counts twice.
+type Builder struct{ *fill.Builder[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
@@ -59,36 +54,60 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{f: f}, nil
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) { return New(Config{Counters: f.m, K: f.k}) }
+	} else {
+		how.Share = f.addShared
+	}
+	return &Builder{fill.New(f, how)}, nil
 }
 
-// AddMany adds keys. It prefetches the words of a key four keys ahead. The error is always nil.
-func (b *Builder) AddMany(hs []filter.Hash) error {
+// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
+// keys before it writes to any of them.
+func (f *Filter) addMany(hs []filter.Hash) {
+	var room [batch * MaxK]uint64
+	for len(hs) > 0 {
+		group := hs[:min(batch, len(hs))]
+		hs = hs[len(group):]
+		at := room[:len(group)*f.k]
+		for i, h := range group {
+			x, by := h.Lo, probe.Mixer(h)
+			own := at[i*f.k:][:f.k]
+			for j := range own {
+				own[j] = probe.Position(x, f.m) * width
+				x = probe.Mix(x, by)
+			}
+		}
+		if len(f.words) >= inCache {
+			bitvec.PrefetchBits(f.words, at)
+		}
+		for _, bit := range at {
+			w := &f.words[bit/64]
+			if *w>>(bit%64)&stuck != stuck {
+				*w += 1 << (bit % 64)
+			}
+		}
+	}
+}
+
+// addShared adds keys while other goroutines do the same, and does not count them. It prefetches the words of a key
+// four keys ahead.
+func (f *Filter) addShared(hs []filter.Hash) {
 	const ahead = 4
 	var ring [ahead][MaxK]uint64
 	var bits [MaxK]uint64
 	for i := range len(hs) + ahead {
 		if i >= ahead {
-			for _, at := range ring[i%ahead][:b.f.k] {
-				increment(&b.f.words[at/inWord], at%inWord*width)
+			for _, at := range ring[i%ahead][:f.k] {
+				increment(&f.words[at/inWord], at%inWord*width)
 			}
 		}
 		if i < len(hs) {
-			for j, at := range b.f.probes(&ring[i%ahead], hs[i]) {
+			for j, at := range f.probes(&ring[i%ahead], hs[i]) {
 				bits[j] = at * width
 			}
-			bitvec.PrefetchBits(b.f.words, bits[:b.f.k])
+			bitvec.PrefetchBits(f.words, bits[:f.k])
 		}
 	}
-	b.keys.Add(uint64(len(hs)))
-	return nil
-}
-
-// Build returns the filter, a *Filter.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	b.f.keys = b.keys.Load()
-	return b.f, nil
 }

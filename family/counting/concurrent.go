@@ -157,11 +157,20 @@ func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 // different moments.
 func (c *Concurrent) Info() filter.Info {
 	keys := c.Keys()
-	var used uint64
+	return c.f.info(keys, c.used())
+}
+
+// EstimateLoss is that of Filter.
+func (c *Concurrent) EstimateLoss(keep float64) float64 {
+	return lossPerAbsent(float64(c.used())/float64(c.f.m), c.f.k, keep)
+}
+
+// used returns the number of counters that are not 0.
+func (c *Concurrent) used() (n uint64) {
 	for i := range c.f.words {
-		used += usedIn(atomic.LoadUint64(&c.f.words[i]))
+		n += usedIn(atomic.LoadUint64(&c.f.words[i]))
 	}
-	return c.f.info(keys, used)
+	return n
 }
 
 // Snapshot returns a copy, a *Filter. It stops all writers while it copies, but not Has and Count. The error wraps

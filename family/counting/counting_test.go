@@ -287,7 +287,7 @@ func TestDecode(t *testing.T) {
 		"keys that overflow":  {func(e *filter.Encoded) { e.Keys = 1<<62 + 100 }, false},
 		"another sum":         {func(e *filter.Encoded) { e.Sections[0][3] ^= 1 << 20 }, false},
 		"keys, stuck":         {func(e *filter.Encoded) { e.Sections[0][3] |= 15; e.Keys = math.MaxUint64 }, true},
-		"no keys, all stuck":  {func(e *filter.Encoded) { fill(e.Sections[0][:62]); e.Keys = 0 }, true},
+		"no keys, all stuck":  {func(e *filter.Encoded) { setAll(e.Sections[0][:62]); e.Keys = 0 }, true},
 		"spec without k":      {func(e *filter.Encoded) { e.Spec = filter.NewSpec(Family, "m", 1001) }, false},
 		"spec with a size":    {func(e *filter.Encoded) { e.Spec = e.Spec.With("bytes", 9) }, false},
 		"spec with k=0":       {func(e *filter.Encoded) { e.Spec = e.Spec.With("k", 0) }, false},
@@ -313,7 +313,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func fill(words []uint64) {
+func setAll(words []uint64) {
 	for i := range words {
 		words[i] = math.MaxUint64
 	}
@@ -396,7 +396,7 @@ func TestEstimateKeys(t *testing.T) {
 	if got := must(t, Config{Keys: n}).EstimateKeys(); got != 0 {
 		t.Errorf("estimate of an empty filter %g", got)
 	}
-	fill(f.words)
+	setAll(f.words)
 	f.m = uint64(len(f.words)) * inWord
 	if got := f.EstimateKeys(); !math.IsInf(got, 1) {
 		t.Errorf("estimate with all counters in use %g", got)

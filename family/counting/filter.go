@@ -188,15 +188,20 @@ func least(at, counters []uint64) uint64 {
 // Merge makes f hold the keys of both filters: counters add up, and those that reach 15 are stuck. The result is the
 // filter that all additions and removals of both would have given. The error wraps filter.ErrMismatch if other is not a
 // counting filter with the same m and k; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter) error {
+func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
+
+// MergePass is Merge and implements filter.PassMerger.
+func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		v := f.words[i]
-		f.words[i] = addHalf(v&evenOne, w&evenOne) | addHalf(v>>width&evenOne, w>>width&evenOne)<<width
-	}
+	bitvec.Pass(f.words, o.words, passed, func(words, other []uint64) {
+		for i, w := range other {
+			v := words[i]
+			words[i] = addHalf(v&evenOne, w&evenOne) | addHalf(v>>width&evenOne, w>>width&evenOne)<<width
+		}
+	})
 	f.keys += o.keys
 	return nil
 }
@@ -237,6 +242,12 @@ func (f *Filter) used() uint64 {
 
 // usedIn returns the number of counters of a word that are not 0.
 func usedIn(w uint64) uint64 { return uint64(bits.OnesCount64((w | w>>1 | w>>2 | w>>3) & lowest)) }
+
+// EstimateLoss returns the mean number of keys that become absent for each absent key in a list of keys to remove, if
+// the share keep of the keys is not in the list. It reads the whole filter.
+func (f *Filter) EstimateLoss(keep float64) float64 {
+	return lossPerAbsent(float64(f.used())/float64(f.m), f.k, keep)
+}
 
 // Info counts the counters that are not 0, which reads the whole filter.
 func (f *Filter) Info() filter.Info { return f.info(f.keys, f.used()) }

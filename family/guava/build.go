@@ -1,12 +1,12 @@
 package guava
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -95,11 +95,8 @@ func New(c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Builder builds a filter from any number of goroutines, with atomic writes.
-type Builder struct {
-	f    *Filter
-	keys atomic.Uint64
-}
+// Builder fills a filter from many goroutines at once; see package fill.
+type Builder struct{ *fill.Builder[*Filter] }
 
 // NewBuilder returns a builder of the filter that New makes. Errors are those of New.
 func NewBuilder(c Config) (*Builder, error) {
@@ -107,30 +104,39 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{f: f}, nil
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) {
+			return New(Config{Words: uint64(len(f.words)), K: f.k, Strategy: f.strategy})
+		}
+	} else {
+		how.Share = f.addShared
+	}
+	return &Builder{fill.New(f, how)}, nil
 }
 
-// AddMany adds keys. Any number of goroutines may call it at once. The error is always nil.
-func (b *Builder) AddMany(hs []filter.Hash) error {
+// addMany adds keys and does not count them.
+func (f *Filter) addMany(hs []filter.Hash) {
 	for _, h := range hs {
-		x, by := b.f.step(h)
-		for range b.f.k {
-			at := b.f.at(x)
-			if w, bit := &b.f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
+		x, by := f.step(h)
+		for range f.k {
+			at := f.at(x)
+			f.words[at/64] |= 1 << (at % 64)
+			x += by
+		}
+	}
+}
+
+// addShared adds keys with atomic writes while other goroutines do the same, and does not count them.
+func (f *Filter) addShared(hs []filter.Hash) {
+	for _, h := range hs {
+		x, by := f.step(h)
+		for range f.k {
+			at := f.at(x)
+			if w, bit := &f.words[at/64], uint64(1)<<(at%64); atomic.LoadUint64(w)&bit == 0 {
 				atomic.OrUint64(w, bit)
 			}
 			x += by
 		}
 	}
-	b.keys.Add(uint64(len(hs)))
-	return nil
-}
-
-// Build returns the filter, a *Filter, or ctx.Err() if ctx is done.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	b.f.keys = b.keys.Load()
-	return b.f, nil
 }

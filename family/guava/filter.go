@@ -115,14 +115,15 @@ func (f *Filter) Add(h filter.Hash) error {
 // Merge makes f hold the keys of both filters: the bitwise or, which is putAll of Guava. A key in both counts twice
 // in Info.Keys. The error wraps filter.ErrMismatch if other is nil or not a guava filter with the same words, k and
 // strategy.
-func (f *Filter) Merge(other filter.Filter) error {
+func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
+
+// MergePass is Merge and implements filter.PassMerger.
+func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] |= w
-	}
+	bitvec.Or(f.words, o.words, passed)
 	f.keys += o.keys
 	return nil
 }
@@ -130,14 +131,15 @@ func (f *Filter) Merge(other filter.Filter) error {
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
 // most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
 // the two numbers, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error {
+func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
+
+// IntersectPass is Intersect and implements filter.PassIntersecter.
+func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] &= w
-	}
+	bitvec.And(f.words, o.words, passed)
 	f.keys = min(f.keys, o.keys)
 	return nil
 }
@@ -170,6 +172,20 @@ func (f *Filter) reached() (m uint64, fill float64) {
 func (f *Filter) EstimateKeys() float64 {
 	m, fill := f.reached()
 	return probe.EstimateKeys(fill, m, f.k)
+}
+
+// Cells describes the bits that probes can reach. It takes the probes of a key as independent.
+func (f *Filter) Cells() filter.Cells {
+	return probe.Cells(Reach(uint64(len(f.words)), f.strategy), f.k)
+}
+
+// Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
+func (f *Filter) Free(other filter.Filter) (uint64, error) {
+	o, err := f.same(other)
+	if err != nil {
+		return 0, err
+	}
+	return bitvec.ZerosInBoth(f.words, o.words, Reach(uint64(len(f.words)), f.strategy)), nil
 }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates

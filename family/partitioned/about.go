@@ -6,7 +6,7 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Name: Family, Summary: "a search fits the hash functions to the keys: the smallest that takes keys after the build",
 	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
-	Default: "8 bits a key",
+	Default: "8 bits a key", Sizes: []string{"shards"},
 	Parameters: append([]filter.Parameter{
 		filter.LaterParameter, {Name: "target", Value: "RATE", Help: "search until this rate is reached"},
 	}, filter.SearchParameters...),

@@ -11,7 +11,7 @@ var About = filter.About{
 	Hash: filter.Murmur64A,
 	Name: Family, Summary: "chain of filters of RedisBloom",
 	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanCapacity | filter.CanSpill | filter.CanCountItself,
-	Default: "a false-positive rate of 1%",
+	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"links"},
 	Parameters: []filter.Parameter{
 		{Name: "capacity", Value: "KEYS", Help: "capacity of the first filter of the chain"},
 		{Name: "expansion", Value: "N", Help: "growth factor of the chain; 0: no growth"},

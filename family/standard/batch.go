@@ -99,3 +99,44 @@ func (f *Filter) finish(p *pending, out []bool, group []filter.Hash, keys []int)
 		out[i] = all != 0
 	}
 }
+
+// addMany adds keys and does not count them. In filters larger than the caches it prefetches the words of a batch of
+// keys before it writes to any of them.
+func (f *Filter) addMany(hs []filter.Hash) {
+	if len(f.words) < inCache {
+		f.addCached(hs)
+		return
+	}
+	var room [batch * MaxK]uint64
+	k := f.k
+	for len(hs) > 0 {
+		group := hs[:min(batch, len(hs))]
+		hs = hs[len(group):]
+		at := room[:len(group)*k]
+		for i, h := range group {
+			x, by := h.Lo, probe.Mixer(h)
+			own := at[i*k:][:k]
+			for j := range own {
+				own[j] = probe.Position(x, f.m)
+				x = probe.Mix(x, by)
+			}
+		}
+		bitvec.PrefetchBits(f.words, at)
+		for _, i := range at {
+			f.words[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// addCached adds keys and does not count them.
+func (f *Filter) addCached(hs []filter.Hash) {
+	words, m, k := f.words, f.m, f.k
+	for _, h := range hs {
+		x, by := h.Lo, probe.Mixer(h)
+		for range k {
+			at := probe.Position(x, m)
+			words[at/64] |= 1 << (at % 64)
+			x = probe.Mix(x, by)
+		}
+	}
+}

@@ -1,10 +1,9 @@
 package standard
 
 import (
-	"context"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/fill"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
@@ -45,8 +44,8 @@ func New(c Config) (*Filter, error) {
 	return &Filter{words: words, m: m, k: k}, nil
 }
 
-// Builder fills a filter from many goroutines at once.
-type Builder struct{ c *Concurrent }
+// Builder fills a filter from many goroutines at once; see package fill.
+type Builder struct{ *fill.Builder[*Filter] }
 
 // NewBuilder returns a builder of the filter that New would return.
 func NewBuilder(c Config) (*Builder, error) {
@@ -54,19 +53,11 @@ func NewBuilder(c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{f.share()}, nil
-}
-
-// AddMany adds keys. The error is always nil.
-func (b *Builder) AddMany(hs []filter.Hash) error {
-	b.c.addMany(hs)
-	return nil
-}
-
-// Build returns the filter, a *Filter.
-func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	how := fill.Config[*Filter]{Add: (*Filter).addMany, Count: func(f *Filter, keys uint64) { f.keys = keys }}
+	if len(f.words) <= fill.Small {
+		how.Empty = func() (*Filter, error) { return New(Config{Bits: f.m, K: f.k}) }
+	} else {
+		how.Share = f.share().addMany
 	}
-	return b.c.plain(), nil
+	return &Builder{fill.New(f, how)}, nil
 }

@@ -32,13 +32,6 @@ func (f *Filter) share() *Concurrent {
 	return c
 }
 
-// plain returns the plain form, which shares the bits, once all writers have finished.
-func (c *Concurrent) plain() *Filter {
-	f := c.f
-	f.keys = c.Keys()
-	return &f
-}
-
 // Has reports whether the key may be in the set.
 func (c *Concurrent) Has(h filter.Hash) bool {
 	words, m, k := c.f.words, c.f.m, c.f.k
@@ -111,7 +104,7 @@ func (c *Concurrent) set(h filter.Hash) (unset bool) {
 	return unset
 }
 
-// addMany adds keys. It prefetches the words of a key four keys ahead.
+// addMany adds keys and does not count them. It prefetches the words of a key four keys ahead.
 func (c *Concurrent) addMany(hs []filter.Hash) {
 	var at [MaxK]uint64
 	const ahead = 4
@@ -128,7 +121,6 @@ func (c *Concurrent) addMany(hs []filter.Hash) {
 			c.set(hs[i-ahead])
 		}
 	}
-	c.stripes[0].AddedMany(uint64(len(hs)))
 }
 
 // Keys returns Info().Keys without reading the filter.

@@ -76,29 +76,31 @@ func (f *Filter) Add(h filter.Hash) error {
 
 // Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in Keys. The error
 // wraps filter.ErrMismatch if other is not a standard filter with the same m and k; f is then unchanged.
-func (f *Filter) Merge(other filter.Filter) error {
+func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
+
+// MergePass is Merge and implements filter.PassMerger.
+func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] |= w
-	}
+	bitvec.Or(f.words, o.words, passed)
 	f.keys += o.keys
 	return nil
 }
 
 // Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its rate of false positives is at
 // most that of either, but above that of a filter built from the common keys alone. Keys becomes the smaller one of
-// both, an upper bound; EstimateIntersection estimates the number. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error {
+// both, an upper bound. Errors are those of Merge.
+func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
+
+// IntersectPass is Intersect and implements filter.PassIntersecter.
+func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
 	o, err := f.same(other)
 	if err != nil {
 		return err
 	}
-	for i, w := range o.words {
-		f.words[i] &= w
-	}
+	bitvec.And(f.words, o.words, passed)
 	f.keys = min(f.keys, o.keys)
 	return nil
 }

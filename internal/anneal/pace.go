@@ -23,8 +23,13 @@ type Pace struct {
 	keys     uint64
 	begun    atomic.Uint64 // keys of the parts that were taken
 	done     atomic.Uint64 // the sum over all parts of keys times millionths done
-	ask      atomic.Bool   // progress is reported and needs the rate
+	reports  atomic.Bool   // progress is reported
+	ask      atomic.Bool   // the report needs the rate of a part that is being searched
 	rate     atomic.Uint64 // its bits
+
+	mu       sync.Mutex
+	finished float64 // keys of the parts that are finished, and
+	rates    float64 // the sum of keys times rate over them; only if progress is reported
 }
 
 // NewPace returns the pace of a search over that many keys by that many workers. A search by time ends effort.Budget
@@ -111,11 +116,35 @@ func (p *Pace) each(
 	return err
 }
 
+// finish notes the rate of a part that is finished.
+func (p *Pace) finish(keys uint64, rate func() float64) {
+	if !p.reports.Load() {
+		return
+	}
+	r := rate()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished += float64(keys)
+	p.rates += float64(float64(keys) * r)
+}
+
+// soFar returns the mean rate of the finished parts. Before the first of them is finished, it returns that of a part
+// that is being searched, or 0 if that is unknown. So it does not jump up when the search of the next part begins.
+func (p *Pace) soFar() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.finished > 0 {
+		return p.rates / p.finished
+	}
+	return math.Float64frombits(p.rate.Load())
+}
+
 // report calls give ten times a second from one goroutine until stop is called. give may be nil.
 func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 	if give == nil {
 		return func() {}
 	}
+	p.reports.Store(true)
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -128,7 +157,7 @@ func (p *Pace) report(give func(filter.Progress)) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			now := filter.Progress{Done: p.Done(), Rate: math.Float64frombits(p.rate.Load())}
+			now := filter.Progress{Done: p.Done(), Rate: p.soFar()}
 			if now.Done > 0 {
 				now.Left = time.Duration(float64(time.Since(start)) * (1 - now.Done) / now.Done)
 			}

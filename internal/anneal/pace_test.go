@@ -3,6 +3,7 @@ package anneal
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -109,3 +110,29 @@ type holder struct{ key uint64 }
 func (h holder) Has(x filter.Hash) bool { return x.Hi == h.key }
 
 func (h holder) Info() filter.Info { return filter.Info{} }
+
+// TestRateSoFar searches three parts: the reported rate falls from part to part and never returns to the start of a
+// search.
+func TestRateSoFar(t *testing.T) {
+	p := NewPace(t.Context(), nil, filter.Effort{Passes: 10}, time.Time{}, 30, 1)
+	p.reports.Store(true)
+	var got []float64
+	for part := range 3 {
+		left := 1.
+		rate := func() float64 { return left / float64(part+1) }
+		p.Take(10).Loop(rate, func(float64) bool {
+			left *= 0.5
+			p.ask.Store(true)
+			got = append(got, p.soFar())
+			return true
+		})
+	}
+	for i, r := range got[2:] {
+		if r > got[i+1] {
+			t.Fatalf("the rate rises: %v", got)
+		}
+	}
+	if want := 1. / 1024 * (1 + 1./2 + 1./3) / 3; math.Abs(p.soFar()/want-1) > 1e-12 {
+		t.Errorf("rate %g of all parts, want %g", p.soFar(), want)
+	}
+}

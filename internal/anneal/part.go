@@ -76,6 +76,7 @@ func (p *Part) Run(s *State, rnd *Random, again bool) {
 			p.Each(s)
 		}
 		if done >= 1 {
+			p.pace.finish(p.keys, s.Rate)
 			return
 		}
 		if stopped, _ := p.pace.Stopped(); stopped {
@@ -116,6 +117,7 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 		more := pass(at)
 		p.pace.clock.work(p.keys, 1)
 		if !more || at >= 1 {
+			p.pace.finish(p.keys, rate)
 			p.Advance(1)
 			return
 		}

@@ -52,6 +52,12 @@ func Within(b []byte, address uintptr) bool {
 	return address-uintptr(unsafe.Pointer(unsafe.SliceData(b))) < uintptr(len(b))
 }
 
+// Offset returns the position of part, a part of b, in the memory of b. It returns false if part lies elsewhere.
+func Offset(b, part []byte) (int, bool) {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return int(at), at <= uintptr(len(b)) && uintptr(len(part)) <= uintptr(len(b))-at
+}
+
 // FixOrder converts words in place between the byte order of files and that of this machine. On a little-endian machine
 // it does nothing.
 func FixOrder(words []uint64) {

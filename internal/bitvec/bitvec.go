@@ -36,6 +36,19 @@ func OnesBelow(words []uint64, n uint64) uint64 {
 	return ones
 }
 
+// ZerosInBoth returns the number of bits in [0, n) that are set neither in v nor in w, n at most 64 times the length of
+// either.
+func ZerosInBoth(v, w []uint64, n uint64) (zeros uint64) {
+	v, w = v[:(n+63)/64], w[:(n+63)/64]
+	for i, x := range v {
+		zeros += uint64(bits.OnesCount64(^(x | w[i])))
+	}
+	if n%64 != 0 {
+		zeros -= uint64(bits.OnesCount64(^(v[n/64] | w[n/64]) >> (n % 64)))
+	}
+	return zeros
+}
+
 // Ones returns the number of set bits in bits [from, from+n), n at least 0, without a bounds check: from+n is at most
 // 64·len(words). It reads only words that hold some of these bits.
 func Ones(words []uint64, from, n uint64) (sum uint64) {

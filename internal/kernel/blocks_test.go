@@ -3,6 +3,7 @@ package kernel
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -184,5 +185,32 @@ func BenchmarkBlocks(b *testing.B) {
 				}
 			}
 		})
+	})
+}
+
+// TestBlocksAddMany compares the code that adds many keys with the definition of their bits.
+func TestBlocksAddMany(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	layouts(func(k, blockWords int, answerer func([]uint64) Blocks, bitsOf func(uint64) []uint64) {
+		const blocks = 50
+		for _, n := range []int{0, 1, 2, 31, 32, 33, 34, 63, 64, 65, 1000, 1055, 1056, 1057, 3000} {
+			words, want := make([]uint64, blocks*blockWords), make([]uint64, blocks*blockWords)
+			hs := make([]filter.Hash, n)
+			for i := range hs {
+				hs[i] = edgeHash(r)
+				at, _ := bits.Mul64(hs[i].Hi, blocks)
+				for _, p := range bitsOf(hs[i].Lo) {
+					want[int(at)*blockWords+int(p/64)] |= 1 << (p % 64)
+				}
+			}
+			b := answerer(words)
+			added := b.AddMany(hs)
+			if added != (Vector && k == 0) {
+				t.Fatalf("k=%d: AddMany returned %v", k, added)
+			}
+			if added && !slices.Equal(words, want) {
+				t.Fatalf("k=%d, %d keys: other bits are set", k, n)
+			}
+		}
 	})
 }

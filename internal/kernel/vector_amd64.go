@@ -43,20 +43,40 @@ func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 		return false
 	}
 	dst = dst[:len(hs)]
+	for len(hs) > 0 {
+		n, further := rounds(len(hs))
+		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
+		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, n, further)
+		dst, hs = dst[n:], hs[n:]
+	}
+	return true
+}
+
+// AddMany sets the bits of all keys and returns true, or returns false if it has no vector code for these blocks.
+func (b *Blocks) AddMany(hs []filter.Hash) bool {
+	if b.how != bySplit {
+		return false
+	}
+	for len(hs) > 0 {
+		n, further := rounds(len(hs))
+		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
+		blocksAddSplit((*[26]uint64)(unsafe.Pointer(b)), first, n, further)
+		hs = hs[n:]
+	}
+	return true
+}
+
+// rounds returns how many of left keys the next call of a loop in assembly takes, and the distance in bytes from a key
+// to the one whose block it prefetches, which must be among the keys.
+func rounds(left int) (n, further uint64) {
 	const (
 		ahead = 32   // prefetch distance in keys
 		most  = 1024 // keys per call, which the scheduler cannot interrupt
 	)
-	for len(hs) > 0 {
-		n, further := min(len(hs), ahead), uint64(0)
-		if len(hs) > ahead {
-			n, further = min(len(hs)-ahead, most), ahead
-		}
-		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
-		blocksHasMany((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, uint64(n), further*16)
-		dst, hs = dst[n:], hs[n:]
+	if left <= ahead {
+		return uint64(left), 0
 	}
-	return true
+	return uint64(min(left-ahead, most)), ahead * 16
 }
 
 // Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.

@@ -346,6 +346,39 @@ split:
 	VZEROUPPER
 	RET
 
+// func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·blocksAddSplit(SB), NOSPLIT, $0-32
+	MOVQ    b+0(FP), AX
+	MOVQ    hs+8(FP), CX
+	MOVQ    n+16(FP), BX
+	MOVQ    ahead+24(FP), SI
+	MOVQ    (AX), DI
+	MOVQ    24(AX), R8
+	VMOVDQU 48(AX), Y0
+	VMOVDQU 80(AX), Y1
+
+key:
+	MOVQ         R8, AX
+	MULQ         (CX)(SI*1)
+	SHLQ         $0x05, DX
+	PREFETCHT0   (DI)(DX*1)
+	MOVQ         R8, AX
+	MULQ         (CX)
+	SHLQ         $0x05, DX
+	VPBROADCASTD 8(CX), Y2
+	VMOVDQU      Y1, Y3
+	VPMULLD      Y0, Y2, Y2
+	VPSRLD       $0x1b, Y2, Y2
+	VPSLLVD      Y2, Y3, Y2
+	VPOR         (DI)(DX*1), Y2, Y2
+	VMOVDQU      Y2, (DI)(DX*1)
+	ADDQ         $0x10, CX
+	DECQ         BX
+	JNE          key
+	VZEROUPPER
+	RET
+
 // func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 // Requires: BMI2, POPCNT
 TEXT ·chainsHas(SB), NOSPLIT, $0-32

@@ -17,6 +17,9 @@ func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 // HasMany returns false: there is no vector code.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 
+// AddMany returns false: there is no vector code.
+func (b *Blocks) AddMany([]filter.Hash) bool { return false }
+
 // Has returns ChainCell if a cell of the key's chain has the key's remainder, else ChainEnd or ChainBeyond.
 func (c *Chains) Has(hi, lo uint64) uint64 { return c.hasGo(hi, lo) }
 

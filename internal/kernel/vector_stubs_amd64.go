@@ -17,6 +17,9 @@ func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
 func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
 
 //go:noescape
+func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
+
+//go:noescape
 func chainsHas(c *[32]uint64, hi uint64, lo uint64) uint64
 
 //go:noescape

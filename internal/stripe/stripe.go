@@ -37,9 +37,6 @@ type Stripe struct {
 // Added increments the count of keys. It does not need the lock.
 func (s *Stripe) Added() { s.added.Add(1) }
 
-// AddedMany adds n to the count of keys. It does not need the lock.
-func (s *Stripe) AddedMany(n uint64) { s.added.Add(n) }
-
 // Removed decrements the count of keys. It does not need the lock.
 func (s *Stripe) Removed() { s.removed.Add(1) }
 

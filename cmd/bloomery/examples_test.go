@@ -1,0 +1,194 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+)
+
+// exampleInputs are the input files of the examples, by name. An example that names another file fails.
+var exampleInputs = map[string]func(t *testing.T) []byte{
+	"blocklist.txt": keyList(0, 1000), "visitors.txt": keyList(500, 1500), "new-entries.txt": keyList(2000, 2050),
+	"allowed.txt": keyList(3000, 5000), "monday.txt": keyList(0, 600), "tuesday.txt": keyList(400, 1000),
+	"words.txt": keyList(0, 800), "keys.txt": keyList(0, 500), "large.txt": keyList(0, 3000), "log.txt": keyList(0, 300),
+	"names.txt": keyList(200, 400), "sessions.txt": keyList(0, 400), "ended.txt": keyList(0, 40),
+	"candidates.txt": keyList(0, 20), "addresses.txt": keyList(0, 30),
+	"disposable.txt":   func(*testing.T) []byte { return []byte("0-mail.com\nyopmail.com\n") },
+	"revoked-1.txt.gz": zipped(keyList(0, 300)), "revoked-2.txt.gz": zipped(keyList(300, 700)), "huge.gz": zipped(keyList(0, 5000)),
+	"all.txt.zst": func(t *testing.T) []byte {
+		w, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.EncodeAll(keyList(0, 1200)(t), nil)
+	},
+	"users.csv":   func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
+	"routes.tsv":  func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
+	"changes.tsv": func(*testing.T) []byte { return []byte("key-2\t7\n") },
+	"users.guava": golden("guava-64.bin"), "column.bin": golden("parquet.bin"),
+}
+
+// keyList returns lines of keys.
+func keyList(from, to int) func(*testing.T) []byte {
+	return func(*testing.T) (lines []byte) {
+		for i := from; i < to; i++ {
+			lines = fmt.Appendf(lines, "key-%d\n", i)
+		}
+		return lines
+	}
+}
+
+func zipped(content func(*testing.T) []byte) func(*testing.T) []byte {
+	return func(t *testing.T) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(content(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+}
+
+// golden returns a file that another system wrote.
+func golden(name string) func(*testing.T) []byte {
+	return func(t *testing.T) []byte {
+		b, err := os.ReadFile(filepath.Join("..", "..", "interop", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+}
+
+// exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
+var exampleSetup = map[string]string{
+	"bloomery check":    "bloomery build -o blocked.bloom blocklist.txt && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt",
+	"bloomery verify":   "bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery info":     "bloomery build -o monday.bloom monday.txt && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery get":      "bloomery build -o routes.bloom --value-bits 8 keys.txt",
+	"bloomery convert":  "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli && bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery optimize": "bloomery build -o list.bloom --family partitioned blocklist.txt",
+	"bloomery trim":     "bloomery build -o sessions.bloom --needs remove sessions.txt",
+}
+
+// longExamples run too long for a test. They must still run after a second, without an error, and end when they are
+// interrupted.
+var longExamples = []string{
+	"bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt",
+	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
+	"bloomery demo --json", // "bloomery demo" runs completely
+	"bloomery lab run ph-late --out pictures",
+	"bloomery lab report --quick --out report",
+	"bloomery lab costs --out costs.json",
+	`bloomery lab report --out report "ph-*" --trials 10`,
+	"bloomery lab run ph-anneal",
+	`bloomery lab run "ph-*" --trials 10 --out pictures`,
+}
+
+// TestExamples runs every example of every help text as it is printed, in a shell, in a folder with the input files.
+// Each must exit with code 0.
+func TestExamples(t *testing.T) {
+	commands := allCommands((&app{}).rootCommand())
+	var all strings.Builder
+	for path, c := range commands {
+		if c.Runnable() && c.Example == "" && !strings.HasPrefix(path, "bloomery completion") && c.Name() != "help" {
+			t.Errorf("%s has no example", path)
+		}
+		if c.Example == "" {
+			continue
+		}
+		fmt.Fprintln(&all, exampleSetup[path], c.Example)
+		t.Run(strings.ReplaceAll(path, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			runExamples(t, exampleSetup[path], c.Example)
+		})
+	}
+	for name := range exampleInputs {
+		if !strings.Contains(all.String(), name) && !strings.HasPrefix(name, "revoked-") {
+			t.Errorf("no example reads %s", name)
+		}
+	}
+	for path := range exampleSetup {
+		if commands[path] == nil {
+			t.Errorf("no command %s", path)
+		}
+	}
+	for _, line := range longExamples {
+		if !strings.Contains(all.String(), line) {
+			t.Errorf("no longer an example: %s", line)
+		}
+	}
+}
+
+// allCommands returns a command and all below it, by the words that call them.
+func allCommands(c *cobra.Command) map[string]*cobra.Command {
+	all := map[string]*cobra.Command{c.CommandPath(): c}
+	for _, sub := range c.Commands() {
+		maps.Copy(all, allCommands(sub))
+	}
+	return all
+}
+
+func runExamples(t *testing.T, setup, examples string) {
+	dir := t.TempDir()
+	for name, content := range exampleInputs {
+		if err := os.WriteFile(filepath.Join(dir, name), content(t), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if setup != "" {
+		runExample(t, dir, setup)
+	}
+	for line := range strings.Lines(examples) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
+			t.Errorf("%q: an example is a line that begins with two spaces", line)
+		}
+		runExample(t, dir, strings.TrimSpace(line))
+	}
+}
+
+// runExample runs a line. TestMain has put a program bloomery into $PATH.
+func runExample(t *testing.T, dir, line string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "sh", "-c", line)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	long := slices.Contains(longExamples, line)
+	if long {
+		time.AfterFunc(time.Second, func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGINT) })
+	}
+	err := c.Wait()
+	if long && err != nil && strings.Contains(out.String(), "interrupted") {
+		return
+	}
+	if err != nil || strings.Contains(out.String(), "bloomery: warning") {
+		t.Errorf("%s: %v\n%s", line, err, out.String())
+	}
+}

@@ -1,0 +1,83 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// peakEnv makes a process of this test run the command in a further process and print how much memory that took at
+// most. A process inherits the peak of the one that starts it, and that of a test may be large.
+const peakEnv = "BLOOMERY_TEST_PEAK"
+
+func TestPeak(*testing.T) {
+	if os.Getenv(peakEnv) == "" {
+		return
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = strings.Split(os.Getenv(peakEnv), "\n")
+	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitError)
+	}
+	fmt.Println(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	os.Exit(exitOK)
+}
+
+// peakOf runs the command in a process of its own and returns the largest number of bytes that were in its memory at a
+// time, mapped files included. The race detector, under which this file is left out, takes several times as much.
+func peakOf(t *testing.T, stdin string, args ...string) int64 {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPeak$")
+	cmd.Env = append(os.Environ(), peakEnv+"=bloomery\n-q\n"+strings.Join(args, "\n"))
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v, %s", args, err, stderr.String())
+	}
+	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return kib << 10
+}
+
+// TestMemoryOfChanges holds the promise that a change of a filter file takes the filter once and 64 MiB.
+func TestMemoryOfChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("filters of 128 MiB; left out with -short")
+	}
+	dir := t.TempDir()
+	path, twin, out := filepath.Join(dir, "f.bloom"), filepath.Join(dir, "twin.bloom"), filepath.Join(dir, "out.bloom")
+	for family, commands := range map[string]map[string][]string{
+		"standard(bytes=134217728)":                    {"merge": {"-o", out, path, twin}, "add": {path}},
+		"counting(bytes=134217728)":                    {"merge": {"-o", out, path, twin}, "remove": {path}},
+		"dleft(capacity=70000000)":                     {"add": {path}, "remove": {path}},
+		"rankindexed(capacity=120000000,value_bits=1)": {"add": {path}, "remove": {path}, "put": {path}},
+	} {
+		for _, path := range []string{path, twin} {
+			peakOf(t, "a\nb\nc\n", "build", "-o", path, "--family", family)
+		}
+		for name, args := range commands {
+			st, err := os.Stat(path)
+			if err != nil || st.Size() < 120<<20 {
+				t.Fatalf("%s: %v of %d bytes", family, err, st.Size())
+			}
+			stdin := map[string]string{"put": "b\t1\n", "remove": "a\n", "add": "d\n"}[name]
+			if got, most := peakOf(t, stdin, append([]string{name}, args...)...), st.Size()+64<<20; got > most {
+				t.Errorf("%s of %s: %d MiB in memory, at most %d", name, family, got>>20, most>>20)
+			}
+		}
+	}
+}

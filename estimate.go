@@ -1,0 +1,121 @@
+package bloomery
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Estimate is an estimated number of distinct keys, with the ends of its 95% interval, which are whole numbers.
+type Estimate struct {
+	Keys      float64 // +Inf if the filter is full: every bit is set
+	Low, High float64 // High is +Inf if nothing is known but Low
+	// Counted reports that the number is not estimated: the filter counts its keys, and its bits do not tell their
+	// number. Keys, Low and High are then Set.Len.
+	Counted bool
+}
+
+// Overlap has the numbers of distinct keys of two sets, of both together, and of those that they have in common.
+type Overlap struct {
+	A            Estimate `json:"a"`
+	B            Estimate `json:"b"`
+	Union        Estimate `json:"union"`
+	Intersection Estimate `json:"intersection"`
+}
+
+// MarshalJSON writes an infinite number as null.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	number := func(x float64) *float64 {
+		if math.IsInf(x, 1) {
+			return nil
+		}
+		return &x
+	}
+	return json.Marshal(struct {
+		Keys    *float64 `json:"keys"`
+		Low     *float64 `json:"low"`
+		High    *float64 `json:"high"`
+		Counted bool     `json:"counted,omitempty"`
+	}{number(e.Keys), number(e.Low), number(e.High), e.Counted})
+}
+
+// EstimateInterval is EstimateKeys with a 95% interval, in families with filter.CanEstimate: standard, blocked,
+// counting, guava and bitsandblooms. It assumes that the keys do not depend on the hash function. In other families the
+// Estimate is Counted. It may read the whole filter.
+//
+// The interval holds all numbers of keys that agree with the number of bits that are 0, see probe.KeysInCells for the
+// equations. It is exact up to the normal limit: TestEstimateCoverage measures how often it holds the number.
+func (s *Set) EstimateInterval() (e Estimate, err error) {
+	if s.filter == nil {
+		return e, errEmpty
+	}
+	plain, err := s.Snapshot()
+	if err != nil {
+		return e, err
+	}
+	cells, ok := plain.filter.(filter.CellFilter)
+	if !ok {
+		n := float64(plain.Len())
+		return Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
+	}
+	err = plain.guarded(func() error {
+		free, err := cells.Free(plain.filter)
+		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
+		return err
+	})
+	return e, err
+}
+
+// EstimateOverlap estimates how many distinct keys s and o hold, together and in common, with 95% intervals. Both must
+// have the same Spec and hash function, including seed or secret; else the error wraps filter.ErrMismatch. It wraps
+// errors.ErrUnsupported in families without filter.CanEstimate. It reads both filters and changes none.
+//
+// The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own; see probe.CommonInCells for the
+// equations. The interval does not shrink with the number of common keys: it is as wide as the error of the union.
+func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
+	if s.filter == nil {
+		return v, errEmpty
+	}
+	if o == nil || o.filter == nil {
+		return v, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	a, err := s.Snapshot()
+	if err != nil {
+		return v, err
+	}
+	b, err := o.Snapshot()
+	if err != nil {
+		return v, err
+	}
+	mine, ok := a.filter.(filter.CellFilter)
+	if !ok {
+		return v, families.Lacks(a.Spec(), filter.CanEstimate)
+	}
+	theirs, ok := b.filter.(filter.CellFilter)
+	switch {
+	case !ok:
+		return v, families.Lacks(b.Spec(), filter.CanEstimate)
+	case !s.hasher.Equal(o.hasher):
+		return v, fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
+	}
+	count := func() error {
+		both, err := mine.Free(b.filter)
+		if err != nil {
+			return err
+		}
+		inA, _ := mine.Free(a.filter) // a filter matches itself
+		inB, _ := theirs.Free(b.filter)
+		c := mine.Cells()
+		v.A.Keys, v.A.Low, v.A.High = probe.KeysInCells(c, inA)
+		v.B.Keys, v.B.Low, v.B.High = probe.KeysInCells(c, inB)
+		v.Union.Keys, v.Union.Low, v.Union.High = probe.KeysInCells(c, both)
+		v.Intersection.Keys, v.Intersection.Low, v.Intersection.High = probe.CommonInCells(c, inA, inB, both)
+		return nil
+	}
+	err = a.guarded(func() error { return b.guarded(count) })
+	return v, err
+}

@@ -1,0 +1,138 @@
+// Package fill adds keys to one filter from any number of goroutines. If only one goroutine adds keys, it takes no more
+// time than the filter's Add.
+//
+// A goroutine that finds no other one at work locks the filter and uses plain writes. The others, meanwhile,
+//
+//	small filter   write to empty copies, which Build merges: at most 16 copies, made when needed, each for one
+//	               goroutine at a time. When there are no more copies, they wait for the lock of the filter
+//	large filter   write to the filter itself as the family does with many writers: atomically, or with locks for its
+//	               parts. From then on every goroutine does so
+//
+// Atomic writes to a filter that fits into a core's caches take 3x to 4x the time of plain ones (standard, 1 million
+// keys), and copies scale with the number of cores. In filters larger than the caches both kinds of writes wait for
+// memory, and copies would cost too much of it.
+package fill
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Small is the largest filter, in 64-bit words, for which families let a Builder make copies: 2 MiB, which the
+// second-level caches of recent server cores hold.
+const Small = 1 << 18
+
+// maxCopies limits the memory of copies: 32 MiB.
+const maxCopies = 16
+
+// turn is the number of keys that a goroutine adds before it lets others take the lock.
+const turn = 4096
+
+// Filter is a filter that a Builder can fill. Its union of copies must be the filter of all their keys.
+type Filter interface {
+	filter.Filter
+	filter.Merger
+}
+
+// Config describes how to fill a filter.
+type Config[F Filter] struct {
+	// Add adds keys to a filter that no other goroutine uses. It does not count them.
+	Add func(f F, hs []filter.Hash)
+	// Share adds keys to the filter while other goroutines do the same. It does not count them. It is not called if
+	// Empty is set.
+	Share func(hs []filter.Hash)
+	// Empty returns an empty filter of the same geometry. It is nil for large filters.
+	Empty func() (F, error)
+	// Count sets the number of keys in the filter.
+	Count func(f F, keys uint64)
+}
+
+// Builder is a filter.Builder. Any number of goroutines may call AddMany at once.
+type Builder[F Filter] struct {
+	c       Config[F]
+	filter  F
+	alone   sync.RWMutex // locked by the goroutine that is alone; read-locked by goroutines that share
+	crowded atomic.Bool  // goroutines share
+	keys    atomic.Uint64
+
+	mu     sync.Mutex
+	copies []F
+	free   []F // copies that no goroutine uses
+}
+
+// New returns a Builder that fills f, which must be empty.
+func New[F Filter](f F, c Config[F]) *Builder[F] { return &Builder[F]{c: c, filter: f} }
+
+// AddMany adds keys and does not keep hs. The error is always nil.
+func (b *Builder[F]) AddMany(hs []filter.Hash) error {
+	b.keys.Add(uint64(len(hs)))
+	for len(hs) > 0 {
+		part := hs[:min(len(hs), turn)]
+		hs = hs[len(part):]
+		switch {
+		case !b.crowded.Load() && b.alone.TryLock():
+			b.c.Add(b.filter, part)
+			b.alone.Unlock()
+		case b.c.Empty != nil:
+			b.addToCopy(part)
+		default:
+			b.crowded.Store(true)
+			b.alone.RLock()
+			b.c.Share(part)
+			b.alone.RUnlock()
+		}
+	}
+	return nil
+}
+
+// addToCopy adds keys to a copy, or to the filter if there is none.
+func (b *Builder[F]) addToCopy(hs []filter.Hash) {
+	if f, ok := b.take(); ok {
+		b.c.Add(f, hs)
+		b.mu.Lock()
+		b.free = append(b.free, f)
+		b.mu.Unlock()
+		return
+	}
+	b.alone.Lock()
+	b.c.Add(b.filter, hs)
+	b.alone.Unlock()
+}
+
+// take returns a copy that no goroutine uses. It returns false if all are in use and there may not be more.
+func (b *Builder[F]) take() (f F, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last := len(b.free) - 1; last >= 0 {
+		f, b.free = b.free[last], b.free[:last]
+		return f, true
+	}
+	if len(b.copies) >= min(runtime.GOMAXPROCS(0)-1, maxCopies) {
+		return f, false
+	}
+	f, err := b.c.Empty()
+	if err != nil { // no memory: do without
+		return f, false
+	}
+	b.copies = append(b.copies, f)
+	return f, true
+}
+
+// Build returns the filter, an F, once all calls of AddMany have returned, or ctx.Err() if ctx is done.
+func (b *Builder[F]) Build(ctx context.Context) (filter.Filter, error) {
+	for _, c := range b.copies {
+		if err := b.filter.Merge(c); err != nil {
+			return nil, err // copies of another geometry: a fault of the family
+		}
+	}
+	b.copies, b.free = nil, nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.c.Count(b.filter, b.keys.Load())
+	return b.filter, nil
+}

@@ -1,0 +1,163 @@
+package keyio
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+)
+
+// UnsupportedError is returned for an input that is no list of keys, such as an archive or UTF-16 text.
+type UnsupportedError struct {
+	Input  string // path, or "standard input"
+	Line   int64  // counted from 1; 0 if it is not about a line
+	Found  string // what the input is, such as "xz data"
+	Advice string // what to do
+}
+
+func (e *UnsupportedError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s; %s", e.Input, e.Line, e.Found, e.Advice)
+	}
+	return fmt.Sprintf("%s: %s, not a list of keys; %s", e.Input, e.Found, e.Advice)
+}
+
+// signature is how the data of a format begins: with control bytes, or so long that no list of keys begins with it.
+type signature struct {
+	magic string
+	codec string // that of a compression that is read, else ""
+	what  string // the format, if it is not read, else ""
+	do    string // what the user can do
+}
+
+// signatures are the formats that are recognised. Most other files that are no text are caught by their NUL bytes.
+var signatures = []signature{
+	{magic: "\x1f\x8b\x08", codec: "gzip"},                                  // RFC 1952, method deflate
+	{magic: "\x28\xb5\x2f\xfd", codec: "zstd"},                              // RFC 8878
+	{magic: anySkip + "\x2a\x4d\x18", codec: "zstd"},                        // a skippable frame, which parallel compressors write first
+	{magic: "BZh" + anyDigit + "\x31\x41\x59\x26\x53\x59", codec: "bzip2"},  // a block
+	{magic: "BZh" + anyDigit + "\x17\x72\x45\x38\x50\x90", codec: "bzip2"},  // no data
+	{magic: "\xfd7zXZ\x00", what: "xz data", do: decompress("xz -dc FILE")}, // .xz file format 1.2.1
+	{magic: "\x04\x22\x4d\x18", what: "lz4 data", do: decompress("lz4 -dc FILE")},
+	{magic: "\x02\x21\x4c\x18", what: "lz4 data", do: decompress("lz4 -dc FILE")}, // the legacy frame
+	{magic: "LZIP\x01", what: "lzip data", do: decompress("lzip -dc FILE")},
+	{magic: "\x5d\x00\x00", what: "lzma data", do: decompress("xz --format=lzma -dc FILE")},
+	{magic: "\x89LZO\x00\r\n\x1a\n", what: "lzop data", do: decompress("lzop -dc FILE")},
+	{magic: "\x1f\x9d", what: "data of compress", do: decompress("zcat FILE")},
+	{magic: "\xff\x06\x00\x00sNaPpY", what: "snappy data", do: decompress("snzip -dc FILE")},
+	{magic: "PK\x03\x04", what: "a zip archive or an Office document",
+		do: "unpack it: unzip -p FILE | bloomery ...; save a spreadsheet as CSV"},
+	{magic: "PK\x05\x06", what: "an empty zip archive", do: "name the file with the keys"},
+	{magic: "7z\xbc\xaf\x27\x1c", what: "a 7z archive", do: "unpack it: 7z x -so FILE | bloomery ..."},
+	{magic: "Rar!\x1a\x07", what: "a rar archive", do: "unpack it: unrar p -inul FILE | bloomery ..."},
+	{magic: "PAR1\x15", what: "a Parquet file",
+		do: `export the column of the keys: duckdb -csv -noheader -c "select KEY from 'FILE'" | bloomery ...`},
+	{magic: "ARROW1\x00", what: "an Arrow file", do: "export the column of the keys as text or CSV"},
+	{magic: "Obj\x01", what: "an Avro file", do: "export the column of the keys as text or CSV"},
+	{magic: "SQLite format 3\x00", what: "an SQLite database",
+		do: `export the keys: sqlite3 FILE "select KEY from TABLE" | bloomery ...`},
+	{magic: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", what: "an Office document", do: "save it as CSV"},
+	{magic: "\x89BLMRY\r\n", what: "a filter of Bloomery", // package container
+		do: "it does not contain its keys: name the list that it was built from"},
+	{magic: "\x7fELF", what: "a program", do: "name the file with the keys"},
+	{magic: "\x89PNG\r\n\x1a\n", what: "an image", do: "name the file with the keys"},
+	{magic: "\xff\xfe\x00\x00", what: "UTF-32 text", do: convertText("UTF-32")},
+	{magic: "\x00\x00\xfe\xff", what: "UTF-32 text", do: convertText("UTF-32")},
+	{magic: "\xff\xfe", what: "UTF-16 text", do: convertText("UTF-16")},
+	{magic: "\xfe\xff", what: "UTF-16 text", do: convertText("UTF-16")},
+	{magic: bom},
+}
+
+const (
+	// bom is the byte-order mark in UTF-8, which editors and spreadsheets write at the start of a file.
+	bom = "\xef\xbb\xbf"
+	// anyDigit stands for one of the digits 1 to 9 in a signature. As a byte of its own it is in none.
+	anyDigit = "\xf0"
+	// anySkip, at the start, stands for the bytes 0x50 to 0x5f, with which a skippable frame of zstd may begin.
+	anySkip = "\xf1"
+)
+
+func decompress(command string) string { return "decompress it first: " + command + " | bloomery ..." }
+
+func convertText(from string) string {
+	return "convert it first: iconv -f " + from + " -t UTF-8 FILE | bloomery ..."
+}
+
+// begins reports whether the first bytes of data and magic agree, as far as both go.
+func (s *signature) begins(data []byte) bool {
+	for i := range min(len(data), len(s.magic)) {
+		c, want := data[i], s.magic[i]
+		switch {
+		case c == want:
+		case want == anyDigit[0] && c >= '1' && c <= '9':
+		case want == anySkip[0] && c&0xf0 == 0x50:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// peekSignature returns the signature with which br begins, or nil. It peeks no further than needed: a short key of a
+// live stream must not wait for the next one. An error is repeated by the first Read.
+func peekSignature(br *bufio.Reader) (found *signature) {
+	for n := 1; ; n++ {
+		head, err := br.Peek(n)
+		found = nil
+		open := false // whether a longer signature is possible
+		for i := range signatures {
+			if s := &signatures[i]; !s.begins(head) {
+				continue
+			} else if len(s.magic) > len(head) {
+				open = true
+			} else if found == nil || len(s.magic) > len(found.magic) {
+				found = s
+			}
+		}
+		if err != nil || !open {
+			return found
+		}
+	}
+}
+
+// nulError returns the error for a NUL byte in a line. start is how the input begins, or nil if the line is further on.
+func nulError(input string, line int64, format Format, start []byte) error {
+	e := &UnsupportedError{Input: input}
+	const tarMagic = 257 // offset
+	if order := utf16Order(start); order != "" {
+		e.Found, e.Advice = "UTF-16 text", convertText("UTF-16"+order)
+		return e
+	}
+	if len(start) > tarMagic && bytes.HasPrefix(start[tarMagic:], []byte("ustar")) {
+		e.Found, e.Advice = "a tar archive", "unpack it: tar -xOf FILE | bloomery ..."
+		return e
+	}
+	e.Line, e.Found, e.Advice = line, "there is a NUL byte in the line", "is this a list of keys?"
+	if format == Lines {
+		e.Advice = "if NUL bytes end the keys, as find -print0 writes them, add -0 (--null)"
+	}
+	return e
+}
+
+// utf16Order returns "LE" or "BE" if data is the start of UTF-16 text without a byte-order mark, else "". It is if
+// there are line feeds and three or more NUL bytes, all where UTF-16 has them. data may end in half a character.
+func utf16Order(data []byte) string {
+	for nul, order := range []string{"BE", "LE"} { // the upper half of an ASCII character comes first, or second
+		feeds, nuls, fits := 0, 0, true
+		for i, c := range data {
+			switch {
+			case c == 0 && i%2 != nul:
+				fits = false
+			case c == 0:
+				nuls++
+			case c == '\n' && (i%2 == nul || i^1 < len(data) && data[i^1] != 0):
+				fits = false
+			case c == '\n':
+				feeds++
+			}
+		}
+		if fits && feeds > 0 && nuls >= 3 {
+			return order
+		}
+	}
+	return ""
+}

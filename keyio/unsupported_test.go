@@ -1,0 +1,133 @@
+package keyio
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// utf16ed returns text as UTF-16.
+func utf16ed(order binary.AppendByteOrder, text string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, u)
+	}
+	return string(b)
+}
+
+func TestUnsupported(t *testing.T) {
+	const text = "yopmail.com\nexample.org\n"
+	tar := "keys.txt" + strings.Repeat("\x00", 249) + "ustar\x0000"
+	for _, tt := range []struct{ name, data, found, advice string }{
+		{"xz", "\xfd7zXZ\x00\x00\x04", "xz data", "xz -dc FILE | bloomery"},
+		{"lz4", "\x04\x22\x4d\x18\x64", "lz4 data", "lz4 -dc"},
+		{"lzma", "\x5d\x00\x00\x80\x00", "lzma data", "--format=lzma"},
+		{"zip", "PK\x03\x04\x14\x00", "a zip archive", "unzip -p"},
+		{"7z", "7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive", "7z x -so"},
+		{"Parquet", "PAR1\x15\x00\x15", "a Parquet file", "export the column"},
+		{"SQLite", "SQLite format 3\x00\x10", "an SQLite database", "sqlite3 FILE"},
+		{"filter", "\x89BLMRY\r\n\x01\x00", "a filter of Bloomery", "name the list that"},
+		{"tar", tar, "a tar archive", "tar -xOf"},
+		{"UTF-16LE with BOM", "\xff\xfe" + utf16ed(binary.LittleEndian, text), "UTF-16 text", "iconv -f UTF-16 "},
+		{"UTF-16BE with BOM", "\xfe\xff" + utf16ed(binary.BigEndian, text), "UTF-16 text", "iconv -f UTF-16 "},
+		{"UTF-16, only BOM", "\xff\xfe", "UTF-16 text", "iconv"},
+		{"UTF-32", "\xff\xfe\x00\x00a\x00\x00\x00", "UTF-32 text", "iconv -f UTF-32"},
+		{"UTF-16LE", utf16ed(binary.LittleEndian, text), "UTF-16 text", "iconv -f UTF-16LE"},
+		{"UTF-16BE", utf16ed(binary.BigEndian, text), "UTF-16 text", "iconv -f UTF-16BE"},
+		{"UTF-16LE of Greek", utf16ed(binary.LittleEndian, strings.Repeat("κλειδί\r\n", 3)),
+			"UTF-16 text", "UTF-16LE"},
+		{"xz in gzip", gzipped(t, "\xfd7zXZ\x00\x00\x04"), "xz data in gzip data", "xz -dc"},
+		{"UTF-16 in gzip in zstd", zstded(t, gzipped(t, "\xff\xfea\x00")), "UTF-16 text in zstd and gzip data", "iconv"},
+	} {
+		for _, format := range []Format{Lines, CSV, TSV} {
+			in := open(t, Options{Format: format}, blockSize, tt.data)
+			_, err := keysOf(t, in)
+			var e *UnsupportedError
+			if !errors.As(err, &e) || e.Line != 0 {
+				t.Errorf("%s as %s: %v", tt.name, format, err)
+				continue
+			}
+			wantError(t, err, in.sources[0].path, tt.found, tt.advice)
+
+			// The same through a pipe.
+			r, w := io.Pipe()
+			go func() {
+				io.WriteString(w, tt.data)
+				w.Close()
+			}()
+			in, err = Open(nil, Options{Format: format, Stdin: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := keysOf(t, in); !errors.As(err, &e) {
+				t.Errorf("%s as %s through a pipe: %v", tt.name, format, err)
+			}
+			r.Close()
+		}
+	}
+}
+
+// TestNul: a NUL byte in a line is an error with the number of the line.
+func TestNul(t *testing.T) {
+	for _, tt := range []struct {
+		format Format
+		text   string
+		line   int64
+	}{
+		{Lines, "a\x00b\x00c\x00d\x00", 1},
+		{Lines, "a\n\nb\nc\x00\nd\n", 4},
+		{Lines, strings.Repeat("a\n", 1000) + "\x00", 1001},
+		{CSV, "a,b\n1,\x00\n", 2},
+		{CSV, "a,b\n\"1\n\",\x00\n", 3},
+		{TSV, "a\tb\n1\t\x00\n", 2},
+	} {
+		for _, block := range []int{1, 7, blockSize} {
+			in := open(t, Options{Format: tt.format}, block, tt.text)
+			_, err := keysOf(t, in)
+			var e *UnsupportedError
+			if !errors.As(err, &e) || e.Line != tt.line {
+				t.Errorf("%s %.20q: %v, want line %d", tt.format, tt.text, err, tt.line)
+				continue
+			}
+			wantError(t, err, in.sources[0].path, "NUL byte")
+			if tt.format == Lines {
+				wantError(t, err, "-0 (--null)")
+			}
+		}
+	}
+	got, err := keysOf(t, open(t, Options{Format: Null}, 3, "./a\nb\x00\x00./c\r\x00d", "e"))
+	if want := "./a\nb|./c\r|d|e"; err != nil || strings.Join(got, "|") != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// TestLayers: a file that decompresses to itself is not read for ever.
+func TestLayers(t *testing.T) {
+	data := "a\n"
+	for range maxLayers {
+		data = gzipped(t, data)
+	}
+	if n, err := count(open(t, Options{}, blockSize, data)); n != 1 || err != nil {
+		t.Errorf("Count = %d, %v", n, err)
+	}
+	in := open(t, Options{}, blockSize, gzipped(t, data))
+	_, err := count(in)
+	wantError(t, err, in.sources[0].path, "more than 4 times")
+}
+
+// TestSignatures: every format that is not read has a name and advice, and no magic is listed twice.
+func TestSignatures(t *testing.T) {
+	for i, s := range signatures {
+		if s.codec == "" && s.magic != bom && (s.what == "" || s.do == "") {
+			t.Errorf("%q has no advice", s.magic)
+		}
+		for _, other := range signatures[:i] {
+			if s.magic == other.magic {
+				t.Errorf("%q is there twice", s.magic)
+			}
+		}
+	}
+}

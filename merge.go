@@ -1,0 +1,88 @@
+package bloomery
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
+// secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of Open and Merge, and name
+// the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would count twice.
+func MergeFiles(paths []string, o ...Option) (*Set, error) {
+	if err := distinctFiles(paths); err != nil {
+		return nil, err
+	}
+	return combineFiles(paths, (*Set).Merge, o)
+}
+
+// distinctFiles returns an error if two paths name one file. Open reports files that are missing.
+func distinctFiles(paths []string) error {
+	files := make([]fs.FileInfo, len(paths))
+	for i, path := range paths {
+		st, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		for j, other := range files[:i] {
+			if other != nil && os.SameFile(st, other) {
+				return fmt.Errorf("%s and %s are one file; name it once: %w", paths[j], path, filter.ErrConfig)
+			}
+		}
+		files[i] = st
+	}
+	return nil
+}
+
+// IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory
+// and errors are those of MergeFiles.
+func IntersectFiles(paths []string, o ...Option) (*Set, error) {
+	return combineFiles(paths, (*Set).Intersect, o)
+}
+
+// combineFiles reads the first file into memory and applies do to it and each of the others, which are mapped. They are
+// opened first, because that reads them: the pages are released again before the first file takes its memory.
+func combineFiles(paths []string, do func(s, other *Set) error, o []Option) (*Set, error) {
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
+	}
+	others := make([]*Set, 0, len(paths))
+	defer func() {
+		for _, s := range others {
+			_ = s.Close()
+		}
+	}()
+	for _, path := range paths[1:] {
+		other, err := Open(path, o...)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, other)
+		other.releaseAll()
+	}
+	set, err := Open(paths[0], append([]Option{InMemory()}, o...)...)
+	if err != nil {
+		return nil, err
+	}
+	for i, other := range others {
+		err := do(set, other)
+		if err == nil {
+			err = other.Err()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
+		}
+	}
+	return set, nil
+}
+
+// releaseAll takes the pages of a mapped filter out of memory until they are used.
+func (s *Set) releaseAll() {
+	if e, ok := s.filter.(filter.Encoder); ok && s.mapping != nil {
+		for _, words := range e.Encode().Sections {
+			s.mapping.Release(words)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package bloomery
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestMergeFiles merges and intersects files that are mapped, of all families that can, and compares with the same in
+// memory.
+func TestMergeFiles(t *testing.T) {
+	for _, spec := range []string{
+		"standard(m=20000003,k=3)", "blocked(bytes=2500000)", "counting(bytes=2500000)", "guava(bytes=2500000)",
+		"bitsandblooms(bytes=2500000)",
+	} {
+		dir := t.TempDir()
+		var paths []string
+		var all, both *Set
+		for i := range 3 {
+			s, err := New(Config{Spec: spec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for key := range 2000 {
+				if err := s.AddString(fmt.Sprint(key + 1000*i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			paths = append(paths, filepath.Join(dir, fmt.Sprint(i)))
+			if err := s.Save(t.Context(), paths[i]); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				all = s
+				if both, err = s.Clone(); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if err := all.Merge(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := both.Intersect(s); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				t.Fatal(err)
+			}
+		}
+		if got, err := MergeFiles(paths); err != nil || !got.Equal(all) {
+			t.Errorf("%s: another merged set, %v", spec, err)
+		}
+		got, err := IntersectFiles(paths)
+		switch {
+		case strings.HasPrefix(spec, "counting"):
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: %v", spec, err)
+			}
+		case err != nil || !got.Equal(both):
+			t.Errorf("%s: another intersection, %v", spec, err)
+		}
+	}
+}
+
+// TestMergeFilesErrors names the files in errors.
+func TestMergeFilesErrors(t *testing.T) {
+	if _, err := MergeFiles(nil); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("no files: %v", err)
+	}
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for path, spec := range map[string]string{a: "standard(bytes=100)", b: "standard(bytes=200)"} {
+		s, err := New(Config{Spec: spec})
+		if err == nil {
+			err = s.Save(t.Context(), path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := MergeFiles([]string{a, b}); !errors.Is(err, filter.ErrMismatch) || !strings.HasPrefix(err.Error(), a+" and "+b) {
+		t.Errorf("%v", err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Link(a, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, paths := range [][]string{{a, a}, {a, b, link}} {
+		if _, err := MergeFiles(paths); !errors.Is(err, filter.ErrConfig) || !strings.Contains(err.Error(), "one file") {
+			t.Errorf("%v: %v", paths, err)
+		}
+	}
+	none := filepath.Join(dir, "none")
+	for _, paths := range [][]string{{a, none}, {none, a}} {
+		if _, err := MergeFiles(paths); err == nil || !strings.Contains(err.Error(), none) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestChangeOfMapped changes a mapped filter of several MiB, which copies it part by part.
+func TestChangeOfMapped(t *testing.T) {
+	s, err := New(Config{Spec: "standard(bytes=3000001)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range uint64(1000) {
+		if err := s.AddUint64(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	if err := s.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mapped.Close()
+	if err := errors.Join(mapped.AddUint64(1000), s.AddUint64(1000)); err != nil || !mapped.Equal(s) {
+		t.Errorf("the copy is another set: %v", err)
+	}
+}

@@ -1,0 +1,237 @@
+package bloomery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/spool"
+)
+
+// MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
+const MaxStrangers = 0.5
+
+// Removal removes a list of keys from a Set, after a look at the whole list.
+//
+// Only keys that were added may be removed. A key that was not, a stranger, is mostly not found. But at the
+// false-positive rate p of the Set it looks present, and its removal takes other keys with it. A key of the list that
+// is not found proves that the list has strangers, since keys that were added are always found. If u distinct keys are
+// not found, about u·p/(1-p) others are strangers that look present. From MaxStrangers on, Remove changes nothing
+// unless it is forced.
+//
+//	r, err := set.Removal(bloomery.Config{})
+//	if err != nil { ... }
+//	defer r.Close()
+//	err = r.AddMany(keys) // any number of times, from any number of goroutines
+//	if err != nil { ... }
+//	removed, err := r.Remove(ctx, false)
+//	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
+type Removal struct {
+	set    *Set
+	keys   *gather.Keys
+	report func(filter.Progress)
+	added  uint64
+	looked bool
+	seen   Removed
+}
+
+// Removed is the result of a Removal.
+type Removed struct {
+	Removed  uint64 // keys, each as often as it was removed; after Look, as often as it would be
+	NotFound uint64 // keys that were not found, each as often as that happened
+	// Unknown is the number of distinct keys of the list that are not in the Set, or fewer times than in the list.
+	Unknown uint64
+	// Strangers is the expected number of distinct keys of the list that were never added, or not as often, and look
+	// present nevertheless.
+	Strangers float64
+	// Lost is the expected number of keys outside the list that become absent. It assumes that each of them was added
+	// once: keys that were added more often are lost less often.
+	Lost float64
+}
+
+// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a key:
+// in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the error
+// wraps errors.ErrUnsupported. Close it when done.
+func (s *Set) Removal(c Config) (*Removal, error) {
+	if _, ok := s.filter.(filter.Remover); !ok {
+		return nil, s.lacks(filter.CanRemove)
+	}
+	memory := c.Memory
+	if memory <= 0 {
+		memory = spool.DefaultMemory
+	}
+	keys := gather.New(gather.Config{Memory: memory, Dir: c.TempDir, Workers: c.Workers, Copies: true})
+	return &Removal{set: s, keys: keys, report: c.Progress}, nil
+}
+
+// AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
+// list. AddMany may be called from several goroutines at the same time, but not after Look or Remove.
+func (r *Removal) AddMany(keys [][]byte) error {
+	buf := hashBuffers.Get().(*[]filter.Hash)
+	hs := (*buf)[:0]
+	for _, k := range keys {
+		hs = append(hs, r.set.hasher.Sum(k))
+	}
+	err := r.keys.AddMany(hs)
+	*buf = hs[:0]
+	hashBuffers.Put(buf)
+	return err
+}
+
+// AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
+func (r *Removal) AddHashes(hs []filter.Hash) error { return r.keys.AddMany(hs) }
+
+// Look returns what Remove would do, and changes nothing. If strangers look like keys of the list, Remove finds a few
+// keys less.
+func (r *Removal) Look(ctx context.Context) (Removed, error) {
+	if r.looked {
+		return r.seen, nil
+	}
+	var err error
+	if r.added, err = r.keys.Finish(ctx); err != nil {
+		return Removed{}, err
+	}
+	var seen Removed
+	err = r.each(ctx, 0, func(hs []filter.Hash) error {
+		return r.set.guarded(func() error {
+			r.look(&seen, hs)
+			return nil
+		})
+	})
+	if err != nil {
+		return Removed{}, err
+	}
+	r.estimate(&seen)
+	if err := r.set.Err(); err != nil {
+		return Removed{}, err
+	}
+	r.seen, r.looked = seen, true
+	return seen, nil
+}
+
+// look counts sorted keys as found or not.
+func (r *Removal) look(seen *Removed, hs []filter.Hash) {
+	for len(hs) > 0 {
+		n := uint64(1)
+		for n < uint64(len(hs)) && hs[n] == hs[0] {
+			n++
+		}
+		found := min(n, r.copies(hs[0]))
+		if found < n {
+			seen.Unknown++
+		}
+		seen.Removed += found
+		seen.NotFound += n - found
+		hs = hs[n:]
+	}
+}
+
+// copies returns how often a key can be removed, or more.
+func (r *Removal) copies(h filter.Hash) uint64 {
+	c, ok := r.set.filter.(filter.Counter)
+	if ok {
+		if n, saturated := c.Count(h); !saturated {
+			return n
+		}
+	} else if !r.set.filter.Has(h) {
+		return 0
+	}
+	return math.MaxUint64
+}
+
+// estimate sets Strangers and Lost of the result of a look.
+func (r *Removal) estimate(seen *Removed) {
+	if seen.Unknown == 0 {
+		return
+	}
+	info := r.set.Info()
+	p := min(info.FPRPosterior, 1-1e-9)
+	all := float64(seen.Unknown) / (1 - p)
+	seen.Strangers = all * p
+	keys := float64(info.Keys)
+	kept := min(max(keys-max(float64(seen.Removed)-seen.Strangers, 0), 0), keys)
+	if kept == 0 {
+		return
+	}
+	loss := p * kept / keys
+	if e, ok := r.set.filter.(filter.LossEstimator); ok {
+		r.set.guard(func() { loss = e.EstimateLoss(kept / keys) })
+	}
+	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
+}
+
+// Remove removes the keys of the list. If Strangers is MaxStrangers or more, it changes nothing unless force is true,
+// and returns the result of Look and an error wrapping filter.ErrStrangers. If ctx ends, the Set may be without some of
+// the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most once.
+func (r *Removal) Remove(ctx context.Context, force bool) (Removed, error) {
+	seen, err := r.Look(ctx)
+	if err != nil {
+		return Removed{}, err
+	}
+	if seen.Strangers >= MaxStrangers && !force {
+		return seen, fmt.Errorf("%w: %d are not in the filter, or fewer times than in the list; about %s others look "+
+			"present, and removing them would lose about %s members",
+			filter.ErrStrangers, seen.Unknown, about(seen.Strangers), about(seen.Lost))
+	}
+	seen.Removed, seen.NotFound = 0, 0
+	err = r.each(ctx, 0.5, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			switch err := r.set.RemoveHash(h); {
+			case err == nil:
+				seen.Removed++
+			case errors.Is(err, filter.ErrNotFound):
+				seen.NotFound++
+			default:
+				return err
+			}
+		}
+		return nil
+	})
+	return seen, err
+}
+
+// about writes an estimate: below 10 with two decimals, from 1000 on rounded to three digits.
+func about(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	unit := math.Pow(10, max(math.Floor(math.Log10(v))-2, 0))
+	return strconv.FormatFloat(math.Round(v/unit)*unit, 'f', 0, 64)
+}
+
+// partKeys is about how many keys each gives f at once.
+const partKeys = 4096
+
+// each calls f with all keys of the list in order, equal ones together, and reports progress from done to done + 0.5.
+func (r *Removal) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	shift := 64 - min(bits.Len64(r.added/partKeys), 63)
+	part := func(h filter.Hash) uint64 { return h.Hi >> shift }
+	return r.keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		if r.report != nil {
+			r.report(filter.Progress{Done: done + float64(hs[0].Hi)/(1<<65)})
+		}
+		return f(hs)
+	})
+}
+
+// Close drops the list and removes its temporary file.
+func (r *Removal) Close() error { return r.keys.Close() }
+
+// RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
+// would be lost, it changes nothing, and the error wraps filter.ErrStrangers.
+func (s *Set) RemoveMany(keys [][]byte) (Removed, error) {
+	r, err := s.Removal(Config{})
+	if err != nil {
+		return Removed{}, err
+	}
+	defer r.Close()
+	if err := r.AddMany(keys); err != nil {
+		return Removed{}, err
+	}
+	return r.Remove(context.Background(), false)
+}
