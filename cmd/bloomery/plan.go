@@ -80,17 +80,30 @@ func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error
 	return plan.For(c.Context(), n)
 }
 
+// columns is the width of a screen.
+const columns = 100
+
 // printChoices prints a line of figures for each choice, then what to know about each.
 func (a *app) printChoices(choices []plan.Choice) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\t\t\tns a query\t\t\tns a key\t")
-	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t  spec")
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t")
 	for _, c := range choices {
-		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t  %s\n",
-			bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild, c.Spec)
+		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
+			bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	head, lines, _ := strings.Cut(text.String(), "\n")
+	at := strings.Index(head, "present")
+	fmt.Fprintf(a.stdout, "%*sns a query%*s\n%s  spec\n", at, "", len(head)-at-len("ns a query"), "ns a key", head)
+	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
+		spec := "  " + choices[i].Spec.String()
+		if len(line)+len(spec) > columns {
+			spec = "\n" + strings.Repeat(" ", max(4, columns-len(spec)+2)) + strings.TrimSpace(spec)
+		}
+		fmt.Fprintf(a.stdout, "%s%s\n", line, spec)
 	}
 	for _, c := range choices {
 		words := c.Reason
@@ -108,7 +121,7 @@ func (a *app) printChoices(choices []plan.Choice) error {
 
 // printWrapped prints text, indented, in lines of at most 100 columns.
 func (a *app) printWrapped(text string) {
-	const indent, columns = "  ", 100
+	const indent = "  "
 	line := indent
 	for _, word := range strings.Fields(text) {
 		if len(line) > len(indent) && len(line)+1+len(word) > columns {
