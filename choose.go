@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
 
-// Limits of a build that the planner chooses, unless Needs.Build and Needs.Memory set others.
-const (
-	quickBuild    = 10 * time.Second
-	quickBuildKey = time.Microsecond // per key, if that is more
-	smallBuild    = 1 << 30          // bytes in addition to the filter
-)
+// smallBuild limits the memory for key hashes of a build that the planner chooses, unless Config.Memory or Needs.Memory
+// set another limit.
+const smallBuild = 1 << 30
 
-// Choose returns the filter that the planner ranks first for Config.Needs, Config.Keys and Config.Capacity: the
-// smallest, or with plan.Fastest the fastest, without a known patent. Limits of its build are max(10 s, 1 µs per key)
-// and 1 GiB, unless Needs.Build and Needs.Memory set others. The result depends only on these numbers, not on the
-// machine. Choose may search samples, for up to two seconds. 0 keys count as 1. Errors are those of plan.For and Check.
+// Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those without
+// a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter of that family
+// meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -32,17 +27,12 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Unpatented = true
 	n.Adversarial = c.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
-	n.Build = cmp.Or(n.Build, max(quickBuild, quickBuildKey*time.Duration(min(n.Keys, 1<<50))))
-	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)), smallBuild)
-	p, err := plan.For(ctx, n)
-	if err != nil {
-		return plan.Choice{}, err
-	}
-	return p.Choices[0], nil
+	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)))
+	return plan.Default(ctx, n)
 }
 
 // Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and limits Memory to
-// the limit of the choice: Needs.Memory or 1 GiB. Else it returns c. Errors are those of Choose.
+// Needs.Memory, or else 1 GiB. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, nil

@@ -15,8 +15,7 @@ type Family struct {
 	// filter.ErrConfig or filter.ErrTooLarge.
 	Check func(filter.Spec) error
 	// Forecast returns the size in bits of the filter that NewBuilder or New would make for that number of keys, and
-	// its predicted false-positive rate with these keys. It allocates no filter. A family with filter.CanSearch
-	// searches a sample of random keys, for up to a second, and returns the rate of that.
+	// its predicted false-positive rate with these keys. It allocates no filter.
 	Forecast func(s filter.Spec, keys uint64) (bits uint64, fpr float64, err error)
 	// New returns an empty filter with room for about that number of keys, to be added one by one. It is nil without
 	// filter.CanStartEmpty.

@@ -49,8 +49,11 @@ type Form struct {
 	LineFrom float64
 	// Patented says that a patent on the method is nominally in force somewhere.
 	Patented bool
-	Reason   string // why to choose it, one line
-	Warning  string // a caveat, one line; may be empty
+	// Default is the place of the form in the order in which a build without a family tries forms, from 1 on; 0 if it is
+	// never tried. The first form that meets the needs is taken, whatever the number of keys.
+	Default int
+	Reason  string // why to choose it, one line
+	Warning string // a caveat, one line; may be empty
 }
 
 // Ability is a set of things that filters of a family can do.
@@ -121,5 +124,6 @@ var (
 		{"effort", "fast|default|max", "how long to search, by name"},
 		{"passes", "1..1000000", "how long to search, in passes over all keys"},
 		{"budget", "TIME", "how long to search, such as 30s; the result then depends on the speed of the machine"},
+		{"table", "1", "version of the table that shapes come from, for the same bytes in later versions; default: the newest"},
 	}
 )

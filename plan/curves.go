@@ -31,7 +31,7 @@ func Curves(ctx context.Context, n Needs, progress func(float64)) ([]Curve, erro
 	forms := map[string]int{} // index of the curve of a family
 	for i, k := range kinds {
 		progress(float64(i) / float64(len(kinds)))
-		if k.Can.Has(filter.CanValues) && n.ValueBits == 0 || k.lacks(&n) != "" {
+		if k.misses(&n) || k.lacks(&n) != "" {
 			continue
 		}
 		c := Curve{Name: k.Spec.String()}

@@ -23,6 +23,9 @@ func allKinds() (all []kind) {
 	return all
 }
 
+// misses reports whether the kind is not meant for the needs: it keeps values, and none are needed.
+func (k kind) misses(n *Needs) bool { return k.Can.Has(filter.CanValues) && n.ValueBits == 0 }
+
 // lacks returns the need that the kind does not meet, or "".
 func (k kind) lacks(n *Needs) string {
 	for _, x := range []struct {
@@ -30,6 +33,7 @@ func (k kind) lacks(n *Needs) string {
 		can  filter.Ability
 		what string
 	}{
+		{n.Add, filter.CanAdd, "takes no keys after the build"},
 		{n.Remove, filter.CanRemove, "does not remove keys"}, {n.Count, filter.CanCount, "does not count"},
 		{n.Merge, filter.CanMerge, "does not merge"}, {n.ValueBits > 0, filter.CanValues, "keeps no values"},
 		{n.OneLine, filter.CanOneLine, "reads more than one cache line"},

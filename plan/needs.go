@@ -17,6 +17,7 @@ type Needs struct {
 	BitsPerKey float64
 	Bytes      uint64
 
+	Add       bool // keys are added after the build; Later says how many
 	Remove    bool // keys are removed
 	Count     bool // the filter counts how often each key was added
 	Merge     bool // filters of different keys are united
@@ -30,7 +31,8 @@ type Needs struct {
 	Absent float64
 	Build  time.Duration // longest build on one core; 0: no limit
 	Memory uint64        // memory of a build in bytes, without the filter and keys that can go to a file; 0: no limit
-	For    Objective     // default: Smallest
+	// For is the order of a plan; default: Smallest. If it is set, Default takes the first choice of that order.
+	For Objective
 }
 
 // Objective is the order of the filters in a plan.

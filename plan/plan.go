@@ -1,6 +1,6 @@
 // Package plan forecasts size, false-positive rate and times of a filter without building it, and ranks the filters
-// that meet given needs. Sizes and rates come from the formulas of the families, or from searches of samples for
-// families that search. Times come from a table that was measured on one machine (package plan/measure).
+// that meet given needs. Sizes and rates come from the formulas of the families, or from the tables of families that
+// search. Times come from a table that was measured on one machine (package plan/measure).
 package plan
 
 import (
@@ -20,8 +20,7 @@ type Row struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Forecast returns the forecast of a spec for that number of keys. For a family that searches it searches a sample,
-// which takes up to a second.
+// Forecast returns the forecast of a spec for that number of keys, in about a millisecond.
 func Forecast(s filter.Spec, keys uint64) Row {
 	row := Row{Spec: s, Keys: keys}
 	family, err := families.ByName(s.Family())

@@ -49,9 +49,8 @@ type Plan struct {
 	Refused []Refused `json:"refused"`
 }
 
-// For returns the filters that meet the needs, best first, with costs from the table in this package. For families that
-// search it searches samples, which takes up to two seconds on all cores. The error is an *Impossible if no filter
-// meets the needs, wraps filter.ErrConfig if the needs are contradictory, or is ctx.Err().
+// For returns the filters that meet the needs, best first, with costs from the table in this package. The error is an
+// *Impossible if no filter meets the needs, wraps filter.ErrConfig if the needs are contradictory, or is ctx.Err().
 func For(ctx context.Context, n Needs) (Plan, error) { return Measured().For(ctx, n) }
 
 // For is the function For with another table of costs.
@@ -81,7 +80,7 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 	var wait sync.WaitGroup
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, k := range kinds {
-		if k.Can.Has(filter.CanValues) && n.ValueBits == 0 {
+		if k.misses(&n) {
 			continue
 		}
 		wait.Go(func() {
@@ -113,7 +112,7 @@ func (c Costs) choose(ctx context.Context, n Needs) (Plan, error) {
 const (
 	likely  = 0.5  // the highest rate to try for kinds without filters of higher rates
 	useless = 0.95 // no choice has a higher rate, unless the needs allow it
-	scatter = 1.02 // a forecast may exceed the rate by this factor: searches of samples vary, builders meet the rate
+	scatter = 1.02 // a forecast may exceed the rate by this factor: builders meet the rate
 )
 
 // try returns the choice of a kind, or the reason why it does not meet the needs.
@@ -127,7 +126,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		size = filter.Sizing{BitsPerKey: n.BitsPerKey, Bytes: n.Bytes}
 	}
 	choice.Spec = k.sized(n, size)
-	if n.FPR > 0 { // before a sample is searched
+	if n.FPR > 0 {
 		if why := c.refuse(k, n, n.FPR); why != "" {
 			return choice, why
 		}

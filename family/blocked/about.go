@@ -16,7 +16,8 @@ var About = filter.About{
 	},
 	Forms: []filter.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: formCan, Reason: "one cache line per query, keys at any time, union",
+			Spec: filter.NewSpec(Family), Can: formCan, Default: 3,
+			Reason:  "one cache line per query, keys at any time, union",
 			Warning: "grows fast as the rate falls: below 0.01% others are smaller",
 		},
 		{
@@ -39,9 +40,10 @@ func (c Config) Check() error {
 // Forecast returns the size in bits of the filter that the Config makes for its Keys, and the predicted false-positive
 // rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
-	blocks, k, err := c.Geometry()
+	x := new(formula)
+	blocks, k, err := c.geometry(x)
 	if err != nil {
 		return 0, 0, err
 	}
-	return blocks * c.Layout.BlockBits(), FPR(keys, blocks, k, c.Layout), nil
+	return blocks * c.Layout.BlockBits(), x.fpr(keys, blocks, k, c.Layout), nil
 }

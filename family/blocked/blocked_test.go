@@ -253,3 +253,18 @@ func TestBuilder(t *testing.T) {
 		}
 	}
 }
+
+// TestLeastFPR holds the bound that the search for a size relies on.
+func TestLeastFPR(t *testing.T) {
+	for _, n := range []uint64{1, 10, 1000, 1e9} {
+		for _, per := range []float64{0.3, 2, 8, 20, 80} {
+			for _, layout := range []Layout{Line, Split} {
+				blocks := uint64(math.Ceil(per * float64(n) / float64(layout.BlockBits())))
+				least := leastFPR(n, float64(blocks*layout.BlockBits()))
+				if rate := FPR(n, blocks, OptimalK(n, blocks), layout); !(least <= rate) {
+					t.Errorf("%d keys in %d blocks, %s: a rate of %g below the bound %g", n, blocks, layout, rate, least)
+				}
+			}
+		}
+	}
+}

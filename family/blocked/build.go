@@ -44,7 +44,10 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 
 // Geometry returns the number of blocks and of probes per key of the filter that New makes. It allocates no filter.
 // Errors wrap filter.ErrConfig or filter.ErrTooLarge.
-func (c Config) Geometry() (blocks uint64, k int, err error) {
+func (c Config) Geometry() (blocks uint64, k int, err error) { return c.geometry(new(formula)) }
+
+// geometry is Geometry.
+func (c Config) geometry(x *formula) (blocks uint64, k int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
 	}
@@ -60,7 +63,7 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 			blocks = (total + size - 1) / size
 		}
 	default:
-		blocks, err = c.blocksForRate(n)
+		blocks, err = c.blocksForRate(x, n)
 	}
 	if err == nil && blocks >= 1<<53 {
 		err = fmt.Errorf("blocks=%d: %w", blocks, filter.ErrTooLarge)
@@ -69,7 +72,7 @@ func (c Config) Geometry() (blocks uint64, k int, err error) {
 		return 0, 0, err
 	}
 	blocks = max(blocks, 1)
-	return blocks, c.probes(n, blocks), nil
+	return blocks, c.probes(x, n, blocks), nil
 }
 
 func (c Config) check() error {
@@ -91,25 +94,27 @@ func (c Config) check() error {
 }
 
 // probes returns the number of probes per key for n keys in that many blocks.
-func (c Config) probes(n, blocks uint64) int {
+func (c Config) probes(x *formula, n, blocks uint64) int {
 	switch {
 	case c.Layout == Split:
 		return splitK
 	case c.K != 0:
 		return c.K
 	}
-	return OptimalK(n, blocks)
+	return x.optimalK(n, blocks)
 }
 
 // blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1%
 // more. The rate falls as blocks are added, so it bisects.
-func (c Config) blocksForRate(n uint64) (uint64, error) {
+func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := c.Size.FPR
 	if p == 0 {
 		p = DefaultFPR
 	}
 	size := float64(c.Layout.BlockBits())
-	kept := func(blocks uint64) bool { return FPR(n, blocks, c.probes(n, blocks), c.Layout) <= p }
+	kept := func(blocks uint64) bool {
+		return leastFPR(n, float64(blocks)*size) <= p && x.fpr(n, blocks, c.probes(x, n, blocks), c.Layout) <= p
+	}
 	// The size of a standard filter is a lower bound. Beyond 4096 bits per key the rate hardly falls any more.
 	lo := uint64(max(1, 1.44*math.Log2(1/p)*float64(n)/size*0.5))
 	hi := lo

@@ -17,11 +17,37 @@ import (
 // the number of bits that j·k throws occupy, from the Markov chain of X. The usual (1-(1-1/B)^(jk))^k is the k-th power
 // of the mean instead of the mean of the k-th power: a tenth too low at 16 bits per key.
 func FPR(n, blocks uint64, k int, layout Layout) float64 {
-	rate := splitRate
-	if layout != Split {
-		rate = stat.Occupancy(lineBits, k)
+	return new(formula).fpr(n, blocks, k, layout)
+}
+
+// formula computes FPR for many sizes and probes. It keeps the Markov chain of line blocks, which takes most of the time.
+type formula struct {
+	bins  *stat.Bins
+	pow   [MaxK + 1][]float64 // stat.Powers of each k
+	rates [MaxK + 1][]float64 // of a block with 0, 1, ... keys, for each k
+}
+
+// fpr is FPR.
+func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
+	load := float64(n) / float64(blocks)
+	switch {
+	case layout == Split:
+		return stat.BinomialMean(n, 1/float64(blocks), splitRate)
+	case (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows:
+		return stat.BinomialMean(n, 1/float64(blocks), stat.Occupancy(lineBits, k))
 	}
-	return stat.BinomialMean(n, 1/float64(blocks), rate)
+	if c.bins == nil {
+		c.bins = stat.NewBins(lineBits)
+	}
+	if c.pow[k] == nil {
+		c.pow[k] = stat.Powers(lineBits, k)
+	}
+	return stat.BinomialMean(n, 1/float64(blocks), func(j uint64) float64 {
+		for len(c.rates[k]) <= int(j) {
+			c.rates[k] = append(c.rates[k], c.bins.Mean(len(c.rates[k])*k, c.pow[k]))
+		}
+		return c.rates[k][j]
+	})
 }
 
 // splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
@@ -30,14 +56,28 @@ func splitRate(j uint64) float64 {
 	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
 }
 
+// leastFPR returns a lower bound of the rate with that many bits, whatever the number of probes: the best rate of a
+// standard filter. FPR is larger because it is a mean of powers of the fill, and that of a standard filter is the power of
+// the mean.
+func leastFPR(n uint64, bits float64) float64 {
+	least, empty := 1.0, float64(n)*math.Log1p(-1/bits)
+	for k := 1; k <= MaxK; k++ {
+		least = min(least, math.Pow(-math.Expm1(float64(k)*empty), float64(k)))
+	}
+	return least * (1 - 1e-9)
+}
+
 // OptimalK returns the number of probes, 1 to MaxK, that minimizes FPR(n, blocks, k, Line).
-func OptimalK(n, blocks uint64) int {
+func OptimalK(n, blocks uint64) int { return new(formula).optimalK(n, blocks) }
+
+// optimalK is OptimalK.
+func (c *formula) optimalK(n, blocks uint64) int {
 	load := float64(n) / float64(blocks)
 	k := max(1, min(MaxK, int(0.5*lineBits/max(load, 1))))
-	best := FPR(n, blocks, k, Line)
+	best := c.fpr(n, blocks, k, Line)
 	for _, step := range []int{1, -1} {
 		for k+step >= 1 && k+step <= MaxK {
-			r := FPR(n, blocks, k+step, Line)
+			r := c.fpr(n, blocks, k+step, Line)
 			if r >= best {
 				break
 			}

@@ -25,16 +25,17 @@ type Config struct {
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
+	Table   uint64        // version of the table that the shape comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size and Block
 	// are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
 // ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, block=512|1024, effort=fast|default|max,
-// passes=, budget=).
+// passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later"), Table: r.Uint("table")}
 	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -50,6 +51,9 @@ func (c *Config) check() error {
 		return err
 	}
 	if err := c.Effort.Check(); err != nil {
+		return err
+	}
+	if err := anneal.CheckTable(c.Table); err != nil {
 		return err
 	}
 	switch {
@@ -109,8 +113,8 @@ type job struct {
 const stretch = 512
 
 // Geometry returns the geometry for n distinct keys.
-func (j *job) Geometry(ctx context.Context, n uint64) (geometry, filter.Effort, error) {
-	g, err := j.Config.geometry(ctx, n)
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
 	j.most = 4*g.blocks + 16
 	return g, j.Effort, err
 }
@@ -150,7 +154,7 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 }
 
 // Larger adds blocks, at least one and at most as many as there are.
-func (j *job) Larger(_ context.Context, g geometry, _ uint64, rate, bits float64) (geometry, error) {
+func (j *job) Larger(g geometry, _ uint64, rate, bits float64) (geometry, error) {
 	g.blocks += 1 + uint64(min(bits/float64(j.Block), float64(g.blocks)))
 	if g.blocks > j.most {
 		return geometry{}, &filter.ConfigError{Field: "fpr", Value: j.Size.FPR,

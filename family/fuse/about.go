@@ -11,7 +11,7 @@ var About = filter.About{
 	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
 	// all of them.
 	Forms: []filter.Form{{
-		Spec: filter.NewSpec(Family), Reason: "static and fast to query, small above 100,000 keys",
+		Spec: filter.NewSpec(Family), Default: 1, Reason: "static and fast to query, small above 100,000 keys",
 		Warning: "no key can be added; a build takes about 30 bytes a key",
 	}},
 }

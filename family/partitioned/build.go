@@ -29,16 +29,17 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
+	Table   uint64 // version of the table that the shape comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size is not used.
 	// All keys are needed again; they may have changed.
 	From *Filter
 }
 
 // ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, effort=fast|default|max, passes=, budget=,
-// target=).
+// target=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r), Table: r.Uint("table")}
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
@@ -46,7 +47,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 }
 
 func (c Config) check() error {
-	if err := errors.Join(c.Size.Check(), c.Effort.Check()); err != nil {
+	if err := errors.Join(c.Size.Check(), c.Effort.Check(), anneal.CheckTable(c.Table)); err != nil {
 		return err
 	}
 	switch {
@@ -102,12 +103,12 @@ type job struct {
 }
 
 // Geometry returns the geometry for n distinct keys. With a target, the Effort is that whose forecast reaches it.
-func (j *job) Geometry(ctx context.Context, n uint64) (geometry, filter.Effort, error) {
-	g, err := j.Config.geometry(ctx, n)
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
 	if err != nil || j.Effort.Target == 0 {
 		return g, j.Effort, err
 	}
-	e, err := j.effortFor(ctx, g, n)
+	e, err := j.effortFor(g, n)
 	return g, e, err
 }
 
@@ -152,18 +153,18 @@ func (j *job) Longer(g geometry, was filter.Effort, n uint64) (filter.Effort, bo
 	if j.Effort.Target == 0 {
 		return anneal.Longer(j.Effort, was, n)
 	}
-	if was.Passes >= 4*maxForecastPasses || g.width == 0 {
+	if was.Passes >= 4*maxPasses || g.width == 0 {
 		return was, false
 	}
 	return filter.Effort{Passes: was.Passes*3/2 + 1}, true
 }
 
 // Larger returns the best geometry with that many bits more.
-func (j *job) Larger(ctx context.Context, g geometry, n uint64, rate, bits float64) (geometry, error) {
+func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
 	if target := j.Effort.Target; target != 0 {
 		return geometry{}, unreached(target, g, n, rate)
 	}
-	larger, err := j.geometryOf(ctx, n, g.total()+8+uint64(bits))
+	larger, err := j.geometryOf(n, g.total()+8+uint64(bits))
 	if err == nil && larger.total() <= g.total() {
 		err = outOfReach(j.Size.FPR, rate)
 	}

@@ -37,16 +37,17 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
+	Table   uint64 // version of the table that the shape comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from it. Size, Choices, K, Hashing
 	// and Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
 // ConfigFromSpec reads twochoice(bits_per_key=, fpr=, bytes=, choices=, k=, hashing=independent|double,
-// search=anneal|greedy, effort=fast|default|max, passes=, budget=).
+// search=anneal|greedy, effort=fast|default|max, passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r)}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Effort: filter.ReadEffort(r), Table: r.Uint("table")}
 	c.Hashing = Hashing(r.Text("hashing", string(Independent)))
 	choices, k, search := r.Uint("choices"), r.Uint("k"), r.Text("search", "anneal")
 	if err := r.Err(); err != nil {
@@ -76,7 +77,7 @@ func (c *Config) check() error {
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = DefaultBitsPerKey
 	}
-	if err := errors.Join(c.Size.Check(), c.Effort.Check()); err != nil {
+	if err := errors.Join(c.Size.Check(), c.Effort.Check(), anneal.CheckTable(c.Table)); err != nil {
 		return err
 	}
 	switch {
@@ -110,7 +111,7 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	c.Effort, c.From = filter.Effort{Passes: 1}, nil
-	g, err := c.geometry(context.Background(), c.Keys)
+	g, err := c.geometry(c.Keys)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +159,8 @@ type job struct {
 }
 
 // Geometry returns the geometry for n distinct keys.
-func (j *job) Geometry(ctx context.Context, n uint64) (geometry, filter.Effort, error) {
-	g, err := j.Config.geometry(ctx, n)
+func (j *job) Geometry(n uint64) (geometry, filter.Effort, error) {
+	g, err := j.Config.geometry(n)
 	return g, j.Effort, err
 }
 
@@ -199,7 +200,7 @@ func (j *job) Longer(_ geometry, was filter.Effort, n uint64) (filter.Effort, bo
 }
 
 // Larger adds bits to all shards.
-func (j *job) Larger(_ context.Context, g geometry, n uint64, rate, bits float64) (geometry, error) {
+func (j *job) Larger(g geometry, n uint64, rate, bits float64) (geometry, error) {
 	more := 1 + uint64(bits)/g.shards
 	if j.Hashing == Double {
 		more = (more + whole - 1) / whole * whole

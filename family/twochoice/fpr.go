@@ -29,28 +29,34 @@ func FPRDouble(f float64, k, c int, n, m float64) float64 {
 	return -math.Expm1(float64(c)*math.Log1p(-math.Pow(f, float64(k))) - float64(c)*n*4/m/m*overlaps)
 }
 
-// fillSteps is the number of steps of Fill. Its error is below 1e-8 at 8 bits a key and more, and 3e-7 at 2 bits a key
-// with k = 20 and c = 16.
-const fillSteps = 400
-
 // Fill returns the expected share z(1) of set bits after online greedy insertion of n keys into perKey·n = m bits:
 //
 //	dz/dt = E[min(B_1 ... B_c)] / (m/n),  z(0) = 0,  B_i independent Binomial(k, 1-z)     (equation 3.2)
 //
 // It is the limit for large m: it leaves out positions of a group that coincide, of order k/m. For c = 1 it is
-// 1 - e^(-kn/m). It returns NaN if perKey <= 0, k < 1 or c < 1.
+// 1 - e^(-kn/m). Its error is below 1e-8. It returns NaN if perKey <= 0, k < 1 or c < 1.
 func Fill(perKey float64, k, c int) float64 {
 	if !(perKey > 0) || k < 1 || c < 1 {
 		return math.NaN()
 	}
-	rise := func(z float64) float64 { return fewest(z, k, c) / perKey }
-	z, h := 0.0, 1.0/fillSteps
-	for t := 0.0; t < 1-h/2; t += h {
-		a := rise(z)
-		b := rise(z + h/2*a)
-		c := rise(z + h/2*b)
-		d := rise(z + h*c)
-		z = min(1, z+h/6*(a+2*b+2*c+d))
+	// The method of Dormand and Prince of fifth order, whose steps adapt to the error that one of fourth order shows.
+	const tolerance = 1e-10
+	rise := func(z float64) float64 { return fewest(min(1, z), k, c) / perKey }
+	z, t, h, k1 := 0.0, 0.0, 1./16, rise(0)
+	for t < 1 {
+		h = min(h, 1-t)
+		k2 := rise(z + h*(1./5*k1))
+		k3 := rise(z + h*(3./40*k1+9./40*k2))
+		k4 := rise(z + h*(44./45*k1-56./15*k2+32./9*k3))
+		k5 := rise(z + h*(19372./6561*k1-25360./2187*k2+64448./6561*k3-212./729*k4))
+		k6 := rise(z + h*(9017./3168*k1-355./33*k2+46732./5247*k3+49./176*k4-5103./18656*k5))
+		next := min(1, z+h*(35./384*k1+500./1113*k3+125./192*k4-2187./6784*k5+11./84*k6))
+		k7 := rise(next)
+		wrong := math.Abs(h * (71./57600*k1 - 71./16695*k3 + 71./1920*k4 - 17253./339200*k5 + 22./525*k6 - 1./40*k7))
+		if wrong <= tolerance || h < 1e-6 {
+			z, t, k1 = next, t+h, k7
+		}
+		h *= min(4, max(0.2, 0.9*math.Pow(tolerance/max(wrong, 1e-20), 0.2)))
 	}
 	return z
 }
@@ -64,27 +70,43 @@ func fewest(z float64, k, c int) (sum float64) {
 		return float64(k)
 	}
 	// Summed from p = k-1 down, which keeps the digits of small tails.
-	term, above := math.Pow(1-z, float64(k)), 0.0 // Pr[B = p+1], and Pr[B > p+1]
+	term, above, odds := power(1-z, k), 0.0, z/(1-z) // term is Pr[B = p+1], above Pr[B > p+1]
 	for p := k - 1; p >= 0; p-- {
 		above += term
-		sum += math.Pow(min(1, above), float64(c))
-		term *= float64(p+1) / float64(k-p) * z / (1 - z)
+		sum += power(min(1, above), c)
+		term *= float64(p+1) / float64(k-p) * odds
 	}
 	return sum
+}
+
+// power returns x^n for n >= 1, faster than math.Pow.
+func power(x float64, n int) float64 {
+	y := 1.0
+	for ; n > 1; n >>= 1 {
+		if n&1 == 1 {
+			y *= x
+		}
+		x *= x
+	}
+	return x * y
 }
 
 // BestK returns the number of functions per group, 1 to MaxK, with the lowest rate after online insertion with m/n =
 // perKey bits a key and c groups. A search does best with a few more.
 func BestK(perKey float64, c int) (k int) {
-	best := math.Inf(1)
-	for try := 1; try <= MaxK; try++ {
-		p := FPR(Fill(perKey, try, c), try, c)
-		if p >= best {
-			break
+	rate := func(k int) float64 { return FPR(Fill(perKey, k, c), k, c) }
+	k = min(MaxK, max(1, int(perKey*0.7)))
+	best := rate(k)
+	for _, step := range []int{1, -1} {
+		for k+step >= 1 && k+step <= MaxK {
+			p := rate(k + step)
+			if p >= best {
+				break
+			}
+			best, k = p, k+step
 		}
-		k, best = try, p
 	}
-	return max(k, 1)
+	return k
 }
 
 // rate returns the rate of one shard with n keys and fill f.

@@ -35,7 +35,7 @@ func TestShards(t *testing.T) {
 // TestFromCrowded refuses to hold the positions of more keys than a search has room for.
 func TestFromCrowded(t *testing.T) {
 	f := &Filter{geometry: geometry{shards: 1, bits: 64, choices: 16, k: 64, hashing: Independent}, words: make([]uint64, 1)}
-	if _, err := (Config{From: f}).geometry(t.Context(), 1<<23); !errors.Is(err, filter.ErrTooLarge) {
+	if _, err := (Config{From: f}).geometry(1 << 23); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestGeometry(t *testing.T) {
 			t.Fatal(err)
 		}
 		x.c.Effort.Passes = 1
-		if g, err := x.c.geometry(t.Context(), x.keys); err != nil || g != x.want {
+		if g, err := x.c.geometry(x.keys); err != nil || g != x.want {
 			t.Errorf("%d keys, %+v: %v, %v, want %v", x.keys, x.c, g, err, x.want)
 		}
 	}

@@ -22,7 +22,7 @@ type Goal struct {
 // Job is one build of a family that searches. G is the geometry of its filters, F the filter.
 type Job[G any, F filter.Filter] interface {
 	// Geometry returns the geometry for n distinct keys and the Effort of the first search.
-	Geometry(ctx context.Context, n uint64) (G, filter.Effort, error)
+	Geometry(n uint64) (G, filter.Effort, error)
 	// New returns a filter for n keys with no bit set.
 	New(g G, n uint64) (F, error)
 	// Parts returns how many parts the keys divide into and the part of a key: a number that does not fall from one key
@@ -37,7 +37,7 @@ type Job[G any, F filter.Filter] interface {
 	Longer(g G, was filter.Effort, n uint64) (filter.Effort, bool)
 	// Larger returns a geometry with about that many bits more, for a filter that missed the Goal with this rate. The
 	// error wraps filter.ErrConfig and names the rate if no geometry of the family keeps the goal.
-	Larger(ctx context.Context, g G, n uint64, rate, bits float64) (G, error)
+	Larger(g G, n uint64, rate, bits float64) (G, error)
 }
 
 // Build makes a filter of the gathered keys that keeps the Goal, and closes in. It is the loop of all families that
@@ -47,8 +47,8 @@ type Job[G any, F filter.Filter] interface {
 //	                        ▲          │ no
 //	                        └── longer search, or more room
 //
-// The geometry comes from a forecast, which is made from a sample. If the forecast was too good, a longer search or a
-// little more room keeps the rate.
+// The geometry comes from a forecast. If the forecast was too good, a longer search or a little more room keeps the
+// rate.
 //
 // If ctx ends with the cause filter.ErrEnough, the parts that are left get the shortest search and Build returns the
 // filter at any rate. If ctx ends with another cause, Build returns ctx.Err().
@@ -63,7 +63,7 @@ func Build[G any, F filter.Filter](
 	if err != nil {
 		return nil, err
 	}
-	g, effort, err := job.Geometry(needed, n)
+	g, effort, err := job.Geometry(n)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func Build[G any, F filter.Filter](
 			continue
 		}
 		bits := moreBits(rate/goal.Rate, float64(n)+float64(goal.Later))
-		if g, err = job.Larger(needed, g, n, rate, bits); err != nil {
+		if g, err = job.Larger(g, n, rate, bits); err != nil {
 			return nil, err
 		}
 	}

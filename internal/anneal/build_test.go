@@ -27,7 +27,7 @@ type ratedJob struct {
 	before func() // each part
 }
 
-func (j *ratedJob) Geometry(_ context.Context, n uint64) (int, filter.Effort, error) {
+func (j *ratedJob) Geometry(n uint64) (int, filter.Effort, error) {
 	j.log = append(j.log, fmt.Sprintf("geometry of %d", n))
 	return 100, j.asked, nil
 }
@@ -61,7 +61,7 @@ func (j *ratedJob) Longer(_ int, was filter.Effort, n uint64) (filter.Effort, bo
 	return Longer(j.asked, was, n)
 }
 
-func (j *ratedJob) Larger(_ context.Context, bits int, _ uint64, rate, more float64) (int, error) {
+func (j *ratedJob) Larger(bits int, _ uint64, rate, more float64) (int, error) {
 	if bits += 1 + int(more); bits > j.most {
 		return 0, &filter.ConfigError{Field: "fpr", Value: rate, Reason: "too low"}
 	}

@@ -52,6 +52,64 @@ func Occupancy(m, k int) func(j uint64) float64 {
 	}
 }
 
+// Bins keeps the distributions of the number of occupied bins, of m, after 0, 1, ... throws. It gives the values of
+// Occupancy for many k with one chain.
+type Bins struct {
+	m    int
+	rows [][]float64 // the probabilities after each number of throws
+	lo   []int       // the number of occupied bins of the first of them
+	slab []float64   // room for further rows
+}
+
+// NewBins returns the Bins for m, which is at least 1.
+func NewBins(m int) *Bins {
+	return &Bins{m: m, rows: [][]float64{{1}}, lo: []int{0}}
+}
+
+// MostThrows is the most throws that Bins keep: about 10 MB for m = 512.
+const MostThrows = 1 << 14
+
+// Mean returns E[pow[X]], where X is the number of occupied bins after that many throws, at most MostThrows.
+func (b *Bins) Mean(throws int, pow []float64) (mean float64) {
+	for len(b.rows) <= throws {
+		b.throw()
+	}
+	pow = pow[b.lo[throws]:]
+	for i, w := range b.rows[throws] {
+		mean += w * pow[i]
+	}
+	return mean
+}
+
+// throw adds the distribution after one more throw, by the steps of Occupancy.
+func (b *Bins) throw() {
+	last, m := len(b.rows)-1, float64(b.m)
+	lo, before := b.lo[last], b.rows[last]
+	n := min(lo+len(before), b.m) - lo + 1 // states now
+	if len(b.slab) < n {
+		b.slab = make([]float64, max(n, 1<<14))
+	}
+	next := b.slab[:n]
+	for i := range next {
+		x := float64(lo + i)
+		if i < len(before) {
+			next[i] = before[i] * (x / m)
+		}
+		if i > 0 {
+			next[i] += before[i-1] * ((m - x + 1) / m)
+		}
+	}
+	from, to := 0, n
+	for from < to-1 && next[from] < 1e-20 {
+		from++
+	}
+	for to > from+1 && next[to-1] < 1e-20 {
+		to--
+	}
+	b.slab = b.slab[to:]
+	b.rows, b.lo = append(b.rows, next[from:to]), append(b.lo, lo+from)
+}
+
 // Powers returns (x/m)^k for every x from 0 to m.
 func Powers(m, k int) []float64 {
 	pow := make([]float64, m+1)

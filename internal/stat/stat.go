@@ -30,6 +30,9 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 		}
 		return float64(j)*logP + float64(n-j)*logQ - lgamma(float64(j)+1) - lgamma(float64(n-j)+1)
 	}
+	if hi-lo < 8000 {
+		return nearMean(n, p, uint64(mean), lo, hi, f)
+	}
 	top := logWeight(min(uint64(mean), hi))
 	var sum, weight float64
 	step := (hi-lo)/8000 + 1
@@ -43,6 +46,31 @@ func BinomialMean(n uint64, p float64, f func(j uint64) float64) float64 {
 			return sum / weight
 		}
 	}
+}
+
+// nearMean is BinomialMean over [lo, hi], with weights that follow from each other. It leaves out the values above mean
+// whose share in the result is below 1e-16.
+func nearMean(n uint64, p float64, mean, lo, hi uint64, f func(j uint64) float64) float64 {
+	odds := p / (1 - p)
+	weights := make([]float64, mean-lo+1) // of lo to mean, over that of mean
+	weights[mean-lo] = 1
+	for j := mean; j > lo; j-- {
+		weights[j-lo-1] = weights[j-lo] * (float64(j) / float64(n-j+1) / odds)
+	}
+	var sum, weight, last float64
+	for i, w := range weights {
+		if w > 0 {
+			sum += float64(w * f(lo+uint64(i)))
+			weight += w
+		}
+	}
+	last = 1
+	for j := mean; j < hi && last > 1e-17*sum; j++ { // f is at most 1, and each weight less than half of the one before
+		last *= float64(n-j) / float64(j+1) * odds
+		sum += float64(last * f(j+1))
+		weight += last
+	}
+	return sum / weight
 }
 
 func lgamma(x float64) float64 {

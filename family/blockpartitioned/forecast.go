@@ -1,0 +1,172 @@
+package blockpartitioned
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery/internal/anneal"
+)
+
+// problem is what a shape is chosen for.
+type problem struct {
+	block  uint64
+	blocks float64
+	load   float64 // keys per block, on average
+	later  float64 // keys per block that come after the search, on average
+	passes int
+	search *anneal.Forecast // of that many passes
+}
+
+func (c Config) problem(n uint64, blocks float64) problem {
+	passes := c.tunePasses()
+	return problem{c.Block, blocks, float64(n) / blocks, float64(c.Later) / blocks, passes, anneal.Words(passes)}
+}
+
+// forecast is a shape, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
+type forecast struct {
+	shape
+	rate, luck float64
+}
+
+// tune returns the shape with the lowest forecast.
+func (p problem) tune() shape { return p.best()[0] }
+
+// kept is how many shapes best returns.
+const kept = 8
+
+// best returns the shapes with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots and of
+// payload words, each with as many groups as the rest of the block has room for: at all of them with three numbers of
+// keys in a block, and at the best of them with all.
+func (p problem) best() []shape {
+	mean, deviation := p.load, math.Sqrt(3*p.load)
+	var tried []forecast
+	for _, s := range p.shapes() {
+		rate, later := 0.0, p.lots(s)
+		for i, j := range []float64{max(mean-deviation, mean/4), mean, mean + deviation} {
+			rate += [...]float64{1, 4, 1}[i] * p.rate(s, p.fill(s, j, p.yield(s, j)), later[len(later)/2:][:1])
+		}
+		tried = append(tried, forecast{s, rate, 0})
+	}
+	byRate := func(a, b forecast) int { return cmp.Compare(a.rate, b.rate) }
+	slices.SortStableFunc(tried, byRate)
+	tried = tried[:min(kept, len(tried))]
+	for i := range tried {
+		tried[i] = p.of(tried[i].shape)
+	}
+	slices.SortStableFunc(tried, byRate)
+	shapes := make([]shape, len(tried))
+	for i := range tried {
+		shapes[i] = tried[i].shape
+	}
+	return shapes
+}
+
+// shapes returns all plausible shapes.
+func (p problem) shapes() (all []shape) {
+	per := min(maxBitsPerKey, float64(p.block)/(p.load+p.later)) // bits a key that are of use
+	for k := max(1, int(0.4*per)); k <= min(maxK, int(1.1*per)+2); k++ {
+		for width := anneal.MinWords; width <= maxWidth; width++ {
+			for words := p.block / 32 / 2; words < p.block/32; words++ {
+				s := shape{block: p.block, groups: (p.block - 32*words) / uint64(k*width), k: k, width: width}
+				if s.payload() == 32*words && s.valid() && p.load <= anneal.MaxSize*float64(s.groups) {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// fill returns the share of set bits of a block of j keys after a search with that yield.
+func (p problem) fill(s shape, j, yield float64) float64 {
+	bits := float64(s.payload())
+	return min(1, anneal.Fill(yield, j*float64(s.k)/bits)*(1+smaller*(1/bits-1./anneal.WordsBits)))
+}
+
+// smaller times 1/bits is how much fuller a small block is than a large one, measured with blocks of 288 to 960 bits.
+const smaller = 5
+
+// yield returns that of a search of a block of j keys.
+func (p problem) yield(s shape, j float64) float64 {
+	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payload()))
+}
+
+// lot is a number of later keys of a block: its probability, the share of empty bits that the keys leave empty, and their
+// throws per bit.
+type lot struct{ weight, stay, throws float64 }
+
+// lots returns numbers of later keys. The number is Poisson: quantiles of the normal distribution (Gauss and Hermite),
+// with the skew of Poisson (Cornish and Fisher).
+func (p problem) lots(s shape) (all [len(normal)]lot) {
+	bits := float64(s.payload())
+	for i, x := range normal {
+		keys := max(0, p.later+math.Sqrt(p.later)*x.at+(x.at*x.at-1)/6)
+		throws := keys * float64(s.k)
+		all[i] = lot{x.weight, math.Exp(throws * math.Log1p(-1/bits)), throws / bits}
+	}
+	return all
+}
+
+// rate returns the rate of a block with that fill after the search, once the later keys are in it. What these set has the
+// mean and the variance of throws among the empty bits.
+func (p problem) rate(s shape, fill float64, later []lot) (sum float64) {
+	bits, k := float64(s.payload()), float64(s.k)
+	variance := anneal.Spread * fill * (1 - fill) / bits
+	if p.later == 0 {
+		return moment(fill, variance, k)
+	}
+	for _, x := range later {
+		luck := (1 - fill) * x.stay * (1 - x.stay - (1-fill)*x.stay*x.throws) / bits
+		sum += x.weight * moment(1-float64((1-fill)*x.stay), float64(variance*x.stay*x.stay)+max(0, luck), k)
+	}
+	return sum
+}
+
+// normal are points and weights with the first ten moments of the normal distribution.
+var normal = [...]struct{ at, weight float64 }{
+	{-2.856970013872806, 0.011257411327720691}, {-1.355626179974266, 0.22207592200561266}, {0, 0.5333333333333333},
+	{1.355626179974266, 0.22207592200561266}, {2.856970013872806, 0.011257411327720691},
+}
+
+// moment returns E[f^k] for a share f of set bits with that mean and variance, if its logarithm is normal.
+func moment(mean, variance, k float64) float64 {
+	if mean == 0 {
+		return 0
+	}
+	return min(1, math.Exp(float64(k*math.Log(mean))+float64(k*(k-1)/2*variance/(mean*mean))))
+}
+
+// of forecasts a shape: the mean over the number of keys of a block, which is Poisson.
+func (p problem) of(s shape) forecast {
+	deviation := math.Sqrt(p.load)
+	from, to := math.Floor(max(0, p.load-5*deviation-2)), math.Ceil(p.load+7*deviation+4)
+	stride := math.Ceil((to - from) / 20)
+	yields, later := p.yields(s, max(1, from), to), p.lots(s)
+	var sum, squares, all float64
+	for j := from; j <= to; j += stride {
+		gamma, _ := math.Lgamma(j + 1)
+		weight := math.Exp(float64(j*math.Log(p.load)) - p.load - gamma)
+		rate := p.rate(s, p.fill(s, j, yields(j)), later[:])
+		sum, squares, all = sum+float64(weight*rate), squares+float64(weight*rate*rate), all+weight
+	}
+	sum, squares = sum/all, squares/all
+	return forecast{s, min(1, sum), math.Sqrt(max(0, squares-sum*sum)/p.blocks) / sum}
+}
+
+// yields returns yield for the numbers of keys from a first to a last one, between some of them.
+func (p problem) yields(s shape, first, last float64) func(j float64) float64 {
+	const points = 7
+	var at, yields [points]float64
+	for i := range points {
+		j := first * math.Pow(last/first, float64(i)/(points-1))
+		at[i], yields[i] = math.Log(j), p.yield(s, j)
+	}
+	return func(j float64) float64 {
+		x, i := math.Log(max(j, first)), 0
+		for i < points-2 && at[i+1] < x {
+			i++
+		}
+		return yields[i] + float64((yields[i+1]-yields[i])*(x-at[i])/(at[i+1]-at[i]))
+	}
+}

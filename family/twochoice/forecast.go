@@ -1,0 +1,121 @@
+package twochoice
+
+import (
+	_ "embed"
+	"math"
+	"sync"
+
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/grid"
+)
+
+//go:generate go test -run TestTable -update -timeout 1h
+
+// The grid of the table. Its values are the yields of searches: -ln(1-f)/λ, where f is the share of set bits after the
+// search and λ the number of distinct positions per bit, of one group of every key. With one choice it would be 1.
+var axes = []grid.Axis{
+	{0, 1},                                   // 1 for a greedy search
+	grid.Logs(2, 4, 8, 16, 32, 64),           // passes
+	grid.Logs(2, 3, 4, 6, 10, 16),            // choices
+	grid.Logs(1, 2, 3, 5, 8, 13, 22, 38, 64), // k
+	grid.Logs(0.02, 0.1, 0.25, 0.5, 0.75, 1, 1.4, 2, 3, 5), // λ
+}
+
+//go:embed choices.table
+var tableText []byte
+
+var table = sync.OnceValue(func() grid.Table {
+	t, err := grid.Parse(tableText, axes...)
+	if err != nil {
+		panic(err) // the table is embedded; TestTable reads it
+	}
+	return t
+})
+
+// distinct returns the mean number of distinct positions among k random ones of that many bits.
+func distinct(k int, bits float64) float64 {
+	return -bits * math.Expm1(float64(k)*math.Log1p(-1/bits))
+}
+
+// maxPasses bounds the passes that k is chosen for and forecast with. The rate of a longer search is lower than its
+// forecast, by about 5%.
+const maxPasses = 64
+
+// problem is what k is chosen for.
+type problem struct {
+	keys    float64 // of the filter, and
+	inShard float64 // of a shard
+	choices int
+	k       int // 0 if free
+	hashing Hashing
+	online  bool       // one pass, without a search
+	yields  grid.Table // of k and λ
+}
+
+// problem returns that of a filter of n keys.
+func (c Config) problem(n uint64) problem {
+	keys := float64(max(n, 1))
+	p := problem{keys: keys, inShard: keys / float64(c.shards(n)), choices: c.Choices, k: c.K, hashing: c.Hashing}
+	passes := maxPasses
+	if x := anneal.Passes(c.Effort); x != 0 {
+		passes = min(x, maxPasses)
+	}
+	if p.online = passes == 1; p.online {
+		return p
+	}
+	greedy := 0
+	if c.Greedy {
+		greedy = 1
+	}
+	p.yields = table().Pick(greedy).First(math.Log(float64(passes))).First(math.Log(float64(c.Choices)))
+	return p
+}
+
+// forecast is a k, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
+type forecast struct {
+	k          int
+	rate, luck float64
+}
+
+// tune looks for the k with the lowest forecast at that many bits a key.
+func (p problem) tune(per float64) forecast {
+	per = min(per, maxBitsPerKey)
+	switch {
+	case p.k != 0:
+		return p.of(p.k, per)
+	case p.online:
+		return p.of(BestK(per, p.choices), per)
+	}
+	best := p.of(1, per)
+	for k := 2; k <= MaxK; k++ {
+		if f := p.of(k, per); f.rate < best.rate {
+			best = f
+		}
+	}
+	return best
+}
+
+// Spreads are the variance of the set bits of a filter over that of as many independent bits: after a search, and after
+// online insertion.
+const (
+	searchSpread = 0.12
+	onlineSpread = 0.3
+)
+
+// smaller over the bits is how much fuller a small filter is after a search than a large one, measured from 80 bits on.
+const smaller = 2.7
+
+// of forecasts a number of functions.
+func (p problem) of(k int, per float64) forecast {
+	fill, spread, bits := 0.0, searchSpread, max(per*p.keys, 1)
+	if p.online {
+		fill, spread = Fill(per, k, p.choices), onlineSpread
+	} else {
+		load := distinct(k, bits) / per
+		fill = anneal.Fill(p.yields.At(math.Log(float64(k)), math.Log(load)), load) * (1 + smaller/bits)
+	}
+	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
+	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
+	g := geometry{shards: 1, bits: uint64(max(1, per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}
+	return forecast{k, g.rate(fill, p.inShard), float64(k) * math.Sqrt(max(0, luck))}
+}

@@ -1,0 +1,130 @@
+package twochoice
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/grid"
+)
+
+var update = flag.Bool("update", false, "measure the tables and write them")
+
+// searched returns the yield of a plain search of random keys: one round after the other.
+func searched(choices, k, passes int, load float64, greedy bool, seed uint64) float64 {
+	throws := 30_000.0
+	if choices <= 4 && load >= 0.3 && load <= 3 {
+		throws = 100_000
+	}
+	r := rand.New(rand.NewPCG(seed, 0x63686f69636573))
+	keys := make([]filter.Hash, max(64, int(throws)/k))
+	for i := range keys {
+		keys[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+	}
+	bits := uint64(float64(len(keys)*k) / load)
+	g := geometry{shards: 1, bits: bits, choices: choices, k: k, hashing: Independent}
+	var s search
+	s.shard(g, 0, keys, anneal.NewPart(passes), Config{Greedy: greedy})
+	return -math.Log1p(-float64(s.ones)/float64(bits)) / (distinct(k, float64(bits)) * float64(len(keys)) / float64(bits))
+}
+
+// exp is the inverse of the logarithm of an axis.
+func exp(x float64) float64 { return math.Round(1e6*math.Exp(x)) / 1e6 }
+
+func atPoint(at []float64) float64 {
+	return searched(int(exp(at[2])), int(exp(at[3])), int(exp(at[1])), exp(at[4]), at[0] == 1, 1)
+}
+
+// TestTable measures the table again, with -update all of it, else some points.
+func TestTable(t *testing.T) {
+	if !*update {
+		stored := table()
+		for range 40 {
+			at := make([]float64, len(axes))
+			for d, a := range axes {
+				at[d] = a[rand.IntN(len(a))]
+			}
+			t0 := stored.Pick(slices.Index(axes[0], at[0])).Pick(slices.Index(axes[1], at[1])).Pick(slices.Index(axes[2], at[2]))
+			got := t0.At(at[3], at[4])
+			if want := atPoint(at); math.Abs(got/want-1) > 1e-4 {
+				t.Errorf("at %.3g: %.5f, measured %.5f; run go generate", at, got, want)
+			}
+		}
+	}
+	if *update {
+		values := make([]float64, grid.Size(axes...))
+		free := make(chan struct{}, runtime.GOMAXPROCS(0))
+		var wait sync.WaitGroup
+		grid.Each(func(i int, at []float64) {
+			at = slices.Clone(at)
+			free <- struct{}{}
+			wait.Go(func() {
+				values[i] = atPoint(at)
+				<-free
+			})
+		}, axes...)
+		wait.Wait()
+		if err := os.WriteFile("choices.table", grid.Format(values), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestForecast holds forecasts against plain searches of filters of several sizes.
+func TestForecast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, n := range []uint64{10, 100, 1000, 10_000} {
+		for _, per := range []float64{1, 2, 5, 8, 12, 20, 40, 64} {
+			for _, c := range []Config{
+				{}, {Effort: filter.Effort{Level: filter.Fast}}, {Effort: filter.Effort{Passes: 2}}, {Effort: filter.Effort{Passes: 1}},
+				{Choices: 2}, {Choices: 5}, {Choices: 16}, {Greedy: true}, {K: 3}, {Hashing: Double, Choices: 2},
+			} {
+				if err := c.check(); err != nil {
+					t.Fatal(err)
+				}
+				p := c.problem(n)
+				f := p.tune(per)
+				if throws := float64(n) * float64(f.k*c.Choices); throws > 1e6 {
+					continue
+				}
+				passes := min(anneal.Passes(c.Effort), maxPasses)
+				var want float64
+				seeds := max(1, min(50, 2000/n))
+				for seed := range seeds {
+					want += simulate(c, f.k, passes, n, per, seed) / float64(seeds)
+				}
+				// The error, as a share of the size: how many more bits would make up for it.
+				off, bound := math.Log2(f.rate/want)/0.85/per, map[uint64]float64{10: 0.3, 100: 0.05, 1000: 0.015, 10_000: 0.015}[n]
+				if math.Abs(off) > bound && math.Abs(f.rate/want-1) > 0.05 && (c.Hashing != Double || n >= 1000) {
+					t.Errorf("%d keys, %g bits each, %+v: forecast %+v, searched %.4g: off by %.2f%% of the size", n, per, c, f, want, 100*off)
+				}
+			}
+		}
+	}
+}
+
+// simulate is the specification of a forecast: it returns the rate of a filter of random keys.
+func simulate(c Config, k, passes int, n uint64, per float64, seed uint64) float64 {
+	r := rand.New(rand.NewPCG(seed, 0x6368_6f69_6365))
+	hs := make([]filter.Hash, n)
+	for i := range hs {
+		hs[i] = filter.Hash{Hi: r.Uint64(), Lo: r.Uint64()}
+	}
+	bits := uint64(math.Ceil(per * float64(n)))
+	if c.Hashing == Double {
+		bits = (bits + whole - 1) / whole * whole
+	}
+	g := geometry{shards: 1, bits: bits, choices: c.Choices, k: k, hashing: c.Hashing}
+	var s search
+	s.shard(g, 0, hs, anneal.NewPart(passes), c)
+	return g.rate(float64(s.ones)/float64(bits), float64(n))
+}

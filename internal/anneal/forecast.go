@@ -1,0 +1,116 @@
+package anneal
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/grid"
+)
+
+// tables is the version of the tables that shapes and forecasts come from, the parameter table= of a Spec. If a table
+// changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec give the
+// same bytes.
+const tables = 1
+
+// CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.
+func CheckTable(version uint64) error {
+	if version > tables {
+		return &filter.ConfigError{Field: "table", Value: version,
+			Reason: fmt.Sprintf("want 1 to %d; newer versions of Bloomery may have more", tables)}
+	}
+	return nil
+}
+
+//go:generate go test -run TestTables -update -timeout 1h
+
+// The grids of the tables. A table is the yield of a search: -ln(1-f)/λ, where f is the share of set bits after the
+// search and λ the number of throws per bit: keys times slots over bits. It is 1 without a search, and less the more
+// throws the search puts on bits that others set.
+var (
+	passesAxis  = grid.Logs(1, 3, 8, 24, 64, 150, 600, 2500)
+	loadAxis    = grid.Logs(0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.6, 0.9, 1.3, 1.8, 2.6, 4) // λ
+	sizeAxis    = grid.Logs(1, 2, 4, 7, 11, 16, 24, 36)                                           // keys per group
+	groupsAxis  = grid.Axis{0, 1 - 1./8}                                                          // 1 - 1/groups
+	widthAxis   = grid.Axis{1, 2, 3, 4, 5}
+	windowsAxes = []grid.Axis{widthAxis, passesAxis, sizeAxis, loadAxis}
+	wordsAxes   = []grid.Axis{widthAxis[2:], passesAxis[:6], groupsAxis, sizeAxis, loadAxis} // at most 150 passes
+)
+
+//go:embed windows.table
+var windowsTable []byte
+
+//go:embed words.table
+var wordsTable []byte
+
+var (
+	windows = table(&windowsTable, windowsAxes)
+	words   = table(&wordsTable, wordsAxes)
+)
+
+func table(text *[]byte, axes []grid.Axis) func() grid.Table {
+	return sync.OnceValue(func() grid.Table {
+		t, err := grid.Parse(*text, axes...)
+		if err != nil {
+			panic(err) // the table is embedded; TestTables reads it
+		}
+		return t
+	})
+}
+
+// Forecast predicts searches of a number of passes from the tables.
+type Forecast struct {
+	words  bool
+	tables [2][MaxWidth + 1]grid.Table // by width: of size and load, for windows, or for words in one and in many groups
+}
+
+// Windows returns the forecast of searches whose shifts lead to the next 2^Width bits.
+func Windows(passes int) *Forecast {
+	f := new(Forecast)
+	for i, width := range widthAxis {
+		f.tables[0][int(width)] = windows().Pick(i).First(math.Log(float64(passes)))
+	}
+	return f
+}
+
+// Words is Windows for searches of many small States with Shape.Words, of MinWords bits of a shift or more.
+func Words(passes int) *Forecast {
+	f := &Forecast{words: true}
+	for i, width := range wordsAxes[0] {
+		t := words().Pick(i).First(math.Log(float64(passes)))
+		f.tables[0][int(width)], f.tables[1][int(width)] = t.Pick(0), t.Pick(1)
+	}
+	return f
+}
+
+// WordsBits is the number of bits of the States that forecasts by Words were measured with.
+const WordsBits = 384
+
+// MinWords is the smallest Width of a forecast by Words.
+const MinWords = 3
+
+// MaxSize is the most keys of a group, on average, that forecasts were measured with.
+const MaxSize = 36
+
+// Yield returns the yield of a search with groups of that many keys, on average, and that many throws per bit. groups
+// is the number of groups of a State; it only matters with Words.
+func (f *Forecast) Yield(width int, groups, size, load float64) float64 {
+	if width == 0 {
+		return 1
+	}
+	x, y := math.Log(size), math.Log(load)
+	if !f.words {
+		return f.tables[0][width].At(x, y)
+	}
+	one, many := f.tables[0][width].At(x, y), f.tables[1][width].At(x, y)
+	return one + float64((many-one)*(1-1/groups)/groupsAxis[1])
+}
+
+// Fill returns the share of set bits after a search with that yield.
+func Fill(yield, load float64) float64 { return -math.Expm1(-yield * load) }
+
+// Spread is the variance of the set bits of a filter after a search, over that of as many independent bits. Searches
+// even out the luck of the throws.
+const Spread = 0.06

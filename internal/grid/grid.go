@@ -1,0 +1,129 @@
+// Package grid interpolates functions of several coordinates that were measured at the points of a grid. Families that
+// search use it to forecast a search without making one.
+package grid
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Axis has the coordinates of a grid in one dimension, ascending, in a scale in which the function is smooth.
+type Axis []float64
+
+// Logs returns an axis of the logarithms of values.
+func Logs(values ...float64) Axis {
+	a := make(Axis, len(values))
+	for i, v := range values {
+		a[i] = math.Log(v)
+	}
+	return a
+}
+
+// Table is a function on a grid. The last axis changes fastest. A Table is immutable.
+type Table struct {
+	axes   []Axis
+	values []float64
+}
+
+// step is the resolution of a stored value. Values are in [0, 65535·step] = [0, 1.6].
+const step = 1.0 / 40000
+
+// Size returns the number of points of a grid.
+func Size(axes ...Axis) int {
+	n := 1
+	for _, a := range axes {
+		n *= len(a)
+	}
+	return n
+}
+
+// Parse reads a table from the result of Format. It returns an error if text does not have the size of the grid.
+func Parse(text []byte, axes ...Axis) (Table, error) {
+	t := Table{axes, make([]float64, Size(axes...))}
+	if len(text) != 2*len(t.values) {
+		return Table{}, fmt.Errorf("a table of %d bytes, want %d; run go generate", len(text), 2*len(t.values))
+	}
+	for i := range t.values {
+		t.values[i] = float64(binary.LittleEndian.Uint16(text[2*i:])) * step
+	}
+	return t, nil
+}
+
+// Format returns the stored form of values, 16 bits each.
+func Format(values []float64) []byte {
+	text := make([]byte, 0, 2*len(values))
+	for _, v := range values {
+		text = binary.LittleEndian.AppendUint16(text, uint16(math.Round(min(max(v/step, 0), math.MaxUint16))))
+	}
+	return text
+}
+
+// Each calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
+func Each(f func(i int, at []float64), axes ...Axis) {
+	at := make([]float64, len(axes))
+	for i := range Size(axes...) {
+		for d, rest := len(axes)-1, i; d >= 0; d-- {
+			at[d] = axes[d][rest%len(axes[d])]
+			rest /= len(axes[d])
+		}
+		f(i, at)
+	}
+}
+
+// First returns the table of all but the first coordinate, at a value of that. Between the points of the axis it
+// interpolates, outside it takes the nearest point.
+func (t Table) First(x float64) Table {
+	from, weights, n := weigh(t.axes[0], x)
+	rest := len(t.values) / len(t.axes[0])
+	to := Table{t.axes[1:], make([]float64, rest)}
+	for i := range n {
+		for j, v := range t.values[(from+i)*rest:][:rest] {
+			to.values[j] += float64(weights[i] * v)
+		}
+	}
+	return to
+}
+
+// Pick is First at the point of the axis with that index. It does not copy.
+func (t Table) Pick(i int) Table {
+	rest := len(t.values) / len(t.axes[0])
+	return Table{t.axes[1:], t.values[i*rest:][:rest]}
+}
+
+// At returns the value of a table of two coordinates.
+func (t Table) At(x, y float64) (sum float64) {
+	a, wx, n := weigh(t.axes[0], x)
+	b, wy, m := weigh(t.axes[1], y)
+	width := len(t.axes[1])
+	for i := range n {
+		row, v := t.values[(a+i)*width+b:][:m], 0.0
+		for j := range row {
+			v += float64(wy[j] * row[j])
+		}
+		sum += float64(wx[i] * v)
+	}
+	return sum
+}
+
+// weigh returns the points of an axis near x and their weights: those of the polynomial of third degree through four
+// points, or through all if there are fewer.
+func weigh(a Axis, x float64) (from int, weights [4]float64, n int) {
+	x = min(max(x, a[0]), a[len(a)-1])
+	n = min(4, len(a))
+	i := 1
+	for i < len(a)-1 && a[i] < x {
+		i++
+	}
+	from = min(max(i-2, 0), len(a)-n)
+	for i := range n {
+		w := 1.0
+		for j := range n {
+			if i != j {
+				w *= (x - a[from+j]) / (a[from+i] - a[from+j])
+			}
+		}
+		weights[i] = w
+	}
+	return from, weights, n
+}

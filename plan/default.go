@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"context"
+	"slices"
+)
+
+// Default returns the filter that a build takes if nobody names a family. The family does not depend on the number of
+// keys, so that a list that grows keeps it and with it what its filters can do: it is the first form, in the order of
+// filter.Form.Default, that meets the needs.
+//
+//	nothing else            fuse
+//	Add, Later or Merge     standard
+//	Remove                  rankindexed
+//	Count                   rankindexed(counting=1)
+//	ValueBits               rankindexed(value_bits=)
+//	OneLine                 blocked
+//	Remove and Merge        counting
+//
+// If none of these forms meets the needs, or if Needs.For is set, it is the first choice of For. Errors are those of For.
+func Default(ctx context.Context, n Needs) (Choice, error) { return Measured().Default(ctx, n) }
+
+// Default is the function Default with another table of costs.
+func (c Costs) Default(ctx context.Context, n Needs) (Choice, error) {
+	free := n.For == ""
+	if err := n.check(); err != nil {
+		return Choice{}, err
+	}
+	if free && n.possible() == nil {
+		for _, k := range preferred {
+			if k.misses(&n) {
+				continue
+			}
+			if choice, why := c.try(k, &n); why == "" {
+				return choice, nil
+			}
+		}
+	}
+	p, err := c.For(ctx, n)
+	if err != nil {
+		return Choice{}, err
+	}
+	return p.Choices[0], nil
+}
+
+// preferred are the forms that Default tries, in order.
+var preferred = preferredKinds()
+
+func preferredKinds() []kind {
+	all := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.Default == 0 })
+	slices.SortFunc(all, func(a, b kind) int { return a.Default - b.Default })
+	return all
+}
