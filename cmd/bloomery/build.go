@@ -255,6 +255,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
+	defer limitGarbage(&config)()
 	var p *progress // of the pass that is running
 	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
 	if err != nil {
