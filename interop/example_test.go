@@ -29,6 +29,6 @@ func Example() {
 	}
 	fmt.Println(again.ContainsString("ada"), again.ContainsString("grace"), again.Info().Spec)
 	// Output:
-	// 01 0a 00 00 00 01 44 44 00 15 11 14 00 44
-	// true false guava(k=10,strategy=64,words=1)
+	// 01 0a 00 00 00 03 00 04 00 01 11 04 00 04 44 04 00 04 00 14 00 44 00 44 00 14 00 00 00 04
+	// true false guava(k=10,strategy=64,words=3)
 }

@@ -33,18 +33,21 @@ type inputFlags struct {
 
 func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.format, "input-format", "lines",
-		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; gzip, zstd and bzip2 are recognised by content")
-	c.Flags().Func("column", "csv, tsv: `name` in the header row, or number from 1 (default the first)", func(s string) error {
+		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
+			"gzip, zstd and bzip2 are recognised by content")
+	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
+	c.Flags().Func("column", columnHelp, func(s string) error {
 		if f.column = s; s == "" { // an unset shell variable must not select the first column
 			return errors.New("name a column")
 		}
 		return nil
 	})
-	c.Flags().Func("delimiter", "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" (default \",\")",
-		func(s string) (err error) {
-			f.delimiter, err = parseDelimiter(s)
-			return err
-		})
+	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
+		"(default \",\")"
+	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
+		f.delimiter, err = parseDelimiter(s)
+		return err
+	})
 	c.Flags().BoolVar(&f.header, "header", false,
 		"csv, tsv: the first row is a header, although the column is a number")
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")

@@ -1,9 +1,6 @@
 package bitsandblooms
 
-import (
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/probe"
-)
+import "github.com/bloomery/bloomery/filter"
 
 // About describes the family. Package families lists it.
 var About = filter.About{
@@ -34,5 +31,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return m, probe.FPR(keys, m, k), nil
+	return m, double(m, k).FPR(keys), nil
 }

@@ -1,6 +1,7 @@
 package bitsandblooms
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -11,7 +12,7 @@ import (
 // Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // distinct keys that will be added; required unless M or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = probe.DefaultFPR
+	Size   filter.Sizing // default: FPR = probe.DefaultFPR, see probe.Double
 	M      uint64        // bits, instead of Size
 	Length uint64        // bits of the bit set that stores them, M to 2^62-1; default: M
 	K      int           // probes per key, 1 to MaxK; default: the best for Keys and the size
@@ -45,6 +46,11 @@ func (c Config) Geometry() (m, length uint64, k int, err error) {
 	m, k, err = probe.Shape{Keys: c.Keys, Size: c.Size, M: c.M, K: c.K, MaxK: MaxK, Width: 1}.Resolve()
 	if err != nil {
 		return 0, 0, 0, err
+	}
+	if c.Keys > 0 && c.M == 0 && c.Size.BitsPerKey == 0 && c.Size.Bytes == 0 {
+		if m, err = double(m, k).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 1, 1<<62-1); err != nil {
+			return 0, 0, 0, err
+		}
 	}
 	switch {
 	case c.Length == 0:

@@ -11,8 +11,6 @@
 package bitsandblooms
 
 import (
-	"math"
-
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -36,8 +34,11 @@ type Filter struct {
 
 // at returns the position of probe i of a key with hashes h.
 func (f *Filter) at(h *[4]uint64, i uint64) uint64 {
-	return (h[i%2] + i*h[2+(i+i%2)%4/2]) % f.m
+	return (h[i%2] + i*h[2+stepOf(i)]) % f.m
 }
+
+// stepOf returns which of the two steps probe i uses.
+func stepOf(i uint64) uint64 { return (i + i%2) % 4 / 2 }
 
 // HasKey reports whether the key may be in the set. It stops at the first probe whose bit is not set.
 func (f *Filter) HasKey(key []byte) bool {
@@ -113,12 +114,14 @@ func (f *Filter) same(other filter.Filter) (*Filter, error) {
 	return o, nil
 }
 
-// fill returns the share of the first m bits that are set.
-func (f *Filter) fill() float64 { return float64(bitvec.OnesBelow(f.words, f.m)) / float64(f.m) }
+// ones returns the number of the first m bits that are set.
+func (f *Filter) ones() uint64 { return bitvec.OnesBelow(f.words, f.m) }
 
 // EstimateKeys estimates the number of distinct keys from the bits that are set; see probe.EstimateKeys. It reads the
 // whole filter and returns +Inf if all of the first m bits are set.
-func (f *Filter) EstimateKeys() float64 { return probe.EstimateKeys(f.fill(), f.m, f.k) }
+func (f *Filter) EstimateKeys() float64 {
+	return probe.EstimateKeys(float64(f.ones())/float64(f.m), f.m, f.k)
+}
 
 // Cells describes the first m bits. It takes the probes of a key as independent.
 func (f *Filter) Cells() filter.Cells { return probe.Cells(f.m, f.k) }
@@ -132,12 +135,12 @@ func (f *Filter) Free(other filter.Filter) (uint64, error) {
 	return bitvec.ZerosInBoth(f.words, o.words, f.m), nil
 }
 
-// Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates assume
-// independent probes.
+// Info counts the set bits, which reads the whole filter. Fill is that of the first m bits. The rates are those of
+// probe.Double.
 func (f *Filter) Info() filter.Info {
-	fill := f.fill()
+	ones, d := f.ones(), double(f.m, f.k)
 	return filter.Info{
-		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: fill,
-		FPRPrior: probe.FPR(f.keys, f.m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),
+		Spec: f.spec(), Keys: f.keys, Bits: f.m, Fill: float64(ones) / float64(f.m),
+		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words, ones),
 	}
 }

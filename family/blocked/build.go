@@ -14,7 +14,7 @@ const DefaultFPR = 0.01
 // Config describes a filter. Zero fields take the default noted beside them.
 type Config struct {
 	Keys   uint64        // number of distinct keys that will be added; needed unless Blocks or Size.Bytes is set
-	Size   filter.Sizing // default: FPR = DefaultFPR; for an FPR, the fewest blocks that reach it (within 0.1%)
+	Size   filter.Sizing // default: FPR = DefaultFPR; for an FPR, the fewest blocks that keep it; see scatter
 	Blocks uint64        // number of blocks, instead of Size
 	K      int           // probes per key, line layout only, 1 to MaxK; default: OptimalK of Keys and the blocks
 	Layout Layout        // default: Line
@@ -104,8 +104,8 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 	return x.optimalK(n, blocks)
 }
 
-// blocksForRate returns the smallest number of blocks whose predicted rate is at most the promised one, or up to 0.1%
-// more. The rate falls as blocks are added, so it bisects.
+// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter is
+// at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := c.Size.FPR
 	if p == 0 {
@@ -132,7 +132,7 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 			lo = mid
 		}
 	}
-	return hi, nil
+	return c.firmBlocks(x, n, hi, p), nil
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.

@@ -25,6 +25,8 @@ type formula struct {
 	bins  *stat.Bins
 	pow   [MaxK + 1][]float64 // stat.Powers of each k
 	rates [MaxK + 1][]float64 // of a block with 0, 1, ... keys, for each k
+
+	powSquares, squares [MaxK + 1][]float64 // pow and rates of the squares; see scatter
 }
 
 // fpr is FPR.
@@ -51,10 +53,15 @@ func (c *formula) fpr(n, blocks uint64, k int, layout Layout) float64 {
 }
 
 // splitRate returns the rate of a split block with j keys. Each key sets one bit in each of its eight words of 32 bits.
-// The words fill independently, so the mean of the product is the product of the means.
+// The words fill independently, so the mean of the product is the product of the means. All eight bits follow from 32
+// bits of the hash: an absent key has those of a key in the block with a probability of 2^-32, which is the larger part
+// of rates below about 1e-9.
 func splitRate(j uint64) float64 {
-	return math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)
+	return min(1, math.Pow(-math.Expm1(float64(j)*math.Log1p(-1./32)), splitK)+float64(splitAlike*float64(j)))
 }
+
+// splitAlike is the probability that two keys of a split block have the same bits of the hash.
+const splitAlike = 1. / (1 << 32)
 
 // leastFPR returns a lower bound of the rate with that many bits, whatever the number of probes: the best rate of a
 // standard filter. FPR is larger because it is a mean of powers of the fill, and that of a standard filter is the power of
@@ -115,12 +122,16 @@ func (c *census) add(w []uint64) {
 // info describes f, whose blocks were added, with that many keys.
 func (c *census) info(f *Filter, keys uint64) filter.Info {
 	total := f.blocks * f.layout().BlockBits()
+	posterior := c.sum / float64(f.blocks)
+	if f.split {
+		posterior = min(1, posterior+float64(splitAlike*float64(keys)/float64(f.blocks)))
+	}
 	return filter.Info{
 		Spec:         f.spec(),
 		Keys:         keys,
 		Bits:         total,
 		Fill:         float64(c.ones) / float64(total),
 		FPRPrior:     FPR(keys, f.blocks, f.k, f.layout()),
-		FPRPosterior: c.sum / float64(f.blocks),
+		FPRPosterior: posterior,
 	}
 }

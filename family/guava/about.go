@@ -2,7 +2,6 @@ package guava
 
 import (
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // About describes the family. Package families lists it.
@@ -33,5 +32,5 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return 64 * words, probe.FPR(keys, Reach(words, c.Strategy), k), nil
+	return 64 * words, double(Reach(words, c.Strategy), k, c.Strategy).FPR(keys), nil
 }

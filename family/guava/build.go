@@ -1,6 +1,7 @@
 package guava
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 // Config describes a filter to make. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64        // distinct keys that will be added; required unless Words or Size.Bytes is set
-	Size     filter.Sizing // default: FPR = probe.DefaultFPR; rounded up to whole words, Bytes rounded down
+	Size     filter.Sizing // default: FPR = probe.DefaultFPR, see probe.Double; whole words, Bytes rounded down
 	Words    uint64        // 64-bit words, at most MaxWords; instead of Size
 	K        int           // probes per key, 1 to MaxK; default: the best for Keys and the size
 	Strategy Strategy      // default: Mitz64
@@ -64,9 +65,10 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 		if c.Size.Bytes != 0 {
 			words = max(m/64, 1)
 		}
-		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && m > Reach(words, c.Strategy) {
-			reason := fmt.Sprintf("it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64", c.Keys)
-			return 0, 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: reason}
+		if byRate := c.Size.BitsPerKey == 0 && c.Size.Bytes == 0; byRate && c.Keys > 0 {
+			if words, err = c.fit(m, words, k); err != nil {
+				return 0, 0, err
+			}
 		}
 	}
 	if words > MaxWords {
@@ -76,6 +78,24 @@ func (c Config) Geometry() (words uint64, k int, err error) {
 		k = probe.OptimalK(max(c.Keys, 1), 64*words)
 	}
 	return words, k, nil
+}
+
+// fit returns the number of words, at least that many, that keep the rate with k probes. m is the number of bits that
+// independent probes need.
+func (c Config) fit(m, words uint64, k int) (uint64, error) {
+	most := uint64(64 * MaxWords)
+	if c.Strategy == Mitz32 {
+		most = Reach(MaxWords, Mitz32)
+	}
+	switch {
+	case m > most && c.Strategy == Mitz32:
+		reason := fmt.Sprintf("it reaches 2^31 bits, too few to keep the rate for %d keys; use strategy=64", c.Keys)
+		return 0, &filter.ConfigError{Field: "strategy", Value: c.Strategy, Reason: reason}
+	case m > most:
+		return words, nil // too large
+	}
+	bits, err := double(64*words, k, c.Strategy).Fit(Family, c.Keys, cmp.Or(c.Size.FPR, probe.DefaultFPR), 64, most)
+	return bits / 64, err
 }
 
 // New returns an empty filter. Errors are those of Geometry, or wrap filter.ErrTooLarge if there is not enough memory.

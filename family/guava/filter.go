@@ -7,8 +7,9 @@
 //	                      c = lower half of Lo + i · upper half of Lo, as a signed 32-bit integer
 //
 // MURMUR128_MITZ_32 is the strategy of filters made before Guava 12. Its probes reach the first 2^31 bits only. Double
-// hashing has more false positives than independent probes in small filters with a low rate (see package standard): use
-// family standard unless Guava has to read the filter.
+// hashing has more false positives than independent probes in small filters with a low rate, see probe.Double: use
+// family standard unless Guava has to read the filter. A filter with a chosen rate is made larger where it needs to be,
+// and one with a chosen size states the rate that it has.
 package guava
 
 import (
@@ -60,8 +61,13 @@ func (f *Filter) at(x uint64) uint64 {
 	if f.strategy == Mitz64 {
 		return x &^ (1 << 63) % f.bits()
 	}
+	return fold(x) % f.bits()
+}
+
+// fold returns c if c >= 0, else NOT c, for the signed lower half c of x.
+func fold(x uint64) uint64 {
 	c := int32(x)
-	return uint64(c^c>>31) % f.bits()
+	return uint64(c ^ c>>31)
 }
 
 func (f *Filter) bits() uint64 { return 64 * uint64(len(f.words)) }
@@ -188,13 +194,14 @@ func (f *Filter) Free(other filter.Filter) (uint64, error) {
 	return bitvec.ZerosInBoth(f.words, o.words, Reach(uint64(len(f.words)), f.strategy)), nil
 }
 
-// Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates
-// assume independent probes. With Mitz32 they are too low for filters of more than about 2^26 bits, whose positions
-// are not equally likely.
+// Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are
+// those of probe.Double. With Mitz32 they are too low for filters of more than about 2^26 bits, whose positions are not
+// equally likely.
 func (f *Filter) Info() filter.Info {
 	m, fill := f.reached()
+	d := double(m, f.k, f.strategy)
 	return filter.Info{
 		Spec: f.spec(), Keys: f.keys, Bits: f.bits(), Fill: fill,
-		FPRPrior: probe.FPR(f.keys, m, f.k), FPRPosterior: math.Pow(fill, float64(f.k)),
+		FPRPrior: d.FPR(f.keys), FPRPosterior: d.Posterior(f.words[:m/64], uint64(math.Round(fill*float64(m)))),
 	}
 }

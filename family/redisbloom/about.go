@@ -3,7 +3,6 @@ package redisbloom
 import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
-	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // About describes the family. Package families lists it.
@@ -33,7 +32,7 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return l.Bits, probe.FPR(min(keys, l.Capacity), l.Bits, l.K), nil
+	return l.Bits, l.double(1).FPR(min(keys, l.Capacity)), nil
 }
 
 // Empty returns a chain of the first link of f, without keys.

@@ -17,7 +17,7 @@ const DefaultGrowth = 2
 // Config describes a chain to make, as BF.RESERVE does. Zero fields take the default noted beside them.
 type Config struct {
 	Keys     uint64 // distinct keys that will be added
-	Capacity uint64 // keys that the first link is sized for; default: Keys
+	Capacity uint64 // keys that the first link is sized for; default: Keys, or more if an FPR needs it; see probe.Double
 	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
 	Size   filter.Sizing
@@ -86,10 +86,19 @@ func (c Config) first() (Link, error) {
 	if rate == 0 {
 		rate = probe.DefaultFPR
 	}
+	promised := rate
 	if !c.Fixed {
 		rate /= 2 // each link has half the rate of the one before: the sum stays below the rate of the chain
 	}
-	return newLink(capacity, rate, 0)
+	l, err := newLink(capacity, rate, 0)
+	if err != nil || c.Capacity != 0 || c.Keys == 0 {
+		return l, err
+	}
+	bits, err := l.double(1).Fit(Family, c.Keys, promised, 64, 1<<53)
+	if err != nil || bits == l.Bits {
+		return l, err
+	}
+	return newLink(uint64(math.Ceil(float64(bits)/l.BitsPerKey)), rate, 0)
 }
 
 // newLink sizes a link by its rate, or if bitsPerKey is not 0 by that. Errors wrap filter.ErrConfig or
@@ -160,7 +169,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = b.Keys.Each(ctx, func(filter.Hash) uint64 { return 0 }, func(_ uint64, hs []filter.Hash) error {
+	err = b.Keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
 				return err

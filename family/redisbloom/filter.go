@@ -10,10 +10,10 @@
 // not grow is full. Info.Keys counts the Adds that changed the chain. The order of Adds changes the chain: a Builder
 // adds keys in the order of their hashes.
 //
-// The rates in Info assume independent probes. Double hashing has a higher rate in links of a few hundred bits, where
-// many keys have only a few distinct probes: a tenth more than in Info for chains that begin with 40 keys and 30%.
-// Also, Add skips keys that look present, so the prior rate, computed from the keys that it counted, is too low if it
-// is above about 5%. Chains do not merge, in Redis or here.
+// Double hashing has a higher rate than independent probes in small links. The rates in Info count that, see
+// probe.Double; for chains of many links they count it in the larger ones only. Add skips keys that look present, so the
+// prior rate, computed from the keys that it counted, is too low if it is above about 5%. Chains do not merge, in Redis
+// or here.
 package redisbloom
 
 import (
@@ -99,9 +99,9 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 }
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
-// not grow, or has MaxLinks; filter.ErrTooLarge if the next link does not fit in memory; or filter.ErrConfig if its rate
-// would be too low for a float64. On error the filter is unchanged. The size of the next link follows from the growth
-// and the last link, so in a chain from an untrusted file it may be any size up to the memory of the machine.
+// not grow, or has MaxLinks; filter.ErrTooLarge if the next link is too large; or filter.ErrConfig if its rate
+// would be too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the last
+// one, whichever is more, whatever an untrusted file states.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil
@@ -123,6 +123,13 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
+// A link of more than largeLink bits is at most maxStep times the one before. A chain from a file states capacities and
+// growth, and one Add must not take memory out of proportion to the file.
+const (
+	largeLink = 1 << 30 // 128 MiB
+	maxStep   = 16
+)
+
 // grow appends a link after last, the last one.
 func (f *Filter) grow(last Link) error {
 	if !f.scales || f.growth == 0 {
@@ -138,6 +145,10 @@ func (f *Filter) grow(last Link) error {
 	next, err := newLink(uint64(capacity), last.Rate/2, 0)
 	if err != nil {
 		return err
+	}
+	if next.Bits > largeLink && next.Bits/maxStep > last.Bits {
+		return fmt.Errorf("the next link takes %d bytes, more than %d times the last one; reserve a chain of a larger "+
+			"capacity: %w", next.Bits/8, maxStep, filter.ErrTooLarge)
 	}
 	words, err := bitvec.Alloc(uint64(len(f.words)) + next.Bits/64)
 	if err != nil {
@@ -155,6 +166,14 @@ func (f *Filter) Links() ([]Link, uint32) {
 		return append([]Link(nil), f.links...), 0
 	}
 	return append([]Link(nil), f.links...), f.growth
+}
+
+// FPR returns the rate that the chain was made for, the error rate of BF.RESERVE. The rates of the links add up to it.
+func (f *Filter) FPR() float64 {
+	if f.scales {
+		return 2 * f.links[0].Rate
+	}
+	return f.links[0].Rate
 }
 
 // keys returns the number of keys in all links.
@@ -184,14 +203,15 @@ func (f *Filter) Info() filter.Info {
 	var prior, posterior float64 // natural logarithms of the share of absent keys that no link reports as present
 	words := f.words
 	for _, l := range f.links {
-		ones := bitvec.OnesCount(words[:l.Bits/64])
+		link, d := words[:l.Bits/64], l.double(len(f.links))
+		ones := bitvec.OnesCount(link)
 		words = words[l.Bits/64:]
 		set += ones
 		if info.Capacity += l.Capacity; info.Capacity < l.Capacity {
 			info.Capacity = math.MaxUint64 // capacities that a file states can overflow
 		}
-		prior += math.Log1p(-probe.FPR(l.Keys, l.Bits, l.K))
-		posterior += math.Log1p(-math.Pow(float64(ones)/float64(l.Bits), float64(l.K)))
+		prior += math.Log1p(-d.FPR(l.Keys))
+		posterior += math.Log1p(-d.Posterior(link, ones))
 	}
 	info.Fill = float64(set) / float64(info.Bits)
 	info.FPRPrior, info.FPRPosterior = max(0, -math.Expm1(prior)), max(0, -math.Expm1(posterior)) // not -0

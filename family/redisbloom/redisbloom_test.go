@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -117,10 +119,19 @@ func TestOldForms(t *testing.T) {
 
 // TestInfo checks extremes: rates far below the spacing of floats near 1, and capacities whose sum overflows.
 func TestInfo(t *testing.T) {
-	f, _ := chain(t, Config{Capacity: 1000, Size: filter.Sizing{FPR: 1e-18}}, 1000)
-	if i := f.Info(); !(i.FPRPosterior > 1e-20 && i.FPRPosterior < 1e-18 && i.FPRPrior > 1e-20 && i.FPRPrior < 1e-18) {
-		t.Errorf("rates %g and %g of a chain for 1e-18", i.FPRPosterior, i.FPRPrior)
+	for _, c := range []struct {
+		keys, capacity uint64
+		low, high      float64
+	}{{1000, 1000, 1e-7, 1e-5}, {1, 4_000_000, 1e-18, 1e-15}} { // double hashing is far from 1e-18, see probe.Double
+		f, _ := chain(t, Config{Capacity: c.capacity, Size: filter.Sizing{FPR: 1e-18}}, int(c.keys))
+		i := f.Info()
+		for _, rate := range []float64{i.FPRPosterior, i.FPRPrior} {
+			if !(rate > c.low && rate < c.high) {
+				t.Errorf("%d keys in a chain for %d at 1e-18: rate %g, want %g to %g", c.keys, c.capacity, rate, c.low, c.high)
+			}
+		}
 	}
+	var f *Filter
 	f, _ = chain(t, Config{Capacity: 10}, 100)
 	for n := range f.links {
 		f.links[n].Capacity = 1<<63 + 5
@@ -267,6 +278,8 @@ func TestGrowthEnds(t *testing.T) {
 	last := Link{Bits: 64, Keys: 1, Rate: 0.01, BitsPerKey: 9.6, K: 7, Capacity: 1}
 	large, low := last, last
 	large.Capacity = 1 << 52
+	hostile := last // 64 bits that state a capacity of 2^40 keys
+	hostile.Capacity = 1 << 40
 	low.Rate = math.SmallestNonzeroFloat64
 	for what, c := range map[string]struct {
 		links, scales int
@@ -278,12 +291,47 @@ func TestGrowthEnds(t *testing.T) {
 		"growth of 0":                   {1, 1, 0, last, filter.ErrFull},
 		"not scaling":                   {1, 0, 2, last, filter.ErrFull},
 		"too many keys":                 {1, 1, 2, large, filter.ErrTooLarge},
+		"far larger than the last":      {1, 1, 2, hostile, filter.ErrTooLarge},
 		"too low a rate":                {1, 1, 2, low, filter.ErrConfig},
 	} {
 		f := &Filter{links: make([]Link, c.links), growth: c.growth, scales: c.scales == 1, words: make([]uint64, 1)}
 		if err := f.grow(c.last); !errors.Is(err, c.want) || len(f.links) != c.links || len(f.words) != 1 {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestMemory: a builder with a memory limit does not hold the keys when it adds them, and makes the same chain.
+func TestMemory(t *testing.T) {
+	const n = 400_000
+	build := func(limit int64) (f filter.Filter, allocated uint64) {
+		b, err := NewBuilder(Config{Keys: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Limit(limit, t.TempDir())
+		hs := make([]filter.Hash, n)
+		for i := range hs {
+			hs[i] = hasher.SumUint64(uint64(i))
+		}
+		if err := b.AddMany(hs); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if f, err = b.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return f, after.TotalAlloc - before.TotalAlloc
+	}
+	f, took := build(1 << 20)
+	if most := f.Info().Bits/8 + 6<<20; took > most {
+		t.Errorf("Build allocates %d bytes with a limit of 1 MiB, want at most %d", took, most)
+	}
+	g, _ := build(0)
+	if !reflect.DeepEqual(f, g) {
+		t.Error("another chain without a limit")
 	}
 }
 

@@ -229,6 +229,33 @@ func (k *Keys) Each(
 	return nil
 }
 
+// Blocks calls f with all hashes in order, as Each gives them, in blocks of at most 64 KiB, for a family that takes
+// them one by one. f must neither change a block nor keep it. Errors are those of Each.
+func (k *Keys) Blocks(ctx context.Context, f func(hs []filter.Hash) error) error {
+	k.mu.Lock()
+	err, finished, a, r := k.err, k.finished, k.array, k.runs
+	k.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if !finished {
+		return errNotFinished
+	}
+	if r.any() {
+		return r.merge(ctx, k.limit, f)
+	}
+	for lo := 0; lo < a.n; lo += blockLen {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hs, _ := a.part(lo, min(lo+blockLen, a.n))
+		if err := f(hs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Spilled reports whether there is a file.
 func (k *Keys) Spilled() bool {
 	k.mu.Lock()

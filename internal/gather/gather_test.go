@@ -134,6 +134,16 @@ func testKeys(t *testing.T, hs, want []filter.Hash, memory int64) {
 		wantPieces(t, pieces(t, k, part), want, part) // again
 		wantPieces(t, got, want, part)                // and what was given stays
 	}
+	var all []filter.Hash
+	err := k.Blocks(t.Context(), func(hs []filter.Hash) error {
+		if all = append(all, hs...); len(hs) > blockLen || len(hs) == 0 {
+			t.Errorf("a block of %d hashes", len(hs))
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(all, want) {
+		t.Errorf("Blocks: %d hashes, %v; want %d", len(all), err, len(want))
+	}
 	if k.Spilled() {
 		wantFiles(t, dir, 1)
 	}

@@ -1,0 +1,94 @@
+package blocked
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// sure is the number of standard deviations by which the sizes for a chosen rate stay below it, and firm the factor by
+// which a filter may exceed it.
+const (
+	sure = 3
+	firm = 1.01
+)
+
+// scatter returns the standard deviation of the posterior rate of a filter with that geometry and n keys. The rate is
+// the mean of the rates of the blocks. Its variance is Var(r)/blocks for independent blocks; since the numbers of keys j
+// of all blocks add up to n, the part of r that is linear in j does not vary:
+//
+//	(Var(r) - Cov(r, j)² / Var(j)) / blocks
+//
+// It is large at low rates, where few blocks with far more keys than others have most of the false positives. Loads that
+// need more than stat.MostThrows have high rates; scatter returns 0 for them.
+func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
+	load := float64(n) / float64(blocks)
+	rate, square := splitRate, splitSquare
+	if layout != Split {
+		if (load+12*math.Sqrt(load)+61)*float64(k) > stat.MostThrows {
+			return 0
+		}
+		mean := c.fpr(n, blocks, k, layout) // fills c.rates
+		rate = func(j uint64) float64 {
+			if j >= uint64(len(c.rates[k])) {
+				return mean // beyond what fpr counts
+			}
+			return c.rates[k][j]
+		}
+		square = func(j uint64) float64 { return c.square(j, k) }
+	}
+	p := 1 / float64(blocks)
+	mean := stat.BinomialMean(n, p, rate)
+	product := stat.BinomialMean(n, p, func(j uint64) float64 { return float64(j) / float64(n) * rate(j) })
+	cov := (product - mean*p) * float64(n)
+	variance := stat.BinomialMean(n, p, square) - mean*mean
+	if vary := load * (1 - p); vary > 0 {
+		variance -= cov * cov / vary
+	}
+	return math.Sqrt(max(0, variance) * p)
+}
+
+// square returns E[(X/B)^2k] of a line block with j keys.
+func (c *formula) square(j uint64, k int) float64 {
+	if c.squares[k] == nil {
+		c.powSquares[k] = stat.Powers(lineBits, 2*k)
+		c.squares[k] = []float64{}
+	}
+	for len(c.squares[k]) <= int(j) {
+		c.squares[k] = append(c.squares[k], c.bins.Mean(len(c.squares[k])*k, c.powSquares[k]))
+	}
+	return c.squares[k][j]
+}
+
+// splitSquare returns E[r²] of a split block with j keys: the eighth power of E[(X/32)²], where X is the number of bits
+// that are set in a word.
+func splitSquare(j uint64) float64 {
+	const bits = 32.
+	one := math.Exp(float64(j) * math.Log1p(-1/bits)) // the probability that a bit is not set
+	two := math.Exp(float64(j) * math.Log1p(-2/bits)) // that two are not set
+	return math.Pow(max(0, 1-2*one+one/bits+two*(1-1/bits)), splitK)
+}
+
+// firmBlocks returns the smallest number of blocks, from least to a quarter more, with which the rate of nearly every
+// filter is at most firm times p, or least if there is none. See scatter.
+func (c Config) firmBlocks(x *formula, n, least uint64, p float64) uint64 {
+	kept := func(blocks uint64) bool {
+		k := c.probes(x, n, blocks)
+		return x.fpr(n, blocks, k, c.Layout)+sure*x.scatter(n, blocks, k, c.Layout) <= firm*p
+	}
+	lo, hi := least, least+least/4+1
+	switch {
+	case kept(lo):
+		return lo
+	case !kept(hi):
+		return lo
+	}
+	for hi-lo > 1+hi/1000 {
+		if mid := lo + (hi-lo)/2; kept(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
