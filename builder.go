@@ -261,8 +261,10 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
-	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity {
-		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	if err == nil && b.config.Capacity > 0 {
+		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+		}
 	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err
