@@ -118,13 +118,16 @@ func (b *Builder) resolve() (err error) {
 
 // later spools the keys, so that they are counted before the filter is made.
 func (b *Builder) later() error {
+	memory := b.config.Memory
 	if b.family.Name == "" { // the planner has not chosen
+		// The keys stay in the spool while the family gathers them, so that both need a share.
+		memory = max(b.config.BuildMemory()/16, min(b.config.BuildMemory(), 1<<20))
 		var err error
 		if b.hasher, err = families.OwnHasher(b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
 			return err
 		}
 	}
-	b.spool = spool.New(b.config.Memory, b.config.TempDir)
+	b.spool = spool.New(memory, b.config.TempDir)
 	return nil
 }
 

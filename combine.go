@@ -252,17 +252,10 @@ func (s *Set) Trimmed() (*Set, error) {
 	if !ok {
 		return nil, s.lacks(filter.CanTrim)
 	}
-	small := s.like(t.Trimmed())
-	if err := plain.Guarded(func() error { return readable(small.filter) }); err != nil {
+	if err := t.Trimmable(); err != nil {
 		return nil, err
 	}
-	return small, nil
-}
-
-// readable returns an error if the stored form of a filter could not be read again.
-func readable(f filter.Filter) error {
-	_, err := families.Decode(f.(filter.Encoder).Encode())
-	return err
+	return s.like(t.Trimmed()), nil
 }
 
 // Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with

@@ -106,6 +106,16 @@ func (s *Set) Info() (i filter.Info) {
 // is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
 func (s *Set) FPRChosen() float64 { return s.chosen }
 
+// SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
+// filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
+func (s *Set) SetFPRChosen(rate float64) error {
+	if err := (Config{FPRChosen: rate}).checkRates(); err != nil {
+		return err
+	}
+	s.chosen = rate
+	return nil
+}
+
 // CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
 // If most is 0, it returns nil and does not read the filter.
 func (s *Set) CheckFPR(most float64) error {

@@ -14,12 +14,12 @@ import (
 )
 
 // A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. Give it
-// the absent keys first, with AddAbsent or AskRandom, then the members with AskMembers; then call Result once, and Close.
-// AddAbsent and AskMembers may be called from several goroutines at once. The Set must not change meanwhile.
+// the absent keys first, with AddAbsent or AskRandom, then the members with AskMembers; then call Result once, and
+// Close. AddAbsent and AskMembers may be called from several goroutines at once. The Set must not change meanwhile.
 //
-// Absent keys that are members too are left out, and each counts once. For that it keeps 16 bytes for each absent key of
-// AddAbsent, and 16 for each member that may be one of them: members are first looked up in a table of about two bytes
-// an absent key. Without AddAbsent it keeps nothing. Keys beyond VerifierConfig.Memory go to a temporary file.
+// Absent keys that are members too are left out, and each counts once. For that it keeps 16 bytes for each absent key
+// of AddAbsent, and 16 for each member that may be one of them: members are first looked up in a table of about two
+// bytes an absent key. Without AddAbsent it keeps nothing. Keys beyond VerifierConfig.Memory go to a temporary file.
 type Verifier struct {
 	set    *Set
 	keys   *gather.Keys
@@ -135,8 +135,8 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 	return v.keys.AddMany(hs)
 }
 
-// AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not nil,
-// is called with the number of keys so far.
+// AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not
+// nil, is called with the number of keys so far.
 func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
 	next := randomKeys(seed)
 	batch := make([][]byte, 4096)
@@ -212,7 +212,7 @@ func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
 	if err != nil {
 		return err
 	}
-	// Parts of about 4096 keys: those that lie across the chunks of gather are copied. All kept hashes of a key are in one.
+	// Parts of about 4096 keys, with all hashes of a key in one part: those across the chunks of gather are copied.
 	shift := 64 - max(bits.Len64(n)-12, 0)
 	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {
 		var member filter.Hash

@@ -20,8 +20,8 @@ const (
 
 // Exceeds reports whether the filter's false-positive rate is above a rate that was meant for it, by more than a tenth.
 //
-// The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple of
-// the rate although the size is right. Then FPRPrior is not above the rate. So both must be above it, unless the
+// The natural spread of a filter does not count: if few keys set more bits than usual, FPRPosterior can be a multiple
+// of the rate although the size is right. Then FPRPrior is not above the rate. So both must be above it, unless the
 // posterior is far outside the spread for this number of keys. In families with a search the posterior decides alone.
 func (i Info) Exceeds(rate float64) bool {
 	high := rate * rateSlack
@@ -35,8 +35,8 @@ func (i Info) Exceeds(rate float64) bool {
 	return math.Log(i.FPRPosterior/rate) > natural
 }
 
-// Exceeded reports whether the false-positive rate has left the chosen one: Exceeds(FPRChosen). Without a chosen rate it
-// reports whether the rate is above UselessFPR.
+// Exceeded reports whether the false-positive rate has left the chosen one: Exceeds(FPRChosen). Without a chosen rate
+// it reports whether the rate is above UselessFPR.
 func (i Info) Exceeded() bool {
 	if i.FPRChosen == 0 {
 		return i.FPRPosterior > UselessFPR

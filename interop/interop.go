@@ -26,6 +26,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -158,7 +159,11 @@ func Read(r io.Reader, f Format, maxBytes uint64) (*bloomery.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bloomery.NewSet(decoded, hasher), nil
+	set := bloomery.NewSet(decoded, hasher)
+	if r, ok := decoded.(*redisbloom.Filter); ok && r.FPR() < 1 {
+		return set, set.SetFPRChosen(r.FPR())
+	}
+	return set, nil
 }
 
 // Write writes a Set in a format, with the bytes that the other system would write. If the Set does not have the

@@ -639,3 +639,21 @@ func TestWriteChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestRedisBloomRate: the error rate of BF.RESERVE is in the file, and becomes the chosen rate.
+func TestRedisBloomRate(t *testing.T) {
+	for _, spec := range []string{"redisbloom(capacity=50,fpr=0.003)", "redisbloom(expansion=0,fpr=0.003)"} {
+		set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}), bloomery.Config{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := interop.Write(&file, set, interop.RedisBloom); err != nil {
+			t.Fatal(err)
+		}
+		got, err := interop.Read(&file, interop.RedisBloom, 1<<20)
+		if err != nil || got.FPRChosen() != 0.003 || !got.Equal(set) {
+			t.Errorf("%s: chosen rate %v, %v", spec, got.FPRChosen(), err)
+		}
+	}
+}

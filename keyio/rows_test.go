@@ -1,10 +1,13 @@
 package keyio
 
 import (
+	"encoding/csv"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestTSV(t *testing.T) {
@@ -108,5 +111,58 @@ func TestRows(t *testing.T) {
 		in := open(t, Options{Format: format, Column: "k", Rows: true}, blockSize, "k\na\n", "k2\nb\n")
 		_, err := keysOf(t, in)
 		wantError(t, err, in.sources[0].path, in.sources[1].path, "header row")
+	}
+}
+
+// TestRowsRandom: the rows of a table, one after the other, are the table, and its keys are those of encoding/csv. Also
+// if it comes one byte at a time through a pipe, compressed.
+func TestRowsRandom(t *testing.T) {
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		var text strings.Builder
+		w := csv.NewWriter(&text)
+		w.UseCRLF = r.IntN(2) == 0
+		want := []string{}
+		for range 1 + r.IntN(20) {
+			row := []string{"k", "k", "k"}
+			for c := range row {
+				row[c] += strings.ReplaceAll(randomText(r, r.IntN(20)), "\r", "")
+			}
+			if err := w.Write(row); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, row[1])
+		}
+		w.Flush()
+		table := text.String()
+		o := Options{Format: CSV, Column: "2", Header: r.IntN(2) == 0, Rows: true}
+		if o.Header {
+			want = want[1:]
+		}
+		read := func(in *Input) (got string, keys []string, err error) {
+			keys = []string{}
+			err = in.Process(t.Context(), 2, nil, func(b *Batch) error {
+				got += string(b.Header)
+				for i, row := range b.Rows {
+					got += string(row)
+					keys = append(keys, string(b.Keys[i]))
+				}
+				return nil
+			})
+			return got, keys, err
+		}
+		in := open(t, o, 1+r.IntN(100), table)
+		if got, keys, err := read(in); err != nil || got != table || !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, table %d: %q, %q, %v; want %q, %q", seed, i, got, keys, err, table, want)
+		}
+		o.Stdin = iotest.OneByteReader(strings.NewReader(zstded(t, bom+table)))
+		in, err := Open(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, keys, err := read(in); err != nil || got != table || !slices.Equal(keys, want) {
+			t.Fatalf("seed %d, table %d through a pipe: %q, %q, %v; want %q, %q", seed, i, got, keys, err, table, want)
+		}
 	}
 }

@@ -158,6 +158,7 @@ func (st *stream) text(r io.Reader) error {
 	e := &UnsupportedError{Input: st.name, Found: sign.what, Advice: sign.do}
 	if st.codec != "" {
 		e.Found += " in " + st.codec + " data"
+		e.Advice += ", where FILE is the decompressed " + st.codec + " data"
 	}
 	return e
 }

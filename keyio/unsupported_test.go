@@ -39,7 +39,7 @@ func TestUnsupported(t *testing.T) {
 		{"UTF-16BE", utf16ed(binary.BigEndian, text), "UTF-16 text", "iconv -f UTF-16BE"},
 		{"UTF-16LE of Greek", utf16ed(binary.LittleEndian, strings.Repeat("κλειδί\r\n", 3)),
 			"UTF-16 text", "UTF-16LE"},
-		{"xz in gzip", gzipped(t, "\xfd7zXZ\x00\x00\x04"), "xz data in gzip data", "xz -dc"},
+		{"xz in gzip", gzipped(t, "\xfd7zXZ\x00\x00\x04"), "xz data in gzip data", "xz -dc FILE | bloomery ..., where FILE is the decompressed gzip data"},
 		{"UTF-16 in gzip in zstd", zstded(t, gzipped(t, "\xff\xfea\x00")), "UTF-16 text in zstd and gzip data", "iconv"},
 	} {
 		for _, format := range []Format{Lines, CSV, TSV} {

@@ -23,12 +23,14 @@ The size of the filter stays, so its false-positive rate rises with every key; s
 capacity takes a few keys more than that, or doubles if its spec has growth=. When it is full, nothing is added: exit
 code 2.
 
-A rate that has left the chosen one is a warning, and with --json a field. With --max-fpr nothing is added then.
+A warning says that the rate has left the one that was chosen at the build, and with --json the field fpr_exceeded.
+With --max-fpr, nothing is added if the rate would be higher: exit code 2.
 
 A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
 exit code 2.`,
 		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
-  bloomery add blocked.bloom new-entries.txt`,
+  bloomery add blocked.bloom new-entries.txt
+  bloomery add --max-fpr 1% blocked.bloom allowed.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			most, err := rate.read(c)

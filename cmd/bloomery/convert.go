@@ -268,7 +268,7 @@ func (a *app) mayWriteForeign(path string) error {
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 			if _, err := interop.Detect(f, st.Size()); err == nil || interop.HasCommands(f) {
-				return mayCreate(path)
+				return container.MayWrite(path)
 			}
 		}
 	}
@@ -277,7 +277,9 @@ func (a *app) mayWriteForeign(path string) error {
 
 // writeForeign writes a filter of another system to a file, or for "-" to standard output. For RedisBloom, if a key is
 // given, it writes the commands that load it.
-func (a *app) writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
+func (a *app) writeForeign(
+	ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string,
+) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}

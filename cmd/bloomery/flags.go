@@ -33,18 +33,21 @@ type inputFlags struct {
 
 func (f *inputFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.format, "input-format", "lines",
-		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; gzip, zstd and bzip2 are recognised by content")
-	c.Flags().Func("column", "csv, tsv: `name` in the header row, or number from 1 (default the first)", func(s string) error {
+		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
+			"gzip, zstd and bzip2 are recognised by content")
+	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
+	c.Flags().Func("column", columnHelp, func(s string) error {
 		if f.column = s; s == "" { // an unset shell variable must not select the first column
 			return errors.New("name a column")
 		}
 		return nil
 	})
-	c.Flags().Func("delimiter", "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" (default \",\")",
-		func(s string) (err error) {
-			f.delimiter, err = parseDelimiter(s)
-			return err
-		})
+	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
+		"(default \",\")"
+	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
+		f.delimiter, err = parseDelimiter(s)
+		return err
+	})
 	c.Flags().BoolVar(&f.header, "header", false,
 		"csv, tsv: the first row is a header, although the column is a number")
 	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
@@ -328,7 +331,7 @@ var needWords = map[string]func(*plan.Needs){
 	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
 	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
 	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
-	"unpatented": func(n *plan.Needs) { n.Unpatented = true },
+	"unpatented": func(n *plan.Needs) { n.Unpatented = true }, "add": func(n *plan.Needs) { n.Add = true },
 }
 
 func needNames() []string {
@@ -342,7 +345,7 @@ func needNames() []string {
 
 func (f *wishFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", string(plan.Smallest), "what comes first: size or speed")
+	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }
@@ -350,9 +353,6 @@ func (f *wishFlags) register(c *cobra.Command) {
 // read sets the needs.
 func (f *wishFlags) read(n *plan.Needs) error {
 	n.For = plan.Objective(f.objective)
-	if n.For == "" {
-		n.For = plan.Smallest
-	}
 	for _, word := range f.needs {
 		set, ok := needWords[strings.TrimSpace(word)]
 		if !ok {

@@ -32,7 +32,8 @@ func TestInputChanged(t *testing.T) {
 		"grown": func(path string) error { return os.WriteFile(path, bytes.Repeat(keys, 16), 0o600) },
 		"cut":   func(path string) error { return os.Truncate(path, 400) },
 		"same size": func(path string) error {
-			return errors.Join(os.WriteFile(path, bytes.ToUpper(keys), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)))
+			err := os.WriteFile(path, bytes.ToUpper(keys), 0o600)
+			return errors.Join(err, os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)))
 		},
 		"replaced": func(path string) error {
 			st, err := os.Stat(path)
@@ -40,7 +41,8 @@ func TestInputChanged(t *testing.T) {
 				return err
 			}
 			other := path + ".new"
-			return errors.Join(os.WriteFile(other, bytes.ToUpper(keys), 0o600), os.Chtimes(other, time.Time{}, st.ModTime()), os.Rename(other, path))
+			err = os.WriteFile(other, bytes.ToUpper(keys), 0o600)
+			return errors.Join(err, os.Chtimes(other, time.Time{}, st.ModTime()), os.Rename(other, path))
 		},
 		"gone": os.Remove,
 	} {
@@ -61,8 +63,10 @@ func TestInputChanged(t *testing.T) {
 			if !changed || code != exitError {
 				t.Errorf("changed %t, exit code %d: %s", changed, code, stderr)
 			}
-			if text := stderr.String(); what != "gone" && (!strings.Contains(text, "keys.txt: the input changed") || !strings.Contains(text, "Nothing was written")) {
-				t.Errorf("%s", text)
+			for _, want := range []string{"keys.txt: the input changed", "Nothing was written"} {
+				if what != "gone" && !strings.Contains(stderr.String(), want) {
+					t.Errorf("no %q in %s", want, stderr)
+				}
 			}
 			if _, err := os.Stat(output); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a file was written: %v", err)

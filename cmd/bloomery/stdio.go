@@ -62,7 +62,8 @@ func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
 		return nil, err
 	}
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
-		return nil, &container.FormatError{Offset: set.Stored().Bytes, What: "bytes behind the filter", Err: container.ErrCorrupt}
+		end := set.Stored().Bytes
+		return nil, &container.FormatError{Offset: end, What: "bytes behind the filter", Err: container.ErrCorrupt}
 	}
 	return set, nil
 }
@@ -85,7 +86,8 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (result T
 }
 
 // errStdinLock is the error of commands that change a file in place.
-var errStdinLock = errors.New("-: this command locks a file and replaces it, which standard input cannot be; name a file")
+var errStdinLock = errors.New("-: this command locks a file and replaces it, which standard input cannot be; " +
+	"name a file")
 
 // mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
 // work.
@@ -116,7 +118,8 @@ func (a *app) save(ctx context.Context, set *bloomery.Set, path string) error {
 // combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
 // order of the filters.
 func (a *app) combine(
-	paths []string, files func([]string, ...bloomery.Option) (*bloomery.Set, error), do func(s, other *bloomery.Set) error,
+	paths []string, files func([]string, ...bloomery.Option) (*bloomery.Set, error),
+	do func(s, other *bloomery.Set) error,
 ) (*bloomery.Set, error) {
 	at := slices.Index(paths, stdio)
 	if at < 0 {

@@ -61,6 +61,7 @@ var (
 
 	_ func(*bloomery.Set) float64           = (*bloomery.Set).FPRChosen
 	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).CheckFPR
+	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).SetFPRChosen
 	_ func(bloomery.Rate, filter.Info) bool = bloomery.Rate.HoldsChosen
 	_ func(filter.Info, float64) bool       = filter.Info.Exceeds
 	_ func(filter.Info) bool                = filter.Info.Exceeded

@@ -168,6 +168,14 @@ func (f *Filter) Links() ([]Link, uint32) {
 	return append([]Link(nil), f.links...), f.growth
 }
 
+// FPR returns the rate that the chain was made for, the error rate of BF.RESERVE. The rates of the links add up to it.
+func (f *Filter) FPR() float64 {
+	if f.scales {
+		return 2 * f.links[0].Rate
+	}
+	return f.links[0].Rate
+}
+
 // keys returns the number of keys in all links.
 func (f *Filter) keys() (n uint64) {
 	for _, l := range f.links {
