@@ -72,7 +72,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	if b.family.Can.Has(filter.CanRawKeys) {
-		b.raw = newRawKeys(b.family, b.spec, c.Keys)
+		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
 	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
@@ -371,7 +371,7 @@ func (b *Builder) close() (err error) {
 		err = errors.Join(err, b.spool.Close())
 	}
 	if b.raw != nil {
-		b.raw.close()
+		err = errors.Join(err, b.raw.close())
 	}
 	b.inner, b.spool = nil, nil
 	return err
