@@ -72,7 +72,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	if b.family.Can.Has(filter.CanRawKeys) {
-		b.raw = newRawKeys(b.family, b.spec, c.Keys)
+		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
 	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
@@ -261,9 +261,10 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
-	copies := err == nil && set.Spec().Has("counting") // copies of a key share its room there
-	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity && !copies {
-		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	if err == nil && b.config.Capacity > 0 {
+		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+		}
 	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err
@@ -370,7 +371,7 @@ func (b *Builder) close() (err error) {
 		err = errors.Join(err, b.spool.Close())
 	}
 	if b.raw != nil {
-		b.raw.close()
+		err = errors.Join(err, b.raw.close())
 	}
 	b.inner, b.spool = nil, nil
 	return err
