@@ -10,11 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // The trials run the command as an attacker and bad luck would: killed, on a full disk, by many at once, on damaged
@@ -57,7 +58,7 @@ func victims(t *testing.T, dir, secret string) (all []victim) {
 			t.Fatal(err)
 		}
 		all = append(all, v)
-		if strings.HasPrefix(spec, rankindexed.Family) {
+		if slices.Contains(families.With(filter.CanTrim), strings.SplitN(spec, "(", 2)[0]) {
 			args := []string{"-q", "trim", path}
 			if v.secret {
 				args = append(args, "--secret-file", secret)
