@@ -221,6 +221,25 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestOldGolden reads files of versions that built other files of the same keys and Spec.
+func TestOldGolden(t *testing.T) {
+	paths, err := filepath.Glob("testdata/old/*.bloom")
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("%d old files: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		got, err := readFilterFile(path, reading{Secret: &secret})
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, h := range members(got.Hasher) {
+			if !got.Filter.Has(h) {
+				t.Fatalf("%s: a key is lost", path)
+			}
+		}
+	}
+}
+
 // check reads damaged bytes in both ways and fails unless each gives an error of ours.
 func damaged(t *testing.T, what string, file []byte, o reading) {
 	t.Helper()

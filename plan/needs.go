@@ -7,11 +7,14 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
+// DefaultFPR is the false-positive rate of Needs without a rate and a limit of size.
+const DefaultFPR = 0.01
+
 // Needs are requirements on a filter. A zero field requires nothing, unless a default is noted.
 type Needs struct {
 	Keys  uint64 // at the build, at least 1
 	Later uint64 // keys that are added after the build
-	// FPR is the highest false-positive rate with all keys, in (0, 1). Default: 0.01 if the size is not limited.
+	// FPR is the highest false-positive rate with all keys, in (0, 1). Default: DefaultFPR if the size is not limited.
 	FPR float64
 	// BitsPerKey or Bytes limits the size. Without FPR the filter has the lowest rate within that size.
 	BitsPerKey float64
@@ -70,7 +73,7 @@ func (n *Needs) check() error {
 		return bad("build", n.Build, "want more than 0")
 	}
 	if n.FPR == 0 && n.BitsPerKey == 0 && n.Bytes == 0 {
-		n.FPR = 0.01
+		n.FPR = DefaultFPR
 	}
 	if n.Absent == 0 {
 		n.Absent = 0.5

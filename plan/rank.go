@@ -32,9 +32,11 @@ type Choice struct {
 	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
 	NsBuild    float64 `json:"ns_build"`
 	BytesBuild float64 `json:"bytes_build"` // memory of the build in bytes per key, without the filter
-	Reason     string  `json:"reason"`
-	Warning    string  `json:"warning,omitempty"`
-	Instead    string  `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
+	// Can is what the filter can do. Default tells users what they can do with a file later.
+	Can     filter.Ability `json:"-"`
+	Reason  string         `json:"reason"`
+	Warning string         `json:"warning,omitempty"`
+	Instead string         `json:"instead,omitempty"` // in Impossible.Nearest: the need that it does not meet
 }
 
 // Refused is a filter that does not meet the needs, with the reason.
@@ -117,7 +119,7 @@ const (
 
 // try returns the choice of a kind, or the reason why it does not meet the needs.
 func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
-	choice = Choice{Spec: k.Spec, Keys: n.all(), Reason: k.Reason, Warning: k.Warning}
+	choice = Choice{Spec: k.Spec, Keys: n.all(), Can: k.Can, Reason: k.Reason, Warning: k.Warning}
 	if why := k.lacks(n); why != "" {
 		return choice, why
 	}

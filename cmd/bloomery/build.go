@@ -64,7 +64,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.size.register(c)
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: what bloomery plan chooses)")
+	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: fuse, or what --needs asks for)")
 	f.effort.register(c)
 	f.form.register(c)
 	f.memory.register(c)
@@ -79,10 +79,17 @@ func (a *app) buildCommand() *cobra.Command {
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
 nothing, or with -o - to standard output.
 
-Without --family, bloomery plan picks the smallest filter without a known patent that meets --needs and builds within
-10 s and 1 GiB, and prints it. --for speed picks the fastest; --budget and --memory change the limits. Use --capacity
-if keys are added later, and --needs merge or remove if filters are merged or keys are removed. Without a size the
-false-positive rate is 1%.
+Without --family the filter is of the first of these families that does what you need, at any number of keys:
+
+  fuse                      nothing else: a static filter, to which no key can be added
+  standard                  --needs add, --capacity, --needs merge
+  blocked                   --needs line
+  rankindexed               --needs remove, --counting, --value-bits
+  counting                  --needs remove,merge
+
+The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
+--for speed take the first filter in the order of bloomery plan instead. --budget and --memory limit the build. Without
+a size the false-positive rate is 1%.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
 "blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
@@ -175,6 +182,9 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 	if b.Hash, err = f.hash.read(c, false, b.Secret != nil); err != nil {
 		return err
 	}
+	if size.IsZero() {
+		size.FPR = plan.DefaultFPR
+	}
 	n := plan.Needs{FPR: size.FPR, BitsPerKey: size.BitsPerKey, Bytes: size.Bytes}
 	if err := f.wishes.read(&n); err != nil {
 		return err
@@ -201,6 +211,12 @@ func (a *app) printChoice(best plan.Choice) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
+	if best.Can.Has(filter.CanAdd) {
+		const later = filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge
+		fmt.Fprintf(a.stderr, "  later it can: %s\n", best.Can&later)
+	} else {
+		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
+	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
 	}

@@ -331,7 +331,7 @@ var needWords = map[string]func(*plan.Needs){
 	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
 	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
 	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
-	"unpatented": func(n *plan.Needs) { n.Unpatented = true },
+	"unpatented": func(n *plan.Needs) { n.Unpatented = true }, "add": func(n *plan.Needs) { n.Add = true },
 }
 
 func needNames() []string {
@@ -345,7 +345,7 @@ func needNames() []string {
 
 func (f *wishFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", string(plan.Smallest), "what comes first: size or speed")
+	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
 	complete(c, "needs", needNames()...)
 	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
 }
@@ -353,9 +353,6 @@ func (f *wishFlags) register(c *cobra.Command) {
 // read sets the needs.
 func (f *wishFlags) read(n *plan.Needs) error {
 	n.For = plan.Objective(f.objective)
-	if n.For == "" {
-		n.For = plan.Smallest
-	}
 	for _, word := range f.needs {
 		set, ok := needWords[strings.TrimSpace(word)]
 		if !ok {

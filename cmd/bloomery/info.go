@@ -26,6 +26,7 @@ type report struct {
 	Late          uint64        `json:"keys_late,omitempty"`
 	Capacity      uint64        `json:"capacity,omitempty"`
 	Load          float64       `json:"load,omitempty"`
+	Room          *uint64       `json:"room,omitempty"` // keys until the capacity; absent without a capacity
 	Pools         []filter.Pool `json:"pools,omitempty"`
 	Fill          float64       `json:"fill"`
 	FillSearched  float64       `json:"fill_searched,omitempty"`
@@ -44,7 +45,7 @@ type report struct {
 // reportOf describes a set and its file.
 func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 	i, h := set.Info(), set.Hasher()
-	return report{
+	r := report{
 		Family: i.Spec.Family(), Spec: i.Spec, Hash: h.ID().String(), Seed: h.Seed(), Keys: i.Keys, Bits: i.Bits,
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
@@ -52,6 +53,10 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
 		lowest: h.ID().LowestRate(i.Keys), info: i,
 	}
+	if room := i.Room(); i.Capacity > 0 {
+		r.Room = &room
+	}
+	return r
 }
 
 // written returns the report of a set that was just written to a file.
@@ -134,6 +139,7 @@ func (r report) write(to io.Writer) error {
 	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
 	if r.Capacity > 0 {
 		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)
+		fmt.Fprintf(w, "room left\t%d keys\n", *r.Room)
 	}
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)

@@ -21,12 +21,12 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan --keys N [--fpr P] [--needs remove,count,...]",
 		Short: "Choose a filter, and see what it costs",
 		Long: `Rank the filters that meet the needs, the smallest first, or the fastest with --for speed. Sizes and
-rates are forecast by formulas, and for families with a search by searches on a sample of random keys. Times come from
-a table that was measured on one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a
-filter that is in the caches, far is a query of a filter that no cache holds, with the given share of absent keys, and
-build is the time per key on one core.
+rates are forecast by formulas, and for families with a search from tables. Times come from a table that was measured on
+one machine (bloomery lab costs), in nanoseconds: present and absent are queries of a filter that is in the caches, far
+is a query of a filter that no cache holds, with the given share of absent keys, and build is the time for a key on one
+core. The last line is what bloomery build takes for these needs without --family.
 
---needs takes any of: remove (keys are removed), count (how often a key came), merge (filters are merged), line (a
+--needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came), merge (filters are merged), line (a
 query reads one cache line), writers (many goroutines add keys), adversarial (an attacker may choose the keys),
 unpatented (no method with a known patent).
 
@@ -57,7 +57,14 @@ If no filter does it, the output says what is impossible and what comes nearest:
 			if a.json {
 				return a.printJSON(p)
 			}
-			return a.printPlan(p)
+			n.Unpatented = true
+			usual, err := plan.Default(c.Context(), n)
+			if errors.As(err, &impossible) { // all that the plan has is patented
+				usual = p.Choices[0]
+			} else if err != nil {
+				return err
+			}
+			return a.printPlan(p, usual)
 		},
 	}
 	needs.register(c)
@@ -65,63 +72,83 @@ If no filter does it, the output says what is impossible and what comes nearest:
 	return c
 }
 
-// rank calls the planner, which may search samples. exact requests a rate of 0.
+// rank calls the planner. exact requests a rate of 0.
 func (a *app) rank(c *cobra.Command, n plan.Needs, exact bool) (plan.Plan, error) {
-	p := newProgress()
-	a.show(p, "searching samples", 0)
-	defer p.end()
 	if exact {
 		return plan.Plan{}, plan.NeverWrong(c.Context(), n)
 	}
 	return plan.For(c.Context(), n)
 }
 
-// printChoices prints a line of figures for each choice, then a line of text for each.
+// columns is the width of a screen.
+const columns = 100
+
+// printChoices prints a line of figures for each choice, then what to know about each.
 func (a *app) printChoices(choices []plan.Choice) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	width := 0
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "size\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t")
 	for _, c := range choices {
-		width = max(width, len(c.Spec.String()))
-	}
-	fmt.Fprintf(w, "%-*s\tsize\tbits a key\trate\tpresent\tabsent\tfar\tbuild\t\n", width, "spec")
-	for _, c := range choices {
-		fmt.Fprintf(w, "%-*s\t%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
-			width, c.Spec, bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
+		fmt.Fprintf(w, "%s\t%.2f\t%.3g\t%.0f\t%.0f\t%.0f\t%.0f\t\n",
+			bytesText((c.Bits+7)/8), c.BitsPerKey, c.FPRPrior, c.NsPresent, c.NsAbsent, c.FarQuery, c.NsBuild)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout)
-	w = tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	head, lines, _ := strings.Cut(text.String(), "\n")
+	at := strings.Index(head, "present")
+	fmt.Fprintf(a.stdout, "%*sns a query%*s\n%s  spec\n", at, "", len(head)-at-len("ns a query"), "ns a key", head)
+	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
+		spec := "  " + choices[i].Spec.String()
+		if len(line)+len(spec) > columns {
+			spec = "\n" + strings.Repeat(" ", max(4, columns-len(spec)+2)) + strings.TrimSpace(spec)
+		}
+		fmt.Fprintf(a.stdout, "%s%s\n", line, spec)
+	}
 	for _, c := range choices {
 		words := c.Reason
 		if c.Instead != "" {
 			words = c.Instead + ": " + words
 		}
-		fmt.Fprintf(w, "  %s\t%s\n", c.Spec, words)
 		if c.Warning != "" {
-			fmt.Fprintf(w, "  \t  but: %s\n", c.Warning)
+			words += "; but: " + c.Warning
 		}
+		fmt.Fprintf(a.stdout, "\n%s\n", c.Spec)
+		a.printWrapped(words)
 	}
-	return w.Flush()
+	return nil
 }
 
-func (a *app) printPlan(p plan.Plan) error {
+// printWrapped prints text, indented, in lines of at most 100 columns.
+func (a *app) printWrapped(text string) {
+	const indent = "  "
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line) > len(indent) && len(line)+1+len(word) > columns {
+			fmt.Fprintln(a.stdout, line)
+			line = indent
+		}
+		if len(line) > len(indent) {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(a.stdout, line)
+}
+
+// printPlan prints a plan, and what a build without --family takes for the same needs.
+func (a *app) printPlan(p plan.Plan, usual plan.Choice) error {
 	if err := a.printChoices(p.Choices); err != nil {
 		return err
 	}
-	if len(p.Refused) > 0 {
-		fmt.Fprintln(a.stdout, "\nnot:")
-		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-		for _, r := range p.Refused {
-			fmt.Fprintf(w, "  %s\t%s\n", r.Spec, r.Why)
+	for i, r := range p.Refused {
+		if i == 0 {
+			fmt.Fprintln(a.stdout, "\nnot:")
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
+		a.printWrapped(fmt.Sprintf("%s %s", r.Spec, r.Why))
 	}
 	best := p.Choices[0]
-	_, err := fmt.Fprintf(a.stdout, "\ntake %s: %s\n", best.Spec, best.Reason)
+	_, err := fmt.Fprintf(a.stdout, "\nfirst: %s\nbuild without --family takes: %s\n", best.Spec, usual.Spec)
 	return err
 }
 
@@ -132,7 +159,10 @@ func (a *app) printImpossible(e *plan.Impossible) error {
 		}
 		return errNo
 	}
-	fmt.Fprintln(a.stdout, "impossible:", strings.ReplaceAll(e.What, "\n", "\n  "))
+	fmt.Fprintln(a.stdout, "impossible:")
+	for line := range strings.Lines(e.What) {
+		a.printWrapped(line)
+	}
 	if len(e.Nearest) > 0 {
 		fmt.Fprintln(a.stdout, "\nnearest:")
 		if err := a.printChoices(e.Nearest); err != nil {

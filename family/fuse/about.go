@@ -12,7 +12,7 @@ var About = filter.About{
 	// all of them.
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Default: 1, Reason: "static and fast to query, small above 100,000 keys",
-		Warning: "no key can be added; a build takes about 30 bytes a key",
+		Warning: "a build takes about 30 bytes a key",
 	}},
 }
 

@@ -61,7 +61,7 @@ func form(f filter.Form, parameters ...any) filter.Form {
 	if f.Warning != "" {
 		f.Warning += "; "
 	}
-	f.Warning += "full beyond its capacity; remove only what was added"
+	f.Warning += "full soon beyond its capacity; remove only what was added"
 	return f
 }
 

@@ -29,13 +29,18 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 	var at [batch]uint64
 	for start := 0; start < len(hs); start += batch {
 		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			b, chain, _ := f.walk.Locate(h.Hi, h.Lo)
-			at[i] = b*f.words + chain/64
-		}
-		bitvec.Prefetch(f.table, at[:len(group)])
+		f.prefetch(&at, group)
 		for i, h := range group {
 			dst[start+i] = f.Has(h)
 		}
 	}
+}
+
+// prefetch requests the indexes of the buckets of at most batch keys from memory. at is room for its work.
+func (a *arrays) prefetch(at *[batch]uint64, hs []filter.Hash) {
+	for i, h := range hs {
+		b, chain, _ := a.walk.Locate(h.Hi, h.Lo)
+		at[i] = b*a.words + chain/64
+	}
+	bitvec.Prefetch(a.table, at[:len(hs)])
 }

@@ -196,11 +196,19 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return ok
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i, each at a time of its own. It prefetches as that of Filter does: of a
+// growing filter the old table. It panics if dst and hs differ in length.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
-	for i, h := range hs {
-		dst[i] = c.Has(h)
+	var at [batch]uint64
+	for start := 0; start < len(hs); start += batch {
+		group := hs[start:min(start+batch, len(hs))]
+		if t := c.table.Load(); len(t.table) >= inCache {
+			t.prefetch(&at, group)
+		}
+		for i, h := range group {
+			dst[start+i] = c.Has(h)
+		}
 	}
 }
 

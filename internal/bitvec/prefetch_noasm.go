@@ -2,6 +2,9 @@
 
 package bitvec
 
+// prefetch may read words that others write at the same time: their values have no effect.
+//
+//go:norace
 func prefetch(words []uint64, at []uint64, shift uint64) {
 	var sum uint64
 	for _, i := range at {
