@@ -9,17 +9,17 @@ import (
 // ContainsMany sets dst[i] to Contains(keys[i]) for every i. If the filter is larger than the processor's caches, this
 // is several times as fast as single queries. It panics if dst and keys differ in length.
 func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
-	containsMany(s, dst, keys, filter.Hasher.Sum, func(k []byte) string { return string(k) })
+	containsMany(s, dst, keys, sumBytes, func(k []byte) string { return string(k) })
 }
 
 // ContainsManyStrings is ContainsMany for strings.
 func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
-	containsMany(s, dst, keys, filter.Hasher.SumString, func(k string) string { return k })
+	containsMany(s, dst, keys, sumStrings, func(k string) string { return k })
 }
 
 // ContainsManyUint64 is ContainsMany for integers.
 func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
-	containsMany(s, dst, keys, filter.Hasher.SumUint64, func(k uint64) string { return string(littleEndian(k)) })
+	containsMany(s, dst, keys, filter.Hasher.SumUint64s, func(k uint64) string { return string(littleEndian(k)) })
 }
 
 // HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
@@ -51,7 +51,22 @@ func (s *Set) hasMany(dst []bool, hs []filter.Hash) {
 	}
 }
 
-func containsMany[K any](s *Set, dst []bool, keys []K, sum func(filter.Hasher, K) filter.Hash, raw func(K) string) {
+func sumBytes(h filter.Hasher, dst []filter.Hash, keys [][]byte) {
+	for i, k := range keys {
+		dst[i] = h.Sum(k)
+	}
+}
+
+func sumStrings(h filter.Hasher, dst []filter.Hash, keys []string) {
+	for i, k := range keys {
+		dst[i] = h.SumString(k)
+	}
+}
+
+// containsMany is ContainsMany for keys of any type: sum hashes some of them, and raw returns the bytes of one.
+func containsMany[K any](
+	s *Set, dst []bool, keys []K, sum func(h filter.Hasher, dst []filter.Hash, keys []K), raw func(K) string,
+) {
 	sameLength("ContainsMany", len(dst), len(keys))
 	switch {
 	case s.filter == nil:
@@ -67,9 +82,7 @@ func containsMany[K any](s *Set, dst []bool, keys []K, sum func(filter.Hasher, K
 	defer hashPool.Put(buf)
 	for start := 0; start < len(keys); start += batchLen {
 		part := keys[start:min(start+batchLen, len(keys))]
-		for i, k := range part {
-			buf[i] = sum(s.hasher, k)
-		}
+		sum(s.hasher, buf[:], part)
 		s.HasMany(dst[start:][:len(part)], buf[:len(part)])
 	}
 }

@@ -58,7 +58,7 @@ type Config struct {
 	// at most filter.UselessFPR; else none.
 	FPRChosen float64
 	// MaxFPR, if not 0, is the highest false-positive rate of the built filter: if the filter Exceeds it, Build returns
-	// a *filter.RateError. After other changes use Info().CheckFPR.
+	// a *filter.RateError. After other changes use Set.CheckFPR.
 	MaxFPR float64
 	// Keys is the number of keys. New sizes the filter for it. For Build and a Builder it must be exact, or 0 if it is
 	// unknown: they then keep the hashes of all keys, 16 bytes each, until they are counted. With another number than

@@ -279,10 +279,7 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	if set.chosen = b.chosen; b.family.Name != "" {
 		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
 	}
-	if b.config.MaxFPR > 0 {
-		err = set.Info().CheckFPR(b.config.MaxFPR)
-	}
-	return set, err
+	return set, set.CheckFPR(b.config.MaxFPR)
 }
 
 // count returns the number of keys that were added.

@@ -14,7 +14,8 @@ import (
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
-// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time.
+// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed in
+// place, the error wraps container.ErrFile, and s may have changed.
 func (s *Set) Merge(o *Set) error {
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
 		if p, ok := a.(filter.PassMerger); ok {
@@ -59,7 +60,7 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 	if f, err := families.ByName(mine.Spec().Family()); err != nil || !f.Can.Has(can) || !provides(mine.filter, can) {
 		return s.lacks(can)
 	}
-	if err := other.guarded(func() error { return do(mine.filter, other.filter, other.release()) }); err != nil {
+	if err := other.Guarded(func() error { return do(mine.filter, other.filter, other.release()) }); err != nil {
 		return err
 	}
 	if s.concurrent != nil {
@@ -88,12 +89,18 @@ func (s *Set) release() func([]uint64) {
 	return s.mapping.Release
 }
 
-// guarded calls f, which reads the filter, and returns its error, or an error if the mapping faults.
-func (s *Set) guarded(f func() error) (err error) {
+// Guarded calls f, which reads s.Filter(), and returns its error. If the Set is mapped and its file was overwritten or
+// truncated in place, Guarded returns an error wrapping container.ErrFile; without it, reading a truncated file crashes
+// the program. The other methods of Set need no Guarded.
+func (s *Set) Guarded(f func() error) (err error) {
 	if s.mapping == nil {
 		return f()
 	}
-	if fault := s.mapping.Guard(func() { err = f() }); fault != nil {
+	fault := s.mapping.Guard(func() { err = f() })
+	if fault == nil && err == nil {
+		fault = s.mapping.Err()
+	}
+	if fault != nil {
 		s.failed(fault)
 		return fault
 	}
@@ -146,7 +153,7 @@ func (s *Set) copied() (f filter.Filter, err error) {
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
 	}
-	err = s.guarded(func() error {
+	err = s.Guarded(func() error {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))
 		for i, w := range c.Sections {
@@ -230,7 +237,7 @@ func (s *Set) Equal(o *Set) bool {
 		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 		return nil
 	}
-	return s.guarded(func() error { return o.guarded(read) }) == nil && equal
+	return s.Guarded(func() error { return o.Guarded(read) }) == nil && equal
 }
 
 // Trimmed returns the set in its form for transfer: Save and WriteTo omit data that Open and Read recompute. It shares
@@ -246,7 +253,7 @@ func (s *Set) Trimmed() (*Set, error) {
 		return nil, s.lacks(filter.CanTrim)
 	}
 	small := s.like(t.Trimmed())
-	if err := plain.guarded(func() error { return readable(small.filter) }); err != nil {
+	if err := plain.Guarded(func() error { return readable(small.filter) }); err != nil {
 		return nil, err
 	}
 	return small, nil

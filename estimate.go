@@ -62,7 +62,7 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 		n := float64(plain.Len())
 		return Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
-	err = plain.guarded(func() error {
+	err = plain.Guarded(func() error {
 		free, err := cells.Free(plain.filter)
 		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
 		return err
@@ -116,6 +116,6 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 		v.Intersection.Keys, v.Intersection.Low, v.Intersection.High = probe.CommonInCells(c, inA, inB, both)
 		return nil
 	}
-	err = a.guarded(func() error { return b.guarded(count) })
+	err = a.Guarded(func() error { return b.Guarded(count) })
 	return v, err
 }

@@ -144,7 +144,7 @@ func (s *Set) encode() (*container.File, error) {
 		return nil, fmt.Errorf("%T cannot be stored: %w", s.filter, filter.ErrUnsupported)
 	}
 	var e filter.Encoded
-	if err := s.guarded(func() error { e = enc.Encode(); return nil }); err != nil {
+	if err := s.Guarded(func() error { e = enc.Encode(); return nil }); err != nil {
 		return nil, err
 	}
 	family, err := families.ByName(e.Spec.Family())
@@ -156,6 +156,9 @@ func (s *Set) encode() (*container.File, error) {
 	}
 	file := container.New(family.ID, e, s.hasher)
 	file.FPRChosen = s.chosen
+	if s.mapping != nil {
+		file.Intact = s.mapping.Err
+	}
 	return file, nil
 }
 
@@ -167,7 +170,7 @@ func (s *Set) Save(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return s.guarded(func() error { return container.WriteFile(ctx, path, f) })
+	return s.Guarded(func() error { return container.WriteFile(ctx, path, f) })
 }
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
@@ -177,5 +180,5 @@ func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	return s.guarded(func() error { return container.ReplaceFile(ctx, path, f, was) })
+	return s.Guarded(func() error { return container.ReplaceFile(ctx, path, f, was) })
 }

@@ -38,7 +38,7 @@ func (s *Set) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	c := counter{w: w}
-	err = s.guarded(func() error { return container.Write(&c, f) })
+	err = s.Guarded(func() error { return container.Write(&c, f) })
 	return c.n, err
 }
 
@@ -74,7 +74,7 @@ func (s *Set) AppendBinary(b []byte) ([]byte, error) {
 		b = append(make([]byte, 0, len(b)+int(n)), b...)
 	}
 	w := bytes.NewBuffer(b)
-	if err := s.guarded(func() error { return container.Write(w, f) }); err != nil {
+	if err := s.Guarded(func() error { return container.Write(w, f) }); err != nil {
 		return b, err
 	}
 	return w.Bytes(), nil

@@ -39,12 +39,13 @@ func (c Config) chosenFPR(f families.Family, s filter.Spec, keys uint64, set *Se
 		return 0
 	}
 	var fpr float64
+	var err error
 	if f.Can.Has(filter.CanSearch) && !s.Has(filter.LaterParameter.Name) {
 		fpr = set.Info().FPRPosterior // a forecast would take a search of its own
-	} else if _, p, err := f.Forecast(s, keys); err == nil {
-		fpr = p
+	} else if _, fpr, err = f.Forecast(set.Spec(), keys); err != nil { // no size needs to be found again
+		_, fpr, err = f.Forecast(s, keys) // the family does not build from the Spec of a filter
 	}
-	if !(fpr > 0 && fpr <= filter.UselessFPR) {
+	if err != nil || !(fpr > 0 && fpr <= filter.UselessFPR) {
 		return 0
 	}
 	return threeDigits(fpr)

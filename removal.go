@@ -54,9 +54,9 @@ type Removed struct {
 	Lost float64
 }
 
-// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a key:
-// in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the error
-// wraps errors.ErrUnsupported. Close it when done.
+// Removal returns a Removal of keys from s. Of c it uses Workers, Memory, TempDir and Progress. It keeps 16 bytes a
+// key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
+// error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
 	if _, ok := s.filter.(filter.Remover); !ok {
 		return nil, s.lacks(filter.CanRemove)
@@ -97,9 +97,12 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 		return Removed{}, err
 	}
 	var seen Removed
+	var hits []bool
 	err = r.each(ctx, 0, func(hs []filter.Hash) error {
-		return r.set.guarded(func() error {
-			r.look(&seen, hs)
+		hits = append(hits[:0], make([]bool, len(hs))...)
+		return r.set.Guarded(func() error {
+			r.set.hasMany(hits, hs)
+			r.look(&seen, hs, hits)
 			return nil
 		})
 	})
@@ -114,32 +117,33 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	return seen, nil
 }
 
-// look counts sorted keys as found or not.
-func (r *Removal) look(seen *Removed, hs []filter.Hash) {
-	for len(hs) > 0 {
-		n := uint64(1)
-		for n < uint64(len(hs)) && hs[n] == hs[0] {
-			n++
+// look counts sorted keys as found or not. hits are the answers of the filter.
+func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
+	for from, to := 0, 0; from < len(hs); from = to {
+		for to = from + 1; to < len(hs) && hs[to] == hs[from]; {
+			to++
 		}
-		found := min(n, r.copies(hs[0]))
+		n, found := uint64(to-from), uint64(0)
+		if hits[from] {
+			found = 1
+			if n > 1 {
+				found = min(n, r.copies(hs[from]))
+			}
+		}
 		if found < n {
 			seen.Unknown++
 		}
 		seen.Removed += found
 		seen.NotFound += n - found
-		hs = hs[n:]
 	}
 }
 
-// copies returns how often a key can be removed, or more.
+// copies returns how often a key that looks present can be removed, or more.
 func (r *Removal) copies(h filter.Hash) uint64 {
-	c, ok := r.set.filter.(filter.Counter)
-	if ok {
+	if c, ok := r.set.filter.(filter.Counter); ok {
 		if n, saturated := c.Count(h); !saturated {
 			return n
 		}
-	} else if !r.set.filter.Has(h) {
-		return 0
 	}
 	return math.MaxUint64
 }

@@ -76,7 +76,7 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 }
 
 // Filter returns the filter, for methods that only its family has. It is nil for the zero Set. Do not change the filter
-// of a Set from Open or FromBytes.
+// of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.
@@ -105,6 +105,15 @@ func (s *Set) Info() (i filter.Info) {
 // FPRChosen returns the false-positive rate that was chosen for the filter, or 0 if none was: see Config.FPRChosen. It
 // is stored in the file, and every change keeps it. Info().Exceeded reports whether the filter has left it.
 func (s *Set) FPRChosen() float64 { return s.chosen }
+
+// CheckFPR returns a *filter.RateError if the false-positive rate Exceeds most. Call it after a change and before Save.
+// If most is 0, it returns nil and does not read the filter.
+func (s *Set) CheckFPR(most float64) error {
+	if most == 0 {
+		return nil
+	}
+	return s.Info().CheckFPR(most)
+}
 
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.

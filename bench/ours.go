@@ -66,9 +66,7 @@ func buildOurs(ctx context.Context, spec filter.Spec, keys []uint64) (filter.Fil
 	hs := make([]filter.Hash, 4096)
 	for len(keys) > 0 {
 		n := min(len(hs), len(keys))
-		for i, k := range keys[:n] {
-			hs[i] = hasher.SumUint64(k)
-		}
+		hasher.SumUint64s(hs, keys[:n])
 		if err := b.AddHashes(hs[:n]); err != nil {
 			return nil, err
 		}
@@ -117,9 +115,7 @@ func many(f filter.Filter) asker {
 	return func(keys []uint64) (n int) {
 		for len(keys) > 0 {
 			part := min(len(hs), len(keys))
-			for i, k := range keys[:part] {
-				hs[i] = hasher.SumUint64(k)
-			}
+			hasher.SumUint64s(hs, keys[:part])
 			b.HasMany(out[:part], hs[:part])
 			for _, hit := range out[:part] {
 				if hit {

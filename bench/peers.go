@@ -61,12 +61,17 @@ func peers(keys int, rate float64) []contender {
 		},
 		{
 			name: "FastFilter-8", module: "github.com/FastFilter/xorfilter", told: "NewBinaryFuse[uint8]", fixed: true,
-			note:  "static; fixed rate of 1/256",
+			note:  "static; fixed rate of 1/256; takes integers and mixes them: no hash of the key",
 			build: binaryFuse[uint8](8, fuse8One),
 		},
 		{
+			name: "FastFilter-8-XXH3", module: "github.com/FastFilter/xorfilter", told: "NewBinaryFuse[uint8] of XXH3", fixed: true,
+			note:  "the same of hashes of the keys, by our function, as a program needs it whose keys are not integers",
+			build: hashedFuse,
+		},
+		{
 			name: "FastFilter-16", module: "github.com/FastFilter/xorfilter", told: "NewBinaryFuse[uint16]", fixed: true,
-			note:  "static; fixed rate of 1/65536",
+			note:  "static; fixed rate of 1/65536; takes integers and mixes them: no hash of the key",
 			build: binaryFuse[uint16](16, fuse16One),
 		},
 		{
@@ -268,6 +273,31 @@ func binaryFuse[T xorfilter.Unsigned](
 			return built{}, err
 		}
 		return built{bits: uint64(width) * uint64(len(f.Fingerprints)), ask: loop(f)}, nil
+	}
+}
+
+// hashedFuse builds a binary fuse filter of hashes of the keys.
+func hashedFuse(_ context.Context, keys []uint64) (built, error) {
+	hashes := make([]uint64, len(keys))
+	for i, k := range keys {
+		hashes[i] = hasher.SumUint64(k).Lo
+	}
+	f, err := xorfilter.NewBinaryFuse[uint8](hashes)
+	if err != nil {
+		return built{}, err
+	}
+	return built{bits: 8 * uint64(len(f.Fingerprints)), ask: hashedFuseOne(f)}, nil
+}
+
+//go:noinline
+func hashedFuseOne(f *xorfilter.BinaryFuse[uint8]) asker {
+	return func(keys []uint64) (n int) {
+		for _, k := range keys {
+			if f.Contains(hasher.SumUint64(k).Lo) {
+				n++
+			}
+		}
+		return n
 	}
 }
 

@@ -601,3 +601,20 @@ func TestWriteRate(t *testing.T) {
 		}
 	}
 }
+
+// TestIntact has a file that changes while it is written: nothing is left of the new one.
+func TestIntact(t *testing.T) {
+	f, err := standard.New(standard.Config{Bits: 1000, K: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := New(1, f.Encode(), filter.NewHasher(0))
+	file.Intact = func() error { return ErrFile }
+	dir := t.TempDir()
+	if err := WriteFile(t.Context(), filepath.Join(dir, "f"), file); !errors.Is(err, ErrFile) {
+		t.Error(err)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}

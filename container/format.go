@@ -65,6 +65,8 @@ type File struct {
 	FPRChosen float64
 	Version   uint16 // of the format that it was read in
 	Bytes     uint64 // length of the file that was read
+	// Intact, if not nil, returns an error if the sections were changed from outside: Mapping.Err.
+	Intact func() error
 }
 
 // New returns a File of a stored filter and the hasher of its keys. It shares the words of e.

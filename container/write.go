@@ -14,7 +14,7 @@ import (
 )
 
 // Write writes a file to w, in version File.FormatVersion. The error wraps filter.ErrConfig if FPRChosen is no rate. It
-// reads the sections twice, because their checksums are written before them.
+// reads the sections twice, because their checksums are written before them. At the end it returns the error of f.Intact.
 func Write(w io.Writer, f *File) error {
 	h, err := newHeader(f)
 	if err != nil {
@@ -32,6 +32,9 @@ func Write(w io.Writer, f *File) error {
 			return err
 		}
 		at = h.sections[i].offset + h.sections[i].length
+	}
+	if f.Intact != nil {
+		return f.Intact()
 	}
 	return nil
 }

@@ -80,6 +80,22 @@ func TestSumUint64(t *testing.T) {
 	}
 }
 
+func TestSumUint64s(t *testing.T) {
+	keys := []uint64{0, 1, 1 << 63, 0x0102030405060708, 1<<64 - 1}
+	for _, h := range []Hasher{NewHasher(0), NewHasher(7), NewKeyedHasher([SecretSize]byte{5})} {
+		dst := make([]Hash, len(keys)+1)
+		h.SumUint64s(dst, keys)
+		for i, key := range keys {
+			if dst[i] != h.SumUint64(key) {
+				t.Errorf("%v: another hash for %#x", h.ID(), key)
+			}
+		}
+		if dst[len(keys)] != (Hash{}) {
+			t.Errorf("%v: SumUint64s wrote behind the last key", h.ID())
+		}
+	}
+}
+
 // The vectors are those of the authors' reference programs.
 func TestHashVectors(t *testing.T) {
 	x := NewHasher(0)

@@ -118,16 +118,43 @@ func (h Hasher) SumString(key string) Hash {
 // for inputs of 4 to 8 bytes, computed without a copy of the key in memory.
 func (h Hasher) SumUint64(key uint64) Hash {
 	if h.kind != uint64(XXH3) {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], key)
-		return h.sumOther(b[:])
+		return h.sumOtherUint64(key)
 	}
-	hi, lo := bits.Mul64(key^h.b, prime64+8<<2)
+	return sumUint64(key, h.b)
+}
+
+// SumUint64s sets dst[i] to SumUint64(keys[i]) for every i. For XXH3 it takes less time than a call for each key. It
+// panics if dst is shorter than keys.
+func (h Hasher) SumUint64s(dst []Hash, keys []uint64) {
+	dst = dst[:len(keys)]
+	if h.kind != uint64(XXH3) {
+		for i, key := range keys {
+			dst[i] = h.sumOtherUint64(key)
+		}
+		return
+	}
+	for i, key := range keys {
+		dst[i] = sumUint64(key, h.b)
+	}
+}
+
+// sumUint64 is XXH3-128 for inputs of 4 to 8 bytes, here 8. flip is the field b of a Hasher.
+func sumUint64(key, flip uint64) Hash {
+	hi, lo := bits.Mul64(key^flip, prime64+8<<2)
 	hi += lo << 1
 	lo ^= hi >> 3
 	lo = (lo ^ lo>>35) * 0x9FB21C651E98DF25
 	hi = (hi ^ hi>>37) * 0x165667919E3779F9
 	return Hash{Hi: hi ^ hi>>32, Lo: lo ^ lo>>28}
+}
+
+// sumOtherUint64 is apart from SumUint64, so that SumUint64 has no array on its stack.
+//
+//go:noinline
+func (h Hasher) sumOtherUint64(key uint64) Hash {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], key)
+	return h.sumOther(b[:])
 }
 
 // Constants of XXH3 for inputs of 4 to 8 bytes: its first 64-bit prime, and bytes 16 to 23 of its default secret

@@ -171,15 +171,17 @@ func Write(w io.Writer, s *bloomery.Set, f Format) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
-	head, err := c.marshal(s.Filter())
+	head, err := c.marshal(s.Filter()) // sizes only
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", filter.SpecOf(s.Filter()), ErrFormat, err)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	sections := s.Filter().(filter.Encoder).Encode().Sections
-	return writeWords(w, sections[len(sections)-1], c.bigEnd)
+	return s.Guarded(func() error {
+		sections := s.Filter().(filter.Encoder).Encode().Sections
+		return writeWords(w, sections[len(sections)-1], c.bigEnd)
+	})
 }
 
 // shortest is the size in bytes of the smallest file of all formats: a Guava filter of one word.

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/family/redisbloom"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -595,4 +596,46 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestWriteChanged truncates the file of a mapped Set before it is written: an error and no crash.
+func TestWriteChanged(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "windows" || !bitvec.LittleEndian {
+		t.Skip("files are read into memory on this system: a later change cannot disturb a Set")
+	}
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	for spec, format := range map[string]interop.Format{
+		"guava(bytes=2000000)": interop.Guava, "redisbloom(capacity=2000000)": interop.RedisBloom,
+	} {
+		set, err := bloomery.New(bloomery.Config{Spec: spec, Keys: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Save(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if set, err = bloomery.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, 1<<16); err != nil {
+			t.Fatal(err)
+		}
+		if set.Err() == nil {
+			t.Errorf("%s: the file is not mapped", spec)
+		}
+		if err := interop.Write(io.Discard, set, format); !errors.Is(err, container.ErrFile) {
+			t.Errorf("%s: %v", spec, err)
+		}
+		if format == interop.RedisBloom {
+			if err := interop.WriteCommands(io.Discard, set, "key"); !errors.Is(err, container.ErrFile) {
+				t.Errorf("%s: commands: %v", spec, err)
+			}
+		}
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

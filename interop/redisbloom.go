@@ -57,7 +57,8 @@ const maxChunk = 16 << 20
 
 // Chunks returns the arguments of the BF.LOADCHUNK commands, in order, that load the filter into Redis: iterator and
 // data, as BF.SCANDUMP would return them, each of at most 16 MiB after the header. The error wraps ErrFormat if the
-// Set is not of family redisbloom. The Set must not change during the iteration.
+// Set is not of family redisbloom. The Set must not change during the iteration. If it is mapped and its file
+// is changed in place, the iteration ends early and s.Err returns an error.
 //
 //	chunks, err := interop.Chunks(set)
 //	for at, data := range chunks {
@@ -79,7 +80,9 @@ func Chunks(s *bloomery.Set) (iter.Seq2[int64, []byte], error) {
 			for left := l.Bits / 8; left > 0; {
 				n := min(left, maxChunk)
 				var b bytes.Buffer
-				_ = writeWords(&b, words[:n/8], false) // a Buffer takes all
+				if s.Guarded(func() error { return writeWords(&b, words[:n/8], false) }) != nil {
+					return // a Buffer takes all, so the file has changed
+				}
 				words, left = words[n/8:], left-n
 				at += int64(n)
 				if !yield(at, b.Bytes()) {
@@ -114,5 +117,5 @@ func WriteCommands(w io.Writer, s *bloomery.Set, key string) error {
 			return err
 		}
 	}
-	return nil
+	return s.Err()
 }

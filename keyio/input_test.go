@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -157,17 +158,20 @@ func TestDamaged(t *testing.T) {
 			return cmp.Compare(len(a.magic)*strings.Count(a.codec, codec), len(b.magic)*strings.Count(b.codec, codec))
 		}).magic)
 		for _, format := range []Format{Lines, CSV} {
-			in := open(t, Options{Format: format}, blockSize, data)
-			path := in.sources[0].path
-			whole, err := keysOf(t, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path := filepath.Join(t.TempDir(), "input")
 			read := func(damaged string) ([]string, error) {
 				if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
 					t.Fatal(err)
 				}
+				in, err := Open([]string{path}, Options{Format: format})
+				if err != nil {
+					return nil, err
+				}
 				return keysOf(t, in)
+			}
+			whole, err := read(data)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if codec == "bzip2" && format == Lines && strings.Join(whole, "\n")+"\n" != text {
 				t.Errorf("bzip2: %q", whole)

@@ -24,6 +24,7 @@ var looks = map[string]*regexp.Regexp{
 	"Equal":                               regexp.MustCompile(`(?i)equal`),
 	"Reset":                               regexp.MustCompile(`(?i)reset|clear`),
 	"Number of keys, estimated from bits": regexp.MustCompile(`(?i)approx|estimatekeys|\.count$|\.n$|elemnum`),
+	"Keys in common, with an interval":    regexp.MustCompile(`(?i)approx|overlap|common|jaccard`),
 	"Test and add in one call":            regexp.MustCompile(`(?i)test.*add|addif|unique`),
 	"Options":                             regexp.MustCompile(`(?i)^with|option|config`),
 	"Remove a key":                        regexp.MustCompile(`(?i)remove|delete`),

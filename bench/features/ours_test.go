@@ -123,6 +123,15 @@ var ourProofs = map[string]func(t *testing.T) verdict{
 		}
 		return shows(t, yes, s.EstimateKeys() > 950, s.EstimateKeys() < 1050, s.Len() == 2000)
 	},
+	"Keys in common, with an interval": func(t *testing.T) verdict {
+		a, b := newSet("standard(m=20000,k=5)", 0), newSet("standard(m=20000,k=5)", 0)
+		for n := range uint64(1000) {
+			must(a.AddUint64(n))
+			must(b.AddUint64(n + 700))
+		}
+		common := check(a.EstimateOverlap(b)).Intersection
+		return shows(t, yes, common.Low <= 300, common.High >= 300, common.High-common.Low < 100)
+	},
 	"Test and add in one call": func(t *testing.T) verdict {
 		s := newSet("standard", 100)
 		return shows(t, yes, !check(s.TestAndAddString("a")), check(s.TestAndAdd([]byte("a"))), !check(s.TestAndAddUint64(5)))

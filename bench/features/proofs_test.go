@@ -76,6 +76,17 @@ var bitsAndBloomsProofs = map[string]func(t *testing.T) verdict{
 		f := bitsAndBlooms().value.(*bloom.BloomFilter)
 		return shows(t, yes, f.ApproximatedSize() > 950, f.ApproximatedSize() < 1050)
 	},
+	"Keys in common, with an interval": func(t *testing.T) verdict { // from the sizes of both and of their union
+		a, b := bloom.New(20000, 5), bloom.New(20000, 5)
+		for n := range uint64(1000) {
+			a.Add(le(n))
+			b.Add(le(n + 700))
+		}
+		both := a.Copy()
+		must(both.Merge(b))
+		common := a.ApproximatedSize() + b.ApproximatedSize() - both.ApproximatedSize()
+		return shows(t, partial, common > 250, common < 350)
+	},
 	"Test and add in one call": func(t *testing.T) verdict {
 		f := bloom.New(1000, 3)
 		return shows(t, yes, !f.TestAndAddString("a"), f.TestAndAdd([]byte("a")))

@@ -53,7 +53,7 @@ exit code 2.`,
 
 // replace writes a changed set back and reports, unless its rate exceeds most.
 func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most float64) error {
-	if err := l.Info().CheckFPR(most); err != nil {
+	if err := l.CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := l.Replace(ctx); err != nil {

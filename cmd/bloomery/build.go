@@ -50,7 +50,7 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := mayReplace(f.output); err != nil {
+			if err := a.mayWrite(f.output); err != nil {
 				return err
 			}
 			config, err := a.buildConfig(c, &f)
@@ -63,7 +63,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.in.register(c)
 	f.size.register(c)
 	f.rate.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: fuse, or what --needs asks for)")
 	f.effort.register(c)
 	f.form.register(c)
@@ -77,7 +77,7 @@ func (a *app) buildCommand() *cobra.Command {
 }
 
 const buildHelp = `Build a filter from the keys in the inputs, or in standard input, and write it to a file, all or
-nothing.
+nothing, or with -o - to standard output.
 
 Without --family the filter is of the first of these families that does what you need, at any number of keys:
 
@@ -229,7 +229,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	if err != nil {
 		return err
 	}
-	if err := set.Save(ctx, f.output); err != nil {
+	if err := a.save(ctx, set, f.output); err != nil {
 		return err
 	}
 	r, err := written(set, f.output)
@@ -247,7 +247,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 		return nil
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		f.output, r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ the filter's system. Only filters with the bits and the hash function of another
 them with
   bloomery build --family guava | bitsandblooms | redisbloom
   bloomery build --family "blocked(layout=split)" --hash xxh64       for Parquet
-Only RedisBloom stores the number of keys; for others it is estimated.`,
+Only RedisBloom stores the number of keys; for others it is estimated. FILE may be -, standard input.`,
 		Example: `  bloomery convert users.guava -o users.bloom
   bloomery check users.bloom candidates.txt
   bloomery build -o words.bloom --family "guava(fpr=0.001)" words.txt
@@ -64,7 +65,7 @@ Only RedisBloom stores the number of keys; for others it is estimated.`,
 	c.Flags().StringVar(&f.from, "from", "", "format of the file to read")
 	c.Flags().StringVar(&f.to, "to", "", "format of the file to write")
 	c.Flags().StringVar(&f.redisKey, "redis-key", "", "write commands that load the filter under this key")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	var names []string
 	for _, format := range append(interop.Formats(), ownFormat) {
 		names = append(names, string(format))
@@ -85,15 +86,15 @@ func (a *app) convert(ctx context.Context, path string, f convertFlags) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if target == ownFormat {
-		if err := mayReplace(f.output); err != nil {
+		if err := a.mayWrite(f.output); err != nil {
 			return err
 		}
-		err = set.Save(ctx, f.output)
+		err = a.save(ctx, set, f.output)
 	} else {
-		if err := mayReplaceForeign(f.output); err != nil {
+		if err := a.mayWriteForeign(f.output); err != nil {
 			return err
 		}
-		err = writeForeign(ctx, f.output, set, target, f.redisKey)
+		err = a.writeForeign(ctx, f.output, set, target, f.redisKey)
 	}
 	if err != nil {
 		return err
@@ -129,6 +130,9 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 		_, err := interop.Read(nil, from, 0) // the error lists the formats
 		return nil, "", fmt.Errorf("--from: %w and %s", err, ownFormat)
 	}
+	if path == stdio {
+		return a.readAnyStdin(from)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, "", err
@@ -157,23 +161,66 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 		return set, from, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a Read of a pipe may block forever
-	in := &counted{r: f}
-	set, err := interop.Read(in, from, limit)
+	set, err := readForeign(path, f, from, limit, st.Mode().IsRegular())
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
+	return set, from, err
+}
+
+// readAnyStdin is readAny for standard input. It reads all of it first: formats are recognised by their ends, too.
+func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
+	const name = "standard input"
+	if err := a.takeStdin(); err != nil {
+		return nil, "", err
+	}
+	secret, err := a.secret()
 	if err != nil {
-		if errors.Is(err, filter.ErrTooLarge) && st.Mode().IsRegular() {
+		return nil, "", err
+	}
+	content, err := interruptible(a.ctx, func() ([]byte, error) { return io.ReadAll(a.stdin) })
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	in := bytes.NewReader(content)
+	if from == "" {
+		if from, err = recognise(in, uint64(len(content))); err != nil {
+			return nil, "", refusal(name, in, "", err)
+		}
+	}
+	if from != ownFormat {
+		set, err := readForeign(name, in, from, uint64(len(content)), true)
+		return set, from, err
+	}
+	set, err := readWhole(in, bloomery.WithSecret(secret))
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	return set, from, nil
+}
+
+// readForeign reads a filter of another system that must end where f does. limit is the length of f if that is known,
+// else its largest one.
+func readForeign(
+	name string, f interface {
+		io.Reader
+		io.ReaderAt
+	}, from interop.Format, limit uint64, known bool,
+) (*bloomery.Set, error) {
+	in := &counted{r: f}
+	set, err := interop.Read(in, from, limit)
+	if err != nil {
+		if errors.Is(err, filter.ErrTooLarge) && known {
 			const what = "end of the file, whose header tells of more"
 			err = &container.FormatError{Offset: limit, What: what, Err: io.ErrUnexpectedEOF}
 		}
-		return nil, "", refusal(path, f, from, err)
+		return nil, refusal(name, f, from, err)
 	}
 	if n, _ := io.ReadFull(f, make([]byte, 1)); n > 0 {
-		return nil, "", &advised{fmt.Errorf("%s: there are bytes behind the %s filter: %w", path, from, container.ErrCorrupt),
+		return nil, &advised{fmt.Errorf("%s: there are bytes behind the %s filter: %w", name, from, container.ErrCorrupt),
 			fmt.Sprintf("If it is whole, give it alone, its first %d bytes: head -c %d", in.n, in.n)}
 	}
-	return set, from, nil
+	return set, nil
 }
 
 // counted counts the bytes read.
@@ -204,16 +251,19 @@ func refusal(path string, f io.ReaderAt, from interop.Format, err error) error {
 }
 
 // recognise returns the format of a file of that size.
-func recognise(f *os.File, size uint64) (interop.Format, error) {
+func recognise(f io.ReaderAt, size uint64) (interop.Format, error) {
 	if container.HasMagic(io.NewSectionReader(f, 0, int64(size))) {
 		return ownFormat, nil
 	}
 	return interop.Detect(f, int64(size))
 }
 
-// mayReplaceForeign returns an error if a filter of another system must not be written to path. Only empty files, our
+// mayWriteForeign returns an error if a filter of another system must not be written to path. Only empty files, our
 // filters, filters of other systems, and commands that load one are replaced.
-func mayReplaceForeign(path string) error {
+func (a *app) mayWriteForeign(path string) error {
+	if path == stdio {
+		return a.mayWrite(path)
+	}
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
@@ -225,22 +275,27 @@ func mayReplaceForeign(path string) error {
 	return mayReplace(path)
 }
 
-// writeForeign writes a file of another system, or for RedisBloom, if a key is given, the commands that load it.
-func writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
+// writeForeign writes a filter of another system to a file, or for "-" to standard output. For RedisBloom, if a key is
+// given, it writes the commands that load it.
+func (a *app) writeForeign(ctx context.Context, path string, set *bloomery.Set, to interop.Format, redisKey string) error {
 	if !slices.Contains(interop.Formats(), to) {
 		return fmt.Errorf("--to: %w and %s", interop.Write(io.Discard, set, to), ownFormat)
 	}
-	return container.WriteAtomic(ctx, path, func(w io.Writer) (err error) {
+	write := func(w io.Writer) (err error) {
 		if redisKey != "" {
 			err = interop.WriteCommands(w, set, redisKey)
 		} else {
 			err = interop.Write(w, set, to)
 		}
 		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
+			err = fmt.Errorf("%s: %w", pathName(path), err)
 		}
 		return err
-	})
+	}
+	if path == stdio {
+		return write(a.stdout)
+	}
+	return container.WriteAtomic(ctx, path, write)
 }
 
 // printConverted reports what was written.
@@ -261,6 +316,6 @@ func (a *app) printConverted(path string, set *bloomery.Set, from, to interop.Fo
 		about = "about "
 	}
 	_, err := fmt.Fprintf(a.stderr, "%s: %s, hash %s, %s%d keys, false positive rate %.4g\n",
-		path, i.Spec, hash, about, i.Keys, i.FPRPosterior)
+		pathName(path), i.Spec, hash, about, i.Keys, i.FPRPosterior)
 	return err
 }

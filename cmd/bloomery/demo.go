@@ -68,10 +68,11 @@ ordinary mail domains and a million random names with it, and print size, rates 
 
 func (a *app) demo(ctx context.Context) error {
 	blocked, ordinary := domains.Disposable(), domains.Ordinary()
-	next := randomNames(1)
-	absent := make([]string, demoAbsent)
-	for i := range absent {
-		absent[i] = string(next(nil))
+	absent := make([]string, 0, demoAbsent)
+	for key := range bloomery.RandomKeys(1) {
+		if absent = append(absent, string(key)); len(absent) == demoAbsent {
+			break
+		}
 	}
 	plain := len(strings.Join(blocked, "\n")) + 1
 	var rows []demoRow

@@ -80,13 +80,12 @@ func golden(name string) func(*testing.T) []byte {
 
 // exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
 var exampleSetup = map[string]string{
-	"bloomery check":    "bloomery build -o blocked.bloom blocklist.txt && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt",
-	"bloomery verify":   "bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery info":     "bloomery build -o monday.bloom monday.txt && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery get":      "bloomery build -o routes.bloom --value-bits 8 keys.txt",
-	"bloomery convert":  "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli && bloomery build -o seen.bloom --family redisbloom log.txt",
-	"bloomery optimize": "bloomery build -o list.bloom --family partitioned blocklist.txt",
-	"bloomery trim":     "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery check":   "bloomery build -o blocked.bloom blocklist.txt && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt",
+	"bloomery verify":  "bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery info":    "bloomery build -o monday.bloom monday.txt && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery get":     "bloomery build -o routes.bloom --value-bits 8 keys.txt",
+	"bloomery convert": "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli && bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
 
 // longExamples run too long for a test. They must still run after a second, without an error, and end when they are

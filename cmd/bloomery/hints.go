@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
@@ -32,6 +33,8 @@ var hints = []struct {
   files by rename, as every bloomery command does; do not write into them.`},
 	{container.ErrNoSecret, "Name the file with the secret: --secret-file FILE."},
 	{container.ErrSecret, "The file of --secret-file holds another secret: name the file with the right one."},
+	{syscall.ENOSPC, `Free some space, or use another disk: -o FILE for filters, --temp-dir DIR for temporary files, of
+  which --memory SIZE makes fewer.`},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
@@ -111,8 +114,8 @@ const (
 )
 
 // adviceStrangers is the hint for a list of keys to remove that has keys that were never added.
-const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added: sort -u
-  leaves each key once. --force removes what is found all the same.`
+const adviceStrangers = `Check that the list belongs to this filter, and that no key is in it more often than it was added:
+  sort -u leaves each key once. --force removes what is found all the same.`
 
 // Hints for files of other systems.
 const (

@@ -61,12 +61,24 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 
 // written returns the report of a set that was just written to a file.
 func written(set *bloomery.Set, path string) (report, error) {
-	st, err := os.Stat(path)
+	bytes, err := writtenBytes(set, path)
 	if err != nil {
 		return report{}, err
 	}
 	format := (&container.File{FPRChosen: set.FPRChosen()}).FormatVersion()
-	return reportOf(set, bloomery.Stored{Bytes: uint64(st.Size()), Version: format}), nil
+	return reportOf(set, bloomery.Stored{Bytes: bytes, Version: format}), nil
+}
+
+// writtenBytes returns the length of the file at path, or for "-" of the set that went to standard output.
+func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
+	if path == stdio {
+		return set.EncodedLen()
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(st.Size()), nil
 }
 
 // printKeys prints the number of keys in a file after a change, and the false-positive rate.
@@ -82,7 +94,7 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", path, r.Keys, r.FPRPosterior)
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", pathName(path), r.Keys, r.FPRPosterior)
 	return err
 }
 
@@ -91,9 +103,11 @@ func (a *app) infoCommand() *cobra.Command {
 		Use:   "info FILE...",
 		Short: "Describe filter files",
 		Long: `Describe a filter file, after verifying all of its checksums. Several files make a table with a line for
-each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.`,
+each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.
+One of them may be -, standard input.`,
 		Example: `  bloomery info blocked.bloom --json
-  bloomery info monday.bloom tuesday.bloom`,
+  bloomery info monday.bloom tuesday.bloom
+  bloomery build -o - words.txt | bloomery info -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -16,6 +16,9 @@ func (a *app) keys(f inputFlags, paths []string, read func(bytes int64)) (*keyio
 	if err != nil {
 		return nil, err
 	}
+	if err := a.stdinFree(paths); err != nil {
+		return nil, err
+	}
 	o.Stdin, o.Progress = a.stdin, read
 	return keyio.Open(paths, o)
 }

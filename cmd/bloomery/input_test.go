@@ -8,5 +8,6 @@ var binaryFiles = map[string]string{
 		"\x32\xe8\x54\x95\x57\x6d\xf1\x77\x24\x53\x85\x09\x05\x11\x13\xf0\x00",
 	"two.utf16":  "t\x00w\x00o\x00\n\x00",
 	"names.nul":  "./a\nb\x00./c\x00",
+	"values.nul": "./a\nb\t7\x00./c\t9\x00",
 	"counts.nul": "1\t./a\nb\x001\t./c\x00",
 }

@@ -18,8 +18,9 @@ func (a *app) intersectCommand() *cobra.Command {
 		Use:   "intersect -o FILE A B...",
 		Short: "Write a filter of the keys that all filters hold",
 		Long: `Write a filter that holds every key that is in all the given ones. They must have the same spec and seed:
-build them with the same --family, size, --capacity and --seed. Families: ` + strings.Join(families.With(filter.CanIntersect), ", ") + `, guava,
-bitsandblooms.
+build them with the same --family, size, --capacity and --seed.
+
+Families: ` + strings.Join(families.Having(filter.CanIntersect), ", ") + `.
 
 A key that is in none of them is falsely present at a rate that is at most that of any of them, but larger than that
 of a filter built from the common keys. A key that is in some of them is falsely present if the others say yes: at
@@ -30,24 +31,19 @@ their rates. Its number of keys is the smallest of theirs, an upper bound; see b
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return a.intersect(c.Context(), args, output) },
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write, - for standard output")
 	return c
 }
 
 func (a *app) intersect(ctx context.Context, paths []string, output string) error {
-	if err := mayReplace(output); err != nil {
+	if err := a.mayWrite(output); err != nil {
 		return err
 	}
-	set, err := a.open(paths[0], bloomery.InMemory())
+	set, err := a.combine(paths, bloomery.IntersectFiles, (*bloomery.Set).Intersect)
 	if err != nil {
 		return err
 	}
-	for _, path := range paths[1:] {
-		if err := a.intersectFile(set, path); err != nil {
-			return fmt.Errorf("%s and %s: %w", paths[0], path, err)
-		}
-	}
-	if err := set.Save(ctx, output); err != nil {
+	if err := a.save(ctx, set, output); err != nil {
 		return err
 	}
 	r, err := written(set, output)
@@ -59,19 +55,6 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n", output, r.Keys, r.FPRPosterior)
+	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n", pathName(output), r.Keys, r.FPRPosterior)
 	return err
-}
-
-// intersectFile reduces a set to the keys that are also in a filter file.
-func (a *app) intersectFile(set *bloomery.Set, path string) error {
-	other, err := a.open(path)
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	if err := set.Intersect(other); err != nil {
-		return err
-	}
-	return other.Err()
 }

@@ -62,6 +62,8 @@ func (s signalled) exitCode() int {
 
 // app is the state that the subcommands share.
 type app struct {
+	ctx            context.Context // ends when the command is interrupted
+	stdinTaken     bool            // standard input is the filter
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	json, quiet    bool
@@ -71,7 +73,7 @@ type app struct {
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &checked{Writer: stdout}
-	a := &app{stdin: stdin, stdout: out, stderr: stderr}
+	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
@@ -153,7 +155,8 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 	root.SetErr(a.stderr)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the fields error and hint")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, notes and summary; answers, --json reports, warnings and errors stay")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false,
+		"show no progress, notes and summary; answers, --json reports, warnings and errors stay")
 	flags.Func("secret-file", "`file` with the secret of a filter with a keyed hash, 32 hex digits", func(path string) error {
 		if path == "" { // an unset shell variable must not build without a secret
 			return errors.New("name a file")
@@ -180,17 +183,23 @@ func (a *app) secret() (*[filter.SecretSize]byte, error) {
 	return readSecret(a.secretFile)
 }
 
-// open opens a filter file with the secret of --secret-file.
+// open opens a filter file, or for "-" reads standard input, with the secret of --secret-file.
 func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	return bloomery.Open(path, append(o, bloomery.WithSecret(secret))...)
+	if o = append(o, bloomery.WithSecret(secret)); path == stdio {
+		return a.openStdin(o...)
+	}
+	return bloomery.Open(path, o...)
 }
 
 // lock locks a filter file for a change and reads it, after checking that a file can be written there.
 func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
+	if path == stdio {
+		return nil, errStdinLock
+	}
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err

@@ -25,6 +25,9 @@ created. To install them: bloomery man /usr/local/share/man/man1`,
 		Example: "  bloomery man man1",
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := makeFolder(args[0]); err != nil {
 				return err

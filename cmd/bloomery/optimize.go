@@ -45,7 +45,8 @@ filter back, all or nothing. Its size stays. Families: ` + strings.Join(families
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
 you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
 without --force. The rate falls the longer the search takes: see --budget.`,
-		Example: `  bloomery add list.bloom new-entries.txt
+		Example: `  bloomery build -o list.bloom --family "partitioned(later=100)" blocklist.txt
+  bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
 		Args: cobra.ExactArgs(1),
@@ -68,7 +69,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	inPlace := f.output == "" || f.output == path
 	if !inPlace {
-		if err := mayReplace(f.output); err != nil {
+		if err := a.mayWrite(f.output); err != nil {
 			return err
 		}
 	}
@@ -97,7 +98,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 		f.output = path
 		err = l.ReplaceWith(c.Context(), better)
 	} else {
-		err = better.Save(c.Context(), f.output)
+		err = a.save(c.Context(), better, f.output)
 	}
 	if err != nil {
 		return err

@@ -16,9 +16,6 @@ func mayReplace(path string) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")
 	}
-	if path == "-" {
-		return errors.New("-o -: a filter goes to a file, all or nothing, and not to standard output; name a file")
-	}
 	switch st, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -34,12 +34,12 @@ func newProgress() *progress {
 	return &progress{start: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	if c, ok := w.(*checked); ok {
-		w = c.Writer
+// isTerminal reports whether an input or output is a terminal.
+func isTerminal(file any) bool {
+	if c, ok := file.(*checked); ok {
+		file = c.Writer
 	}
-	f, ok := w.(*os.File)
+	f, ok := file.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -19,7 +19,7 @@ import (
 // putFlags are the flags of bloomery put.
 type putFlags struct {
 	separator string
-	add       bool
+	add, null bool
 	rate      rateFlags
 }
 
@@ -59,6 +59,7 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 	}
 	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
+	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
 	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
 	return c
 }
@@ -73,7 +74,7 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 	if f.add {
 		put = set.AddValue
 	}
-	lines := inputFlags{format: "lines", keep: true} // empty lines count for the line number in an error
+	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
 	parse := func(b *keyio.Batch) error { return splitValues(b, f.separator[0], 1<<bits-1) }
 	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {

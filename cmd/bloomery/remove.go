@@ -76,7 +76,7 @@ temporary file. With --json the report has the fields expected_strangers and exp
 	f.memory.register(c)
 	c.Flags().Lookup("memory").Usage = strings.Replace(c.Flags().Lookup("memory").Usage, "no limit", "64MiB", 1)
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
-	c.Flags().BoolVar(&f.force, "force", false, "remove even if members are lost, because the list has keys that were never added")
+	c.Flags().BoolVar(&f.force, "force", false, "remove although the list has keys that were never added: members are lost")
 	return c
 }
 
@@ -144,12 +144,15 @@ func (a *app) removeFrom(
 func missing(set *bloomery.Set, b *keyio.Batch) error {
 	hasher := set.Hasher()
 	for _, k := range b.Keys {
-		h := hasher.Sum(k)
-		var absent byte
-		if !set.Has(h) {
-			absent = 1
+		b.Hashes = append(b.Hashes, hasher.Sum(k))
+	}
+	hits := make([]bool, len(b.Hashes))
+	set.HasMany(hits, b.Hashes)
+	for _, hit := range hits {
+		b.Out = append(b.Out, 1)
+		if hit {
+			b.Out[len(b.Out)-1] = 0
 		}
-		b.Hashes, b.Out = append(b.Hashes, h), append(b.Out, absent)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -31,27 +32,30 @@ func (a *app) trimCommand() *cobra.Command {
 		Short: "Write a filter file in a smaller form, to send it",
 		Long: `Write a filter file in its trimmed form, all or nothing: without the room that it has for further keys.
 Every command reads it as the same filter, and takes as much memory for it as before. add, remove and put write the
-full form back; trim --full writes it without a change.
+full form back; trim --full writes it without a change. FILE may be -, standard input, if there is an -o.
 
 Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 		Example: `  bloomery trim -o small.bloom sessions.bloom
   bloomery trim --full -o sessions.bloom small.bloom`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if output == "" || sameFile(args[0], output) {
+			if args[0] == stdio && output == "" {
+				return errors.New("trim -: standard input cannot be written back; name the file to write, or -o -")
+			}
+			if output == "" || args[0] != stdio && sameFile(args[0], output) {
 				return a.trimInPlace(c.Context(), args[0], full)
 			}
 			return a.trim(c.Context(), args[0], output, full)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE")
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write instead of FILE, - for standard output")
 	c.Flags().BoolVar(&full, "full", false, "write the full form again")
 	return c
 }
 
 // trim writes the other form of a filter to a new file.
 func (a *app) trim(ctx context.Context, path, output string, full bool) error {
-	if err := mayReplace(output); err != nil {
+	if err := a.mayWrite(output); err != nil {
 		return err
 	}
 	set, err := a.open(path, bloomery.InMemory())
@@ -62,10 +66,10 @@ func (a *app) trim(ctx context.Context, path, output string, full bool) error {
 	if err != nil {
 		return err
 	}
-	if err := form.Save(ctx, output); err != nil {
+	if err := a.save(ctx, form, output); err != nil {
 		return err
 	}
-	return a.printTrimmed(output, set, full)
+	return a.printTrimmed(output, form, set, full)
 }
 
 // trimInPlace replaces a file by its other form, under its lock.
@@ -82,7 +86,7 @@ func (a *app) trimInPlace(ctx context.Context, path string, full bool) error {
 	if err := l.ReplaceWith(ctx, form); err != nil {
 		return err
 	}
-	return a.printTrimmed(path, l.Set, full)
+	return a.printTrimmed(path, form, l.Set, full)
 }
 
 // formOf returns the full or the trimmed form of a set whose family has both.
@@ -104,16 +108,16 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// printTrimmed prints the report about the new file at path.
-func (a *app) printTrimmed(path string, set *bloomery.Set, full bool) error {
+// printTrimmed prints the report about the form of a set that was written to path.
+func (a *app) printTrimmed(path string, form, set *bloomery.Set, full bool) error {
 	if a.quiet && !a.json {
 		return nil
 	}
-	st, err := os.Stat(path)
+	bytes, err := writtenBytes(form, path)
 	if err != nil {
 		return err
 	}
-	r := trimmed{Keys: set.Len(), BytesBefore: set.Stored().Bytes, BytesAfter: uint64(st.Size()), Trimmed: !full}
+	r := trimmed{Keys: set.Len(), BytesBefore: set.Stored().Bytes, BytesAfter: bytes, Trimmed: !full}
 	if r.Keys > 0 {
 		r.BitsBefore, r.BitsAfter = 8*float64(r.BytesBefore)/float64(r.Keys), 8*float64(r.BytesAfter)/float64(r.Keys)
 	}
@@ -121,6 +125,6 @@ func (a *app) printTrimmed(path string, set *bloomery.Set, full bool) error {
 		return a.printJSON(r)
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s (before %s), %.4g bits a key in the file (before %.4g)\n",
-		path, r.Keys, bytesText(r.BytesAfter), bytesText(r.BytesBefore), r.BitsAfter, r.BitsBefore)
+		pathName(path), r.Keys, bytesText(r.BytesAfter), bytesText(r.BytesBefore), r.BitsAfter, r.BitsBefore)
 	return err
 }

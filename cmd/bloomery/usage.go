@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words, each
-// with a hint what to do.
+// Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
+// each with a hint what to do.
 
-// strictUsage puts the errors about arguments into our words, and makes help and commands with subcommands refuse unknown
-// names.
+// strictUsage puts the errors about arguments into our words, and makes help and commands with subcommands refuse
+// unknown names.
 func strictUsage(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -104,7 +104,7 @@ func showHelp(help *cobra.Command, args []string) error {
 var (
 	noCommand  = regexp.MustCompile(`^unknown command "(.*)" for "`)
 	noRequired = regexp.MustCompile(`^required flag\(s\) (".*") not set$`)
-	exclusive  = regexp.MustCompile(`^if any flags in the group \[(.*)\] are set none of the others can be; \[(.*)\] were all set$`)
+	exclusive  = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 )
 
 // plainUsage puts an error of cobra about a command into our words.
@@ -117,19 +117,16 @@ func plainUsage(c *cobra.Command, err error) error {
 		return unknownCommand(c, m[1])
 	}
 	if m := noRequired.FindStringSubmatch(text); m != nil {
-		names := strings.Split(strings.ReplaceAll(m[1], `"`, "--"), "--, --")
-		return misused(c, "%s: %s is missing", nameOf(c), strings.TrimSuffix(strings.Join(names, " and --"), "--"))
+		return misused(c, "%s: %s is missing", nameOf(c), dashed(strings.NewReplacer(`"`, "", ",", "").Replace(m[1])))
 	}
 	if m := exclusive.FindStringSubmatch(text); m != nil {
-		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[2], " and "))
+		return misused(c, "%s: %s exclude each other; give one of them", nameOf(c), dashed(m[1]))
 	}
 	return err
 }
 
-// dashed writes names of flags with their dashes.
-func dashed(names, between string) string {
-	return "--" + strings.Join(strings.Fields(names), between+"--")
-}
+// dashed writes names of flags with their dashes: "--a and --b".
+func dashed(names string) string { return "--" + strings.Join(strings.Fields(names), " and --") }
 
 // flagError puts an error of pflag about the flags of a command into our words.
 func flagError(c *cobra.Command, err error) error {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -39,6 +37,8 @@ type verifyFlags struct {
 	members, absent []string
 	random          string
 	seed            uint64
+	memory          memoryFlags
+	limit           int64 // of memory, in bytes, 0 for none
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -48,7 +48,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Measure whether a filter keeps its rate",
 		Long: `Ask a filter for every key that it was built from, which must all be present, and for absent keys, and
 compare the observed false-positive rate with the one that follows from its bits. Keys of --absent that are members
-too are left out, and each counts once. The interval is the exact 95% one.
+too are left out, and each counts once; for that, at most 20 bytes for each of them, and for each member among them, are
+kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one.
 
 The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
@@ -56,7 +57,13 @@ stated or the chosen rate would show this many false positives less than once in
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if f.limit, err = f.memory.read(c); err != nil {
+				return err
+			}
+			if slices.Contains(f.members, "-") && slices.Contains(f.absent, "-") {
+				return errors.New("--members - and --absent -: standard input can be read only once; name a file")
+			}
 			set, err := a.open(args[0])
 			if err != nil {
 				return err
@@ -81,6 +88,7 @@ stated or the chosen rate would show this many false positives less than once in
 	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
 	c.Flags().StringVar(&f.random, "random", "1M", "number of random keys to ask for, instead of --absent")
 	c.Flags().Uint64Var(&f.seed, "random-seed", 1, "seed of the random keys")
+	f.memory.register(c)
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c
@@ -90,149 +98,82 @@ stated or the chosen rate would show this many false positives less than once in
 func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (verdict, error) {
 	info := set.Info()
 	v := verdict{FPRPosterior: info.FPRPosterior, FPRChosen: info.FPRChosen, info: info}
-	known, err := a.askMembers(ctx, set, f.in, f.members, &v)
+	counts, err := a.ask(ctx, set, f)
 	if err != nil {
 		return v, err
 	}
+	v.Members, v.FalseNegatives = counts.Members, counts.FalseNegatives
+	v.Absent, v.FalsePositives = counts.Absent, counts.FalsePositives
 	if v.Members == 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
-	}
-	if len(f.absent) > 0 {
-		err = a.askAbsent(ctx, set, f.in, f.absent, known, &v)
-	} else {
-		var n uint64
-		if n, err = parseCount("--random", f.random); err == nil {
-			err = askRandom(ctx, set, n, f.seed, &v)
-		}
-	}
-	if err == nil {
-		err = set.Err()
-	}
-	if err != nil {
-		return v, err
 	}
 	if v.Absent == 0 {
 		return v, errors.New("no absent key is left to ask for, so nothing would be verified; " +
 			"give other --absent keys or --random 1M")
 	}
-	rate := bloomery.NewRate(v.FalsePositives, v.Absent)
+	rate := counts.Rate()
 	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
 	v.Holds = v.FalseNegatives == 0 && rate.Holds(v.FPRPosterior)
 	v.HoldsChosen = rate.HoldsChosen(info)
 	return v, nil
 }
 
-// other hashes keys independently of the filter, so that a false positive is not taken for a member and left out. Its
-// seed is a constant that no user is likely to choose.
-var other = filter.NewHasher(0xB1003E12_5E9A7A7E)
-
-// answer is one key and the filter's answer.
-type answer struct {
-	key filter.Hash // by other
-	hit bool
-}
-
-func compare(a, b filter.Hash) int { return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo)) }
-
-// ask queries all keys of the inputs. It keeps 24 bytes per key.
-func (a *app) ask(
-	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, what string,
-) ([]answer, error) {
-	var mu sync.Mutex
-	var all []answer
-	err := a.pass(ctx, in, paths, what, func(b *keyio.Batch) error {
-		hits := make([]bool, len(b.Keys))
-		set.ContainsMany(hits, b.Keys)
-		out := make([]answer, len(b.Keys))
-		for i, k := range b.Keys {
-			out[i] = answer{other.Sum(k), hits[i]}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, out...)
-		return nil
-	}, nil)
-	return all, err
-}
-
-// askMembers counts false negatives and returns the members, sorted.
-func (a *app) askMembers(
-	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, v *verdict,
-) ([]filter.Hash, error) {
-	all, err := a.ask(ctx, set, in, paths, "members")
+// ask queries the set for the absent keys and then the members.
+func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloomery.Verification, err error) {
+	v, err := a.verifier(set, f)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	known := make([]filter.Hash, len(all))
-	for i, x := range all {
-		known[i] = x.key
-		v.Members++
-		if !x.hit {
-			v.FalseNegatives++
+	defer v.Close()
+	if len(f.absent) > 0 {
+		err = a.pass(ctx, f.in, f.absent, "absent keys", func(b *keyio.Batch) error { return v.AddAbsent(b.Keys) }, nil)
+		if err != nil {
+			return r, err
 		}
 	}
-	slices.SortFunc(known, compare)
-	return known, nil
+	err = a.pass(ctx, f.in, f.members, "members", func(b *keyio.Batch) error { return v.AskMembers(b.Keys) }, nil)
+	if err != nil {
+		return r, err
+	}
+	if len(f.absent) == 0 {
+		if err := a.askRandom(ctx, v, f); err != nil {
+			return r, err
+		}
+		return v.Result(ctx)
+	}
+	p := newProgress()
+	a.show(p, "sorting", 0)
+	defer p.end()
+	return v.Result(ctx)
 }
 
-func (a *app) askAbsent(
-	ctx context.Context, set *bloomery.Set, in inputFlags, paths []string, known []filter.Hash, v *verdict,
-) error {
-	all, err := a.ask(ctx, set, in, paths, "absent")
+// verifier returns the Verifier of the flags.
+func (a *app) verifier(set *bloomery.Set, f verifyFlags) (*bloomery.Verifier, error) {
+	c := bloomery.VerifierConfig{Memory: f.limit, TempDir: f.memory.dir}
+	if len(f.absent) > 0 {
+		input, err := a.keys(f.in, f.absent, nil)
+		if err != nil {
+			return nil, err
+		}
+		const keyBytes = 16 // a guess
+		c.Absent = uint64(max(input.Size(), 0)) / keyBytes
+	}
+	return set.NewVerifier(c), nil
+}
+
+// askRandom asks for random keys.
+func (a *app) askRandom(ctx context.Context, v *bloomery.Verifier, f verifyFlags) error {
+	n, err := parseCount("--random", f.random)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(x, y answer) int { return compare(x.key, y.key) })
-	for _, x := range slices.CompactFunc(all, func(x, y answer) bool { return x.key == y.key }) {
-		if _, member := slices.BinarySearchFunc(known, x.key, compare); member {
-			continue
-		}
-		v.Absent++
-		if x.hit {
-			v.FalsePositives++
-		}
-	}
-	return nil
-}
-
-// askRandom queries n random names of 24 letters and digits. They have 120 random bits, so none of them is a member.
-func askRandom(ctx context.Context, set *bloomery.Set, n, seed uint64, v *verdict) error {
-	keys := randomNames(seed)
-	batch := make([][]byte, 4096)
-	hits := make([]bool, len(batch))
-	for v.Absent < n {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		part := batch[:min(uint64(len(batch)), n-v.Absent)]
-		for i := range part {
-			part[i] = keys(part[i][:0])
-		}
-		set.ContainsMany(hits[:len(part)], part)
-		v.Absent += uint64(len(part))
-		for _, hit := range hits[:len(part)] {
-			if hit {
-				v.FalsePositives++
-			}
-		}
-	}
-	return nil
-}
-
-// randomNames returns a generator that appends the next random name.
-func randomNames(seed uint64) func(to []byte) []byte {
-	r := rand.New(rand.NewPCG(seed, 0x616273656e74))
-	const letters = "abcdefghijklmnopqrstuvwxyz012345"
-	return func(to []byte) []byte {
-		for range 2 {
-			x := r.Uint64()
-			for range 12 {
-				to = append(to, letters[x&31])
-				x >>= 5
-			}
-		}
-		return to
-	}
+	p := newProgress()
+	a.show(p, "random keys", int64(min(n, math.MaxInt64)))
+	defer p.end()
+	return v.AskRandom(ctx, n, f.seed, func(keys uint64) {
+		p.read.Store(int64(keys))
+		p.keys.Store(int64(keys))
+	})
 }
 
 var holds = map[bool]string{true: "holds", false: "IS BROKEN"}

@@ -52,10 +52,24 @@ var (
 	_ func(*bloomery.Builder, context.Context) (*bloomery.Set, error) = (*bloomery.Builder).Build
 	_ func(*bloomery.Set) (uint64, error)                             = (*bloomery.Set).EncodedLen
 	_ func(*bloomery.Set, iter.Seq[[]byte]) bloomery.Rate             = (*bloomery.Set).MeasureFPR
+	_ func(*bloomery.Set, bloomery.VerifierConfig) *bloomery.Verifier = (*bloomery.Set).NewVerifier
+	_ func(uint64) iter.Seq[[]byte]                                   = bloomery.RandomKeys
 	_ func(context.Context, plan.Needs) (plan.Plan, error)            = bloomery.Plan
 
 	_ func(*bloomery.Set) (bloomery.Estimate, error)               = (*bloomery.Set).EstimateInterval
 	_ func(*bloomery.Set, *bloomery.Set) (bloomery.Overlap, error) = (*bloomery.Set).EstimateOverlap
+
+	_ func(*bloomery.Set) float64           = (*bloomery.Set).FPRChosen
+	_ func(*bloomery.Set, float64) error    = (*bloomery.Set).CheckFPR
+	_ func(bloomery.Rate, filter.Info) bool = bloomery.Rate.HoldsChosen
+	_ func(filter.Info, float64) bool       = filter.Info.Exceeds
+	_ func(filter.Info) bool                = filter.Info.Exceeded
+	_ func(filter.Info, float64) error      = filter.Info.CheckFPR
+	_                                       = bloomery.Config{FPRChosen: 0.01, MaxFPR: 0.02}
+	_ error                                 = (*filter.RateError)(nil)
+	_ error                                 = (*filter.KeysError)(nil)
+	_ error                                 = filter.ErrRate
+	_ error                                 = filter.ErrKeys
 
 	_ func(*bloomery.Set) error  = (*bloomery.Set).Err
 	_ func(*bloomery.Live) error = (*bloomery.Live).Err

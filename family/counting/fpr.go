@@ -22,10 +22,10 @@ const lossSteps = 64
 // fill is the share of counters that are not 0 and keep the share of the keys that are not in the list.
 //
 // The counters are about Poisson with mean λ = -ln(1-fill); those of the kept keys have the mean κ = keep·λ. While the
-// list is removed, the mean falls from λ to κ, and an absent key looks present with probability f^k, where f is the share
-// of counters that are not 0 at that time. Its removal then decrements k of these counters. A counter that stands for one
-// kept key, a share κe^-κ/f of them, makes that key absent. Keys that were added more than once
-// are lost less often.
+// list is removed, the mean falls from λ to κ, and an absent key looks present with probability f^k, where f is the
+// share of counters that are not 0 at that time. Its removal then decrements k of these counters. A counter that stands
+// for one kept key, a share κe^-κ/f of them, makes that key absent. Keys that were added more than once are lost less
+// often.
 func lossPerAbsent(fill float64, k int, keep float64) float64 {
 	lambda := min(-math.Log1p(-fill), 64) // -ln 0 if every counter is in use
 	kept := keep * lambda

@@ -261,8 +261,8 @@ func solve[T xorfilter.Unsigned](keys []uint64, width uint) (*Filter, error) {
 		return nil, fmt.Errorf("fuse: %w", err)
 	}
 	f := &Filter{
-		seed: lib.Seed, count: uint64(lib.SegmentCountLength), segment: uint64(lib.SegmentLength),
-		segments: uint64(lib.SegmentCount), width: width, keys: uint64(len(keys)),
+		locator:  locator{lib.Seed, uint64(lib.SegmentCountLength), uint64(lib.SegmentLength)},
+		segments: uint64(lib.SegmentCount), width: width, low: 1<<width - 1, keys: uint64(len(keys)),
 	}
 	f.words, err = bitvec.Alloc(bitvec.PackedWords(f.slotCount(), width))
 	if err != nil {

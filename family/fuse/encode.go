@@ -48,7 +48,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 // geometry reads the Spec of a built filter, fuse(seed=,segment=,segments=,width=), and no other.
 func geometry(s filter.Spec) (*Filter, error) {
 	r := s.Reader()
-	f := &Filter{seed: r.Uint("seed"), segment: r.Uint("segment"), segments: r.Uint("segments")}
+	f := &Filter{locator: locator{seed: r.Uint("seed"), segment: r.Uint("segment")}, segments: r.Uint("segments")}
 	f.width = uint(min(r.Uint("width"), MaxWidth+1))
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -59,6 +59,6 @@ func geometry(s filter.Spec) (*Filter, error) {
 		return nil, &filter.ConfigError{Field: "spec", Value: s,
 			Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
 	}
-	f.count = f.segments * f.segment
+	f.count, f.low = f.segments*f.segment, 1<<f.width-1
 	return f, nil
 }

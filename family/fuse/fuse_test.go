@@ -124,18 +124,32 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestBatches asks in batches, as HasMany does of filters that the caches do not hold, for every width and a last batch
-// that is not full.
-func TestBatches(t *testing.T) {
-	hs := filtertest.Hashes(1000, 4)
-	all := filtertest.Hashes(2011, 4) // those and others
-	got := make([]bool, len(all))
+// plain is the specification of Has: it reads the bits of the slots one by one.
+func plain(f *Filter, h filter.Hash) bool {
+	h0, h1, h2, print := f.slots(h.Lo)
+	for bit := range uint64(f.width) {
+		for _, slot := range []uint64{h0, h1, h2} {
+			i := slot*uint64(f.width) + bit
+			print ^= f.words[i/64] >> (i % 64) & 1 << bit
+		}
+	}
+	return print&(1<<f.width-1) == 0
+}
+
+// TestHas compares queries one by one, in batches, and in batches of filters that the caches do not hold, with plain,
+// for every width and a last batch that is not full.
+func TestHas(t *testing.T) {
+	hs := filtertest.Hashes(3000, 5)
+	all := append(slices.Clone(hs), filtertest.Hashes(3001, 6)...)
 	for width := 1; width <= MaxWidth; width++ {
 		f := build(t, fmt.Sprintf("fuse(width=%d)", width), hs)
-		f.hasMany(got, all)
+		cached, far := make([]bool, len(all)), make([]bool, len(all))
+		f.HasMany(cached, all)
+		f.hasMany(far, all)
 		for i, h := range all {
-			if got[i] != f.Has(h) || i < len(hs) && !got[i] {
-				t.Fatalf("width %d, key %d: %v in a batch, %v alone", width, i, got[i], f.Has(h))
+			want := plain(f, h)
+			if one := f.Has(h); one != want || cached[i] != want || far[i] != want || i < len(hs) && !want {
+				t.Fatalf("width %d, key %d: %v, in a batch %v and %v, want %v", width, i, one, cached[i], far[i], want)
 			}
 		}
 	}

@@ -113,3 +113,17 @@ func TestWord32(t *testing.T) {
 		}
 	}
 }
+
+func TestByteAndWord16(t *testing.T) {
+	words := []uint64{0x0123456789abcdef, 0xfedcba9876543210}
+	for i, want := range []uint8{0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe} {
+		if got := Byte(words, uint64(i)); got != want {
+			t.Errorf("byte %d: %#x, want %#x", i, got, want)
+		}
+	}
+	for i, want := range []uint16{0xcdef, 0x89ab, 0x4567, 0x0123, 0x3210, 0x7654, 0xba98, 0xfedc} {
+		if got := Word16(words, uint64(i)); got != want {
+			t.Errorf("half word %d: %#x, want %#x", i, got, want)
+		}
+	}
+}

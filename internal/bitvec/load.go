@@ -55,6 +55,22 @@ func Word32(words []uint64, i uint64) uint32 {
 	return *(*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*4))
 }
 
+// Word16 returns bits [16·i, 16·i+16) without a bounds check: 16·i+16 is at most 64·len(words).
+func Word16(words []uint64, i uint64) uint16 {
+	if !LittleEndian {
+		return uint16(words[i/4] >> (i % 4 * 16))
+	}
+	return *(*uint16)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i*2))
+}
+
+// Byte returns bits [8·i, 8·i+8) without a bounds check: 8·i+8 is at most 64·len(words).
+func Byte(words []uint64, i uint64) uint8 {
+	if !LittleEndian {
+		return uint8(words[i/8] >> (i % 8 * 8))
+	}
+	return *(*uint8)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i))
+}
+
 // SetPacked writes v, below 2^width, to integer i of packed integers of width bits, 1 to 32. The integer must be 0
 // before. words must have PackedWords of the number of integers. Load57(words, i·width) reads the integer.
 func SetPacked(words []uint64, i uint64, width uint, v uint32) {

@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestFileChangedWhileWaiting overwrites or truncates the mapped filter of commands that wait for a pipe: verify for
+// members, estimate for the second filter, with a filter that is as large and valid, as cp does. Exit code 2.
+func TestFileChangedWhileWaiting(t *testing.T) {
+	dir := t.TempDir()
+	live, next := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "next.bloom")
+	build := func(path, keys string) []byte {
+		t.Helper()
+		if code, _ := runOn(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)"); code != exitOK {
+			t.Fatalf("build: exit code %d", code)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	later := build(next, "c\nd\n")
+	for what, change := range map[string]func() error{
+		"overwritten": func() error { return os.WriteFile(live, later, 0o600) },
+		"truncated":   func() error { return os.Truncate(live, 0) },
+	} {
+		for name, c := range map[string]struct {
+			args  []string // behind which the name of the pipe comes
+			input []byte
+		}{
+			"verify":   {[]string{"verify", live, "--random", "1000", "--members"}, []byte("a\nb\n")},
+			"estimate": {[]string{"estimate", live}, later},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				build(live, "a\nb\n")
+				pipe := filepath.Join(t.TempDir(), "pipe")
+				if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				var stderr bytes.Buffer
+				code := make(chan int, 1)
+				go func() { code <- run(t.Context(), append(c.args, pipe), nil, io.Discard, &stderr) }()
+				w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the command opens it
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := change(); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = w.Write(c.input)
+				_ = w.Close()
+				if got := <-code; got != exitError || !strings.Contains(stderr.String(), "changed in place") {
+					t.Errorf("exit code %d, %s", got, stderr.String())
+				}
+			})
+		}
+	}
+}
+
+// TestFileChangedAtAnyTime overwrites a filter in place again and again, with two filters in turn, while commands read
+// it. Each run gives what it gives for one of the two filters, or exits with code 2: never a mixture, and no crash.
+func TestFileChangedAtAnyTime(t *testing.T) {
+	dir := t.TempDir()
+	path, other, output := filepath.Join(dir, "live.bloom"), filepath.Join(dir, "other.bloom"), filepath.Join(dir, "out.bloom")
+	var files [2][]byte
+	for i, keys := range []string{"a\nb\n", "c\nd\ne\n"} {
+		if code, _ := runOn(t, keys, "build", "-o", path, "--family", "standard(bytes=2000000,k=3)"); code != exitOK {
+			t.Fatalf("build: exit code %d", code)
+		}
+		var err error
+		if files[i], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(other, files[0], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := [][]string{
+		{"info", path}, {"info", path, other}, {"estimate", path}, {"estimate", other, path},
+		{"merge", "-q", "-o", output, path, other}, {"merge", "-q", "-o", output, other, path},
+		{"intersect", "-q", "-o", output, other, path},
+	}
+	// result returns all that a command gave.
+	result := func(args []string) (int, string) {
+		_ = os.Remove(output)
+		var stdout bytes.Buffer
+		code := run(t.Context(), args, nil, &stdout, io.Discard)
+		written, _ := os.ReadFile(output)
+		return code, stdout.String() + string(written)
+	}
+	var want [2][]string
+	for i, file := range files {
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range commands {
+			_, text := result(args)
+			want[i] = append(want[i], text)
+		}
+	}
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; !stop.Load(); i++ {
+			if err := os.WriteFile(path, files[i%2], 0o600); err != nil { // truncates it first
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Duration(i%5) * 2 * time.Millisecond)
+		}
+	}()
+	defer func() { stop.Store(true); <-done }()
+	good, refused := 0, 0
+	for range 40 {
+		for i, args := range commands {
+			code, text := result(args)
+			switch {
+			case code == exitOK && (text == want[0][i] || text == want[1][i]):
+				good++
+			case code == exitError && text == "":
+				refused++
+			case code == exitError && args[0] == "info" && len(args) == 3: // the other file
+				refused++
+			default:
+				t.Errorf("%v: exit code %d, %.200q", args, code, text)
+			}
+		}
+	}
+	t.Logf("%d runs had an answer, %d were refused", good, refused)
+	if good == 0 || refused == 0 {
+		t.Errorf("%d runs had an answer, %d were refused: too few to tell", good, refused)
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+)
+
+// stdio is the path that names standard input, or with -o standard output. A file of that name is ./-.
+const stdio = "-"
+
+// pathName returns the name of an output in messages.
+func pathName(path string) string {
+	if path == stdio {
+		return "standard output"
+	}
+	return path
+}
+
+// takeStdin notes that standard input is the filter of the command.
+func (a *app) takeStdin() error {
+	if a.stdinTaken {
+		return errors.New("- is given for two filters; standard input can hold only one: name files for the others")
+	}
+	if isTerminal(a.stdin) {
+		return errors.New("-: standard input is a terminal; pipe a filter into it, or name a file")
+	}
+	a.stdinTaken = true
+	return nil
+}
+
+// stdinFree returns an error if keys are to be read from standard input and it is the filter.
+func (a *app) stdinFree(inputs []string) error {
+	if a.stdinTaken && (len(inputs) == 0 || slices.Contains(inputs, stdio)) {
+		return errors.New("standard input is the filter, so it cannot hold the keys too; name files with the keys")
+	}
+	return nil
+}
+
+// openStdin reads the filter on standard input, up to its end.
+func (a *app) openStdin(o ...bloomery.Option) (*bloomery.Set, error) {
+	if err := a.takeStdin(); err != nil {
+		return nil, err
+	}
+	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) { return readWhole(a.stdin, o...) })
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return set, nil
+}
+
+// readWhole reads a filter of ours that must end where r does.
+func readWhole(r io.Reader, o ...bloomery.Option) (*bloomery.Set, error) {
+	set, err := bloomery.Read(r, append(o, bloomery.WithMaxBytes(math.MaxInt64))...)
+	if err != nil {
+		return nil, err
+	}
+	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return nil, &container.FormatError{Offset: set.Stored().Bytes, What: "bytes behind the filter", Err: container.ErrCorrupt}
+	}
+	return set, nil
+}
+
+// interruptible returns the result of read, which may block in a Read of a pipe, or the cause of ctx when ctx is done.
+func interruptible[T any](ctx context.Context, read func() (T, error)) (result T, err error) {
+	done := make(chan struct{})
+	var r T
+	var readErr error
+	go func() {
+		defer close(done)
+		r, readErr = read()
+	}()
+	select {
+	case <-done:
+		return r, readErr
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	}
+}
+
+// errStdinLock is the error of commands that change a file in place.
+var errStdinLock = errors.New("-: this command locks a file and replaces it, which standard input cannot be; name a file")
+
+// mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
+// work.
+func (a *app) mayWrite(path string) error {
+	switch {
+	case path != stdio:
+		return mayReplace(path)
+	case isTerminal(a.stdout):
+		return errors.New("-o -: standard output is a terminal, and a filter is no text; redirect it, or name a file")
+	case a.json:
+		return errors.New("-o - and --json would both write to standard output; name a file, or leave out --json")
+	}
+	return nil
+}
+
+// save writes a set to path, all or nothing, or for "-" to standard output.
+func (a *app) save(ctx context.Context, set *bloomery.Set, path string) error {
+	if path != stdio {
+		return set.Save(ctx, path)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	_, err := set.WriteTo(a.stdout)
+	return err
+}
+
+// combine applies files to the filter files, and do to two sets if one of the paths is "-". Both must not depend on the
+// order of the filters.
+func (a *app) combine(
+	paths []string, files func([]string, ...bloomery.Option) (*bloomery.Set, error), do func(s, other *bloomery.Set) error,
+) (*bloomery.Set, error) {
+	at := slices.Index(paths, stdio)
+	if at < 0 {
+		secret, err := a.secret()
+		if err != nil {
+			return nil, err
+		}
+		return files(paths, bloomery.WithSecret(secret))
+	}
+	set, err := a.open(stdio)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Delete(slices.Clone(paths), at, at+1) {
+		if err := a.combineWith(set, path, do); err != nil {
+			return nil, fmt.Errorf("standard input and %s: %w", path, err)
+		}
+	}
+	return set, nil
+}
+
+// combineWith applies do to a set and that of a file.
+func (a *app) combineWith(set *bloomery.Set, path string, do func(s, other *bloomery.Set) error) error {
+	other, err := a.open(path)
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	return errors.Join(do(set, other), other.Err())
+}

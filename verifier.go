@@ -1,0 +1,273 @@
+package bloomery
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. Give it
+// the absent keys first, with AddAbsent or AskRandom, then the members with AskMembers; then call Result once, and Close.
+// AddAbsent and AskMembers may be called from several goroutines at once. The Set must not change meanwhile.
+//
+// Absent keys that are members too are left out, and each counts once. For that it keeps 16 bytes for each absent key of
+// AddAbsent, and 16 for each member that may be one of them: members are first looked up in a table of about two bytes
+// an absent key. Without AddAbsent it keeps nothing. Keys beyond VerifierConfig.Memory go to a temporary file.
+type Verifier struct {
+	set    *Set
+	keys   *gather.Keys
+	sieve  sieve
+	absent atomic.Bool // AddAbsent was called
+	asked  atomic.Bool // AskMembers was called
+
+	members, missing     atomic.Uint64
+	random, randomErrors atomic.Uint64
+}
+
+// VerifierConfig are the options of a Verifier. The zero value keeps all keys in memory.
+type VerifierConfig struct {
+	Memory  int64  // limit of the keys in memory in bytes, 0 for none; buffers take up to 3 MiB more
+	TempDir string // of the temporary file; os.TempDir() if empty
+	Absent  uint64 // expected number of keys of AddAbsent, 0 if not known; it is no limit
+}
+
+// Verification is what a Verifier has counted.
+type Verification struct {
+	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
+	Absent, FalsePositives  uint64 // distinct keys that are no members, and those of them that the Set contains
+}
+
+// Rate returns the observed false-positive rate.
+func (v Verification) Rate() Rate { return NewRate(v.FalsePositives, v.Absent) }
+
+// verifierHash hashes keys independently of filters, so that a false positive is not taken for a member and left out.
+// Its seed is a constant that no user is likely to choose.
+var verifierHash = filter.NewHasher(0xB1003E12_5E9A7A7E)
+
+// The two lowest bits of a hash that a Verifier keeps tell what the key is. Members come first in the order of hashes.
+const (
+	keptMember = iota
+	keptAbsent
+	keptFalsePositive
+	keptBits = 3
+)
+
+var (
+	errVerifierOrder = errors.New("bloomery: AddAbsent after AskMembers; a Verifier takes the absent keys first")
+	answerBuffers    = sync.Pool{New: func() any { return new([]bool) }}
+)
+
+// NewVerifier returns a Verifier of the Set.
+func (s *Set) NewVerifier(c VerifierConfig) *Verifier {
+	v := &Verifier{set: s, sieve: newSieve(c.Absent, c.Memory)}
+	if c.Memory > 0 {
+		c.Memory = max(c.Memory-int64(len(v.sieve.words))*8, 1)
+	}
+	v.keys = gather.New(gather.Config{Memory: c.Memory, Dir: c.TempDir, Expect: c.Absent})
+	return v
+}
+
+// AddAbsent asks for keys of which none should be a member. It returns an error if keys beyond the limit cannot be
+// written, or after AskMembers.
+func (v *Verifier) AddAbsent(keys [][]byte) error {
+	v.absent.Store(true)
+	if v.asked.Load() {
+		return errVerifierOrder
+	}
+	return v.ask(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
+		v.sieve.add(h)
+		if h.Lo = h.Lo&^keptBits | keptAbsent; hit {
+			h.Lo = h.Lo&^keptBits | keptFalsePositive
+		}
+		return h, true
+	}, true)
+}
+
+// AskMembers asks for keys that the Set was built from. Each counts as often as it comes. It returns an error if keys
+// beyond the limit cannot be written.
+func (v *Verifier) AskMembers(keys [][]byte) error {
+	v.asked.Store(true)
+	v.members.Add(uint64(len(keys)))
+	var missing uint64
+	err := v.ask(keys, func(h filter.Hash, hit bool) (filter.Hash, bool) {
+		if !hit {
+			missing++
+		}
+		kept := v.sieve.has(h)
+		h.Lo &^= keptBits
+		return h, kept
+	}, v.absent.Load())
+	v.missing.Add(missing)
+	return err
+}
+
+// ask queries the Set for keys, and gathers the hashes that keep selects. Without hashed, keep gets no hashes.
+func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter.Hash, bool), hashed bool) error {
+	answers := answerBuffers.Get().(*[]bool)
+	defer answerBuffers.Put(answers)
+	if cap(*answers) < len(keys) {
+		*answers = make([]bool, len(keys))
+	}
+	hits := (*answers)[:len(keys)]
+	v.set.ContainsMany(hits, keys)
+	if !hashed {
+		for _, hit := range hits {
+			keep(filter.Hash{}, hit)
+		}
+		return nil
+	}
+	buf := hashBuffers.Get().(*[]filter.Hash)
+	defer hashBuffers.Put(buf)
+	hs := (*buf)[:0]
+	for i, k := range keys {
+		if h, ok := keep(verifierHash.Sum(k), hits[i]); ok {
+			hs = append(hs, h)
+		}
+	}
+	*buf = hs
+	return v.keys.AddMany(hs)
+}
+
+// AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not nil,
+// is called with the number of keys so far.
+func (v *Verifier) AskRandom(ctx context.Context, n, seed uint64, progress func(keys uint64)) error {
+	next := randomKeys(seed)
+	batch := make([][]byte, 4096)
+	hits := make([]bool, len(batch))
+	for done := uint64(0); done < n; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		part := batch[:min(uint64(len(batch)), n-done)]
+		for i := range part {
+			part[i] = next(part[i][:0])
+		}
+		v.set.ContainsMany(hits[:len(part)], part)
+		for _, hit := range hits[:len(part)] {
+			if hit {
+				v.randomErrors.Add(1)
+			}
+		}
+		done += uint64(len(part))
+		v.random.Add(uint64(len(part)))
+		if progress != nil {
+			progress(done)
+		}
+	}
+	return nil
+}
+
+// RandomKeys returns random names of 24 letters and digits without end. They have 120 random bits, so that none of them
+// is in a list of keys. The memory of a name is reused for the next one.
+func RandomKeys(seed uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		next := randomKeys(seed)
+		for key := next(nil); yield(key); {
+			key = next(key[:0])
+		}
+	}
+}
+
+// randomKeys returns a function that appends the next random name to a slice.
+func randomKeys(seed uint64) func(to []byte) []byte {
+	r := rand.New(rand.NewPCG(seed, 0x616273656e74))
+	const letters = "abcdefghijklmnopqrstuvwxyz012345"
+	return func(to []byte) []byte {
+		for range 2 {
+			x := r.Uint64()
+			for range 12 {
+				to = append(to, letters[x&31])
+				x >>= 5
+			}
+		}
+		return to
+	}
+}
+
+// Result sorts the keys on all cores and returns the counts. It returns an error if keys beyond the limit cannot be
+// written or read back, if ctx ends, or Set.Err. Call it once, when no other method runs.
+func (v *Verifier) Result(ctx context.Context) (Verification, error) {
+	r := Verification{
+		Members: v.members.Load(), FalseNegatives: v.missing.Load(),
+		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(),
+	}
+	if v.absent.Load() {
+		if err := v.countAbsent(ctx, &r); err != nil {
+			return Verification{}, err
+		}
+	}
+	return r, v.set.Err()
+}
+
+// countAbsent counts the kept absent keys that are no members.
+func (v *Verifier) countAbsent(ctx context.Context, r *Verification) error {
+	n, err := v.keys.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	// Parts of about 4096 keys: those that lie across the chunks of gather are copied. All kept hashes of a key are in one.
+	shift := 64 - max(bits.Len64(n)-12, 0)
+	return v.keys.Each(ctx, func(h filter.Hash) uint64 { return h.Hi >> shift }, func(_ uint64, hs []filter.Hash) error {
+		var member filter.Hash
+		found := false // whether there was a member
+		for _, h := range hs {
+			kind := h.Lo & keptBits
+			h.Lo &^= keptBits
+			switch {
+			case kind == keptMember:
+				member, found = h, true
+			case found && h == member:
+			default:
+				r.Absent++
+				if kind == keptFalsePositive {
+					r.FalsePositives++
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Close frees the memory and removes the temporary file.
+func (v *Verifier) Close() error { return v.keys.Close() }
+
+// sieve is a table of bits in which keys are looked up before they are kept. It has no false negatives.
+type sieve struct {
+	words []uint64
+	shift int // the bit of a hash is Hi >> shift
+}
+
+// newSieve returns a sieve with 8 to 16 bits a key, at least 128 KiB and at most 64 MiB, and of at most an eighth of a
+// memory limit. With twice as many keys as expected, it keeps a fifth of other keys.
+func newSieve(keys uint64, memory int64) sieve {
+	const least, most = 20, 29 // logarithms of the number of bits
+	if keys == 0 {
+		keys = 1 << 20
+	}
+	size := min(max(bits.Len64(min(keys, 1<<most))+3, least), most)
+	if memory > 0 {
+		size = max(min(size, bits.Len64(uint64(memory))-1), 6)
+	}
+	return sieve{make([]uint64, 1<<(size-6)), 64 - size}
+}
+
+// add may be called from several goroutines at once.
+func (s sieve) add(h filter.Hash) {
+	at := h.Hi >> s.shift
+	if word, bit := &s.words[at>>6], uint64(1)<<(at&63); atomic.LoadUint64(word)&bit == 0 {
+		atomic.OrUint64(word, bit)
+	}
+}
+
+// has reports whether h may have been added.
+func (s sieve) has(h filter.Hash) bool {
+	at := h.Hi >> s.shift
+	return s.words[at>>6]>>(at&63)&1 != 0
+}
