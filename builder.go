@@ -57,7 +57,7 @@ var (
 )
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys it calls the planner, which may take two seconds. With Needs and without
+// filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
