@@ -138,8 +138,8 @@ func TestTrialDamage(t *testing.T) {
 		rounds = 80
 	}
 	path, out := filepath.Join(dir, "bad.bloom"), filepath.Join(dir, "out.bloom")
-	commands := [][]string{{"check", path}, {"info", path}, {"add", path}, {"remove", path}, {"merge", "-o", out, path, filepath.Join(dir, "copy.bloom")},
-		{"verify", path, "--members", filepath.Join(dir, "keys")}, {"trim", "-o", out, path}, {"count", path}, {"get", path}}
+	commands := [][]string{{"check", path}, {"info", path}, {"add", path}, {"remove", path},
+		{"merge", "-o", out, path, filepath.Join(dir, "copy.bloom")}, {"verify", path, "--members", filepath.Join(dir, "keys")}, {"trim", "-o", out, path}, {"count", path}, {"get", path}}
 	keys := trialKeys("key", 20) + trialKeys("other", 20)
 	if err := os.WriteFile(filepath.Join(dir, "keys"), []byte(trialKeys("key", 300)), 0o600); err != nil {
 		t.Fatal(err)

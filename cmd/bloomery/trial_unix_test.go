@@ -154,7 +154,8 @@ func TestTrialRaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
 	first := trialKeys("first", 1000)
-	if out, err := program(first, "build", "-o", path, "--family", "counting(bytes=2000000)").CombinedOutput(); err != nil {
+	const spec = "counting(bytes=2000000)"
+	if out, err := program(first, "build", "-o", path, "--family", spec).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var wg sync.WaitGroup
