@@ -57,7 +57,7 @@ var (
 )
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys it calls the planner, which may take two seconds. With Needs and without
+// filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
@@ -261,8 +261,10 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
-	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity {
-		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	if err == nil && b.config.Capacity > 0 {
+		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+		}
 	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err

@@ -32,7 +32,6 @@ type Choice struct {
 	FarAbsent  float64 `json:"ns_absent_out_of_cache"`
 	NsBuild    float64 `json:"ns_build"`
 	BytesBuild float64 `json:"bytes_build"` // memory of the build in bytes per key, without the filter
-	Spills     bool    `json:"-"`           // keys can go to a file, so that a build takes any memory
 	// Can is what the filter can do. Default tells users what they can do with a file later.
 	Can     filter.Ability `json:"-"`
 	Reason  string         `json:"reason"`
@@ -179,7 +178,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	if why := c.refuse(k, n, choice.FPRPrior); why != "" {
 		return choice, why
 	}
-	choice.BytesBuild, choice.Spills = c.Memory[k.Spec.String()], k.spills
+	choice.BytesBuild = c.Memory[k.Spec.String()]
 	if n.Writers {
 		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
