@@ -246,6 +246,9 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 		return hi, nil
 	}
 	most = min(most, up(max(smallBits, MaxBitsPerKey*float64(n))))
+	if most/unit%2 == 0 {
+		most -= unit // a power of two has the highest rates
+	}
 	lo := hi
 	for !ok {
 		if hi >= most {
@@ -272,8 +275,8 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 // proportional to n/Bits², so with MaxBitsPerKey it is p for rate/p·Bits²/n/MaxBitsPerKey² keys.
 func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
 	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
-		"make room for %.2g keys with capacity=, or take standard or fuse"
+		"make room for %.0f keys with capacity=, or take standard or fuse"
 	perKey := float64(bits) / MaxBitsPerKey
-	reason := fmt.Sprintf(text, name, rate, n, bits/8, rate/p*perKey*perKey/float64(n))
+	reason := fmt.Sprintf(text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
 	return &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
 }
