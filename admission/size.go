@@ -97,7 +97,7 @@ const minFPR = 1e-18
 // keep sets the smallest number of blocks that keeps the rate, and k.
 func (s *geometry) keep(rate float64) (err error) {
 	each := -math.Expm1(math.Log1p(-rate) / 2) // 1-(1-each)² = rate
-	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Size: filter.Sizing{FPR: each}}.Geometry()
+	s.blocks, s.k, err = blocked.Config{Keys: s.keys, Size: filter.Sizing{FPR: each}, Mean: true}.Geometry()
 	return err
 }
 

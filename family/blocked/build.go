@@ -18,6 +18,7 @@ type Config struct {
 	Blocks uint64        // number of blocks, instead of Size
 	K      int           // probes per key, line layout only, 1 to MaxK; default: OptimalK of Keys and the blocks
 	Layout Layout        // default: Line
+	Mean   bool          // size an FPR for the mean of filters, as for a filter that is one of many shards
 }
 
 // ConfigFromSpec reads blocked(bits_per_key=, fpr=, bytes=, capacity=, blocks=, k=, layout=line|split). A capacity
@@ -131,6 +132,9 @@ func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 		} else {
 			lo = mid
 		}
+	}
+	if c.Mean {
+		return hi, nil
 	}
 	return c.firmBlocks(x, n, hi, p), nil
 }

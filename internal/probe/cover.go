@@ -73,8 +73,12 @@ func (s *sampler) rate(c *cover, r rand.Source, work int) float64 {
 	}
 	end := c.work + work
 	hit := make(map[uint64]bool)
-	mean := s.pass(c, r, c.work+work/4, nil, func(step uint64) { hit[step] = true })
-	if n := uint64(len(hit)); !s.exact() && 0 < n && n < s.Bits/(2*more) && c.work+2*c.passed < end {
+	first := work / 4
+	if s.Pairs == 2 {
+		first = work // half of a pair says little about which steps to try more often
+	}
+	mean := s.pass(c, r, c.work+first, nil, func(step uint64) { hit[step] = true })
+	if n := uint64(len(hit)); !s.exact() && 0 < n && n < s.Bits/(2*oftenTries) && c.work+2*c.passed < end {
 		mean = s.pass(c, r, end, hit, func(uint64) {})
 	}
 	share := float64(len(s.special)) / float64(s.Bits)
@@ -84,8 +88,8 @@ func (s *sampler) rate(c *cover, r rand.Source, work int) float64 {
 // plenty is a number of pairs of a start and a step that are present, after which the error is below a percent.
 const plenty = 30_000
 
-// more is how much more often than other steps pass tries those that are known to be present for some start.
-const more = 16
+// oftenTries is how much more often than other steps pass tries those that are known to be present for some start.
+const oftenTries = 16
 
 // pass returns the mean of the steps that are not special. It tries all of them, those of often more than once, again
 // and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with the steps
@@ -97,14 +101,18 @@ func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, 
 	var sum float64
 	tried, begin := 0, c.work
 	turn, step := unit(r), r.Uint64()%s.Bits
-	for pass := 1; pass == 1 || c.work+c.passed <= end && sum*float64(s.Bits) < plenty && !s.exact(); pass++ {
+	goOn := func() bool {
+		few := s.Pairs == 2 || sum*float64(s.Bits) < plenty
+		return few && c.work+c.passed <= end && !s.exact()
+	}
+	for pass := 1; pass == 1 || goOn(); pass++ {
 		for range s.Bits {
 			if step = (step + s.stride) % s.Bits; s.isSpecial(step) {
 				continue
 			}
 			n, found := 1, 0.0
 			if often[step] {
-				n = more
+				n = oftenTries
 			}
 			for i := range n {
 				at := turn + float64(float64(step)*0.7548776662466927) + float64(float64(pass*n+i)*0.6180339887498949)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -53,7 +54,8 @@ func (d Double) FPR(n uint64) float64 {
 	}
 	plain := d.plain(n)
 	fill := math.Pow(plain, 1/float64(d.K))
-	if plain >= 1 || d.mayIgnore(fill, plain) || float64(d.work()) < float64(n)*float64(d.K)*min(1, modelBits/float64(d.Bits)) {
+	probes := float64(n) * float64(d.K) * min(1, modelBits/float64(d.Bits)) // of a model
+	if plain >= 1 || d.mayIgnore(fill, plain) || float64(d.work()) < probes {
 		return plain
 	}
 	if d.Bits <= modelBits {
@@ -150,8 +152,44 @@ const (
 	enough = 100  // the number for rates above 0.1% from ten keys on, which scatter less
 )
 
+// models holds results of model, because a build, its forecast and its report ask for the same ones.
+var models struct {
+	sync.Mutex
+	results map[modelKey][2]float64 // at most mostModels
+}
+
+// modelKey is what a model follows from: Word, Pairs and Falls determine the Probe.
+type modelKey struct {
+	bits, keys uint64
+	k, word    int
+	pairs      int
+	falls      bool
+	parts      int
+}
+
+const mostModels = 512
+
 // model returns the mean rate of random filters with n keys, and what it would be with independent probes.
 func (d Double) model(n uint64) (mean, plain float64) {
+	key := modelKey{d.Bits, n, d.K, int(d.Word), d.Pairs, d.Falls, d.Parts}
+	models.Lock()
+	v, known := models.results[key]
+	models.Unlock()
+	if known {
+		return v[0], v[1]
+	}
+	mean, plain = d.newModel(n)
+	models.Lock()
+	defer models.Unlock()
+	if models.results == nil || len(models.results) >= mostModels {
+		models.results = map[modelKey][2]float64{}
+	}
+	models.results[key] = [2]float64{mean, plain}
+	return mean, plain
+}
+
+// newModel computes model.
+func (d Double) newModel(n uint64) (mean, plain float64) {
 	r := rand.New(rand.NewPCG(2, d.Bits))
 	words := make([]uint64, (d.Bits+63)/64)
 	filters, left, s := 0.0, d.work(), d.sampler()
@@ -184,12 +222,16 @@ func (d Double) random(r rand.Source) [2]uint64 {
 	return [2]uint64{r.Uint64() >> (64 - d.Word), r.Uint64() >> (64 - d.Word)}
 }
 
-// MaxBitsPerKey is the largest size that Fit returns, in bits per key.
-const MaxBitsPerKey = 4096
+// Limits of the size that Fit returns.
+const (
+	MaxBitsPerKey = 4096
+	smallBits     = 1 << 16 // always allowed, 8 KiB
+)
 
 // Fit returns the number of bits, a multiple of unit, with which FPR(n) is at most 1% above p: Bits, if that suffices,
-// else a number that a bisection finds, with a rate of at least 0.97·p unless unit is too large. The error wraps filter.ErrConfig if more than MaxBitsPerKey·n bits
-// or more than most are needed; name is that of the family.
+// else a number that a bisection finds, with a rate of at least 0.97·p unless unit is too large. The error wraps
+// filter.ErrConfig if more than MaxBitsPerKey·n bits and 8 KiB, or more than most, are needed; name is that of the
+// family.
 func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64, error) {
 	const tolerance = 1.01
 	keeps := func(m uint64) (float64, bool) {
@@ -203,11 +245,14 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 	if ok {
 		return hi, nil
 	}
-	most = min(most, up(MaxBitsPerKey*float64(n)))
+	most = min(most, up(max(smallBits, MaxBitsPerKey*float64(n))))
+	if most/unit%2 == 0 {
+		most -= unit // a power of two has the highest rates
+	}
 	lo := hi
 	for !ok {
 		if hi >= most {
-			return 0, tooFew(name, n, p, rate)
+			return 0, tooFew(name, n, p, hi, rate)
 		}
 		lo, hi = hi, min(most, max(hi+unit, up(float64(hi)*min(2, math.Sqrt(rate/p)))))
 		rate, ok = keeps(hi)
@@ -226,12 +271,12 @@ func (d Double) Fit(name string, n uint64, p float64, unit, most uint64) (uint64
 	return hi, nil
 }
 
-// tooFew returns the error for n keys at a rate that double hashing does not reach. With many bits per key the rate is
-// proportional to n/Bits², so at a constant number of bits per key to 1/n.
-func tooFew(name string, n uint64, p, rate float64) error {
-	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bits per key; " +
-		"make room for %.2g keys with capacity=, or take standard or fuse"
-	keys := float64(n) * rate / p
-	reason := fmt.Sprintf(text, name, rate, n, MaxBitsPerKey, keys)
+// tooFew returns the error for n keys at a rate that double hashing does not reach in that many bits. The rate is
+// proportional to n/Bits², so with MaxBitsPerKey it is p for rate/p·Bits²/n/MaxBitsPerKey² keys.
+func tooFew(name string, n uint64, p float64, bits uint64, rate float64) error {
+	const text = "%s, whose probes follow from one step, has a rate of %.2g for %d keys in %d bytes; " +
+		"make room for %.0f keys with capacity=, or take standard or fuse"
+	perKey := float64(bits) / MaxBitsPerKey
+	reason := fmt.Sprintf(text, name, rate, n, bits/8, math.Ceil(rate/p*perKey*perKey/float64(n)))
 	return &filter.ConfigError{Field: "fpr", Value: p, Reason: reason}
 }

@@ -152,7 +152,7 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	_, err := newDouble(64, 30).Fit("x", 2, 1e-9, 64, 1<<40)
+	_, err := newDouble(64, 30).Fit("x", 2, 1e-10, 64, 1<<40)
 	if !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("error %v for two keys at 1e-9", err)
 	}
