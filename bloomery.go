@@ -48,7 +48,7 @@ type Config struct {
 	Needs plan.Needs
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
 	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
-	// filter.ErrFull if the Set would have more keys than Capacity.
+	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
 	Capacity uint64
 	// Chosen, if not nil, is called when the planner has chosen a filter, before keys are added to it.
 	Chosen func(plan.Choice)

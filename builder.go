@@ -57,7 +57,7 @@ var (
 )
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys it calls the planner, which may take two seconds. With Needs and without
+// filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
@@ -72,7 +72,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		return nil, err
 	}
 	if b.family.Can.Has(filter.CanRawKeys) {
-		b.raw = newRawKeys(b.family, b.spec, c.Keys)
+		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
 	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
@@ -118,13 +118,16 @@ func (b *Builder) resolve() (err error) {
 
 // later spools the keys, so that they are counted before the filter is made.
 func (b *Builder) later() error {
+	memory := b.config.Memory
 	if b.family.Name == "" { // the planner has not chosen
+		// The keys stay in the spool while the family gathers them, so that both need a share.
+		memory = max(b.config.BuildMemory()/16, min(b.config.BuildMemory(), 1<<20))
 		var err error
 		if b.hasher, err = families.OwnHasher(b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
 			return err
 		}
 	}
-	b.spool = spool.New(b.config.Memory, b.config.TempDir)
+	b.spool = spool.New(memory, b.config.TempDir)
 	return nil
 }
 
@@ -258,8 +261,10 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
-	if err == nil && b.config.Capacity > 0 && set.Len() > b.config.Capacity {
-		err = fmt.Errorf("%d keys for a capacity of %d: %w", set.Len(), b.config.Capacity, filter.ErrFull)
+	if err == nil && b.config.Capacity > 0 {
+		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+		}
 	}
 	if err := errors.Join(err, b.close()); err != nil {
 		return nil, err
@@ -366,7 +371,7 @@ func (b *Builder) close() (err error) {
 		err = errors.Join(err, b.spool.Close())
 	}
 	if b.raw != nil {
-		b.raw.close()
+		err = errors.Join(err, b.raw.close())
 	}
 	b.inner, b.spool = nil, nil
 	return err

@@ -8,9 +8,10 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/spool"
 )
 
-// rawKeys builds a filter that takes raw keys. If their number is needed and unknown, it keeps copies of all of them.
+// rawKeys builds a filter that takes raw keys. If their number is needed and unknown, it spools them.
 type rawKeys struct {
 	family families.Family
 	spec   filter.Spec
@@ -18,28 +19,27 @@ type rawKeys struct {
 
 	mu     sync.Mutex
 	filter filter.RawKeyFilter // nil until the number of keys is known
-	keys   []string            // until then
+	spool  *spool.Raw          // until then, else nil
 	added  uint64
 	spent  bool
 }
 
-func newRawKeys(f families.Family, s filter.Spec, keys uint64) *rawKeys {
-	r := &rawKeys{family: f, spec: s, known: keys}
+func newRawKeys(f families.Family, s filter.Spec, c Config) *rawKeys {
+	r := &rawKeys{family: f, spec: s, known: c.Keys}
 	if s.Has("m") && s.Has("k") {
-		r.known = max(keys, 1) // the spec determines the size
+		r.known = max(c.Keys, 1) // the spec determines the size
+	}
+	if r.known == 0 {
+		r.spool = spool.NewRaw(c.Memory, c.TempDir)
 	}
 	return r
 }
 
-// add adds a key, which must be a copy of the caller's.
+// add adds a key.
 func (r *rawKeys) add(key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.added++
-	if r.known == 0 {
-		r.keys = append(r.keys, key)
-		return nil
-	}
 	return r.put([]byte(key))
 }
 
@@ -48,10 +48,6 @@ func (r *rawKeys) addMany(keys [][]byte) error {
 	defer r.mu.Unlock()
 	r.added += uint64(len(keys))
 	for _, k := range keys {
-		if r.known == 0 {
-			r.keys = append(r.keys, string(k))
-			continue
-		}
 		if err := r.put(k); err != nil {
 			return err
 		}
@@ -59,8 +55,14 @@ func (r *rawKeys) addMany(keys [][]byte) error {
 	return nil
 }
 
-// put adds a key to the filter, which it makes before the first key.
+// put spools a key, or adds it to the filter, which it makes before the first key.
 func (r *rawKeys) put(key []byte) error {
+	if r.spent {
+		return errSpent
+	}
+	if r.spool != nil {
+		return r.spool.Add(key)
+	}
 	if err := r.make(r.known); err != nil {
 		return err
 	}
@@ -82,25 +84,28 @@ func (r *rawKeys) make(keys uint64) error {
 }
 
 func (r *rawKeys) build(ctx context.Context) (filter.Filter, error) {
-	if r.known == 0 {
-		if err := r.make(uint64(len(r.keys))); err != nil {
-			return nil, err
-		}
-	} else if err := r.make(r.known); err != nil {
+	keys := r.known
+	if r.spool != nil {
+		keys = r.spool.Len()
+	}
+	if err := r.make(keys); err != nil {
 		return nil, err
 	}
-	for i, k := range r.keys {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err := r.filter.AddKey([]byte(k)); err != nil {
+	if r.spool != nil {
+		if err := r.spool.Each(ctx, r.filter.AddKey); err != nil {
 			return nil, err
 		}
 	}
 	return r.filter, ctx.Err()
 }
 
-func (r *rawKeys) close() { r.filter, r.keys, r.spent = nil, nil, true }
+func (r *rawKeys) close() (err error) {
+	if r.spool != nil && !r.spent {
+		err = r.spool.Close()
+	}
+	r.filter, r.spent = nil, true
+	return err
+}
 
 func littleEndian(key uint64) []byte { return binary.LittleEndian.AppendUint64(nil, key) }
 

@@ -28,11 +28,19 @@ func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	n.Adversarial = c.Secret != nil
 	n.Writers = n.Writers || c.Concurrent
 	n.Memory = cmp.Or(n.Memory, uint64(max(c.Memory, 0)))
+	n.Memory -= n.Memory / 16 // for the program and the buffers of its input
 	return plan.Default(ctx, n)
 }
 
-// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and limits Memory to
-// Needs.Memory, or else 1 GiB. Else it returns c. Errors are those of Choose.
+// BuildMemory returns the most bytes in addition to the filter that a build takes whose filter the planner chooses:
+// Memory, else Needs.Memory, else 1 GiB, or what the family needs if that is more and no limit is set: see
+// plan.Choice.BytesBuild. What the garbage collector has not yet freed is not counted; see debug.SetMemoryLimit.
+func (c Config) BuildMemory() int64 {
+	return cmp.Or(max(c.Memory, 0), int64(min(c.Needs.Memory, 1<<60)), smallBuild)
+}
+
+// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8 of
+// BuildMemory: the rest is for buffers. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, nil
@@ -45,7 +53,7 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if c.Needs.FPR > 0 { // without it the Spec says what was chosen
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
-	c.Memory = cmp.Or(c.Memory, int64(min(c.Needs.Memory, 1<<60)), smallBuild)
+	c.Memory = c.BuildMemory() - c.BuildMemory()/8
 	if c.Chosen != nil {
 		c.Chosen(choice)
 	}

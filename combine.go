@@ -14,8 +14,8 @@ import (
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
-// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed in
-// place, the error wraps container.ErrFile, and s may have changed.
+// also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed
+// in place, the error wraps container.ErrFile, and s may have changed.
 func (s *Set) Merge(o *Set) error {
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
 		if p, ok := a.(filter.PassMerger); ok {
@@ -252,17 +252,10 @@ func (s *Set) Trimmed() (*Set, error) {
 	if !ok {
 		return nil, s.lacks(filter.CanTrim)
 	}
-	small := s.like(t.Trimmed())
-	if err := plain.Guarded(func() error { return readable(small.filter) }); err != nil {
+	if err := t.Trimmable(); err != nil {
 		return nil, err
 	}
-	return small, nil
-}
-
-// readable returns an error if the stored form of a filter could not be read again.
-func readable(f filter.Filter) error {
-	_, err := families.Decode(f.(filter.Encoder).Encode())
-	return err
+	return s.like(t.Trimmed()), nil
 }
 
 // Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with

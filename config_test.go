@@ -40,16 +40,17 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestResolve bounds the memory of a planned build as the choice assumes, and leaves a Config with a Spec as it is.
+// TestResolve bounds the memory of a planned build as the choice assumes, with 1/8 of it for buffers, and leaves a
+// Config with a Spec as it is.
 func TestResolve(t *testing.T) {
-	for want, c := range map[int64]bloomery.Config{
+	for limit, c := range map[int64]bloomery.Config{
 		1 << 30: {Needs: plan.Needs{FPR: 0.1}, Keys: 100},
 		1 << 26: {Needs: plan.Needs{FPR: 0.1, Memory: 1 << 26}, Keys: 100},
 		1 << 25: {Needs: plan.Needs{FPR: 0.1}, Memory: 1 << 25, Keys: 100},
 		0:       {Spec: "fuse", Keys: 100},
 	} {
 		r, err := c.Resolve(t.Context())
-		if err != nil || r.Memory != want || r.Spec == "" {
+		if err != nil || r.Memory != limit/8*7 || r.Spec == "" {
 			t.Errorf("%v became %v, %v", c, r, err)
 		}
 	}

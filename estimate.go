@@ -119,3 +119,22 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 	err = a.Guarded(func() error { return b.Guarded(count) })
 	return v, err
 }
+
+// distinct returns Len if it is at most the capacity, or if the bits do not contradict that all of these keys are
+// distinct. Otherwise some came several times: it returns the least number of distinct keys that agrees with the bits.
+// A filter that counts how often each key came stores copies in the room of one key and returns filter.ErrFull itself:
+// its Len is not compared with a capacity, and distinct returns 0.
+func (s *Set) distinct(capacity uint64) uint64 {
+	n := s.Len()
+	if n <= capacity {
+		return n
+	}
+	e, err := s.EstimateInterval()
+	switch {
+	case err == nil && e.Counted && s.Spec().Has("counting"):
+		return 0
+	case err == nil && e.High < float64(n):
+		return uint64(e.Low)
+	}
+	return n
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -172,5 +174,24 @@ func TestEstimateOthers(t *testing.T) {
 	}
 	if _, err := new(bloomery.Set).EstimateInterval(); err == nil {
 		t.Error("an empty Set")
+	}
+}
+
+// TestCapacityOfRepeatedKeys builds filters of keys that come three times each: the capacity is one of distinct keys.
+func TestCapacityOfRepeatedKeys(t *testing.T) {
+	for _, spec := range []string{"standard", "blocked", "counting", "fuse", "rankindexed", "rankindexed(counting=1)", "dleft(counting=1)"} {
+		for _, keys := range []uint64{3000, 4000} {
+			var all []uint64
+			for i := range 3 * keys {
+				all = append(all, i%keys)
+			}
+			_, err := bloomery.Build(t.Context(), slices.Values(all), bloomery.Config{Spec: spec, Capacity: 3100})
+			if keys < 3100 && err != nil {
+				t.Errorf("%s: %d keys three times each: %v", spec, keys, err)
+			}
+			if keys > 3100 && !errors.Is(err, filter.ErrFull) && !strings.Contains(spec, "counting=1") { // these have some room above it
+				t.Errorf("%s: %d keys three times each: %v, want ErrFull", spec, keys, err)
+			}
+		}
 	}
 }

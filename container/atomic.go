@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -15,8 +14,13 @@ import (
 // WriteAtomic creates or replaces the file at path with the output of write. It writes a temporary file in the same
 // folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
 // completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
-// error, or ctx.Err(). If path is a symbolic link, its target is replaced. The new file has the permissions of the old
-// one; without an old one the umask decides. Errors name path, not the temporary file.
+// error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
+// If path is a symbolic link, its target is replaced. Errors name path, not the temporary file.
+//
+// The new file has the owner, group and permissions of the old one; without an old one the umask decides. If this
+// process may not set owner or group, the file is written all the same, with permissions that let nobody but the writer
+// read it who could not read the old one, and a warning wrapping ErrOwner goes to WithWarnings. Access control lists
+// and extended attributes are not kept.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
@@ -40,15 +44,15 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 			return err
 		}
 	}
-	name := filepath.Join(filepath.Dir(target), fmt.Sprintf(".%s.tmp-%016x", filepath.Base(target), rand.Uint64()))
-	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	removeAbandoned(target)
+	tmp, err := createTemp(target, mode)
 	if err != nil {
 		return named(path, err)
 	}
 	panicked := true // for example by a fault in a mapping that write reads
 	defer func() {
 		if err != nil || panicked {
-			err = errors.Join(named(path, err), ignoreClosed(tmp.Close()), os.Remove(name))
+			err = errors.Join(named(path, err), discard(tmp))
 		}
 	}()
 	err = write(&ctxWriter{ctx, tmp})
@@ -56,13 +60,19 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 	if err != nil {
 		return err
 	}
+	var warning error
 	if old != nil {
-		if err := tmp.Chmod(old.Mode().Perm()); err != nil {
+		if warning, err = keepOwner(tmp, old); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
+	if err := tmp.Sync(); err != nil {
 		return err
+	}
+	if !locks { // such systems may not rename open files
+		if err := tmp.Close(); err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -72,10 +82,14 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 			return err
 		}
 	}
-	if err := os.Rename(name, target); err != nil {
+	if err := os.Rename(tmp.Name(), target); err != nil {
 		return err
 	}
+	_ = tmp.Close() // it is synced; only now, because that ends its lock
 	syncDir(filepath.Dir(target))
+	if warning != nil {
+		warn(ctx, fmt.Errorf("%s: %w", path, warning))
+	}
 	return nil
 }
 
@@ -88,13 +102,6 @@ func named(path string, err error) error {
 		return &fs.PathError{Op: "write", Path: path, Err: p.Err}
 	case errors.As(err, &l):
 		return &fs.PathError{Op: "write", Path: path, Err: l.Err}
-	}
-	return err
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
 	}
 	return err
 }

@@ -19,6 +19,8 @@ var (
 	ErrNoSecret error = noSecret{}
 	// ErrChanged means that another process changed a file after it was read and before it was replaced.
 	ErrChanged = errors.New("another process changed the file meanwhile")
+	// ErrOwner means that a file was replaced, but could not get the owner and the group of the old one.
+	ErrOwner = errors.New("the file has another owner or group than before")
 )
 
 // FormatError is an error at a position of a file. It wraps one of the sentinels.

@@ -150,6 +150,9 @@ type Sharer interface {
 type Trimmer interface {
 	// Trimmed returns a filter that shares the memory and whose Encode omits data that Decode can recompute.
 	Trimmed() Filter
+	// Trimmable returns an error wrapping ErrTooLarge if the filter is so much larger than its trimmed form that Decode
+	// would refuse that.
+	Trimmable() error
 }
 
 // Emptier is a Filter whose Spec alone does not determine an empty filter of the same geometry.

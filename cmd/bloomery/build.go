@@ -101,8 +101,8 @@ that change or describe the filter warn if its rate has left the chosen one.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of
-their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file; bitsandblooms keeps the
-keys, in memory.`
+their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are
+the keys themselves.`
 
 // familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {
@@ -255,6 +255,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 func (a *app) buildSet(
 	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
+	defer limitGarbage(&config)()
 	var p *progress // of the pass that is running
 	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
 	if err != nil {

@@ -268,7 +268,7 @@ func (a *app) mayWriteForeign(path string) error {
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 			if _, err := interop.Detect(f, st.Size()); err == nil || interop.HasCommands(f) {
-				return mayCreate(path)
+				return container.MayWrite(path)
 			}
 		}
 	}

@@ -74,8 +74,8 @@ func (a *app) estimate(paths []string) (e estimates, err error) {
 	return e, errors.Join(err, sets[0].Err(), sets[1].Err())
 }
 
-const adviceCompare = `Filters can be compared if their specs and seeds are the same: build them with the same --family, size,
-  --capacity and --seed.`
+const adviceCompare = `Filters can be compared if their specs and seeds are the same: build them with the same
+  --family, size, --capacity and --seed.`
 
 func (a *app) printEstimates(e estimates) error {
 	if a.json {

@@ -55,6 +55,7 @@ func (a *app) intersect(ctx context.Context, paths []string, output string) erro
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n", pathName(output), r.Keys, r.FPRPosterior)
+	_, err = fmt.Fprintf(a.stderr, "%s: at most %d keys, false positive rate %.4g\n",
+		pathName(output), r.Keys, r.FPRPosterior)
 	return err
 }

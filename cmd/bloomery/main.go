@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -76,7 +77,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr}
 	root := a.rootCommand()
 	root.SetArgs(args)
-	c, err := root.ExecuteContextC(ctx)
+	c, err := root.ExecuteContextC(container.WithWarnings(ctx, func(err error) {
+		fmt.Fprintln(stderr, "bloomery: warning:", err)
+	}))
 	err = plainUsage(c, err)
 	a.json = a.json || wantsJSON(args)
 	if err == nil || errors.Is(err, errNo) {
@@ -208,7 +211,7 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode().IsRegular(): // Lock returns an error for others
-		if err := mayCreate(path); err != nil {
+		if err := container.MayWrite(path); err != nil {
 			return nil, err
 		}
 	}

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,9 +39,14 @@ func TestPeak(*testing.T) {
 // time, mapped files included. The race detector, under which this file is left out, takes several times as much.
 func peakOf(t *testing.T, stdin string, args ...string) int64 {
 	t.Helper()
+	return peakOfReader(t, strings.NewReader(stdin), args...)
+}
+
+func peakOfReader(t *testing.T, stdin io.Reader, args ...string) int64 {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestPeak$")
 	cmd.Env = append(os.Environ(), peakEnv+"=bloomery\n-q\n"+strings.Join(args, "\n"))
-	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdin = stdin
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -80,4 +87,31 @@ func TestMemoryOfChanges(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMemoryOfBuild holds the promise that a build whose filter the planner chooses takes --memory and the filter. 64
+// MiB are left for the program and for what lies between two runs of the collector.
+func TestMemoryOfBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8 million keys; left out with -short")
+	}
+	keys, w := io.Pipe()
+	go func() {
+		out := bufio.NewWriterSize(w, 1<<20)
+		for i := range 8_000_000 {
+			fmt.Fprintln(out, i)
+		}
+		w.CloseWithError(out.Flush())
+	}()
+	path := filepath.Join(t.TempDir(), "f.bloom")
+	const memory = 128 << 20
+	got := peakOfReader(t, keys, "build", "-o", path, "--memory", strconv.Itoa(memory))
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := memory + st.Size() + 64<<20; got > most {
+		t.Errorf("%d MiB in memory, at most %d", got>>20, most>>20)
+	}
+	t.Logf("%d MiB in memory, a filter of %d MiB", got>>20, st.Size()>>20)
 }

@@ -34,7 +34,7 @@ func mayReplace(path string) error {
 			return fmt.Errorf("%s exists and is no filter file; remove it first or name another -o", path)
 		}
 	}
-	return mayCreate(path)
+	return container.MayWrite(path)
 }
 
 // makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the
@@ -43,22 +43,5 @@ func makeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return err
 	}
-	return mayCreate(filepath.Join(path, "result"))
-}
-
-// mayCreate returns an error if no file can be created in the folder of path, as container.WriteAtomic does.
-func mayCreate(path string) error {
-	dir := filepath.Dir(path)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		dir = filepath.Dir(target)
-	}
-	f, err := os.CreateTemp(dir, ".bloomery-*")
-	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
-		return fmt.Errorf("%s: folder %s: %w", path, dir, err)
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return container.MayWrite(filepath.Join(path, "result"))
 }

@@ -14,6 +14,18 @@ type Trimmed struct{ *Filter }
 // Trimmed returns the filter's trimmed form, which shares its content.
 func (f *Filter) Trimmed() filter.Filter { return Trimmed{f} }
 
+// Trimmable returns an error wrapping filter.ErrTooLarge if the filter has more than 64 times the size of its trimmed
+// form and 1 MiB.
+func (f *Filter) Trimmable() error { return f.g.inflates(f.g.trimmedWords(f.used)) }
+
+// inflates returns the error of Trimmable for a trimmed form of that many words.
+func (g Geometry) inflates(words uint64) error {
+	if g.Bits()/64 <= inflation*words+1<<17 {
+		return nil
+	}
+	return fmt.Errorf("a trimmed form of %d bits for a filter of %d bits: %w", 64*words, g.Bits(), filter.ErrTooLarge)
+}
+
 // Trimmed returns t.
 func (t Trimmed) Trimmed() filter.Filter { return t }
 
@@ -88,9 +100,8 @@ const inflation = 64
 // untrim returns the filter of a trimmed form with that many cells.
 func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
 	stream := e.Sections[0]
-	if g.Bits()/64 > inflation*uint64(len(stream))+1<<17 {
-		return nil, fmt.Errorf("a trimmed form of %d bits for a filter of %d bits: %w",
-			64*len(stream), g.Bits(), filter.ErrTooLarge)
+	if err := g.inflates(uint64(len(stream))); err != nil {
+		return nil, err
 	}
 	f, err := newFilter(g)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestTable(t *testing.T) {
 			}
 			t0 := stored.Pick(slices.Index(axes[0], at[0])).Pick(slices.Index(axes[1], at[1])).Pick(slices.Index(axes[2], at[2]))
 			got := t0.At(at[3], at[4])
-			if want := atPoint(at); math.Abs(got/want-1) > 1e-4 {
+			if want := atPoint(at); math.Abs(got-want) > 2e-5 { // the resolution of the table
 				t.Errorf("at %.3g: %.5f, measured %.5f; run go generate", at, got, want)
 			}
 		}
@@ -103,7 +103,7 @@ func TestForecast(t *testing.T) {
 					want += simulate(c, f.k, passes, n, per, seed) / float64(seeds)
 				}
 				// The error, as a share of the size: how many more bits would make up for it.
-				off, bound := math.Log2(f.rate/want)/0.85/per, map[uint64]float64{10: 0.3, 100: 0.05, 1000: 0.015, 10_000: 0.015}[n]
+				off, bound := math.Log2(f.rate/want)/0.85/per, map[uint64]float64{10: 0.4, 100: 0.1, 1000: 0.015, 10_000: 0.015}[n]
 				if math.Abs(off) > bound && math.Abs(f.rate/want-1) > 0.05 && (c.Hashing != Double || n >= 1000) {
 					t.Errorf("%d keys, %g bits each, %+v: forecast %+v, searched %.4g: off by %.2f%% of the size", n, per, c, f, want, 100*off)
 				}

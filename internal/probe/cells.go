@@ -57,8 +57,8 @@ func KeysInCells(c filter.Cells, free uint64) (keys, low, high float64) {
 // both filters. keys and high are +Inf if both filters have no free cell.
 //
 // The estimate is |A| + |B| - |A ∪ B| = ln(a·b / (both·m)) / ln q, which is that of Papapetrou, Siberski and Nejdl,
-// "Cardinality estimation and dynamic length adaptation for Bloom filters", Distributed and Parallel Databases 28, 2010.
-// A number of 0 free cells counts as half a cell.
+// "Cardinality estimation and dynamic length adaptation for Bloom filters", Distributed and Parallel Databases 28(2),
+// 2010. A number of 0 free cells counts as half a cell.
 //
 // The interval follows from the covariance of the numbers of free cells of two filters with x keys in common: relative
 // to the product of their means it is V(x), V as in KeysInCells. A and A ∪ B have all keys of A in common, so to first

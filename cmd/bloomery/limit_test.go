@@ -1,0 +1,36 @@
+package main
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestLimitGarbage limits the collector in builds that the planner chooses: to the memory of the build, and the filter
+// once it is chosen.
+func TestLimitGarbage(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	chosen := 0
+	c := bloomery.Config{Needs: plan.Needs{Memory: 1 << 29}, Chosen: func(plan.Choice) { chosen++ }}
+	undo := limitGarbage(&c)
+	if got := debug.SetMemoryLimit(-1); got != 1<<29-programMemory {
+		t.Errorf("a limit of %d", got)
+	}
+	c.Chosen(plan.Choice{Spec: filter.NewSpec("standard"), Bits: 8 << 20})
+	if got := debug.SetMemoryLimit(-1); got != 1<<29-programMemory+1<<20 || chosen != 1 {
+		t.Errorf("a limit of %d with the filter; the choice was told %d times", got, chosen)
+	}
+	c.Chosen(plan.Choice{Spec: filter.NewSpec("fuse"), Keys: 1 << 20, BytesBuild: 1 << 10})
+	if got := debug.SetMemoryLimit(-1); got != 1<<30 {
+		t.Errorf("a limit of %d for a family that needs 1 GiB", got)
+	}
+	undo()
+	named := bloomery.Config{Spec: "fuse"}
+	defer limitGarbage(&named)()
+	if got := debug.SetMemoryLimit(-1); got != was {
+		t.Errorf("a limit of %d, want %d", got, was)
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"runtime/debug"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+const (
+	programMemory = 32 << 20  // of the program itself, which the collector does not count
+	leastMemory   = 128 << 20 // below, the collector would run all the time
+)
+
+// limitGarbage makes the garbage collector keep a build whose filter the planner chooses within its limit of memory, or
+// within what the family needs if that is more: it runs more often instead of doubling what is in use. The filter is in
+// addition, once it is chosen. undo takes the limit back.
+func limitGarbage(c *bloomery.Config) (undo func()) {
+	if c.Spec != "" {
+		return func() {}
+	}
+	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	limit, chosen := c.BuildMemory(), c.Chosen
+	set := func(filter int64) {
+		debug.SetMemoryLimit(min(was, max(limit-programMemory, leastMemory)+filter))
+	}
+	c.Chosen = func(best plan.Choice) {
+		if chosen != nil {
+			chosen(best)
+		}
+		if need := best.BytesBuild * float64(best.Keys); !best.Can.Has(filter.CanSpill) && need > float64(limit) {
+			limit = int64(min(need, 1<<60)) + programMemory
+		}
+		set(int64(min(best.Bits/8, 1<<60)))
+	}
+	set(0)
+	return func() { debug.SetMemoryLimit(was) }
+}

@@ -1,0 +1,260 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program returns the command as a process, with keys as its standard input.
+func program(keys string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = append([]string{"bloomery", "-q"}, args...)
+	cmd.Stdin = strings.NewReader(keys)
+	return cmd
+}
+
+// change is a command that changes a file, for the trials.
+type change struct {
+	args []string
+	keys string
+}
+
+// changes returns the commands that replace the file at path, which holds the keys "old", in dir.
+func changes(t *testing.T, dir, path string) map[string]change {
+	t.Helper()
+	twin, list := filepath.Join(dir, "twin.bloom"), filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte(trialKeys("list", 2000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const spec = "counting(bytes=4000000)"
+	for file, what := range map[string]string{path: "old", twin: "twin"} {
+		if out, err := program(trialKeys(what, 2000), "build", "-o", file, "--family", spec).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	copied := filepath.Join(dir, "copy.bloom")
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]change{
+		"build":  {[]string{"build", "-o", path, "--family", spec, list}, ""},
+		"add":    {[]string{"add", path}, trialKeys("new", 2000)},
+		"remove": {[]string{"remove", path}, trialKeys("old", 500)},
+		"merge":  {[]string{"merge", "-o", path, copied, twin}, ""},
+	}
+}
+
+// TestTrialKills kills commands that change a file at random moments. Then the file is the old or the new one, byte for
+// byte, and the next command leaves no temporary files.
+func TestTrialKills(t *testing.T) {
+	rounds := 5
+	if *long {
+		rounds = 100
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.bloom")
+	kills, replaced := 0, 0
+	for name, c := range changes(t, dir, path) {
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", name, err, out)
+		}
+		took := time.Since(start)
+		next, err := os.ReadFile(path)
+		if err != nil || bytes.Equal(old, next) {
+			t.Fatalf("%s changes nothing: %v", name, err)
+		}
+		files := entriesOf(t, dir)
+		for round := range rounds {
+			if err := os.WriteFile(path, old, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := program(c.keys, c.args...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(rand.Int64N(int64(took))))
+			_ = cmd.Process.Kill()
+			var exit *exec.ExitError
+			if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+				kills++
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			switch got, err := os.ReadFile(path); {
+			case err != nil || !bytes.Equal(got, old) && !bytes.Equal(got, next):
+				t.Fatalf("%s, kill %d: the file is neither the old nor the new one: %d bytes, %v", name, round, len(got), err)
+			case bytes.Equal(got, next):
+				replaced++
+			}
+		}
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		left := len(entriesOf(t, dir)) - len(files)
+		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", name, err, out)
+		}
+		if now := entriesOf(t, dir); !slices.Equal(now, files) {
+			t.Errorf("%s: %q, want %q", name, now, files)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, next) {
+			t.Errorf("%s after the kills gives another file: %v", name, err)
+		}
+		t.Logf("%s: %d temporary files after %d rounds, none after the next writer", name, left, rounds)
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d kills; %d times the file was already the new one", kills, replaced)
+}
+
+func entriesOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestTrialRaces has eight processes add to one file and remove from it at once, while others read it: no key is lost,
+// no reader sees anything but a whole file, and nothing is left behind.
+func TestTrialRaces(t *testing.T) {
+	rounds := 2
+	if *long {
+		rounds = 25
+	}
+	const writers = 8
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.bloom")
+	first := trialKeys("first", 1000)
+	if out, err := program(first, "build", "-o", path, "--family", "counting(bytes=2000000)").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range rounds {
+				mine := trialKeys(fmt.Sprintf("writer-%d-%d", w, i), 50)
+				if out, err := program(mine, "add", path).CombinedOutput(); err != nil {
+					t.Errorf("add: %v, %s", err, out)
+				}
+				if i%2 == 1 {
+					if out, err := program(mine, "remove", path).CombinedOutput(); err != nil {
+						t.Errorf("remove: %v, %s", err, out)
+					}
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	reads := 0
+	readers.Go(func() {
+		for ; ; reads++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if out, err := program(first, "check", path).Output(); err != nil || string(out) != first {
+				t.Errorf("check: %v, %d bytes of %d", err, len(out), len(first))
+			}
+		}
+	})
+	wg.Wait()
+	close(stop)
+	readers.Wait()
+	want, keys := first, 1000
+	for w := range writers {
+		for i := 0; i < rounds; i += 2 { // the others were removed again
+			want += trialKeys(fmt.Sprintf("writer-%d-%d", w, i), 50)
+			keys += 50
+		}
+	}
+	if out, err := program(want, "check", path).Output(); err != nil || string(out) != want {
+		t.Errorf("keys were lost: %v, %d bytes of %d", err, len(out), len(want))
+	}
+	if _, info := runOn(t, "", "info", "--json", path); !strings.Contains(info, fmt.Sprintf(`"keys": %d`, keys)) {
+		t.Errorf("want %d keys: %s", keys, info)
+	}
+	if left := entriesOf(t, dir); len(left) != 1 {
+		t.Errorf("left behind: %q", left)
+	}
+	t.Logf("%d writers, %d rounds, %d reads", writers, rounds, reads)
+}
+
+// limitEnv makes a process of this test limit the size of its files and become the command.
+const limitEnv = "BLOOMERY_TEST_LIMIT"
+
+// TestTrialFullDisk lets commands write only so many bytes, as on a disk that fills up: exit code 2, a message that
+// names the file, the old file, and nothing left behind.
+func TestTrialFullDisk(t *testing.T) {
+	if text := os.Getenv(limitEnv); text != "" {
+		args := strings.Split(text, "\n")
+		n, err := strconv.ParseUint(args[0], 10, 64)
+		limit := syscall.Rlimit{Cur: n, Max: n}
+		if err = errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)); err == nil {
+			err = syscall.Exec(os.Args[0], append([]string{"bloomery"}, args[1:]...), os.Environ())
+		}
+		fmt.Fprint(os.Stderr, "skip: ", err)
+		os.Exit(0)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.bloom")
+	all := changes(t, dir, path)
+	for _, limit := range []int{0, 10, 1 << 12, 3 << 20, 3999999} {
+		for name, c := range all {
+			old, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := entriesOf(t, dir)
+			cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
+			cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(c.args, "\n"))
+			cmd.Stdin = strings.NewReader(c.keys)
+			out, err := cmd.CombinedOutput()
+			if said := string(out); strings.HasPrefix(said, "skip") {
+				t.Skip(said)
+			}
+			var exit *exec.ExitError
+			said := string(out)
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError || strings.Contains(said, "goroutine") ||
+				!strings.Contains(said, path) || strings.Contains(said, "tmp-") {
+				t.Errorf("%s with %d bytes: %v, %s", name, limit, err, said)
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, old) {
+				t.Errorf("%s with %d bytes: another file, %v", name, limit, err)
+			}
+			if now := entriesOf(t, dir); !slices.Equal(now, files) {
+				t.Errorf("%s with %d bytes: %q, want %q", name, limit, now, files)
+			}
+		}
+	}
+}

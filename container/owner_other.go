@@ -1,0 +1,12 @@
+//go:build !unix
+
+package container
+
+import (
+	"io/fs"
+	"os"
+)
+
+func keepOwner(f *os.File, old fs.FileInfo) (warning, err error) {
+	return nil, f.Chmod(old.Mode().Perm())
+}

@@ -1,0 +1,125 @@
+package container
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A temporary file of the file NAME is .NAME.tmp- and 16 hex digits, in the same folder. Its writer holds its advisory
+// lock until it has renamed or removed it. So one that nobody holds is that of a writer that was killed, or that was
+// created this moment: a writer that has its lock looks whether its file is still there.
+
+// tempPrefix returns the first part of the names of temporary files of target.
+func tempPrefix(target string) string { return "." + filepath.Base(target) + ".tmp-" }
+
+// createTemp creates a temporary file of target, locked where that is possible.
+func createTemp(target string, mode fs.FileMode) (*os.File, error) {
+	for {
+		name := filepath.Join(filepath.Dir(target), fmt.Sprintf("%s%016x", tempPrefix(target), rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return nil, err
+		}
+		taken, elsewhere := tryLock(f)
+		if !elsewhere && (!taken || names(name, f)) {
+			return f, nil
+		}
+		_ = f.Close() // removeAbandoned has found it before it was locked, and removes it
+	}
+}
+
+// names reports whether a path is that of an open file.
+func names(path string, f *os.File) bool {
+	one, err := f.Stat()
+	two, err2 := os.Lstat(path)
+	return err == nil && err2 == nil && os.SameFile(one, two)
+}
+
+// removeAbandoned removes the temporary files of target whose writers were killed. It leaves those that a living
+// process holds, or that it may not open. On systems without locks it does nothing.
+func removeAbandoned(target string) {
+	if !locks {
+		return
+	}
+	dir, err := os.Open(filepath.Dir(target))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	prefix := tempPrefix(target)
+	for {
+		all, err := dir.Readdirnames(1024)
+		for _, name := range all {
+			if digits, ok := strings.CutPrefix(name, prefix); ok && len(digits) == 16 {
+				if _, err := hex.DecodeString(digits); err == nil {
+					removeUnlocked(filepath.Join(dir.Name(), name))
+				}
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// removeUnlocked removes a regular file unless another process holds its lock.
+func removeUnlocked(path string) {
+	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return
+	}
+	if taken, _ := tryLock(f); taken {
+		_ = os.Remove(path) // names are never used again: if the writer has renamed it, there is nothing to remove
+	}
+}
+
+// MayWrite returns an error if WriteAtomic cannot create a file in the folder of path. Callers use it before long work.
+func MayWrite(path string) error {
+	target := path
+	if t, err := filepath.EvalSymlinks(path); err == nil {
+		target = t
+	}
+	f, err := createTemp(target, 0o600)
+	if err == nil {
+		err = discard(f)
+	}
+	if err == nil {
+		return nil
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: folder %s: %w", path, filepath.Dir(target), err)
+}
+
+// discard removes a temporary file.
+func discard(f *os.File) error {
+	var err error
+	if locks { // while it is locked
+		err = os.Remove(f.Name())
+	}
+	err = errors.Join(err, ignore(f.Close(), os.ErrClosed))
+	if !locks {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return ignore(err, fs.ErrNotExist)
+}
+
+// ignore returns err, or nil if it is known.
+func ignore(err, known error) error {
+	if errors.Is(err, known) {
+		return nil
+	}
+	return err
+}
