@@ -21,7 +21,11 @@ type adding struct {
 func startAdding(t *testing.T, path, key string) *adding {
 	r, w := io.Pipe()
 	a := &adding{in: w, code: make(chan int, 1)}
-	go func() { a.code <- run(t.Context(), []string{"add", path}, r, io.Discard, &a.stderr) }()
+	go func() {
+		code := run(t.Context(), []string{"add", path}, r, io.Discard, &a.stderr)
+		r.Close() // ends the write below if the command failed before it read
+		a.code <- code
+	}()
 	if _, err := io.WriteString(w, key+"\n"); err != nil { // returns when the keys are being read
 		t.Fatal(err)
 	}
@@ -36,7 +40,7 @@ func runOn(t *testing.T, stdin string, args ...string) (code int, stdout string)
 
 func TestConcurrentAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "first\n", "build", "-o", path, "--bytes", "1000"); code != exitOK {
+	if code, _ := runOn(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000"); code != exitOK {
 		t.Fatalf("build: exit code %d", code)
 	}
 	a := startAdding(t, path, "a")
@@ -68,11 +72,11 @@ func TestConcurrentAdd(t *testing.T) {
 // TestAddToReplaced has another process replace the file while keys are added.
 func TestAddToReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if code, _ := runOn(t, "first\n", "build", "-o", path, "--bytes", "1000"); code != exitOK {
+	if code, _ := runOn(t, "first\n", "build", "-o", path, "--needs", "add", "--bytes", "1000"); code != exitOK {
 		t.Fatalf("build: exit code %d", code)
 	}
 	a := startAdding(t, path, "a")
-	if code, _ := runOn(t, "other\n", "build", "-o", path, "--bytes", "500"); code != exitOK {
+	if code, _ := runOn(t, "other\n", "build", "-o", path, "--needs", "add", "--bytes", "500"); code != exitOK {
 		t.Fatalf("build: exit code %d", code)
 	}
 	want, err := os.ReadFile(path)
