@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,97 +12,12 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/lab"
 	"github.com/bloomery/bloomery/plan"
 )
 
 // The groups of flags that commands share. Each has a method register and a method that reads the values. An empty
 // value of a flag that is given is an error.
-
-// inputFlags are the flags of commands that read keys.
-type inputFlags struct {
-	format, column     string
-	delimiter          rune // 0 if not given
-	header, keep, null bool
-	rows               bool // keep whole rows; no flag
-	maxKey             int  // 0: the limit of keyio
-}
-
-func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.format, "input-format", "lines",
-		"lines, csv, tsv (fields between tabs, quotes are part of them) or null; "+
-			"gzip, zstd and bzip2 are recognised by content")
-	const columnHelp = "csv, tsv: `name` in the header row, or number from 1 (default the first)"
-	c.Flags().Func("column", columnHelp, func(s string) error {
-		if f.column = s; s == "" { // an unset shell variable must not select the first column
-			return errors.New("name a column")
-		}
-		return nil
-	})
-	const delimiterHelp = "csv: `character` between the fields, which may be quoted, such as \";\" or \"\\t\" " +
-		"(default \",\")"
-	c.Flags().Func("delimiter", delimiterHelp, func(s string) (err error) {
-		f.delimiter, err = parseDelimiter(s)
-		return err
-	})
-	c.Flags().BoolVar(&f.header, "header", false,
-		"csv, tsv: the first row is a header, although the column is a number")
-	c.Flags().BoolVar(&f.keep, "keep-empty", false, "empty lines are keys too")
-	c.Flags().BoolVarP(&f.null, "null", "0", false,
-		"keys end in a NUL byte, as those of find -print0, in the input and the output; same as --input-format null")
-	c.Flags().Func("max-key-bytes", "longest key in `bytes`, up to 1GiB (default 1MiB); a row may be 1 MiB longer",
-		func(s string) error {
-			n, err := parseBytes("--max-key-bytes", s)
-			if err != nil || n > 1<<30 {
-				return errors.New("want 1 byte to 1GiB, such as 64KiB or 10MB")
-			}
-			f.maxKey = int(n)
-			return nil
-		})
-	complete(c, "input-format", "lines", "csv", "tsv", "null")
-}
-
-// options returns the checked options of keyio.
-func (f *inputFlags) options() (o keyio.Options, err error) {
-	o = keyio.Options{
-		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
-		Delimiter: f.delimiter, MaxKey: f.maxKey,
-	}
-	if f.null {
-		if o.Format != keyio.Lines && o.Format != keyio.Null {
-			return o, fmt.Errorf("--null: keys in columns have no NUL bytes; leave out --input-format %s", f.format)
-		}
-		o.Format = keyio.Null
-	}
-	columns := o.Format == keyio.CSV || o.Format == keyio.TSV
-	switch {
-	case !columns && o.Format != keyio.Lines && o.Format != keyio.Null:
-		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
-	case !columns && f.column != "":
-		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
-	case !columns && f.header:
-		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
-	case f.delimiter != 0 && o.Format == keyio.TSV:
-		return o, fmt.Errorf("--delimiter %q: tsv has tabs; use --input-format csv", f.delimiter)
-	case f.delimiter != 0 && !columns:
-		return o, fmt.Errorf("--delimiter %q: lines have no columns; add --input-format csv", f.delimiter)
-	}
-	return o, nil
-}
-
-// end returns the byte that ends a key in the output.
-func (f *inputFlags) end() byte {
-	if f.null || f.format == string(keyio.Null) {
-		return 0
-	}
-	return '\n'
-}
-
-// columns reports whether the inputs have rows.
-func (f *inputFlags) columns() bool {
-	return f.format == string(keyio.CSV) || f.format == string(keyio.TSV)
-}
 
 // complete sets the words that the shell offers for a flag.
 func complete(c *cobra.Command, flag string, words ...string) {
@@ -318,120 +231,6 @@ func (f *formFlags) value(flag string) (any, error) {
 		return 1, nil
 	}
 	return 0, nil
-}
-
-// wishFlags are the flags for the needs of the planner.
-type wishFlags struct {
-	needs     []string
-	objective string
-}
-
-// needWords are the values of --needs.
-var needWords = map[string]func(*plan.Needs){
-	"remove": func(n *plan.Needs) { n.Remove = true }, "count": func(n *plan.Needs) { n.Count = true },
-	"merge": func(n *plan.Needs) { n.Merge = true }, "line": func(n *plan.Needs) { n.OneLine = true },
-	"writers": func(n *plan.Needs) { n.Writers = true }, "adversarial": func(n *plan.Needs) { n.Adversarial = true },
-	"unpatented": func(n *plan.Needs) { n.Unpatented = true }, "add": func(n *plan.Needs) { n.Add = true },
-}
-
-func needNames() []string {
-	var names []string
-	for name := range needWords {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (f *wishFlags) register(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.needs, "needs", nil, "what the filter must do: "+strings.Join(needNames(), ", "))
-	c.Flags().StringVar(&f.objective, "for", "", "rank by size or speed; the first may change with the number of keys")
-	complete(c, "needs", needNames()...)
-	complete(c, "for", string(plan.Smallest), string(plan.Fastest))
-}
-
-// read sets the needs.
-func (f *wishFlags) read(n *plan.Needs) error {
-	n.For = plan.Objective(f.objective)
-	for _, word := range f.needs {
-		set, ok := needWords[strings.TrimSpace(word)]
-		if !ok {
-			return fmt.Errorf("--needs %s: there are %s", word, strings.Join(needNames(), ", "))
-		}
-		set(n)
-	}
-	return nil
-}
-
-// planFlags are the flags of bloomery plan.
-type planFlags struct {
-	keys, later, fpr, bytes string
-	bitsPerKey, absent      float64
-	values                  uint64
-	build                   time.Duration
-	memory                  string
-	wishes                  wishFlags
-}
-
-func (f *planFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.keys, "keys", "", "number of keys, such as 133604, 10M or 5G")
-	c.Flags().StringVar(&f.later, "later", "", "number of keys that are added after the build")
-	c.Flags().StringVar(&f.fpr, "fpr", "",
-		"false-positive rate to keep, such as 0.01 or 1% (default 1% without a limit on the size)")
-	c.Flags().Float64Var(&f.bitsPerKey, "bits-per-key", 0, "most bits per key")
-	c.Flags().StringVar(&f.bytes, "bytes", "", "most bytes of the whole filter, such as 64KiB or 10MB")
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that each key has")
-	c.Flags().Float64Var(&f.absent, "absent", 0.5, "share of queries for absent keys")
-	c.Flags().DurationVar(&f.build, "build", 0, "longest build on one core, such as 10s")
-	c.Flags().StringVar(&f.memory, "memory", "",
-		"most memory of a build besides the filter, such as 1GiB; keys that can go to a file do not count")
-	f.wishes.register(c)
-	c.MarkFlagsMutuallyExclusive("bits-per-key", "bytes")
-	_ = c.MarkFlagRequired("keys")
-}
-
-// exact reports whether the rate must be 0.
-func (f *planFlags) exact() bool {
-	v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(f.fpr), "%"), 64)
-	return err == nil && v == 0
-}
-
-func (f *planFlags) read(c *cobra.Command) (n plan.Needs, err error) {
-	if n.Keys, err = parseCount("--keys", f.keys); err != nil {
-		return n, err
-	}
-	if c.Flags().Changed("later") {
-		if n.Later, err = parseCount("--later", f.later); err != nil {
-			return n, err
-		}
-	}
-	if c.Flags().Changed("fpr") && !f.exact() {
-		if n.FPR, err = parseRate("--fpr", f.fpr); err != nil {
-			return n, err
-		}
-	}
-	for _, size := range []struct {
-		flag, text string
-		to         *uint64
-	}{{"bytes", f.bytes, &n.Bytes}, {"memory", f.memory, &n.Memory}} {
-		if !c.Flags().Changed(size.flag) {
-			continue
-		}
-		if *size.to, err = parseBytes("--"+size.flag, size.text); err != nil {
-			return n, err
-		}
-	}
-	switch {
-	case c.Flags().Changed("bits-per-key") && !(f.bitsPerKey > 0):
-		return n, fmt.Errorf("--bits-per-key %v: want more than 0", f.bitsPerKey)
-	case c.Flags().Changed("build") && f.build <= 0:
-		return n, fmt.Errorf("--build %v: want a time above 0, such as 10s", f.build)
-	case !(f.absent > 0 && f.absent <= 1):
-		return n, fmt.Errorf("--absent %v: want a share above 0 and at most 1", f.absent)
-	}
-	n.BitsPerKey, n.Absent, n.Build = f.bitsPerKey, f.absent, f.build
-	n.ValueBits = int(min(f.values, math.MaxInt))
-	return n, f.wishes.read(&n)
 }
 
 // labFlags are the flags of running experiments.
