@@ -86,7 +86,8 @@ func NewBuilder(c Config) (*Builder, error) {
 
 // Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
 // keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until Build has returned.
+// Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
+// Build has returned.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {

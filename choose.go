@@ -14,9 +14,9 @@ import (
 // set another limit.
 const smallBuild = 1 << 30
 
-// Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those without
-// a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter of that family
-// meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
+// Choose returns the filter that plan.Default takes for Config.Needs, Config.Keys and Config.Capacity, among those
+// without a known patent. Its family depends on the needs only, unless Needs.For, Build or Memory is set or no filter
+// of that family meets the needs. 0 keys count as 1. Errors are those of plan.For and Check.
 func (c Config) Choose(ctx context.Context) (plan.Choice, error) {
 	if err := c.checkNeeds(); err != nil {
 		return plan.Choice{}, err
@@ -39,8 +39,8 @@ func (c Config) BuildMemory() int64 {
 	return cmp.Or(max(c.Memory, 0), int64(min(c.Needs.Memory, 1<<60)), smallBuild)
 }
 
-// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8 of
-// BuildMemory: the rest is for buffers. Else it returns c. Errors are those of Choose.
+// Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
+// of BuildMemory: the rest is for buffers. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
 		return c, nil

@@ -51,8 +51,8 @@ func openFile(path string, o options) (*Set, error) {
 
 // Read reads a Set from r and stops at its end. Peak memory: the filter + 1 MiB if r is a regular file, a bytes.Reader,
 // a bytes.Buffer or a strings.Reader; for others 1.5x the filter + 8 MiB per section, and at most 3x the bytes received
-// + 8 MiB. A trimmed filter in addition takes its size in memory, at most 64x its file + 1 MiB. Errors are those of Open
-// and of r.
+// + 8 MiB. A trimmed filter in addition takes its size in memory, at most 64x its file + 1 MiB. Errors are those of
+// Open and of r.
 func Read(r io.Reader, o ...Option) (*Set, error) {
 	opts := optionsOf(DefaultMaxBytes, o)
 	f, err := container.Read(r, opts.reading())

@@ -103,8 +103,8 @@ func (m *Mapping) Close() error {
 }
 
 // Release gives the pages of the mapping that words lie in back to the system, if it can. Their next use loads them
-// again from the file. Called behind a pass over the sections, it keeps only a part of them in memory at a time. It does
-// nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
+// again from the file. Called behind a pass over the sections, it keeps only a part of them in memory at a time. It
+// does nothing if words lie elsewhere, such as in memory that a filter keeps besides its sections.
 func (m *Mapping) Release(words []uint64) {
 	b := bitvec.Bytes(words)
 	if at, ok := bitvec.Offset(m.data, b); ok {

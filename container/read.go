@@ -220,7 +220,8 @@ func ended(err error, at uint64) error {
 }
 
 // ReadFile reads the filter in a file into memory. The file must hold one filter and nothing else. It may be a pipe.
-// Peak memory is that of Read: the filter + 1 MiB for a regular file. Errors are those of Read and of the file system, and name the path.
+// Peak memory is that of Read: the filter + 1 MiB for a regular file. Errors are those of Read and of the file system,
+// and name the path.
 func ReadFile(path string, o Options) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {

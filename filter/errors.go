@@ -48,7 +48,8 @@ func (e *ConfigError) Error() string {
 
 func (e *ConfigError) Unwrap() error { return ErrConfig }
 
-// KeysError means that a Builder got another number of keys than Config.Keys, which must be exact or 0. It wraps ErrKeys.
+// KeysError means that a Builder got another number of keys than Config.Keys, which must be exact or 0. It wraps
+// ErrKeys.
 type KeysError struct {
 	Announced, Added uint64
 }

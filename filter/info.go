@@ -39,8 +39,8 @@ func (i Info) BitsPerKey() float64 {
 	return float64(i.Bits) / float64(i.Keys)
 }
 
-// Room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may find
-// room: the larger the filter, the fewer.
+// Room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may
+// find room: the larger the filter, the fewer.
 func (i Info) Room() uint64 { return max(i.Capacity, i.Keys) - i.Keys }
 
 // Load returns Keys divided by Capacity, or 0 if there is no capacity.

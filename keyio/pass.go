@@ -64,8 +64,8 @@ func (in *Input) Count(ctx context.Context) (uint64, error) {
 // first in input order, after emit was called for all batches before it; so it returns the same error on every run.
 // work may have been called for later batches.
 //
-// If a file was changed or replaced since the first pass of the Input, the error wraps ErrChanged: the size and the time
-// of modification are compared at the begin and at the end of each further pass.
+// If a file was changed or replaced since the first pass of the Input, the error wraps ErrChanged: the size and the
+// time of modification are compared at the begin and at the end of each further pass.
 //
 // When ctx is done, Process drops the batches that are under way and returns the cause. It waits until running
 // callbacks return. It leaves no goroutine behind, except one that is blocked in a Read of a pipe until that Read

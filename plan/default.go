@@ -17,7 +17,8 @@ import (
 //	OneLine                 blocked
 //	Remove and Merge        counting
 //
-// A later need does not change the family of an earlier one: Add and Remove is Remove. If none of these forms meets the needs, or if Needs.For is set, it is the first choice of For. Errors are those of For.
+// A later need does not change the family of an earlier one: Add and Remove is Remove. If none of these forms meets the
+// needs, or if Needs.For is set, it is the first choice of For. Errors are those of For.
 func Default(ctx context.Context, n Needs) (Choice, error) { return Measured().Default(ctx, n) }
 
 // Default is the function Default with another table of costs.

@@ -105,8 +105,8 @@ func (c Config) probes(x *formula, n, blocks uint64) int {
 	return x.optimalK(n, blocks)
 }
 
-// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter is
-// at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
+// blocksForRate returns the smallest number of blocks, or up to 0.1% more, with which the rate of nearly every filter
+// is at most 1% above the promised one; see firmBlocks. The predicted rate falls as blocks are added, so it bisects.
 func (c Config) blocksForRate(x *formula, n uint64) (uint64, error) {
 	p := c.Size.FPR
 	if p == 0 {

@@ -20,7 +20,8 @@ func FPR(n, blocks uint64, k int, layout Layout) float64 {
 	return new(formula).fpr(n, blocks, k, layout)
 }
 
-// formula computes FPR for many sizes and probes. It keeps the Markov chain of line blocks, which takes most of the time.
+// formula computes FPR for many sizes and probes. It keeps the Markov chain of line blocks, which takes most of the
+// time.
 type formula struct {
 	bins  *stat.Bins
 	pow   [MaxK + 1][]float64 // stat.Powers of each k
@@ -64,8 +65,8 @@ func splitRate(j uint64) float64 {
 const splitAlike = 1. / (1 << 32)
 
 // leastFPR returns a lower bound of the rate with that many bits, whatever the number of probes: the best rate of a
-// standard filter. FPR is larger because it is a mean of powers of the fill, and that of a standard filter is the power of
-// the mean.
+// standard filter. FPR is larger because it is a mean of powers of the fill, and that of a standard filter is the power
+// of the mean.
 func leastFPR(n uint64, bits float64) float64 {
 	least, empty := 1.0, float64(n)*math.Log1p(-1/bits)
 	for k := 1; k <= MaxK; k++ {

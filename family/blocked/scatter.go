@@ -14,13 +14,13 @@ const (
 )
 
 // scatter returns the standard deviation of the posterior rate of a filter with that geometry and n keys. The rate is
-// the mean of the rates of the blocks. Its variance is Var(r)/blocks for independent blocks; since the numbers of keys j
-// of all blocks add up to n, the part of r that is linear in j does not vary:
+// the mean of the rates of the blocks. Its variance is Var(r)/blocks for independent blocks; since the numbers of keys
+// j of all blocks add up to n, the part of r that is linear in j does not vary:
 //
 //	(Var(r) - Cov(r, j)² / Var(j)) / blocks
 //
-// It is large at low rates, where few blocks with far more keys than others have most of the false positives. Loads that
-// need more than stat.MostThrows have high rates; scatter returns 0 for them.
+// It is large at low rates, where few blocks with far more keys than others have most of the false positives. Loads
+// that need more than stat.MostThrows have high rates; scatter returns 0 for them.
 func (c *formula) scatter(n, blocks uint64, k int, layout Layout) float64 {
 	load := float64(n) / float64(blocks)
 	rate, square := splitRate, splitSquare

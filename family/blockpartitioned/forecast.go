@@ -35,9 +35,9 @@ func (p problem) tune() shape { return p.best()[0] }
 // kept is how many shapes best returns.
 const kept = 8
 
-// best returns the shapes with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots and of
-// payload words, each with as many groups as the rest of the block has room for: at all of them with three numbers of
-// keys in a block, and at the best of them with all.
+// best returns the shapes with the lowest forecasts, the lowest first. It looks at all plausible numbers of slots and
+// of payload words, each with as many groups as the rest of the block has room for: at all of them with three numbers
+// of keys in a block, and at the best of them with all.
 func (p problem) best() []shape {
 	mean, deviation := p.load, math.Sqrt(3*p.load)
 	var tried []forecast
@@ -92,8 +92,8 @@ func (p problem) yield(s shape, j float64) float64 {
 	return p.search.Yield(s.width, float64(s.groups), j/float64(s.groups), j*float64(s.k)/float64(s.payload()))
 }
 
-// lot is a number of later keys of a block: its probability, the share of empty bits that the keys leave empty, and their
-// throws per bit.
+// lot is a number of later keys of a block: its probability, the share of empty bits that the keys leave empty, and
+// their throws per bit.
 type lot struct{ weight, stay, throws float64 }
 
 // lots returns numbers of later keys. The number is Poisson: quantiles of the normal distribution (Gauss and Hermite),
@@ -108,8 +108,8 @@ func (p problem) lots(s shape) (all [len(normal)]lot) {
 	return all
 }
 
-// rate returns the rate of a block with that fill after the search, once the later keys are in it. What these set has the
-// mean and the variance of throws among the empty bits.
+// rate returns the rate of a block with that fill after the search, once the later keys are in it. What these set has
+// the mean and the variance of throws among the empty bits.
 func (p problem) rate(s shape, fill float64, later []lot) (sum float64) {
 	bits, k := float64(s.payload()), float64(s.k)
 	variance := anneal.Spread * fill * (1 - fill) / bits

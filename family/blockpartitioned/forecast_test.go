@@ -39,8 +39,9 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the mean rate of some blocks of random keys. Block b has as many keys as the quantile (b + 1/2) /
-// blocks of the Poisson distribution, which scatters less than random numbers of keys.
+// simulate is the specification of a forecast: it returns the mean rate of some blocks of random keys. Block b has as
+// many keys as the quantile (b + 1/2) / blocks of the Poisson distribution, which scatters less than random numbers of
+// keys.
 func simulate(s shape, q problem, blocks int, seed uint64) float64 {
 	r := rand.New(rand.NewPCG(seed, 0x626c6f636b))
 	f := newFilter(geometry{s, uint64(blocks)}, make([]uint64, uint64(blocks)*s.block/64), 0)

@@ -11,8 +11,8 @@ const batch = 16
 // inCache is the number of words, 2 MiB, of a filter that the caches hold, for which prefetching gains nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the slots of a batch of keys before
-// it tests them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the slots of a batch of keys
+// before it tests them. It panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 	filter.CheckBatch(dst, hs)
 	dst = dst[:len(hs)] // for the compiler: no bounds checks below

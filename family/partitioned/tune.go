@@ -174,8 +174,8 @@ type forecast struct {
 	rate, luck float64
 }
 
-// forecast predicts the rate of a shape that has the geometry g. The bits at both ends of a shard, which not every shift
-// reaches, count half.
+// forecast predicts the rate of a shape that has the geometry g. The bits at both ends of a shard, which not every
+// shift reaches, count half.
 func (p problem) forecast(s shape, g geometry) forecast {
 	keys, base := float64(p.keys)/float64(g.shards), float64(g.base())
 	k, bits := float64(g.k), base

@@ -11,9 +11,9 @@
 // adds keys in the order of their hashes.
 //
 // Double hashing has a higher rate than independent probes in small links. The rates in Info count that, see
-// probe.Double; for chains of many links they count it in the larger ones only. Add skips keys that look present, so the
-// prior rate, computed from the keys that it counted, is too low if it is above about 5%. Chains do not merge, in Redis
-// or here.
+// probe.Double; for chains of many links they count it in the larger ones only. Add skips keys that look present, so
+// the prior rate, computed from the keys that it counted, is too low if it is above about 5%. Chains do not merge, in
+// Redis or here.
 package redisbloom
 
 import (
@@ -100,8 +100,8 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 
 // Add adds the key with hash h, unless it looks present. The error wraps filter.ErrFull if the chain is full and does
 // not grow, or has MaxLinks; filter.ErrTooLarge if the next link is too large; or filter.ErrConfig if its rate
-// would be too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the last
-// one, whichever is more, whatever an untrusted file states.
+// would be too low for a float64. On error the filter is unchanged. A new link takes at most 128 MiB or 16 times the
+// last one, whichever is more, whatever an untrusted file states.
 func (f *Filter) Add(h filter.Hash) error {
 	if f.Has(h) {
 		return nil

@@ -11,8 +11,8 @@ import (
 )
 
 // tables is the version of the tables that shapes and forecasts come from, the parameter table= of a Spec. If a table
-// changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec give the
-// same bytes.
+// changes, or how a family uses it, that is a new version, and the old one stays: the same keys and the same Spec give
+// the same bytes.
 const tables = 1
 
 // CheckTable returns an error wrapping filter.ErrConfig if there is no table of that version. 0 is the newest.

@@ -9,8 +9,8 @@ const slope = 0.85
 // high by a factor.
 func moreBits(factor, keys float64) float64 { return 1.5 * keys * math.Log2(factor) / slope }
 
-// Margin is the factor by which a forecast with k functions should be lower than a rate to keep, so that few builds miss
-// it: one standard deviation of the luck of the keys, and the error of the tables, 0.2% of the share of set bits.
+// Margin is the factor by which a forecast with k functions should be lower than a rate to keep, so that few builds
+// miss it: one standard deviation of the luck of the keys, and the error of the tables, 0.2% of the share of set bits.
 func Margin(luck float64, k int) float64 { return 1 + luck + 0.002*float64(k) }
 
 // LeastBits returns the fewest bits per key in [least, most], in steps of 1/1024, whose rate is at most fpr. If even

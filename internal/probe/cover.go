@@ -15,8 +15,8 @@ type sampler struct {
 	special []special
 }
 
-// special is a step modulo m with which a key has only a few positions, if it passes 2^Word rarely, always, or at nearly
-// equal intervals. The rate depends on how often it does, so it is sampled more often than other steps.
+// special is a step modulo m with which a key has only a few positions, if it passes 2^Word rarely, always, or at
+// nearly equal intervals. The rate depends on how often it does, so it is sampled more often than other steps.
 type special struct {
 	step    uint64
 	samples int
@@ -92,8 +92,8 @@ const plenty = 30_000
 const oftenTries = 16
 
 // pass returns the mean of the steps that are not special. It tries all of them, those of often more than once, again
-// and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with the steps
-// that are present for some start.
+// and again until c.work comes near end. The first time it stops if c.work is far above end. It calls hit with the
+// steps that are present for some start.
 func (s *sampler) pass(c *cover, r rand.Source, end int, often map[uint64]bool, hit func(step uint64)) float64 {
 	if uint64(len(s.special)) == s.Bits {
 		return 0

@@ -44,10 +44,10 @@ const (
 	negligible = 1e-3
 )
 
-// FPR returns the predicted false-positive rate, in [0, 1], after n distinct keys. It is the mean over random filters of
-// that size, or for more than 2^13 bits the rate of independent probes, plus the excess of a filter of about 2^13 bits
-// with the same load divided by the ratio of the sizes. The result has a relative error of a few percent if the rate is
-// far above that of independent probes; equal arguments give equal results.
+// FPR returns the predicted false-positive rate, in [0, 1], after n distinct keys. It is the mean over random filters
+// of that size, or for more than 2^13 bits the rate of independent probes, plus the excess of a filter of about 2^13
+// bits with the same load divided by the ratio of the sizes. The result has a relative error of a few percent if the
+// rate is far above that of independent probes; equal arguments give equal results.
 func (d Double) FPR(n uint64) float64 {
 	if n == 0 {
 		return 0
@@ -69,8 +69,8 @@ func (d Double) FPR(n uint64) float64 {
 func (d Double) work() int { return effort / max(d.Parts, 1) }
 
 // mayIgnore reports whether the excess over the rate of independent probes is negligible. The excess is at most about
-// 2/m·Σ q·f^q: there are at most q steps modulo m with which a key has q positions, and the keys whose probes cover many
-// of another are fewer.
+// 2/m·Σ q·f^q: there are at most q steps modulo m with which a key has q positions, and the keys whose probes cover
+// many of another are fewer.
 func (d Double) mayIgnore(fill, plain float64) bool {
 	var sum float64
 	for q, f := 1, fill; q < d.K && f > 1e-20; q++ {

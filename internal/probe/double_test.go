@@ -61,8 +61,8 @@ func TestDoubleExact(t *testing.T) {
 }
 
 // TestDoubleModel compares the rates of filters above modelBits and exactBits, which follow from a smaller model, with
-// those of many steps: the special ones and random others, each with all of its starts. It allows an error of 30% of the
-// excess over independent probes, several standard errors of both, and of 2% of the rate.
+// those of many steps: the special ones and random others, each with all of its starts. It allows an error of 30% of
+// the excess over independent probes, several standard errors of both, and of 2% of the rate.
 func TestDoubleModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {

@@ -11,9 +11,9 @@ import (
 	"os"
 )
 
-// Raw stores keys until they are counted, for families that take raw keys. The first keys stay in memory, up to a limit;
-// the others go to one temporary file. A key is stored as its length, a uvarint, and its bytes. Methods must not run at
-// the same time.
+// Raw stores keys until they are counted, for families that take raw keys. The first keys stay in memory, up to a
+// limit; the others go to one temporary file. A key is stored as its length, a uvarint, and its bytes. Methods must not
+// run at the same time.
 type Raw struct {
 	dir    string
 	limit  int64
@@ -80,8 +80,8 @@ func (r *Raw) spill() error {
 // Len returns the number of keys.
 func (r *Raw) Len() uint64 { return r.keys }
 
-// Each calls f with every key, in the order of Add. f must not keep or change it. Each stops at the first error of f and
-// returns it, or the cause of ctx when ctx is done.
+// Each calls f with every key, in the order of Add. f must not keep or change it. Each stops at the first error of f
+// and returns it, or the cause of ctx when ctx is done.
 func (r *Raw) Each(ctx context.Context, f func(key []byte) error) error {
 	if r.err != nil {
 		return r.err
