@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Impossible is the error for needs that no filter meets.
@@ -53,7 +55,9 @@ const leastRate = 1e-9
 // possible returns an *Impossible for needs that no filter of any kind can meet.
 func (n *Needs) possible() error {
 	if n.FPR > 0 && n.FPR < n.alike() {
-		return &Impossible{What: fmt.Sprintf("a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, with a probability of %.2g", n.FPR, n.all(), hashBits, n.alike())}
+		const text = "a rate of %.3g is below that of the hash: an absent key has the hash of one of the %d, %d bits, " +
+			"with a probability of %.2g"
+		return &Impossible{What: fmt.Sprintf(text, n.FPR, n.all(), filter.XXH3.Bits(), n.alike())}
 	}
 	budget := n.budget()
 	if budget == 0 {
@@ -79,13 +83,11 @@ func (n *Needs) possible() error {
 	return nil
 }
 
-const (
-	leastPerKey = 0.5 // bits per key at which the lowest possible rate, 2^-bits, is 0.7
-	hashBits    = 128 // of a filter.Hash
-)
+// leastPerKey is the number of bits per key at which the lowest possible rate, 2^-bits, is 0.7.
+const leastPerKey = 0.5
 
 // alike returns the probability that an absent key has the same hash as one of the keys.
-func (n *Needs) alike() float64 { return math.Ldexp(float64(n.all()), -hashBits) }
+func (n *Needs) alike() float64 { return filter.XXH3.LowestRate(n.all()) }
 
 // none returns the reasons why all kinds were refused.
 func (n *Needs) none(refused []Refused) string {
