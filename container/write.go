@@ -57,7 +57,8 @@ func wordsOf(e filter.Encoded) []uint64 {
 // newHeader returns the header of a file, with the checksums of its sections.
 func newHeader(f *File) (*header, error) {
 	if f.FPRChosen != 0 && !isRate(f.FPRChosen) {
-		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: "want a rate above 0 and below 1, or 0 for none"}
+		const reason = "want a rate above 0 and below 1, or 0 for none"
+		return nil, &filter.ConfigError{Field: "fpr_chosen", Value: f.FPRChosen, Reason: reason}
 	}
 	h := &header{File: *f}
 	var err error

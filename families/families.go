@@ -101,5 +101,6 @@ func Having(can filter.Ability) []string {
 // Lacks returns the error for a filter of a family that lacks an ability: it wraps filter.ErrUnsupported and names the
 // families that have it.
 func Lacks(s filter.Spec, can filter.Ability) error {
-	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, strings.Join(Having(can), ", "), filter.ErrUnsupported)
+	others := strings.Join(Having(can), ", ")
+	return fmt.Errorf("%s does not %s; families that do: %s: %w", s, can, others, filter.ErrUnsupported)
 }

@@ -55,7 +55,8 @@ type KeysError struct {
 }
 
 func (e *KeysError) Error() string {
-	return fmt.Sprintf("%d keys were added, %d were announced: the number must be exact, or 0 if it is unknown", e.Added, e.Announced)
+	const text = "%d keys were added, %d were announced: the number must be exact, or 0 if it is unknown"
+	return fmt.Sprintf(text, e.Added, e.Announced)
 }
 
 func (e *KeysError) Unwrap() error { return ErrKeys }

@@ -219,7 +219,7 @@ func (p plain) Close() error {
 	return nil
 }
 
-// sticky repeats the first error of r for ever: after damage, a decompressor must not find more data.
+// sticky returns the first error of r again at every later Read, so that a damaged input has no keys after the damage.
 type sticky struct {
 	r   io.Reader
 	err error

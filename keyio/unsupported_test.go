@@ -104,7 +104,7 @@ func TestNul(t *testing.T) {
 	}
 }
 
-// TestLayers: a file that decompresses to itself is not read for ever.
+// TestLayers reads a file that decompresses to itself: the number of compressions inside each other is limited.
 func TestLayers(t *testing.T) {
 	data := "a\n"
 	for range maxLayers {

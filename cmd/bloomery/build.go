@@ -64,7 +64,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.size.register(c)
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
-	c.Flags().StringVar(&f.family, "family", "", "family of the filter, or a spec (default: fuse, or what --needs asks for)")
+	c.Flags().StringVar(&f.family, "family", "",
+		"family of the filter, or a spec (default: fuse, or what --needs asks for)")
 	f.effort.register(c)
 	f.form.register(c)
 	f.memory.register(c)

@@ -153,7 +153,8 @@ func (r report) write(to io.Writer) error {
 		prior = "before the search"
 	}
 	if r.FPRPosterior == r.lowest && r.Keys > 0 {
-		fmt.Fprintf(w, "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n", r.lowest)
+		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
+		fmt.Fprintf(w, text, r.lowest)
 	} else {
 		fmt.Fprintf(w, "false positive rate\t%.4g from the bits that are set (%.4g %s)\n", r.FPRPosterior, r.FPRPrior, prior)
 	}

@@ -26,9 +26,9 @@ one machine (bloomery lab costs), in nanoseconds: present and absent are queries
 is a query of a filter that no cache holds, with the given share of absent keys, and build is the time for a key on one
 core. The last line is what bloomery build takes for these needs without --family.
 
---needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came), merge (filters are merged), line (a
-query reads one cache line), writers (many goroutines add keys), adversarial (an attacker may choose the keys),
-unpatented (no method with a known patent).
+--needs takes any of: add (keys are added after the build), remove (keys are removed), count (how often a key came),
+merge (filters are merged), line (a query reads one cache line), writers (many goroutines add keys), adversarial (an
+attacker may choose the keys), unpatented (no method with a known patent).
 
 If no filter does it, the output says what is impossible and what comes nearest: exit code 1.`,
 		Example: `  bloomery plan --keys 10M --fpr 0.1%

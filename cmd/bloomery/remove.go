@@ -76,7 +76,8 @@ temporary file. With --json the report has the fields expected_strangers and exp
 	f.memory.register(c)
 	c.Flags().Lookup("memory").Usage = strings.Replace(c.Flags().Lookup("memory").Usage, "no limit", "64MiB", 1)
 	c.Flags().BoolVar(&f.all, "all", false, "remove nothing unless every key is found")
-	c.Flags().BoolVar(&f.force, "force", false, "remove although the list has keys that were never added: members are lost")
+	c.Flags().BoolVar(&f.force, "force", false,
+		"remove although the list has keys that were never added: members are lost")
 	return c
 }
 

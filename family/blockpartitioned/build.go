@@ -35,7 +35,8 @@ type Config struct {
 // passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later"), Table: r.Uint("table")}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
+	c.Table = r.Uint("table")
 	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err

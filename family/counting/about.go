@@ -13,8 +13,9 @@ var About = filter.About{
 		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},
 	},
 	Forms: []filter.Form{{
-		Spec:    filter.NewSpec(Family),
-		Can:     filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
+		Spec: filter.NewSpec(Family),
+		Can: filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
+			filter.CanCapacity,
 		Default: 7,
 		Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
 	}},

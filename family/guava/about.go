@@ -8,7 +8,8 @@ import (
 var About = filter.About{
 	Hash: filter.Murmur3,
 	Name: Family, Summary: "filter of Guava (Java)",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanCapacity | filter.CanEstimate,
+	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanCapacity |
+		filter.CanEstimate,
 	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"words"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter,

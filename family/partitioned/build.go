@@ -39,7 +39,8 @@ type Config struct {
 // target=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
-	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r), Table: r.Uint("table")}
+	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
+	c.Table = r.Uint("table")
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}

@@ -5,9 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
@@ -59,19 +57,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if *update {
-		values := make([]float64, grid.Size(axes...))
-		free := make(chan struct{}, runtime.GOMAXPROCS(0))
-		var wait sync.WaitGroup
-		grid.Each(func(i int, at []float64) {
-			at = slices.Clone(at)
-			free <- struct{}{}
-			wait.Go(func() {
-				values[i] = atPoint(at)
-				<-free
-			})
-		}, axes...)
-		wait.Wait()
-		if err := os.WriteFile("choices.table", grid.Format(values), 0o644); err != nil {
+		if err := os.WriteFile("choices.table", grid.Format(grid.Measure(atPoint, axes...)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/grid"
@@ -89,23 +86,6 @@ func yield(s *State, throws int) float64 {
 	return -math.Log1p(-float64(s.Ones())/bits) * bits / float64(throws)
 }
 
-// measure returns the values of a function on a grid, computed on all cores.
-func measure(f func(at []float64) float64, axes ...grid.Axis) []float64 {
-	values := make([]float64, grid.Size(axes...))
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	grid.Each(func(i int, at []float64) {
-		at = slices.Clone(at)
-		free <- struct{}{}
-		wait.Go(func() {
-			values[i] = f(at)
-			<-free
-		})
-	}, axes...)
-	wait.Wait()
-	return values
-}
-
 // power is the inverse of the logarithm of an axis.
 func power(x float64) float64 { return math.Round(1e6*math.Exp(x)) / 1e6 }
 
@@ -127,7 +107,7 @@ func TestTables(t *testing.T) {
 		{"words.table", atWords, wordsAxes}, {"windows.table", atWindows, windowsAxes},
 	} {
 		if *update {
-			if err := os.WriteFile(x.name, grid.Format(measure(x.at, x.axes...)), 0o644); err != nil {
+			if err := os.WriteFile(x.name, grid.Format(grid.Measure(x.at, x.axes...)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			continue

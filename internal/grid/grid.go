@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
+	"sync"
 )
 
 // Axis has the coordinates of a grid in one dimension, ascending, in a scale in which the function is smooth.
@@ -57,6 +60,24 @@ func Format(values []float64) []byte {
 		text = binary.LittleEndian.AppendUint16(text, uint16(math.Round(min(max(v/step, 0), math.MaxUint16))))
 	}
 	return text
+}
+
+// Measure returns the values of f at all points of a grid, in the order of Each. It calls f in as many goroutines as
+// there are processors.
+func Measure(f func(at []float64) float64, axes ...Axis) []float64 {
+	values := make([]float64, Size(axes...))
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	Each(func(i int, at []float64) {
+		at = slices.Clone(at)
+		free <- struct{}{}
+		wait.Go(func() {
+			values[i] = f(at)
+			<-free
+		})
+	}, axes...)
+	wait.Wait()
+	return values
 }
 
 // Each calls f for every point of a grid, in the order of values, with its coordinates, which f must not keep.
