@@ -33,6 +33,7 @@ var rooms = map[string][]string{
 	"families":          {"filter", "family/*"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec"},
+	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
 	"admission":         {"filter", "family/*"},
 	"keyio":             {"filter"},
@@ -47,7 +48,7 @@ var rooms = map[string][]string{
 	"examples/domains":  {},
 	"examples/cdn":      {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe"},
+		"internal/bitvec", "internal/probe", "shard"},
 	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
