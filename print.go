@@ -37,6 +37,7 @@ type printed struct {
 	FPRChosen  float64 `json:"fpr_chosen,omitempty"`
 	MaxFPR     float64 `json:"max_fpr,omitempty"`
 	Keys       uint64  `json:"keys,omitempty"`
+	Shards     int     `json:"shards,omitempty"`
 	Seed       uint64  `json:"seed,omitempty"`
 	Secret     string  `json:"secret,omitempty"`
 	Hash       string  `json:"hash,omitempty"`
@@ -48,7 +49,8 @@ type printed struct {
 
 func (c Config) printed() printed {
 	p := printed{
-		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Seed: c.Seed,
+		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Shards: c.Shards,
+		Seed:    c.Seed,
 		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
 	}
 	if c.open() {
