@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/probe", "shard"},
 	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
+	"cmd/bloomery": {".", "interop", "shard", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
 }
 
 func TestLayers(t *testing.T) {
