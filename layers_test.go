@@ -52,7 +52,8 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/probe", "internal/run", "shard"},
 	"distribute":   {".", "filter", "families", "container", "keyio", "shard", "internal/run"},
 	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard"},
+	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
+		"internal/figure", "examples/domains", "distribute", "shard"},
 }
 
 func TestLayers(t *testing.T) {
