@@ -79,8 +79,8 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// ReadManifest reads and checks a manifest. It reads at most 512 MiB, and its memory is bounded by the bytes that arrive.
-// The error wraps ErrManifest, or is one of r.
+// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive. The
+// error wraps ErrManifest, or is one of r.
 func ReadManifest(r io.Reader) (*Manifest, error) {
 	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
 	var failed error

@@ -90,8 +90,8 @@ func (m *Manifest) Matches(h filter.Hasher) bool {
 	return h.ID() == m.Hash && h.Seed() == m.Seed && (m.Hash != filter.SipHash || h.KeyCheck() == m.KeyCheck)
 }
 
-// ID returns the plan id: 32 hex digits that depend on everything in the manifest except its entries. Sets with equal ids
-// have the same spec, hash function, chosen rate, routing and number of shards.
+// ID returns the plan id: 32 hex digits that depend on everything in the manifest except its entries. Sets with equal
+// ids have the same spec, hash function, chosen rate, routing and number of shards.
 func (m *Manifest) ID() string {
 	j := m.head()
 	j.Plan = ""
