@@ -35,6 +35,7 @@ var rooms = map[string][]string{
 	"container":         {"filter", "internal/bitvec"},
 	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
+	"internal/run":      {"filter", "shard"},
 	"admission":         {"filter", "family/*"},
 	"keyio":             {"filter"},
 	"plan":              {"filter", "families"},
@@ -48,9 +49,11 @@ var rooms = map[string][]string{
 	"examples/domains":  {},
 	"examples/cdn":      {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe", "shard"},
+		"internal/bitvec", "internal/probe", "internal/run", "shard"},
+	"distribute":   {".", "filter", "families", "container", "keyio", "shard", "internal/run"},
 	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
+	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
+		"internal/figure", "examples/domains", "distribute", "shard"},
 }
 
 func TestLayers(t *testing.T) {

@@ -65,6 +65,19 @@ func Read(r io.Reader, o Options) (*File, error) {
 	return &h.File, nil
 }
 
+// ReadHeader reads and verifies the header of a file, up to the first section. The File has no Sections, and its Bytes
+// are the length that the header announces. Errors are those of Read.
+func ReadHeader(r io.Reader, o Options) (*File, error) {
+	h, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.accept(o); err != nil {
+		return nil, err
+	}
+	return &h.File, nil
+}
+
 // FromBytes reads the filter in b, which must be the whole file. If shared is true, the sections share the memory of b,
 // which must not change while they are in use. They are copies if b is not aligned to 8 bytes or this machine is big
 // endian. Errors are those of Read.

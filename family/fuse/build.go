@@ -22,6 +22,9 @@ const DefaultWidth = 8
 // MaxKeys is the largest number of keys: the positions of the library have 32 bits.
 const MaxKeys = 3_000_000_000
 
+// maxSegment is the largest number of slots of a segment that the library makes.
+const maxSegment = 1 << 18
+
 // smallKeys is the number of keys that BitsPerKey counts at least: a filter has no fewer than twelve slots.
 const smallKeys = 32
 
@@ -112,7 +115,7 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 func Slots(n uint64) uint64 {
 	segment, capacity := uint64(4), uint64(0)
 	if n > 0 {
-		segment = min(1<<18, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
+		segment = min(maxSegment, uint64(1)<<int(math.Floor(math.Log(float64(n))/math.Log(3.33)+2.25)))
 	}
 	if n > 1 {
 		factor := max(1.125, 0.875+0.25*math.Log(1e6)/math.Log(float64(n)))

@@ -53,9 +53,8 @@ func geometry(s filter.Spec) (*Filter, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	ok := s.Has("seed") && f.segment >= 1 && f.segment <= 1<<18 && f.segment&(f.segment-1) == 0 &&
-		f.segments >= 1 && f.segments <= 1<<32/f.segment && f.width >= 1 && f.width <= MaxWidth
-	if !ok {
+	v := View{Segment: f.segment, Segments: f.segments, Width: f.width}
+	if !s.Has("seed") || !v.Valid() {
 		return nil, &filter.ConfigError{Field: "spec", Value: s,
 			Reason: "want fuse(seed=,segment=,segments=,width=) with segment a power of two up to 262144"}
 	}

@@ -80,17 +80,24 @@ func geometryFromSpec(s filter.Spec) (geometry, error) {
 	if err := r.Err(); err != nil {
 		return geometry{}, err
 	}
-	ok := bits >= 1 && bits <= maxShard && groups >= 1 && groups <= maxShard && k >= 1 && k <= maxK &&
-		shards >= 1 && shards <= maxShard && s.Has("width") && width <= maxWidth && bits >= 1<<width &&
-		(shards == 1 || bits >= minShard) &&
-		(width > 0 || groups == 1) // without shifts groups are alike and take no bits, so that the size would not bound them
-	if !ok {
+	g := geometry{shards: shards, groups: groups, bits: bits, k: int(min(k, maxK+1)), width: int(min(width, maxWidth+1))}
+	if !s.Has("width") || !g.valid() {
 		return geometry{}, &filter.ConfigError{Field: "spec", Value: s,
 			Reason: "want partitioned(bits=,groups=,k=,shards=,width=)"}
 	}
-	g := geometry{shards: shards, groups: groups, bits: bits, k: int(k), width: int(width)}
-	if shards*groups >= 1<<50 || shards*bits >= 1<<60 {
+	if g.tooLarge() {
 		return geometry{}, fmt.Errorf("%v: %w", g, filter.ErrTooLarge)
 	}
 	return g, nil
 }
+
+// valid reports whether a filter may have this geometry if that is not tooLarge.
+func (g geometry) valid() bool {
+	return g.bits >= 1 && g.bits <= maxShard && g.groups >= 1 && g.groups <= maxShard && g.k >= 1 && g.k <= maxK &&
+		g.shards >= 1 && g.shards <= maxShard && g.width >= 0 && g.width <= maxWidth && g.bits >= 1<<g.width &&
+		(g.shards == 1 || g.bits >= minShard) &&
+		(g.width > 0 || g.groups == 1) // without shifts groups are alike and take no bits, so that the size would not bound them
+}
+
+// tooLarge reports whether the numbers of bits of a valid geometry come near 2^64.
+func (g geometry) tooLarge() bool { return g.shards*g.groups >= 1<<50 || g.shards*g.bits >= 1<<60 }

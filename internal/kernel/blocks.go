@@ -61,7 +61,7 @@ type Blocks struct {
 
 // The values of how.
 const (
-	byGo    = iota // no vector code
+	byGo    = iota // no vector code; of Slots.how too
 	byLong         // line layout, more than seven probes
 	byLine         // line layout
 	bySplit        // split layout

@@ -44,3 +44,32 @@ func TestBlocksBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestHasInBounds queries the bytes of one block before a page that cannot be read.
+func TestHasInBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	for size, has := range map[int][]func(block []byte, h filter.Hash) bool{
+		32: {inBlocks(NewSplit(nil))},
+		64: {inBlocks(NewLine(nil, 7)), inBlocks(NewLine(nil, 20)), inSlots(512, 13, 7, 4), inSlots(512, 1, 16, 5),
+			inSlots(512, 1, 20, 5)},
+		128: {inSlots(1024, 20, 8, 5)},
+	} {
+		block := unsafe.Slice((*byte)(guarded(t, size)), size)
+		for _, f := range has {
+			for range 1000 {
+				if f(block, edgeHash(r)) {
+					t.Fatal("a key in an empty block")
+				}
+			}
+		}
+	}
+}
+
+func inBlocks(b Blocks) func([]byte, filter.Hash) bool {
+	return func(block []byte, h filter.Hash) bool { return b.HasIn(block, h.Lo) }
+}
+
+func inSlots(block, groups uint64, k, width int) func([]byte, filter.Hash) bool {
+	s := NewSlots(nil, block, groups, (block-groups*uint64(k*width))/32*32, k, width)
+	return func(block []byte, h filter.Hash) bool { return s.HasIn(block, h.Hi, h.Lo) }
+}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -32,6 +33,15 @@ func layouts(f func(k, blockWords int, answerer func(words []uint64) Blocks, bit
 			return at
 		})
 	}
+}
+
+// bytesOf returns the words as bytes of a file, at an address that many bytes off a multiple of 8.
+func bytesOf(words []uint64, off int) []byte {
+	b := make([]byte, off, off+8*len(words))
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b[off:]
 }
 
 // edgeHash returns a hash whose halves are often extreme.
@@ -72,6 +82,10 @@ func TestBlocksBits(t *testing.T) {
 				t.Helper()
 				if vector, plain := b.Has(h.Hi, h.Lo), b.hasGo(h.Hi, h.Lo); vector != want || plain != want {
 					t.Fatalf("k=%d, %d blocks, %x: %v, in Go %v, want %v", k, n, h, vector, plain, want)
+				}
+				from := bytesOf(block, i%9)
+				if vector, plain := b.HasIn(from, h.Lo), b.hasInGo(from, h.Lo); vector != want || plain != want {
+					t.Fatalf("k=%d, %x: from bytes %v, in Go %v, want %v", k, h, vector, plain, want)
 				}
 			}
 			check(false)

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 )
@@ -45,6 +46,14 @@ func TestSlots(t *testing.T) {
 						}
 						if got := s.Has(hi, lo); got != want {
 							t.Fatalf("block %d, k %d, width %d, groups %d: %v, want %v", block, k, width, groups, got, want)
+						}
+						number, rest := bits.Mul64(hi, s.blocks)
+						from := bytesOf(words[number*block/64:][:block/64], asked%9)
+						if got := s.HasIn(from, rest, lo); got != want {
+							t.Fatalf("block %d, k %d, width %d, groups %d: from bytes %v, want %v", block, k, width, groups, got, want)
+						}
+						if got := s.hasInGo(from, rest, lo); got != want {
+							t.Fatalf("block %d, k %d, width %d, groups %d: from bytes in Go %v, want %v", block, k, width, groups, got, want)
 						}
 						asked++
 						if want {

@@ -26,6 +26,10 @@ func (s *Slots) Has(hi, lo uint64) bool { return slotsHas((*[43]uint64)(unsafe.P
 //lint:ignore U1000 the assembly jumps here
 func slotsHasGo(s *[43]uint64, hi, lo uint64) bool { return (*Slots)(unsafe.Pointer(s)).hasGo(hi, lo) }
 
+func (s *Slots) hasInVector(block []byte, rest, lo uint64) bool {
+	return slotsHasIn((*[43]uint64)(unsafe.Pointer(s)), unsafe.SliceData(block), rest, lo)
+}
+
 // Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe.Pointer(b)), hi, lo) }
 
@@ -34,6 +38,10 @@ func (b *Blocks) Has(hi, lo uint64) bool { return blocksHas((*[26]uint64)(unsafe
 //lint:ignore U1000 the assembly jumps here
 func blocksHasGo(b *[26]uint64, hi, lo uint64) bool {
 	return (*Blocks)(unsafe.Pointer(b)).hasGo(hi, lo)
+}
+
+func (b *Blocks) hasInVector(block []byte, lo uint64) bool {
+	return blocksHasIn((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(block), lo)
 }
 
 // HasMany sets dst[i] to Has of hs[i] and returns true, or returns false if it has no vector code for these blocks. It

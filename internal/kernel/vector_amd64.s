@@ -156,6 +156,93 @@ no:
 go:
 	JMP ·slotsHasGo+0(SB)
 
+// func slotsHasIn(s *[43]uint64, block *byte, rest uint64, lo uint64) bool
+// Requires: AVX, AVX2
+TEXT ·slotsHasIn(SB), NOSPLIT, $0-33
+	MOVQ         s+0(FP), BX
+	MOVQ         block+8(FP), SI
+	MOVQ         32(BX), AX
+	MULQ         rest+16(FP)
+	MOVQ         DX, AX
+	IMULQ        40(BX), AX
+	VPBROADCASTD lo+24(FP), Y0
+	MOVQ         AX, DX
+	SHRQ         $0x03, DX
+	MOVQ         (SI)(DX*1), DX
+	MOVQ         AX, CX
+	ANDQ         $0x07, CX
+	SHRQ         CL, DX
+	VPMULLD      80(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPMULLD      112(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPSRLD       $0x05, Y0, Y1
+	VPADDD       144(BX), Y1, Y1
+	VPERMD       (SI), Y1, Y2
+	VPERMD       32(SI), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      208(BX), Y1, Y3
+	VPSRLVQ      176(BX), Y1, Y1
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VPAND        240(BX), Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPAND        272(BX), Y1, Y1
+	VPSRLVD      Y1, Y2, Y2
+	VPSLLD       $0x1f, Y2, Y2
+	VMOVMSKPS    Y2, CX
+	NOTL         CX
+	ANDQ         64(BX), CX
+	JNE          no
+	CMPQ         48(BX), $0x01
+	JEQ          yes
+	ADDQ         56(BX), AX
+	VPBROADCASTQ lo+24(FP), Y0
+	VPSHUFD      $0xf5, Y0, Y0
+	MOVQ         AX, DX
+	SHRQ         $0x03, DX
+	MOVQ         (SI)(DX*1), DX
+	MOVQ         AX, CX
+	ANDQ         $0x07, CX
+	SHRQ         CL, DX
+	VPMULLD      80(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPMULLD      112(BX), Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VPSRLD       $0x05, Y0, Y1
+	VPADDD       144(BX), Y1, Y1
+	VPERMD       (SI), Y1, Y2
+	VPERMD       32(SI), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      208(BX), Y1, Y3
+	VPSRLVQ      176(BX), Y1, Y1
+	VSHUFPS      $0x88, Y3, Y1, Y1
+	VPAND        240(BX), Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPAND        272(BX), Y1, Y1
+	VPSRLVD      Y1, Y2, Y2
+	VPSLLD       $0x1f, Y2, Y2
+	VMOVMSKPS    Y2, AX
+	MOVL         AX, CX
+	NOTL         CX
+	ANDQ         72(BX), CX
+	JNE          no
+
+yes:
+	MOVB $0x01, ret+32(FP)
+	VZEROUPPER
+	RET
+
+no:
+	MOVB $0x00, ret+32(FP)
+	VZEROUPPER
+	RET
+
 // func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2
 TEXT ·blocksHas(SB), NOSPLIT, $0-25
@@ -275,6 +362,44 @@ last:
 
 go:
 	JMP ·blocksHasGo+0(SB)
+
+// func blocksHasIn(b *[26]uint64, block *byte, lo uint64) bool
+// Requires: AVX, AVX2
+TEXT ·blocksHasIn(SB), NOSPLIT, $0-25
+	MOVQ         b+0(FP), AX
+	MOVQ         block+8(FP), CX
+	CMPQ         32(AX), $0x02
+	JNE          split
+	VPBROADCASTQ lo+16(FP), Y0
+	VPSHUFB      48(AX), Y0, Y0
+	VPSRLVD      80(AX), Y0, Y0
+	VPSLLD       $0x17, Y0, Y2
+	VPADDD       Y0, Y0, Y1
+	VPSRLD       $0x1f, Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPERMD       (CX), Y1, Y2
+	VPERMD       32(CX), Y1, Y3
+	VPSLLD       $0x1c, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VPSLLD       $0x18, Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSRLVD      Y0, Y2, Y2
+	VPTEST       112(AX), Y2
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
+
+split:
+	VPBROADCASTD lo+16(FP), Y0
+	VMOVDQU      80(AX), Y1
+	VPMULLD      48(AX), Y0, Y0
+	VPSRLD       $0x1b, Y0, Y0
+	VPSLLVD      Y0, Y1, Y0
+	VMOVDQU      (CX), Y1
+	VPTEST       Y0, Y1
+	SETCS        ret+24(FP)
+	VZEROUPPER
+	RET
 
 // func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
 // Requires: AVX, AVX2, MMX+

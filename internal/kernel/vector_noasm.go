@@ -14,6 +14,10 @@ func (s *Slots) Has(hi, lo uint64) bool { return s.hasGo(hi, lo) }
 // Has reports whether all bits of a key are set: hi selects the block, lo the bits.
 func (b *Blocks) Has(hi, lo uint64) bool { return b.hasGo(hi, lo) }
 
+// hasInVector has code only where how is not byGo, which is nowhere here.
+func (s *Slots) hasInVector([]byte, uint64, uint64) bool { panic("kernel: no vector code") }
+func (b *Blocks) hasInVector([]byte, uint64) bool        { panic("kernel: no vector code") }
+
 // HasMany returns false: there is no vector code.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
 

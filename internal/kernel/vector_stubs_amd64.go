@@ -11,7 +11,13 @@ func bestLanesAVX2(cells []byte, at []uint32, start *[4]uint64, keep *[4]uint64)
 func slotsHas(s *[43]uint64, hi uint64, lo uint64) bool
 
 //go:noescape
+func slotsHasIn(s *[43]uint64, block *byte, rest uint64, lo uint64) bool
+
+//go:noescape
 func blocksHas(b *[26]uint64, hi uint64, lo uint64) bool
+
+//go:noescape
+func blocksHasIn(b *[26]uint64, block *byte, lo uint64) bool
 
 //go:noescape
 func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)

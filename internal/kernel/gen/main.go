@@ -12,7 +12,9 @@ func main() {
 	ConstraintExpr("amd64,!purego")
 	bestLanes()
 	slotsHas()
+	slotsHasIn()
 	blocksHas()
+	blocksHasIn()
 	blocksHasMany()
 	blocksAddSplit()
 	chainsHas()
@@ -95,12 +97,7 @@ func slotsHas() {
 	TEXT("slotsHas", NOSPLIT, "func("+slotsType+", hi, lo uint64) bool")
 	Pragma("noescape")
 	s := blocks{Load(Param("s"), GP64())}
-	found, err := ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	lo := addr("lo")
-	line, bit, unset := GP64(), GP64(), GP64()
+	line, bit := GP64(), GP64()
 
 	MOVQ(s.field(24), RAX) // blocks
 	MULQ(addr("hi"))       // RDX is the number of the block, RAX the rest
@@ -112,6 +109,32 @@ func slotsHas() {
 	MULQ(s.field(32))      // groups: RDX is the number of the group
 	MOVQ(RDX, bit)
 	IMULQ(s.field(40), bit) // side
+	slotsRounds(s, line, bit)
+	Label("go")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
+}
+
+// slotsHasIn is slotsHas for the bytes of one block, at any address, and what MULQ leaves of hi times the number of
+// blocks.
+func slotsHasIn() {
+	TEXT("slotsHasIn", NOSPLIT, "func("+slotsType+", block *byte, rest, lo uint64) bool")
+	Pragma("noescape")
+	s := blocks{Load(Param("s"), GP64())}
+	line, bit := Load(Param("block"), GP64()).(GPVirtual), GP64()
+	MOVQ(s.field(32), RAX) // groups
+	MULQ(addr("rest"))
+	MOVQ(RDX, bit)
+	IMULQ(s.field(40), bit) // side
+	slotsRounds(s, line, bit)
+}
+
+// slotsRounds answers for one or two rounds of slots. The shifts of the key's group start at that bit of the line.
+func slotsRounds(s blocks, line, bit GPVirtual) {
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	lo, unset := addr("lo"), GP64()
 	x := YMM()
 	VPBROADCASTD(lo, x)
 	MOVL(slotsSet(s, x, line, bit).As32(), unset.As32())
@@ -135,8 +158,6 @@ func slotsHas() {
 	MOVB(Imm(0), found.Addr)
 	VZEROUPPER()
 	RET()
-	Label("go")
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
 }
 
 // slotsSet returns the bit set of the slots, of eight, that are set. The two registers of shifts hold those of slots 0,
@@ -198,6 +219,36 @@ func (b blocks) k() Mem             { return b.field(40) }
 func (b blocks) last(i int) Mem     { return b.field(48 + 32*i) }
 func (b blocks) ones() Mem          { return b.field(112) }
 func (b blocks) full(i int) Mem     { return b.field(144 + 32*i) }
+
+// blocksHasIn is blocksHas for the bytes of one block, at any address, and at most one round of probes.
+func blocksHasIn() {
+	TEXT("blocksHasIn", NOSPLIT, "func("+blocksType+", block *byte, lo uint64) bool")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	line := Mem{Base: Load(Param("block"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	x := YMM()
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+	VPBROADCASTQ(addr("lo"), x)
+	set := lineProbe(x, b.last(0), b.last(1), line)
+	VPTEST(b.ones(), set)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("split")
+	VPBROADCASTD(addr("lo"), x)
+	splitMask(x, b.last(0), b.last(1))
+	block := YMM()
+	VMOVDQU(line, block)
+	VPTEST(x, block)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+}
 
 const (
 	byLong     = 1
