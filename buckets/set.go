@@ -1,6 +1,7 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (s *Set) accept(m *shard.Manifest) error {
 	if s.options.Blocks {
 		return blocksOf(family.Name)
 	}
-	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return int(int64(a.Bytes) - int64(b.Bytes)) })
+	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	if largest.Bytes > uint64(s.options.CacheBytes) {
 		return fmt.Errorf("shard %s has %d bytes, and the cache takes %d: use a larger CacheBytes: %w",
 			largest.File, largest.Bytes, s.options.CacheBytes, filter.ErrTooLarge)
