@@ -167,7 +167,7 @@ func (s *Set) failed(ctx context.Context, err error) {
 }
 
 // Close cancels fetches, waits for queries that read a shard, and closes the Store. Later queries return true and
-// ErrClosed. A cache folder keeps its files.
+// ErrClosed. A cache folder keeps its files. Verify and Download must have returned.
 func (s *Set) Close() error {
 	return errors.Join(s.cache.close(), s.store.Close())
 }
