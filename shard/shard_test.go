@@ -13,38 +13,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestRouteVectors has the vectors of docs/format.md.
-func TestRouteVectors(t *testing.T) {
-	for _, v := range []struct {
-		h      filter.Hash
-		shards int
-		want   int
-	}{
-		{filter.Hash{Hi: 0x0, Lo: 0x0}, 16, 5},
-		{filter.Hash{Hi: 0x0, Lo: 0x0}, 1000, 374},
-		{filter.Hash{Hi: 0x0, Lo: 0x0}, 1048576, 393208},
-		{filter.Hash{Hi: 0xffffffffffffffff, Lo: 0xffffffffffffffff}, 16, 11},
-		{filter.Hash{Hi: 0xffffffffffffffff, Lo: 0xffffffffffffffff}, 1000, 743},
-		{filter.Hash{Hi: 0xffffffffffffffff, Lo: 0xffffffffffffffff}, 1048576, 779326},
-		{filter.Hash{Hi: 0x1, Lo: 0x0}, 16, 15},
-		{filter.Hash{Hi: 0x1, Lo: 0x0}, 1000, 984},
-		{filter.Hash{Hi: 0x1, Lo: 0x0}, 1048576, 1032604},
-		{filter.Hash{Hi: 0x0, Lo: 0x1}, 16, 15},
-		{filter.Hash{Hi: 0x0, Lo: 0x1}, 1000, 941},
-		{filter.Hash{Hi: 0x0, Lo: 0x1}, 1048576, 987272},
-		{filter.Hash{Hi: 0x123456789abcdef, Lo: 0xfedcba9876543210}, 16, 7},
-		{filter.Hash{Hi: 0x123456789abcdef, Lo: 0xfedcba9876543210}, 1000, 457},
-		{filter.Hash{Hi: 0x123456789abcdef, Lo: 0xfedcba9876543210}, 1048576, 479275},
-		{filter.Hash{Hi: 0xa54ff53a5f1d36f1, Lo: 0x510e527fade682d1}, 16, 11},
-		{filter.Hash{Hi: 0xa54ff53a5f1d36f1, Lo: 0x510e527fade682d1}, 1000, 712},
-		{filter.Hash{Hi: 0xa54ff53a5f1d36f1, Lo: 0x510e527fade682d1}, 1048576, 746941},
-	} {
-		if got := shard.Route(v.h, v.shards); got != v.want {
-			t.Errorf("Route(%#x, %#x, %d) = %d, want %d", v.h.Hi, v.h.Lo, v.shards, got, v.want)
-		}
-	}
-}
-
 // TestRouteEven counts keys by shard: the counts must have the spread of random ones. Each of the hashes differs from a
 // fixed one in a few bits only, so that every bit of both halves must matter.
 func TestRouteEven(t *testing.T) {
