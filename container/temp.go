@@ -68,6 +68,22 @@ func removeAbandoned(target string) {
 	}
 }
 
+// RemoveAbandoned removes the temporary files in a folder, of any target, whose writers were killed. It leaves those that
+// a living process holds, or that it may not open. On systems without locks it does nothing.
+func RemoveAbandoned(dir string) {
+	all, err := os.ReadDir(dir)
+	if err != nil || !locks {
+		return
+	}
+	for _, e := range all {
+		if at := strings.LastIndex(e.Name(), ".tmp-"); at > 0 && e.Name()[0] == '.' && len(e.Name()) == at+len(".tmp-")+16 {
+			if _, err := hex.DecodeString(e.Name()[at+len(".tmp-"):]); err == nil {
+				removeUnlocked(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+}
+
 // removeUnlocked removes a regular file unless another process holds its lock.
 func removeUnlocked(path string) {
 	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
