@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,7 @@ func TestFaults(t *testing.T) {
 			f.Off.Store(true)
 			s := openSet(t, f, o)
 			f.Off.Store(false)
+			defer watch(t, s, o.CacheBytes)()
 			unknown := storetest.Compare(t, s, local, keys-3000, 6000, 16)
 			st := s.Stats()
 			if unknown == 0 || s.Err() == nil || st.Evictions < 10 || st.Failures == 0 || st.CacheBytes > o.CacheBytes {
@@ -100,6 +102,26 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// watch looks at the size of the cache until stop is called.
+func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for most := limit; ; time.Sleep(100 * time.Microsecond) {
+			if n := s.Stats().CacheBytes; n > most {
+				t.Errorf("the cache has %d bytes, over its limit of %d", n, limit)
+				most = n
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
 }
 
 // TestFetchOnce starts many queries for one shard: it is fetched once. One of them gives up; the others go on.
@@ -324,35 +346,7 @@ func TestRefresh(t *testing.T) {
 		return dir
 	}
 	dir := t.TempDir()
-	publish := func(from string, n int) {
-		suffix := fmt.Sprintf("r%d", n)
-		src := buckets.Folder(from)
-		r, err := src.Open(t.Context(), shard.ManifestName, 0, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := shard.ReadManifest(r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			t.Fatal(err)
-		}
-		to := buckets.Folder(dir)
-		for i := range m.Shards {
-			b, err := os.ReadFile(filepath.Join(from, m.Shards[i].File))
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.Shards[i].File = shard.Name(i, len(m.Shards), suffix)
-			storetest.Put(t, to, m.Shards[i].File, string(b))
-		}
-		err = to.Write(t.Context(), shard.ManifestName, func(w io.Writer) error { _, err := m.WriteTo(w); return err })
-		if err != nil {
-			t.Fatal(err)
-		}
-		old, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.r%d.bloom", n-1)))
-		for _, path := range old {
-			_ = os.Remove(path)
-		}
-	}
+	publish := func(from string, n int) { t.Helper(); publish(t, from, dir, n) }
 	publish(build(2000, 0), 0)
 	s := openSet(t, buckets.Folder(dir), buckets.Options{CacheBytes: 3000})
 	if changed, err := s.Refresh(t.Context()); changed || err != nil {
@@ -402,5 +396,77 @@ func TestRefresh(t *testing.T) {
 	}
 	if s.Len() != 2500 {
 		t.Errorf("%d keys after a failed Refresh", s.Len())
+	}
+}
+
+// TestRefreshMeanwhile replaces the set while a query waits for a shard of the old one, which disappears: the query is
+// answered by the new set.
+func TestRefreshMeanwhile(t *testing.T) {
+	c := bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 8}
+	old, _ := storetest.Build(t, 2000, c)
+	renewed, _ := storetest.Build(t, 2500, c)
+	dir := t.TempDir()
+	publish(t, old, dir, 0)
+	for _, o := range []buckets.Options{{}, {Blocks: true}} {
+		f := &storetest.Faulty{Store: buckets.Folder(dir)}
+		s := openSet(t, f, o)
+		f.Block = make(chan struct{})
+		f.Opens.Store(0)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if yes, err := s.ContainsContext(t.Context(), storetest.Key(2400)); !yes || err != nil {
+				t.Errorf("%v, %v", yes, err)
+			}
+		})
+		wg.Go(func() {
+			dst, batch := make([]bool, 100), make([][]byte, 100)
+			for i := range batch {
+				batch[i] = storetest.Key(2400 + uint64(i))
+			}
+			if err := s.ContainsManyContext(t.Context(), dst, batch); err != nil || slices.Contains(dst, false) {
+				t.Errorf("%v, %v", dst, err)
+			}
+		})
+		for f.Opens.Load() < 8 {
+			time.Sleep(time.Millisecond)
+		}
+		publish(t, renewed, dir, 1)
+		if changed, err := s.Refresh(t.Context()); !changed || err != nil {
+			t.Errorf("%v, %v", changed, err)
+		}
+		close(f.Block)
+		wg.Wait()
+		publish(t, old, dir, 0)
+	}
+}
+
+// publish writes the set in the folder from into dir, its files with a suffix of n, and then removes the files of n-1.
+func publish(t *testing.T, from, dir string, n int) {
+	suffix := fmt.Sprintf("r%d", n)
+	src := buckets.Folder(from)
+	r, err := src.Open(t.Context(), shard.ManifestName, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shard.ReadManifest(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	to := buckets.Folder(dir)
+	for i := range m.Shards {
+		b, err := os.ReadFile(filepath.Join(from, m.Shards[i].File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Shards[i].File = shard.Name(i, len(m.Shards), suffix)
+		storetest.Put(t, to, m.Shards[i].File, string(b))
+	}
+	err = to.Write(t.Context(), shard.ManifestName, func(w io.Writer) error { _, err := m.WriteTo(w); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.r%d.bloom", n-1)))
+	for _, path := range old {
+		_ = os.Remove(path)
 	}
 }

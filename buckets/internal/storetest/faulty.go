@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // ErrInjected is the error of Faulty.
@@ -20,7 +21,7 @@ type Faulty struct {
 	Refuse, Cut, Flip, Slow float64
 	Off                     atomic.Bool
 	Opens                   atomic.Int64 // of objects
-	Block                   chan struct{}
+	Block                   chan struct{} // shards are opened when it is closed
 }
 
 func (f *Faulty) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -29,7 +30,7 @@ func (f *Faulty) Open(ctx context.Context, name string, offset, length int64) (i
 
 func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, length int64) (io.ReadCloser, error) {
 	f.Opens.Add(1)
-	if f.Block != nil {
+	if f.Block != nil && name != shard.ManifestName {
 		select {
 		case <-f.Block:
 		case <-ctx.Done():
