@@ -44,11 +44,11 @@ func ofShard(keys []string, h filter.Hasher, s, shards int) []string {
 // TestBuildShards builds a set with little memory, so that most hashes go to a file, and with much: the same bytes. Each
 // shard is what Build makes of its keys, and the manifest describes it.
 func TestBuildShards(t *testing.T) {
-	keys := words(30_000)
-	const shards = 7
+	keys := words(6_000)
+	const shards = 3
 	c := bloomery.Config{Spec: "partitioned(effort=fast)", Seed: 3, Shards: shards}
 	var first map[string]string
-	for _, memory := range []int64{0, 1, 100_000} {
+	for _, memory := range []int64{0, 1, 20_000} {
 		dir, temp := filepath.Join(t.TempDir(), "set"), t.TempDir()
 		c.Memory, c.TempDir = memory, temp
 		shares := 0.0

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
@@ -137,7 +136,6 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		return nil, err
 	}
 	defer b.Close()
-	var read atomic.Uint64
 	err = parallel(ctx, len(all), max(2, o.workers()), func(ctx context.Context, i int) error {
 		g := all[i]
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
@@ -149,7 +147,6 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
 				out.Remove(ctx, p.runName(g.rng)))
 		}
-		read.Add(uint64(g.Keys))
 		return err
 	})
 	if err != nil {
@@ -215,15 +212,15 @@ func (p *Plan) shardName(ctx context.Context, out Source, s int, r result) (stri
 	if err != nil {
 		return "", err
 	}
-	old, err := manifest(ctx, out)
+	old, err := ReadManifest(ctx, out)
 	if err != nil {
 		return "", err
 	}
 	return shard.NewName(old, s, p.Shards, e.SHA256), nil
 }
 
-// manifest returns the manifest of the set in an output, or nil if there is none or it cannot be read.
-func manifest(ctx context.Context, out Source) (*shard.Manifest, error) {
+// ReadManifest returns the manifest of the set in an output, or nil if there is none.
+func ReadManifest(ctx context.Context, out Source) (*shard.Manifest, error) {
 	b, err := readAll(ctx, out, shard.ManifestName, math.MaxInt32)
 	if missing(err) {
 		return nil, nil

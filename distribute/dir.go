@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -91,12 +92,10 @@ func object(name string, st fs.FileInfo) Object {
 // List leaves out temporary files of Write, whose names begin with a dot.
 func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		top, _ := filepath.Split(filepath.Join(d.root, filepath.FromSlash(prefix)))
-		if strings.HasSuffix(prefix, "/") {
-			top = filepath.Join(d.root, filepath.FromSlash(prefix))
-		}
+		below, _ := path.Split(prefix) // the folder of all names with that prefix
+		top := filepath.Join(d.root, filepath.FromSlash(below))
 		stop := errors.New("stop")
-		err := filepath.WalkDir(filepath.Clean(top), func(path string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Clean(top), func(at string, e fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -106,9 +105,9 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 			if err != nil || !e.Type().IsRegular() {
 				return err
 			}
-			name := path
+			name := at
 			if d.root != "" {
-				if name, err = filepath.Rel(d.root, path); err != nil {
+				if name, err = filepath.Rel(d.root, at); err != nil {
 					return err
 				}
 			}

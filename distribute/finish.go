@@ -61,14 +61,8 @@ func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error
 	if err != nil {
 		return nil, err
 	}
-	lacking := &MissingError{What: "shard", Of: p.Shards}
-	for s, ok := range found {
-		if !ok {
-			lacking.Numbers = append(lacking.Numbers, s)
-		}
-	}
-	if len(lacking.Numbers) > 0 {
-		return nil, lacking
+	if numbers := lacking(found); len(numbers) > 0 {
+		return nil, &MissingError{What: "shard", Numbers: numbers, Of: p.Shards}
 	}
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shard.Chosen(chosen),

@@ -54,6 +54,17 @@ func (f Formats) get(k KeyFormat) Format {
 	return text{k}
 }
 
+// KeysOf returns the KeyFormat of options of keyio.
+func KeysOf(o keyio.Options) KeyFormat {
+	k := KeyFormat{
+		Name: string(o.Format), Column: o.Column, Header: o.Header, KeepEmpty: o.KeepEmpty, MaxKey: o.MaxKey,
+	}
+	if o.Delimiter != 0 {
+		k.Delimiter = string(o.Delimiter)
+	}
+	return k
+}
+
 // options returns the options of keyio.
 func (k KeyFormat) options() keyio.Options {
 	o := keyio.Options{

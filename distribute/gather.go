@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/internal/run"
 )
@@ -93,26 +92,22 @@ func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) 
 		all[d.Range] = d.index
 	}
 	if done == nil {
-		var read atomic.Int64
 		err := parallel(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
 			if all[i], err = p.finished(ctx, out, i); missing(err) {
 				err = nil // reported below, with all others
 			}
-			read.Add(1)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	var lacking []int
+	found := make([]bool, len(all))
 	for i, x := range all {
-		if x == nil {
-			lacking = append(lacking, i)
-		}
+		found[i] = x != nil
 	}
-	if len(lacking) > 0 {
-		return nil, &MissingError{What: "range", Numbers: lacking, Of: len(all)}
+	if numbers := lacking(found); len(numbers) > 0 {
+		return nil, &MissingError{What: "range", Numbers: numbers, Of: len(all)}
 	}
 	return all, nil
 }

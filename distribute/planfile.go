@@ -21,7 +21,8 @@ func (p *Plan) work(format string, args ...any) string {
 
 const planName = "plan.json"
 
-// Save writes the plan to the output, unless it is there.
+// Save writes the plan to the output, unless it is there. It returns an error if the output has objects that belong to no
+// sharded set.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -29,6 +30,9 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	}
 	if there, err := readAll(ctx, out, p.work(planName), maxPlan); err == nil && bytes.Equal(there, b) {
 		return nil
+	}
+	if err := foreign(ctx, out); err != nil {
+		return err
 	}
 	return out.Write(ctx, p.work(planName), func(w io.Writer) error {
 		_, err := w.Write(b)

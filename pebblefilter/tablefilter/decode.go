@@ -1,0 +1,152 @@
+// Package tablefilter makes and reads the filter blocks of a table (SSTable) of a key-value store. It imports no store.
+// Packages pebblefilter and pebblefilter/next connect it to Pebble.
+//
+// A filter block answers whether a key may be in the table. It says itself how it is to be read, so that any decoder of
+// this package reads the blocks of every Policy. Integers are little endian; the last byte is the version.
+//
+//	kind 0  no filter         every key may be in the table
+//	kind 2  blocked           blocks                 | k 1, split 1, zero 4              | kind 1, version 1
+//	kind 5  blockpartitioned  blocks                 | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
+//	kind 4  partitioned       bitmap, shifts         | bits 4, groups 4, shards 4        | k 1, width 1, zero 4 | kind 1, version 1
+//	kind 3  fuse              slots                  | seed 8, segments 4                | segment 1, width 1, zero 4 | kind 1, version 1
+//
+// A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
+// query reads, and the numbers are those of the Spec of a built filter, followed by their size in bytes. split is 1 in
+// the split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
+// segment to base 2. Bitmap, shifts and slots end with the last byte that has a bit in use. The other lengths follow
+// from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
+//
+// A block that does not have this form, one of a later version included, may contain every key. Pebble checks the
+// checksum of a block when it reads it, so the block has none.
+package tablefilter
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/filter"
+)
+
+const version = 1
+
+// The kinds.
+const (
+	kindNone             = 0
+	kindBlocked          = 2
+	kindFuse             = 3
+	kindPartitioned      = 4
+	kindBlockpartitioned = 5
+)
+
+const (
+	tailSize = 8  // bytes of the last numbers, the kind and the version
+	longSize = 12 // bytes of the numbers before them in partitioned and fuse
+)
+
+// hasher is that of version 1.
+var hasher = filter.NewHasher(0)
+
+// MayContain reports whether a key may be in the table of a filter block. It reads the bytes in place, at any address,
+// and does not allocate, except once for each shape of blocks. Blocks may have any content: it does not panic, and
+// answers true for those that are not of the form above. It is safe for concurrent use.
+func MayContain(block, key []byte) bool {
+	if len(block) < tailSize {
+		return true
+	}
+	body := block[:len(block)-tailSize]
+	tail := binary.LittleEndian.Uint64(block[len(body):])
+	if tail>>56 != version {
+		return true
+	}
+	switch tail >> 48 & 0xFF {
+	case kindBlocked, kindBlockpartitioned:
+		s := shapes.get(tail)
+		return s == nil || uint64(len(body))%s.block != 0 || len(body) == 0 || s.has(body, hasher.Sum(key))
+	case kindPartitioned:
+		return partitionedHas(block, tail, key)
+	case kindFuse:
+		return fuseHas(block, tail, key)
+	}
+	return true
+}
+
+// HasFilter reports whether a block that a Writer made has a filter, and does not say that every key may be in the table.
+func HasFilter(block []byte) bool { return len(block) > tailSize }
+
+// partitionedHas answers for kind 4. Loads may reach 8 bytes beyond the sections: the numbers follow there.
+func partitionedHas(block []byte, tail uint64, key []byte) bool {
+	size := len(block) - tailSize - longSize
+	if size < 0 || tail<<16>>32 != 0 {
+		return true
+	}
+	long := block[size:]
+	v := partitioned.View{
+		Bits:   uint64(binary.LittleEndian.Uint32(long)),
+		Groups: uint64(binary.LittleEndian.Uint32(long[4:])),
+		Shards: uint64(binary.LittleEndian.Uint32(long[8:])),
+		K:      int(tail & 0xFF), Width: int(tail >> 8 & 0xFF),
+	}
+	if !v.Valid() {
+		return true
+	}
+	bitmap, shifts := v.Bytes()
+	return uint64(size) != bitmap+shifts || v.Has(block, block[bitmap:], hasher.Sum(key))
+}
+
+// fuseHas answers for kind 3, as partitionedHas.
+func fuseHas(block []byte, tail uint64, key []byte) bool {
+	size := len(block) - tailSize - longSize
+	if size < 0 || tail<<16>>32 != 0 {
+		return true
+	}
+	long := block[size:]
+	v := fuse.View{
+		Seed:     binary.LittleEndian.Uint64(long),
+		Segments: uint64(binary.LittleEndian.Uint32(long[8:])),
+		Segment:  1 << (tail & 0xFF), // 0 if that is 64 or more
+		Width:    uint(tail >> 8 & 0xFF),
+	}
+	return !v.Valid() || uint64(size) != v.Bytes() || v.Has(block, hasher.Sum(key))
+}
+
+// shape is what the tail of a filter of blocks says. Its views have no number of blocks.
+type shape struct {
+	tail  uint64
+	block uint64 // bytes
+	line  bool   // whether the kind is blocked
+	one   blocked.View
+	parts blockpartitioned.View
+}
+
+func (s *shape) has(body []byte, h filter.Hash) bool {
+	if s.line {
+		return s.one.Resize(body).Has(body, h)
+	}
+	return s.parts.Resize(body).Has(body, h)
+}
+
+// newShape returns nil if no filter has this tail.
+func newShape(tail uint64) *shape {
+	s := &shape{tail: tail, line: tail>>48&0xFF == kindBlocked}
+	b := func(i int) int { return int(tail >> (8 * i) & 0xFF) }
+	ok := false
+	if s.line {
+		layout := blocked.Line
+		if s.block = 64; b(1) == 1 {
+			layout, s.block = blocked.Split, 32
+		}
+		s.one, ok = blocked.NewView(layout, b(0))
+		ok = ok && b(1) <= 1 && tail<<16>>32 == 0
+	} else {
+		s.block = 64 * uint64(b(4))
+		s.parts, ok = blockpartitioned.NewView(8*s.block, tail>>16&0xFFFF, b(0), b(1))
+		ok = ok && b(5) == 0
+	}
+	if !ok {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package tablefilter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Prefix begins the Name of every Policy. A database stores the name.
+const Prefix = "bloomery."
+
+// DefaultMaxKeys is the MaxKeys of a new Policy. Memory for that many keys: 256 MiB and that of the build.
+const DefaultMaxKeys = 1 << 23
+
+// Policy says how the filters of tables are built. Change its fields before its first use only; after that it is safe
+// for concurrent use.
+type Policy struct {
+	// MaxKeys is the largest number of keys of a filter. Tables with more get a block without a filter. A Writer keeps
+	// 16 bytes a key in memory until Finish, and Finish as many again.
+	MaxKeys int
+	// Workers is the number of goroutines that search for one filter at once; New sets 1. Stores write several tables
+	// at the same time. The filter does not depend on it.
+	Workers int
+
+	spec   filter.Spec
+	family families.Family
+}
+
+// names are the families whose filters this package can read.
+var names = []string{blocked.Family, blockpartitioned.Family, partitioned.Family, fuse.Family}
+
+// perFilter are the parameters that fit one number of keys only. Tables have many.
+var perFilter = []string{"bytes", "blocks", "capacity", "later", "segment", "segments", "seed"}
+
+// New returns the Policy of a spec, such as "blockpartitioned(bits_per_key=10,effort=fast)". The families are blocked,
+// blockpartitioned, partitioned and fuse. The size must be one of bits_per_key, fpr and, in fuse, width. Errors wrap
+// filter.ErrSpec, filter.ErrFamily or filter.ErrConfig.
+func New(spec string) (*Policy, error) {
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	f, err := families.ByName(s.Family())
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, f.Name) {
+		return nil, fmt.Errorf("family %s has no filter blocks; take one of %s: %w",
+			f.Name, strings.Join(names, ", "), filter.ErrFamily)
+	}
+	for _, name := range perFilter {
+		if s.Has(name) {
+			return nil, &filter.ConfigError{Field: name, Value: s,
+				Reason: "the tables of a store differ in size; give bits_per_key or fpr"}
+		}
+	}
+	if s.Has("budget") {
+		return nil, &filter.ConfigError{Field: "budget", Value: s,
+			Reason: "filters would differ from machine to machine; give effort or passes"}
+	}
+	if err := f.Check(s); err != nil {
+		return nil, err
+	}
+	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, family: f}, nil
+}
+
+// Parse returns the Policy with that Name. Errors are those of New; a name without Prefix wraps filter.ErrSpec.
+func Parse(name string) (*Policy, error) {
+	spec, ok := strings.CutPrefix(name, Prefix)
+	if !ok {
+		return nil, fmt.Errorf("%w %q: want a name that begins with %s", filter.ErrSpec, name, Prefix)
+	}
+	return New(spec)
+}
+
+// Name returns Prefix and the spec in its canonical form. Parse(p.Name()) returns an equal Policy.
+func (p *Policy) Name() string { return Prefix + p.spec.String() }
+
+// Spec returns the spec.
+func (p *Policy) Spec() filter.Spec { return p.spec }
+
+// small returns what makes the filters of tables whose number of keys does not suit the spec.
+func (p *Policy) small() (families.Family, filter.Spec) {
+	s := filter.NewSpec(blocked.Family)
+	for _, size := range []string{"bits_per_key", "fpr"} {
+		if v := p.spec.Reader().Text(size, ""); v != "" {
+			s = s.With(size, v)
+		}
+	}
+	f, err := families.ByName(blocked.Family)
+	if err != nil {
+		panic(err) // the list has all families of names
+	}
+	return f, s
+}

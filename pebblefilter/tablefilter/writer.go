@@ -1,0 +1,180 @@
+package tablefilter
+
+import (
+	"context"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/family/fuse"
+	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Writer gathers the keys of one table and makes its filter block. It is for one goroutine.
+type Writer struct {
+	p      *Policy
+	chunks []*chunk // all full but the last one
+	last   filter.Hash
+	keys   int
+}
+
+// chunk holds hashes: 64 KiB, so that a small table takes little memory.
+type chunk struct {
+	n  int
+	hs [4096]filter.Hash
+}
+
+var chunks = sync.Pool{New: func() any { return new(chunk) }}
+
+// NewWriter returns a Writer without keys.
+func (p *Policy) NewWriter() *Writer { return &Writer{p: p} }
+
+// Add adds a key. It keeps no reference to it. A key that equals the one before it takes no memory.
+func (w *Writer) Add(key []byte) {
+	h := hasher.Sum(key)
+	if w.keys > 0 && h == w.last {
+		return
+	}
+	w.last = h
+	if w.keys++; w.keys > w.p.MaxKeys {
+		w.free()
+		return
+	}
+	if len(w.chunks) == 0 || w.chunks[len(w.chunks)-1].n == len(chunk{}.hs) {
+		c := chunks.Get().(*chunk)
+		c.n = 0
+		w.chunks = append(w.chunks, c)
+	}
+	c := w.chunks[len(w.chunks)-1]
+	c.hs[c.n] = h
+	c.n++
+}
+
+func (w *Writer) free() {
+	for _, c := range w.chunks {
+		chunks.Put(c)
+	}
+	w.chunks = nil
+}
+
+// Finish appends the filter block to dst and returns the result. The Writer is then as new. If the spec does not suit
+// the number of keys, as bits_per_key=2 of family fuse, the filter is of family blocked, with the same bits per key or
+// rate. If that fails too, or without keys, or with more than MaxKeys of them, the block says that every key may be in
+// the table.
+func (w *Writer) Finish(dst []byte) []byte {
+	n := w.keys
+	defer func() { w.free(); w.keys = 0 }()
+	if n == 0 || n > w.p.MaxKeys {
+		return appendTail(dst, kindNone, 0)
+	}
+	f, err := w.build(w.p.family, w.p.spec)
+	if err != nil {
+		f, err = w.build(w.p.small())
+	}
+	if err == nil {
+		dst, err = Append(dst, f.(filter.Encoder).Encode())
+	}
+	if err != nil {
+		return appendTail(dst, kindNone, 0)
+	}
+	return dst
+}
+
+// build makes the filter of the keys.
+func (w *Writer) build(family families.Family, s filter.Spec) (filter.Filter, error) {
+	b, err := family.NewBuilder(s, uint64(w.keys))
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := b.(filter.Parallel); ok {
+		b.SetWorkers(w.p.Workers)
+	}
+	for _, c := range w.chunks {
+		if err := b.AddMany(c.hs[:c.n]); err != nil {
+			return nil, err
+		}
+	}
+	return b.Build(context.Background())
+}
+
+// Append appends the filter block of a built filter to dst. The error wraps filter.ErrConfig, filter.ErrTooLarge or
+// filter.ErrFamily if there is no block for it.
+func Append(dst []byte, e filter.Encoded) ([]byte, error) {
+	if f, err := families.ByName(e.Spec.Family()); err != nil {
+		return dst, err
+	} else if err := e.CheckSections(f.SectionWords(e.Spec)); err != nil {
+		return dst, err
+	}
+	switch e.Spec.Family() {
+	case blocked.Family:
+		return appendBlocked(dst, e)
+	case blockpartitioned.Family:
+		return appendBlockpartitioned(dst, e)
+	case partitioned.Family:
+		return appendPartitioned(dst, e)
+	case fuse.Family:
+		return appendFuse(dst, e)
+	}
+	return dst, filter.ErrFamily
+}
+
+func appendBlocked(dst []byte, e filter.Encoded) ([]byte, error) {
+	r := e.Spec.Reader()
+	tail := r.Uint("k")
+	if r.Text("layout", "") == string(blocked.Split) {
+		tail |= 1 << 8
+	}
+	dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
+	return appendTail(dst, kindBlocked, tail), nil
+}
+
+func appendBlockpartitioned(dst []byte, e filter.Encoded) ([]byte, error) {
+	r := e.Spec.Reader()
+	tail := r.Uint("k") | r.Uint("width")<<8 | r.Uint("groups")<<16 | r.Uint("block")/512<<32
+	dst = appendWords(dst, e.Sections[0], 8*uint64(len(e.Sections[0])))
+	return appendTail(dst, kindBlockpartitioned, tail), nil
+}
+
+func appendPartitioned(dst []byte, e filter.Encoded) ([]byte, error) {
+	v, err := partitioned.ViewOf(e.Spec)
+	if err != nil {
+		return dst, err
+	}
+	bitmap, shifts := v.Bytes()
+	dst = appendWords(dst, e.Sections[0], bitmap)
+	dst = appendWords(dst, e.Sections[1], shifts)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Bits))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Groups))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Shards))
+	return appendTail(dst, kindPartitioned, uint64(v.K)|uint64(v.Width)<<8), nil
+}
+
+func appendFuse(dst []byte, e filter.Encoded) ([]byte, error) {
+	v, err := fuse.ViewOf(e.Spec)
+	if err != nil {
+		return dst, err
+	}
+	dst = appendWords(dst, e.Sections[0], v.Bytes())
+	dst = binary.LittleEndian.AppendUint64(dst, v.Seed)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Segments))
+	return appendTail(dst, kindFuse, uint64(bits.TrailingZeros64(v.Segment))|uint64(v.Width)<<8), nil
+}
+
+// appendWords appends the first size bytes of words.
+func appendWords(dst []byte, words []uint64, size uint64) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, 8*len(words)+tailSize+longSize)
+	for _, x := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, x)
+	}
+	return dst[:start+int(size)]
+}
+
+func appendTail(dst []byte, kind, tail uint64) []byte {
+	return binary.LittleEndian.AppendUint64(dst, tail|kind<<48|version<<56)
+}
