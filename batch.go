@@ -25,6 +25,10 @@ func (s *Set) ContainsManyUint64(dst []bool, keys []uint64) {
 // HasMany is ContainsMany for keys hashed by Hasher. A filter that takes raw keys has more false positives here.
 func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 	sameLength("HasMany", len(dst), len(hs))
+	if s.shards != nil {
+		s.shardedHasMany(dst, hs)
+		return
+	}
 	if s.filter == nil {
 		clear(dst)
 		return
@@ -69,6 +73,15 @@ func containsMany[K any](
 ) {
 	sameLength("ContainsMany", len(dst), len(keys))
 	switch {
+	case s.shards != nil:
+		g := groupPool.Get().(*group)
+		defer groupPool.Put(g)
+		for start := 0; start < len(keys); start += groupLen {
+			part := keys[start:min(start+groupLen, len(keys))]
+			sum(s.hasher, g.hs[:], part)
+			s.shardedHasMany(dst[start:][:len(part)], g.hs[:len(part)])
+		}
+		return
 	case s.filter == nil:
 		clear(dst)
 		return

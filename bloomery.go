@@ -66,6 +66,9 @@ type Config struct {
 	// and increase the size, except in families that drop them (fuse, partitioned, blockpartitioned, twochoice, and
 	// rankindexed without counters).
 	Keys uint64
+	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
+	// of keys. Build and New ignore it.
+	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
 	// Secret selects a keyed hash (SipHash-128): false positives cannot be found without the secret. Files do not

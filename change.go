@@ -173,6 +173,13 @@ func (s *Set) CountUint64(key uint64) (n uint64, saturated bool, err error) {
 
 // CountHash is Count for a key hashed by Hasher.
 func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
+	if s.shards != nil {
+		one, err := s.shardOf(h)
+		if err != nil {
+			return 0, false, err
+		}
+		return one.CountHash(h)
+	}
 	c, ok := s.filter.(filter.Counter)
 	if !ok {
 		return 0, false, s.lacks(filter.CanCount)
@@ -226,17 +233,49 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 // Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. Keys that
 // collide share a value. The error wraps errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
+	return s.getHash(s.hashOf(key))
+}
+
+// getHash is Get for a key hashed by Hasher.
+func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
+	if s.shards != nil {
+		one, err := s.shardOf(h)
+		if err != nil {
+			return 0, true, err
+		}
+		return one.getHash(h)
+	}
 	v, is := s.filter.(filter.Valuer)
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.lacks(filter.CanValues)
 	}
-	h := s.hashOf(key)
 	if s.mapping == nil {
 		value, ok = v.Get(h)
 		return value, ok, nil
 	}
 	err = s.mapping.Guard(func() { value, ok = v.Get(h) })
 	return value, ok || err != nil, err
+}
+
+// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter stores
+// no values.
+func (s *Set) ValueBits() (int, error) {
+	f := s.filter
+	if s.shards != nil {
+		one, err := s.Shard(0)
+		if err != nil {
+			return 0, err
+		}
+		f = one.filter
+	}
+	v, ok := f.(filter.Valuer)
+	switch {
+	case !ok:
+		return 0, s.lacks(filter.CanValues)
+	case v.ValueBits() == 0:
+		return 0, fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
+	}
+	return v.ValueBits(), nil
 }
 
 // valuer returns the filter as a Valuer, ready to be changed.
@@ -254,21 +293,21 @@ func (s *Set) valuer() (filter.Valuer, error) {
 // Hashes of keys, for operations that no raw-key filter has.
 
 func (s *Set) hashOf(key []byte) (h filter.Hash) {
-	if s.filter != nil {
+	if s.filter != nil || s.shards != nil {
 		h = s.hasher.Sum(key)
 	}
 	return h
 }
 
 func (s *Set) hashOfString(key string) (h filter.Hash) {
-	if s.filter != nil {
+	if s.filter != nil || s.shards != nil {
 		h = s.hasher.SumString(key)
 	}
 	return h
 }
 
 func (s *Set) hashOfUint64(key uint64) (h filter.Hash) {
-	if s.filter != nil {
+	if s.filter != nil || s.shards != nil {
 		h = s.hasher.SumUint64(key)
 	}
 	return h

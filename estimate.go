@@ -48,8 +48,12 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 // Estimate is Counted. It may read the whole filter.
 //
 // The interval holds all numbers of keys that agree with the number of bits that are 0, see probe.KeysInCells for the
-// equations. It is exact up to the normal limit: TestEstimateCoverage measures how often it holds the number.
+// equations. It is exact up to the normal limit: TestEstimateCoverage measures how often it holds the number. For a
+// sharded Set it adds up the estimates of the shards.
 func (s *Set) EstimateInterval() (e Estimate, err error) {
+	if s.shards != nil {
+		return s.estimateShardsInterval()
+	}
 	if s.filter == nil {
 		return e, errEmpty
 	}
@@ -77,6 +81,9 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 // The estimate of the common keys is |A| + |B| - |A ∪ B| with an interval of its own; see probe.CommonInCells for the
 // equations. The interval does not shrink with the number of common keys: it is as wide as the error of the union.
 func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
+	if s.shards != nil || o != nil && o.shards != nil {
+		return s.estimateShardsOverlap(o)
+	}
 	if s.filter == nil {
 		return v, errEmpty
 	}

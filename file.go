@@ -28,6 +28,9 @@ func Open(path string, o ...Option) (*Set, error) {
 }
 
 func openFile(path string, o options) (*Set, error) {
+	if dir, ok := ShardedDir(path); ok {
+		return openShards(dir, o)
+	}
 	var f *container.File
 	var m *container.Mapping
 	var err error

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,9 @@ var rooms = map[string][]string{
 	"families":          {"filter", "family/*"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec"},
+	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
+	"internal/run":      {"filter", "shard"},
 	"admission":         {"filter", "family/*"},
 	"keyio":             {"filter"},
 	"plan":              {"filter", "families"},
@@ -47,9 +50,11 @@ var rooms = map[string][]string{
 	"examples/domains":  {},
 	"examples/cdn":      {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe"},
+		"internal/bitvec", "internal/probe", "internal/run", "shard"},
+	"distribute":   {".", "filter", "families", "container", "keyio", "shard", "internal/run"},
 	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab", "internal/figure", "examples/domains"},
+	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
+		"internal/figure", "examples/domains", "distribute", "shard"},
 }
 
 func TestLayers(t *testing.T) {
@@ -58,8 +63,11 @@ func TestLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (p == "bench" || p == "browser" || p == filepath.FromSlash("examples/consumer") || p == filepath.FromSlash("internal/kernel/gen") || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && p != ".") {
-			return filepath.SkipDir
+		if d.IsDir() && p != "." {
+			_, err := os.Stat(filepath.Join(p, "go.mod")) // another module
+			if err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+				return filepath.SkipDir
+			}
 		}
 		if !strings.HasSuffix(p, ".go") {
 			return nil
@@ -75,7 +83,7 @@ func TestLayers(t *testing.T) {
 		}
 		if strings.HasSuffix(p, "_test.go") {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/paper", "internal/stat", "keyio", "examples/domains")
-			if room == "container" { // its tests read and write whole filters
+			if room == "container" || room == "shard" { // its tests build filters of every family
 				allowed = append(allowed, "families", "family/*")
 			}
 		}

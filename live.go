@@ -7,18 +7,20 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // DefaultInterval is the interval at which a Live checks its file.
 const DefaultInterval = time.Second
 
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens and verifies the
-// new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
+// new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All methods are safe for concurrent use.
 //
 // If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error,
 // and Live tries again when the file changes.
@@ -99,7 +101,7 @@ func (l *Live) Reload() error {
 	if l.stop != nil && l.current.Load() == nil {
 		return errClosed
 	}
-	now, err := os.Stat(l.path)
+	now, err := os.Stat(l.file())
 	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() && now.ModTime().Equal(l.seen.ModTime()) {
 		return l.failure()
 	}
@@ -119,6 +121,14 @@ func (l *Live) Reload() error {
 		old.retire()
 	}
 	return nil
+}
+
+// file returns the path of the file to follow: that of the manifest if the path is a folder.
+func (l *Live) file() string {
+	if dir, ok := ShardedDir(l.path); ok {
+		return filepath.Join(dir, shard.ManifestName)
+	}
+	return l.path
 }
 
 func (l *Live) failure() error {

@@ -18,6 +18,7 @@ type options struct {
 	maxBytes   uint64        // 0: no limit
 	concurrent bool
 	inMemory   bool
+	lazy       bool // inMemory is for shards that are used
 	interval   time.Duration
 }
 

@@ -12,7 +12,10 @@ import (
 
 // String describes the set: its Spec, its hash function and the number of keys.
 func (s *Set) String() string {
-	if s == nil || s.filter == nil {
+	switch {
+	case s != nil && s.shards != nil:
+		return fmt.Sprintf("bloomery.Set(%d shards of %s, %s, %d keys)", len(s.shards.parts), s.Spec(), s.hasher.ID(), s.Len())
+	case s == nil || s.filter == nil:
 		return "bloomery.Set()"
 	}
 	return fmt.Sprintf("bloomery.Set(%s, %s, %d keys)", s.Spec(), s.hasher.ID(), s.Len())
@@ -23,10 +26,16 @@ func (s *Set) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String())
 
 // LogValue returns String, for package log/slog.
 func (s *Set) LogValue() slog.Value {
-	if s == nil || s.filter == nil {
+	if s == nil || s.filter == nil && s.shards == nil {
 		return slog.GroupValue()
 	}
-	return slog.GroupValue(slog.String("spec", s.Spec().String()), slog.String("hash", s.hasher.ID().String()), slog.Uint64("keys", s.Len()))
+	all := []slog.Attr{
+		slog.String("spec", s.Spec().String()), slog.String("hash", s.hasher.ID().String()), slog.Uint64("keys", s.Len()),
+	}
+	if s.shards != nil {
+		all = append(all, slog.Int("shards", len(s.shards.parts)))
+	}
+	return slog.GroupValue(all...)
 }
 
 // printed is a Config without its secret and its function.
@@ -37,6 +46,7 @@ type printed struct {
 	FPRChosen  float64 `json:"fpr_chosen,omitempty"`
 	MaxFPR     float64 `json:"max_fpr,omitempty"`
 	Keys       uint64  `json:"keys,omitempty"`
+	Shards     int     `json:"shards,omitempty"`
 	Seed       uint64  `json:"seed,omitempty"`
 	Secret     string  `json:"secret,omitempty"`
 	Hash       string  `json:"hash,omitempty"`
@@ -48,7 +58,8 @@ type printed struct {
 
 func (c Config) printed() printed {
 	p := printed{
-		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Seed: c.Seed,
+		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Shards: c.Shards,
+		Seed:    c.Seed,
 		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
 	}
 	if c.open() {

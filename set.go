@@ -21,6 +21,8 @@ type Set struct {
 	plain  bool
 	filter filter.Filter
 	hasher filter.Hasher
+	// shards are those of a sharded Set, else nil. A sharded Set has no filter of its own.
+	shards *shards
 	// batcher, raw and concurrent are the filter if it is one of these, else nil.
 	batcher    filter.Batcher
 	raw        filter.RawKeyFilter
@@ -36,13 +38,19 @@ type Set struct {
 
 // Stored describes the file that a Set was read from.
 type Stored struct {
-	Bytes   uint64 // length of the file
-	Version uint16 // of the format
-	Trimmed bool   // the file has the form of Set.Trimmed
+	Bytes   uint64 // length of the file, or of all shards
+	Version uint16 // of the format, the highest one of all shards
+	Trimmed bool   // the file, or each shard, has the form of Set.Trimmed
+	Shards  int    // number of shards of a sharded Set, else 0
 }
 
 // Stored describes the file, or the bytes, that the Set was read from, also after changes. It is zero for other Sets.
-func (s *Set) Stored() Stored { return s.stored }
+func (s *Set) Stored() Stored {
+	if s.shards != nil {
+		return s.shards.stored()
+	}
+	return s.stored
+}
 
 // NewSet returns a Set of a filter and the hasher of its keys. The Set takes over the filter. With a nil filter it
 // returns an empty receiver for UnmarshalBinary, UnmarshalText and ReadFrom, which need the hasher for filters with a
@@ -67,7 +75,7 @@ func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 
 // become makes s a Set of another filter.
 func (s *Set) become(f filter.Filter, h filter.Hasher) {
-	s.filter, s.hasher, s.mapping, s.borrowed = f, h, nil, false
+	s.filter, s.hasher, s.shards, s.mapping, s.borrowed = f, h, nil, nil, false
 	s.batcher, _ = f.(filter.Batcher)
 	s.raw, _ = f.(filter.RawKeyFilter)
 	s.concurrent, _ = f.(filter.Concurrent)
@@ -75,15 +83,20 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 	s.fault.Store(nil)
 }
 
-// Filter returns the filter, for methods that only its family has. It is nil for the zero Set. Do not change the filter
+// Filter returns the filter, for methods that only its family has. It is nil for the zero Set and a sharded one; see
+// Shard. Do not change the filter
 // of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
 
-// Spec returns the Spec of the filter, which fixes its geometry.
+// Spec returns the Spec of the filter, which fixes its geometry. For a sharded Set it is that of each shard, as it was
+// given to the build.
 func (s *Set) Spec() filter.Spec {
+	if s.shards != nil {
+		return s.shards.manifest.Spec
+	}
 	if s.filter == nil {
 		return filter.Spec{}
 	}
@@ -91,10 +104,17 @@ func (s *Set) Spec() filter.Spec {
 }
 
 // Info describes the filter. It may read all of it. Its rates are at least the lowest of the hash function; see
-// filter.HashID.LowestRate.
+// filter.HashID.LowestRate. For a sharded Set they are means over the shards, from the manifest as long as a shard has
+// not been changed; Fill, FillSearched, Capacity and Pools are 0: see Shard.
 func (s *Set) Info() (i filter.Info) {
-	if s.filter != nil {
-		s.guard(func() { i = s.filter.Info() })
+	if s.filter != nil || s.shards != nil {
+		s.guard(func() {
+			if s.shards != nil {
+				i = s.shards.info()
+			} else {
+				i = s.filter.Info()
+			}
+		})
 		lowest := s.hasher.ID().LowestRate(i.Keys)
 		i.FPRPrior, i.FPRPosterior = max(i.FPRPrior, lowest), max(i.FPRPosterior, lowest)
 	}
@@ -128,6 +148,9 @@ func (s *Set) CheckFPR(most float64) error {
 // Len returns the number of keys added minus the number removed, or 0 if the file does not contain it. A key that was
 // added twice counts twice, except in families that drop duplicates; see filter.Info.
 func (s *Set) Len() uint64 {
+	if s.shards != nil {
+		return s.shards.keys()
+	}
 	if s.concurrent != nil {
 		return s.concurrent.Keys()
 	}
@@ -140,6 +163,9 @@ func (s *Set) Len() uint64 {
 // EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len. It is +Inf if
 // every bit is set. It may read the whole filter.
 func (s *Set) EstimateKeys() (n float64) {
+	if s.shards != nil {
+		return s.estimateShards()
+	}
 	if e, ok := s.filter.(filter.Estimator); ok {
 		s.guard(func() { n = e.EstimateKeys() })
 		return n
@@ -151,11 +177,14 @@ func (s *Set) EstimateKeys() (n float64) {
 }
 
 // Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
-// probability Info().FPRPosterior. If the file of a mapped Set can no longer be read, it is true, and Err returns an
-// error.
+// probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns an
+// error; see ContainsContext.
 func (s *Set) Contains(key []byte) bool {
 	if s.plain {
 		return s.filter.Has(s.hasher.Sum(key))
+	}
+	if s.shards != nil {
+		return s.shardedHas(s.hasher.Sum(key))
 	}
 	if s.raw != nil {
 		return s.containsRaw(string(key))
@@ -168,6 +197,9 @@ func (s *Set) ContainsString(key string) bool {
 	if s.plain {
 		return s.filter.Has(s.hasher.SumString(key))
 	}
+	if s.shards != nil {
+		return s.shardedHas(s.hasher.SumString(key))
+	}
 	if s.raw != nil {
 		return s.containsRaw(string([]byte(key))) // a copy, so that key does not escape
 	}
@@ -179,6 +211,9 @@ func (s *Set) ContainsUint64(key uint64) bool {
 	if s.plain {
 		return s.filter.Has(s.hasher.SumUint64(key))
 	}
+	if s.shards != nil {
+		return s.shardedHas(s.hasher.SumUint64(key))
+	}
 	if s.raw != nil {
 		return s.containsRaw(string(littleEndian(key)))
 	}
@@ -189,6 +224,9 @@ func (s *Set) ContainsUint64(key uint64) bool {
 func (s *Set) Has(h filter.Hash) bool {
 	if s.plain {
 		return s.filter.Has(h)
+	}
+	if s.shards != nil {
+		return s.shardedHas(h)
 	}
 	return s.filter != nil && s.guardedHas(h)
 }
@@ -232,10 +270,14 @@ func (s *Set) failed(err error) { s.fault.CompareAndSwap(nil, &err) }
 
 // Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
-// system call. It returns nil for other Sets.
+// system call. For a sharded Set it is a *shard.Error of a loaded shard, or that of a shard that could not be read. It
+// returns nil for other Sets.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err
+	}
+	if s.shards != nil {
+		return s.shards.err()
 	}
 	if s.mapping == nil {
 		return nil
@@ -246,6 +288,10 @@ func (s *Set) Err() error {
 // Close releases the memory of a Set from Open. No query may be running, and the Set must not be used afterwards. Live
 // has a Close that waits for queries. Other Sets need no Close.
 func (s *Set) Close() error {
+	if t := s.shards; t != nil {
+		s.become(nil, filter.Hasher{})
+		return t.close()
+	}
 	if s.mapping == nil {
 		return nil
 	}
@@ -256,6 +302,9 @@ func (s *Set) Close() error {
 
 // lacks returns the error for an operation that the family does not have.
 func (s *Set) lacks(can filter.Ability) error {
+	if s.shards != nil {
+		return families.Lacks(s.Spec(), can)
+	}
 	if s.filter == nil {
 		return errEmpty
 	}

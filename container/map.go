@@ -39,19 +39,44 @@ func Map(path string, o Options) (*File, *Mapping, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := in.Stat()
-	if err != nil || !canMap || !bitvec.LittleEndian || !st.Mode().IsRegular() || st.Size() < mappable || st.Size() != int64(int(st.Size())) {
+	if !canMapFile(in) {
 		_ = in.Close()
 		f, err := ReadFile(path, o)
 		return f, nil, err
 	}
+	return MapFile(in, o)
+}
+
+// MapFile is Map for an open file, which the Mapping takes over; on error it is closed. The error wraps
+// errors.ErrUnsupported, and the file stays open, if it is smaller than 1 MiB or this machine cannot map it.
+func MapFile(in *os.File, o Options) (*File, *Mapping, error) {
+	if !canMapFile(in) {
+		return nil, nil, fmt.Errorf("%s cannot be mapped: %w", in.Name(), errors.ErrUnsupported)
+	}
+	st, err := in.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
 	m := &Mapping{file: in, was: st}
 	f, err := m.open(o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, errors.Join(err, m.Close()))
+		return nil, nil, fmt.Errorf("%s: %w", in.Name(), errors.Join(err, m.Close()))
 	}
 	return f, m, nil
 }
+
+func canMapFile(in *os.File) bool {
+	st, err := in.Stat()
+	return err == nil && st.Mode().IsRegular() && CanMap(uint64(st.Size()))
+}
+
+// CanMap reports whether Map maps a regular file of that many bytes.
+func CanMap(bytes uint64) bool {
+	return canMap && bitvec.LittleEndian && bytes >= mappable && bytes <= uint64(^uint(0)>>1)
+}
+
+// Bytes returns the mapped file. Read it in Guard, and do not write to it.
+func (m *Mapping) Bytes() []byte { return m.data }
 
 func (m *Mapping) open(o Options) (f *File, err error) {
 	if m.data, err = mapFile(m.file, int(m.was.Size())); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/dchest/siphash"
 	"github.com/zeebo/xxh3"
@@ -45,6 +46,18 @@ func (id HashID) String() string {
 		return "murmur64a-twice"
 	}
 	return fmt.Sprintf("hash(%d)", uint16(id))
+}
+
+// ParseHashID returns the hash function with that name, or an error that lists all names.
+func ParseHashID(name string) (HashID, error) {
+	var names []string
+	for id := XXH3; id <= Murmur64A; id++ {
+		if id.String() == name {
+			return id, nil
+		}
+		names = append(names, id.String())
+	}
+	return 0, fmt.Errorf("hash function %.40q: want one of %s", name, strings.Join(names, ", "))
 }
 
 // Bits returns the number of bits of a hash of which a filter can make use.

@@ -56,6 +56,16 @@ func Open(paths []string, o Options) (*Input, error) {
 	return in, nil
 }
 
+// OpenReader returns an Input of one pass over r, which is called name in errors and batches. It reads r in one
+// goroutine, and not after the pass has returned. Unlike standard input, r need not pass on keys as soon as they arrive.
+func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
+	s, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	return &Input{set: s, blockSize: blockSize, sources: []source{{name: name, once: r, size: -1}}}, nil
+}
+
 // Rewindable reports whether every input is a regular file, which allows more than one pass.
 func (in *Input) Rewindable() bool { return in.Size() >= 0 }
 

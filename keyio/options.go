@@ -42,6 +42,9 @@ type Options struct {
 	// Rows keeps the whole rows of CSV and TSV, for Batch.Rows and Batch.Header. The header rows of all inputs must then
 	// be equal.
 	Rows bool
+	// Plain takes the inputs as they are: they are not decompressed, a byte-order mark at the start is part of the first
+	// key, and other formats are not recognised. A part of a file may begin with such bytes by chance.
+	Plain bool
 	// KeepEmpty keeps empty lines and empty fields as keys. Blank lines of CSV and TSV are still skipped.
 	KeepEmpty bool
 	// MaxKey is the length limit of a key in bytes, without the line end. Range: 1 to 1 GiB. Default: DefaultMaxKey.

@@ -176,7 +176,7 @@ func (r *reader) run() error {
 }
 
 func (r *reader) readSource(s *source) error {
-	st, err := s.open(r.ctx, &r.raw)
+	st, err := s.open(r.ctx, &r.raw, r.in.set.Plain)
 	if err != nil {
 		return err
 	}

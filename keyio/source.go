@@ -19,13 +19,14 @@ import (
 // decompresses without a flag. The decoder allocates about twice as much.
 const maxWindow = 128 << 20
 
-// source is one input. Exactly one of path, file and stdin is set.
+// source is one input. Exactly one of path, file, stdin and once is set.
 type source struct {
 	name  string
 	path  string
 	file  *os.File // a regular file redirected to standard input, read from offset start
 	start int64
 	stdin io.Reader
+	once  io.Reader   // of OpenReader
 	size  int64       // bytes; -1 if it is not a regular file
 	was   fs.FileInfo // of a regular file when its first pass began
 }
@@ -43,7 +44,7 @@ type stream struct {
 
 // open opens s for one pass. The stream adds the bytes that it consumes, before decompression, to raw. When ctx is
 // done, a Read that waits for a pipe returns.
-func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
+func (s *source) open(ctx context.Context, raw *int64, isPlain bool) (*stream, error) {
 	st := &stream{name: s.name}
 	var r io.Reader
 	switch {
@@ -63,14 +64,21 @@ func (s *source) open(ctx context.Context, raw *int64) (*stream, error) {
 			return nil, err
 		}
 		r = io.NewSectionReader(s.file, s.start, math.MaxInt64-s.start)
+	case s.once != nil:
+		r = s.once
 	default:
 		r = s.stdin
 	}
-	if s.size < 0 {
+	if s.size < 0 && s.once == nil {
 		r = newPump(ctx, r)
 		st.live = true
 	}
-	if err := st.text(&countingReader{r, raw}); err != nil {
+	r = &countingReader{r, raw}
+	if isPlain {
+		st.Reader = bufio.NewReaderSize(r, 64<<10)
+		return st, nil
+	}
+	if err := st.text(r); err != nil {
 		st.close()
 		return nil, err
 	}

@@ -119,6 +119,16 @@ func peekSignature(br *bufio.Reader) (found *signature) {
 	}
 }
 
+// Compressed reports whether data that begins with head, or is head if that has less than HeadSize bytes, is compressed
+// in a way that Open decompresses.
+func Compressed(head []byte) bool {
+	sign := peekSignature(bufio.NewReader(bytes.NewReader(head)))
+	return sign != nil && sign.codec != ""
+}
+
+// HeadSize is the number of bytes that Compressed needs: more than the longest signature.
+const HeadSize = 64
+
 // nulError returns the error for a NUL byte in a line. start is how the input begins, or nil if the line is further on.
 func nulError(input string, line int64, format Format, start []byte) error {
 	e := &UnsupportedError{Input: input}

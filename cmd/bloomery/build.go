@@ -28,6 +28,7 @@ type buildFlags struct {
 	memory memoryFlags
 	hash   hashFlags
 	wishes wishFlags
+	shards shardsFlag
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -48,8 +49,12 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
-  zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB`,
+  zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
+  bloomery build -o large.set --shards 16 --family blocked large.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("shards") {
+				return a.buildShards(c, &f, args)
+			}
 			if err := a.mayWrite(f.output); err != nil {
 				return err
 			}
@@ -71,6 +76,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.memory.register(c)
 	f.hash.register(c)
 	f.wishes.register(c)
+	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
 	complete(c, "family", families.Names()...)
@@ -103,7 +109,13 @@ that change or describe the filter warn if its rate has left the chosen one.
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of
 their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are
-the keys themselves.`
+the keys themselves.
+
+With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
+larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
+place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are those of the whole set. Inputs are read once,
+except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further ones
+go to a temporary file. An existing set is replaced when the new one is complete.`
 
 // familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {

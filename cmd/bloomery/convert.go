@@ -145,7 +145,7 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 	limit := uint64(math.MaxInt64)
 	switch {
 	case st.IsDir():
-		return nil, "", fmt.Errorf("%s is a folder; name a file in it", path)
+		return nil, "", fmt.Errorf("%s is a folder, and no other system has sharded sets; name a file in it", path)
 	case st.Mode().IsRegular():
 		limit = uint64(st.Size())
 	case from == "":

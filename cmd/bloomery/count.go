@@ -36,8 +36,8 @@ lower bound.`,
 				return err
 			}
 			defer set.Close()
-			if _, ok := set.Filter().(filter.Counter); !ok {
-				return families.Lacks(set.Spec(), filter.CanCount)
+			if _, _, err := set.CountHash(filter.Hash{}); err != nil {
+				return err
 			}
 			return a.lookUp(c.Context(), set, in, args[1:], "counting", a.countLine(set, in.end()))
 		},

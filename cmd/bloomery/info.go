@@ -37,6 +37,7 @@ type report struct {
 	FileBytes     uint64        `json:"file_bytes"`
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
+	Sharded       *sharded      `json:"sharded,omitempty"`
 	foreign       bool
 	lowest        float64 // the rate at which an absent key has the hash of one of the keys
 	info          filter.Info
@@ -51,7 +52,7 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
 		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
 		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
-		lowest: h.ID().LowestRate(i.Keys), info: i,
+		lowest: h.ID().LowestRate(i.Keys), info: i, Sharded: shardedOf(set),
 	}
 	if room := i.Room(); i.Capacity > 0 {
 		r.Room = &room
@@ -104,7 +105,10 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "Describe filter files",
 		Long: `Describe a filter file, after verifying all of its checksums. Several files make a table with a line for
 each, and with --json an array. A file that cannot be read does not hide the others; the exit code is then 2.
-One of them may be -, standard input.`,
+One of them may be -, standard input.
+
+FILE may be the folder of a sharded set. Then sizes and headers of its shards are verified, and bloomery verify checks
+their contents; the numbers are sums, and the rates means over the shards. --json lists all shards.`,
 		Example: `  bloomery info blocked.bloom --json
   bloomery info monday.bloom tuesday.bloom
   bloomery build -o - words.txt | bloomery info -`,
@@ -144,7 +148,9 @@ func (r report) write(to io.Writer) error {
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
 	}
-	fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
+	if r.Sharded == nil {
+		fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)
+	}
 	if r.Late > 0 {
 		fmt.Fprintf(w, "\t%.4f after the search; %d keys came later: see bloomery optimize\n", r.FillSearched, r.Late)
 	}
@@ -165,6 +171,9 @@ func (r report) write(to io.Writer) error {
 	form := ""
 	if r.Trimmed {
 		form = ", trimmed"
+	}
+	if r.Sharded != nil {
+		r.Sharded.write(w)
 	}
 	fmt.Fprintf(w, "file\t%s, format %d%s\n", bytesText(r.FileBytes), r.FormatVersion, form)
 	return w.Flush()

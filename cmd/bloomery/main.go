@@ -171,7 +171,7 @@ A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
 		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
-		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(),
+		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
 	strictUsage(root)

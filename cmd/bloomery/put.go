@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
@@ -92,14 +91,11 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 
 // valueBits returns the number of bits of the values in a set, or an error if it keeps none.
 func valueBits(set *bloomery.Set) (int, error) {
-	v, ok := set.Filter().(filter.Valuer)
-	switch {
-	case !ok:
-		return 0, &advised{families.Lacks(set.Spec(), filter.CanValues), adviceValues}
-	case v.ValueBits() == 0:
-		return 0, &advised{fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported), adviceValues}
+	bits, err := set.ValueBits()
+	if errors.Is(err, filter.ErrUnsupported) {
+		err = &advised{err, adviceValues}
 	}
-	return v.ValueBits(), nil
+	return bits, err
 }
 
 // splitValues splits the lines of a batch into its keys and, in its output, their values of 8 bytes. It drops empty

@@ -53,7 +53,9 @@ kept in memory, or beyond --memory in a temporary file. The interval is the exac
 
 The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
-stated or the chosen rate would show this many false positives less than once in 10,000.`,
+stated or the chosen rate would show this many false positives less than once in 10,000.
+
+FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
   bloomery verify blocked.bloom --members blocklist.txt --absent allowed.txt --json`,
 		Args: cobra.ExactArgs(1),
@@ -69,6 +71,9 @@ stated or the chosen rate would show this many false positives less than once in
 				return err
 			}
 			defer set.Close()
+			if err := a.checkShards(c.Context(), set); err != nil {
+				return err
+			}
 			v, err := a.verify(c.Context(), set, f)
 			if err != nil {
 				return err
@@ -92,6 +97,14 @@ stated or the chosen rate would show this many false positives less than once in
 	_ = c.MarkFlagRequired("members")
 	c.MarkFlagsMutuallyExclusive("absent", "random")
 	return c
+}
+
+// checkShards checks all shards of a sharded set completely.
+func (a *app) checkShards(ctx context.Context, set *bloomery.Set) error {
+	p := newProgress()
+	a.show(p, "checking shards", int64(min(set.Stored().Bytes, math.MaxInt64)))
+	defer p.end()
+	return set.Check(ctx, func(bytes uint64) { p.read.Store(int64(bytes)) })
 }
 
 // verify queries the set for members and absent keys.

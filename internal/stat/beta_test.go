@@ -176,6 +176,22 @@ func TestIntervalOrder(t *testing.T) {
 	}
 }
 
+// TestStudentErrors compares levels other than 0.95 with gonum's quantiles, and with the closed form for two values.
+func TestStudentErrors(t *testing.T) {
+	for _, n := range []int{2, 3, 8, 32, 1000} {
+		for _, level := range []float64{0, 0.1, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-9} {
+			got := stat.StudentErrors(n, level)
+			want := (distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}).Quantile((1 + level) / 2)
+			if math.Abs(got-want) > 1e-6*want+1e-12 {
+				t.Errorf("%d values, level %g: %g, gonum %g", n, level, got, want)
+			}
+		}
+	}
+	if got, want := stat.StudentErrors(2, 0.999), math.Tan(0.4995*math.Pi); math.Abs(got/want-1) > 1e-12 {
+		t.Errorf("2 values, level 0.999: %g, want %g", got, want)
+	}
+}
+
 // TestStandardErrors compares with gonum's quantile of Student's t distribution, with closed forms and with the
 // limit, the quantile of the normal distribution plus (z³+z)/(4ν) (Abramowitz and Stegun, 26.7.5).
 func TestStandardErrors(t *testing.T) {

@@ -1,0 +1,104 @@
+package job
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Config says what to build, where, and who runs it.
+type Config struct {
+	// Input are names or patterns of files, or of objects of one bucket: see distribute.Match and OpenSource.
+	Input []string
+	// Output is a folder or the URL of a bucket: see OpenStore. Input and output must be the same for all workers.
+	Output string
+	// Set says what to build.
+	Set distribute.Config
+	// Secret is the secret of a keyed hash, or nil. Only workers in this process get it from here.
+	Secret *[filter.SecretSize]byte
+	// Memory limits a worker, in bytes. Default: DefaultMemory.
+	Memory int64
+
+	// Runner is one of Runners. Default: Prism.
+	Runner string
+	// Endpoint is the HOST:PORT of a job server. Default: for Prism, a server in this process.
+	Endpoint string
+	// Environment says where workers come from, and EnvironmentConfig what it needs. Default: Loopback.
+	Environment       Environment
+	EnvironmentConfig string
+	// Options are set as flags of Beam, which are global: job_name, parallelism, experiments, and those of Dataflow.
+	Options map[string]string
+
+	// Progress, if not nil, is called about five times a second, in one goroutine.
+	Progress func(Progress)
+	// Warn, if not nil, is called with warnings.
+	Warn func(string)
+}
+
+// DefaultMemory is the memory of a worker if Config.Memory is 0.
+const DefaultMemory = 512 << 20
+
+// minMemory is the least memory of a worker.
+const minMemory = 64 << 20
+
+// Runners.
+const (
+	Prism     = "prism"
+	Universal = "universal"
+	Flink     = "flink"
+	Spark     = "spark"
+	Dataflow  = "dataflow"
+)
+
+// Runners lists the runners. All but Dataflow, which has an interface of its own, are reached through the portable job
+// service of Beam: universal, flink and spark are the same.
+func Runners() []string { return []string{Prism, Universal, Flink, Spark, Dataflow} }
+
+// Progress counts what is done. Counters of remote workers are estimates of the runner.
+type Progress struct {
+	Ranges, RangesDone int
+	Shards, ShardsDone int
+	Keys               int64 // hashed so far, duplicates included
+}
+
+// withDefaults returns c with defaults, or an error that says what to change.
+func (c Config) withDefaults() (Config, error) {
+	if c.Runner == "" {
+		c.Runner = Prism
+	}
+	if c.Memory == 0 {
+		c.Memory = DefaultMemory
+	}
+	if c.Environment == "" && c.Runner != Dataflow {
+		c.Environment = Loopback
+	}
+	switch {
+	case !slices.Contains(Runners(), c.Runner):
+		return c, fmt.Errorf("runner %q: want %s", c.Runner, strings.Join(Runners(), ", "))
+	case len(c.Input) == 0:
+		return c, fmt.Errorf("no input")
+	case c.Output == "":
+		return c, fmt.Errorf("no output")
+	case c.Memory < minMemory:
+		return c, fmt.Errorf("%d bytes of memory are too few for a worker; want at least %d MiB", c.Memory, minMemory>>20)
+	}
+	if c.Runner == Dataflow {
+		return c, c.checkDataflow()
+	}
+	if c.Runner != Prism && c.Endpoint == "" {
+		return c, fmt.Errorf("the runner %s needs the HOST:PORT of its Beam job server as endpoint", c.Runner)
+	}
+	if c.Endpoint != "" {
+		if _, _, err := net.SplitHostPort(c.Endpoint); err != nil {
+			return c, fmt.Errorf("endpoint %q: want HOST:PORT", c.Endpoint)
+		}
+	}
+	return c, c.Environment.check(c.EnvironmentConfig)
+}
+
+// remote reports whether workers run in other processes.
+func (c *Config) remote() bool { return c.Environment != Loopback }

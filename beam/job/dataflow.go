@@ -1,0 +1,5 @@
+package job
+
+import "errors"
+
+func (c *Config) checkDataflow() error { return errors.ErrUnsupported }

@@ -1,0 +1,45 @@
+package job
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// SecretFileVariable is the environment variable of workers that names the file with the secret, 32 hex digits.
+const SecretFileVariable = "BLOOMERY_SECRET_FILE"
+
+// secrets has the secrets of plans that Run of this process builds.
+var secrets sync.Map // plan id -> *[filter.SecretSize]byte
+
+// secretOf returns the secret of a plan in a worker.
+func secretOf(plan string) (*[filter.SecretSize]byte, error) {
+	if s, ok := secrets.Load(plan); ok {
+		return s.(*[filter.SecretSize]byte), nil
+	}
+	path := os.Getenv(SecretFileVariable)
+	if path == "" {
+		return nil, fmt.Errorf("%w: set %s to a file with the secret on every worker", container.ErrNoSecret,
+			SecretFileVariable)
+	}
+	return ReadSecret(path)
+}
+
+// ReadSecret reads a secret from a file of 32 hex digits.
+func ReadSecret(path string) (*[filter.SecretSize]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the secret: %w", err)
+	}
+	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(b) != filter.SecretSize {
+		return nil, fmt.Errorf("%s: want a secret of 32 hex digits; make one with: openssl rand -hex %d", path,
+			filter.SecretSize)
+	}
+	return (*[filter.SecretSize]byte)(b), nil
+}

@@ -1,0 +1,159 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"time"
+
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	dialTimeout   = 5 * time.Second  // to an endpoint
+	submitTimeout = 2 * time.Minute  // of each call until the job runs
+	cancelTimeout = 20 * time.Second // until a cancelled job has ended
+	pollInterval  = time.Second      // between two questions for the counters
+)
+
+// server is a Beam job server.
+type server struct {
+	client jobpb.JobServiceClient
+	at     string // its endpoint, for errors
+}
+
+// dial connects to a job server. An endpoint at which nobody answers is an error after dialTimeout at most.
+func dial(ctx context.Context, endpoint string) (s *server, hangUp func(), err error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	c, err := d.DialContext(ctx, "tcp", endpoint)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no Beam job server answers at %s: %w; start one there, or leave out --runner and "+
+			"--endpoint to run in this process", endpoint, err)
+	}
+	c.Close()
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, nil, err
+	}
+	s = &server{jobpb.NewJobServiceClient(conn), endpoint}
+	short, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := s.client.DescribePipelineOptions(short, &jobpb.DescribePipelineOptionsRequest{}); err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("%s does not answer as a Beam job server: %w", endpoint, err)
+	}
+	return s, func() { conn.Close() }, nil
+}
+
+// submit starts a job and returns its id. A job that is running when ctx ends has an id too, so that it can be
+// cancelled.
+func (s *server) submit(ctx context.Context, p *pipepb.Pipeline, o *runnerlib.JobOptions) (id string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
+	defer cancel()
+	prepared, artifacts, token, err := runnerlib.Prepare(ctx, s.client, p, o)
+	if err != nil {
+		return "", fmt.Errorf("the job server at %s refuses the pipeline: %w", s.at, err)
+	}
+	if token, err = runnerlib.Stage(ctx, prepared, artifacts, "", token); err != nil {
+		return "", fmt.Errorf("the artifact service of %s: %w", s.at, err)
+	}
+	if id, err = runnerlib.Submit(ctx, s.client, prepared, token); err != nil {
+		return "", fmt.Errorf("the job server at %s: %w", s.at, err)
+	}
+	return id, nil
+}
+
+// wait returns when the job has ended: nil if it is done. If ctx ends before, it cancels the job, waits for at most
+// cancelTimeout, and returns the cause.
+func (s *server) wait(ctx context.Context, id string) error {
+	err := s.follow(ctx, id)
+	if ctx.Err() == nil {
+		return err
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	return errors.Join(context.Cause(ctx), s.cancel(end, id))
+}
+
+// follow reads the messages of a job until it has ended.
+func (s *server) follow(ctx context.Context, id string) error {
+	stream, err := s.client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: id})
+	if err != nil {
+		return s.gone(err)
+	}
+	var state jobpb.JobState_Enum
+	var last string // error message
+	for !ended(state) || state == jobpb.JobState_FAILED && last == "" {
+		m, err := stream.Recv()
+		if err != nil { // the stream has an end, even without a message that the job has failed
+			if !ended(state) {
+				return s.gone(err)
+			}
+			break
+		}
+		if r := m.GetStateResponse(); r != nil {
+			state = r.GetState()
+		}
+		if r := m.GetMessageResponse(); r.GetImportance() >= jobpb.JobMessage_JOB_MESSAGE_ERROR {
+			if _, ours := failed(last); !ours {
+				last = r.GetMessageText()
+			}
+		}
+	}
+	return outcome(state, last)
+}
+
+// gone returns the error for a connection that broke off.
+func (s *server) gone(err error) error {
+	return fmt.Errorf("the job server at %s has gone: %w; repeat the command: what is finished is kept", s.at, err)
+}
+
+// ended reports whether a job in that state is over.
+func ended(s jobpb.JobState_Enum) bool {
+	switch s {
+	case jobpb.JobState_DONE, jobpb.JobState_FAILED, jobpb.JobState_CANCELLED, jobpb.JobState_DRAINED,
+		jobpb.JobState_UPDATED:
+		return true
+	}
+	return false
+}
+
+// outcome returns the error of a job that ended in that state, nil if it is done. last is an error of the runner.
+func outcome(s jobpb.JobState_Enum, last string) error {
+	if s == jobpb.JobState_DONE {
+		return nil
+	}
+	if text, ok := failed(last); ok {
+		return errors.New(text)
+	}
+	if last != "" {
+		return fmt.Errorf("the job ended as %s: %s", s, last)
+	}
+	return fmt.Errorf("the job ended as %s", s)
+}
+
+// cancel ends a job and returns when it has ended.
+func (s *server) cancel(ctx context.Context, id string) error {
+	if _, err := s.client.Cancel(ctx, &jobpb.CancelJobRequest{JobId: id}); err != nil {
+		return fmt.Errorf("cannot cancel job %s at %s: %w; cancel it there", id, s.at, err)
+	}
+	for {
+		switch r, err := s.client.GetState(ctx, &jobpb.GetJobStateRequest{JobId: id}); {
+		case err != nil:
+			return fmt.Errorf("job %s at %s: cancelled, but its state is unknown: %w", id, s.at, err)
+		case ended(r.GetState()):
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

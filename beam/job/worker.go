@@ -1,0 +1,122 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Task is what the graph says about a job: names and numbers, nothing secret.
+type Task struct {
+	Input, Output  string // of openSource and openStore
+	Plan           string // id
+	Ranges, Shards int
+	Memory         int64 // bytes a worker
+}
+
+// worker runs the steps of a task in this process.
+type worker struct {
+	task                 Task
+	plan                 *distribute.Plan
+	in                   distribute.Source
+	out                  distribute.Store
+	secret               *[filter.SecretSize]byte
+	limit                *limit
+	ranges, keys, shards atomic.Int64 // done by this process
+}
+
+// workers are the workers of this process.
+var workers = struct {
+	sync.Mutex
+	m map[Task]*worker
+}{m: map[Task]*worker{}}
+
+// open returns the worker of a task. All steps of a task in a process share it, and its memory.
+func open(ctx context.Context, t Task) (*worker, error) {
+	workers.Lock()
+	defer workers.Unlock()
+	if w := workers.m[t]; w != nil {
+		return w, nil
+	}
+	w, err := newWorker(ctx, t)
+	if err == nil {
+		workers.m[t] = w
+	}
+	return w, err
+}
+
+// forget lets go of the worker of a task.
+func forget(t Task) {
+	workers.Lock()
+	defer workers.Unlock()
+	delete(workers.m, t)
+}
+
+func newWorker(ctx context.Context, t Task) (*worker, error) {
+	in, err := openSource(ctx, t.Input)
+	if err != nil {
+		return nil, err
+	}
+	out, err := openStore(ctx, t.Output)
+	if err != nil {
+		return nil, err
+	}
+	p, err := distribute.ReadPlan(ctx, out, t.Plan, Formats)
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan in %s: %w; every worker must be able to read the output", t.Output, err)
+	}
+	w := &worker{task: t, plan: p, in: in, out: out, limit: newLimit(t.Memory)}
+	if p.Hash == filter.SipHash {
+		w.secret, err = secretOf(t.Plan)
+	}
+	return w, err
+}
+
+// options returns the options of a step that may take a number of bytes.
+func (w *worker) options(bytes int64) distribute.Options {
+	share := float64(bytes) / float64(w.task.Memory)
+	return distribute.Options{
+		Secret: w.secret, Formats: Formats, Workers: max(1, int(share*float64(runtime.GOMAXPROCS(0))+0.5)),
+		Memory: bytes - bytes/4, // the rest is for the buffers of the input and the filter
+	}
+}
+
+// hash is the step of range i.
+func (w *worker) hash(ctx context.Context, i int, bytes int64) (result, error) {
+	d, err := w.plan.Range(ctx, w.in, w.out, i, w.options(bytes))
+	if err != nil {
+		return result{}, err
+	}
+	b, err := d.MarshalBinary()
+	w.ranges.Add(1)
+	w.keys.Add(int64(d.Keys))
+	return result{element: b, ranges: 1, keys: int64(d.Keys)}, err
+}
+
+// gather is the step between ranges and shards: it requires all ranges. It returns the number of keys.
+func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint64, err error) {
+	done := []distribute.Done{} // not nil, with which Gather would read the run files
+	var b []byte
+	for next(&b) {
+		var d distribute.Done
+		if err := d.UnmarshalBinary(b); err != nil {
+			return 0, err
+		}
+		done, b = append(done, d), nil
+	}
+	return w.plan.Gather(ctx, w.out, done, w.options(w.task.Memory))
+}
+
+// build is the step of shard s.
+func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) {
+	if _, err := w.plan.Build(ctx, w.out, s, w.options(bytes)); err != nil {
+		return result{}, err
+	}
+	w.shards.Add(1)
+	return result{shards: 1}, nil
+}

@@ -1,0 +1,119 @@
+// Command bloomery-beam builds sharded sets on many machines with Apache Beam. Package job does the work.
+//
+// The same program is the submitter and the worker: the command worker serves a worker pool, and a runner that starts
+// containers or processes starts this program as the container contract of Beam says (boot.go).
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	if isBoot(os.Args[1:]) {
+		os.Exit(boot(os.Args[1:], os.Stderr))
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals) // a second signal kills
+		cancel(signalled{s})
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// signalled is the cause of a context that a signal has ended.
+type signalled struct{ os.Signal }
+
+func (s signalled) Error() string { return "interrupted: " + s.String() }
+
+func (s signalled) Unwrap() error { return context.Canceled }
+
+// app is the state of the command.
+type app struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+	verbose        bool
+}
+
+// run is the whole program. It returns the exit code: 0, 2 after an error, or that of a signal.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.command()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var end signalled
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(context.Cause(ctx), &end):
+		a.fail(fmt.Errorf("%w; what is finished is kept: repeat the command to go on", err))
+		if n, ok := end.Signal.(syscall.Signal); ok {
+			return 128 + int(n)
+		}
+	default:
+		a.fail(err)
+	}
+	return 2
+}
+
+// command returns the command with its flags and its subcommand.
+func (a *app) command() *cobra.Command {
+	c := a.buildCommand()
+	c.Version = version()
+	c.SilenceUsage, c.SilenceErrors = true, true
+	c.SetOut(a.stdout)
+	c.SetErr(a.stderr)
+	flags := c.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "report as JSON, errors too: a line on stderr with the field error")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress, warnings and summary")
+	flags.BoolVar(&a.verbose, "verbose", false, "show the log of Beam and of the runner")
+	c.AddCommand(a.workerCommand())
+	c.CompletionOptions.HiddenDefaultCmd = true
+	return c
+}
+
+// version returns the version of the module from which the program was built.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
+}
+
+// fail prints an error.
+func (a *app) fail(err error) {
+	if a.json {
+		b, _ := json.Marshal(map[string]string{"error": err.Error()})
+		fmt.Fprintf(a.stderr, "%s\n", b)
+		return
+	}
+	fmt.Fprintln(a.stderr, "bloomery-beam:", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+}
+
+// warn prints a warning.
+func (a *app) warn(text string) {
+	if !a.quiet {
+		fmt.Fprintln(a.stderr, "bloomery-beam: warning:", text)
+	}
+}
+
+// printJSON writes one indented JSON value.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

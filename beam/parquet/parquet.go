@@ -1,0 +1,166 @@
+// Package parquet reads keys from a column of Parquet files, as a distribute.Format. Ranges are row groups.
+//
+// A column is named by its path, such as "user.email", and may be optional; nulls are no keys. Lists are columns too:
+// each element is a key. The key of a value is
+//
+//	BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY    the bytes: for a string its UTF-8
+//	INT64                               8 bytes, little endian
+//
+// Other types are an error: there is more than one way to write an INT32 or a DOUBLE as a key.
+//
+// # Limits
+//
+// Files are decoded by github.com/parquet-go/parquet-go. Panics of the decoder and errors name the file. A footer of more
+// than 256 MiB is an error. The decoder takes the size of a page from the page's header, so a hostile file can make it
+// allocate up to 2 GiB.
+package parquet
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/bloomery/bloomery/distribute"
+)
+
+// Name is the name of the format.
+const Name = "parquet"
+
+const (
+	maxFooter  = 256 << 20 // bytes
+	readBuffer = 1 << 20   // bytes of a column that are read at once
+)
+
+// Format reads a column of Parquet files.
+//
+// A span is a number of bytes. Row groups lie one after the other, each as long as its compressed columns, and belong to
+// the span in which they begin.
+type Format struct{}
+
+// Split divides a file before row groups, into spans of about size bytes, all columns counted.
+func (Format) Split(ctx context.Context, in distribute.Source, o distribute.Object, size int64) (
+	[]distribute.Span, error,
+) {
+	f, err := open(ctx, in, o)
+	if err != nil {
+		return nil, err
+	}
+	spans := []distribute.Span{{Offset: 0, Length: o.Size}}
+	starts := starts(f, o)
+	for i, at := range starts {
+		next := o.Size
+		if i+1 < len(starts) {
+			next = starts[i+1]
+		}
+		last := &spans[len(spans)-1]
+		if next-last.Offset > size && at > last.Offset && at < o.Size {
+			last.Length = at - last.Offset
+			spans = append(spans, distribute.Span{Offset: at, Length: o.Size - at})
+		}
+	}
+	return spans, nil
+}
+
+// starts returns where the row groups begin, in [0, o.Size].
+func starts(f *parquet.File, o distribute.Object) (at []int64) {
+	next := int64(0)
+	for _, g := range f.Metadata().RowGroups {
+		at = append(at, next)
+		next += min(max(g.TotalCompressedSize, 0), o.Size-next)
+	}
+	return at
+}
+
+// within reports whether a row group that begins at a position belongs to a span.
+func within(at int64, s distribute.Span, o distribute.Object) bool {
+	return at >= s.Offset && (at < s.Offset+s.Length || s.Offset+s.Length == o.Size)
+}
+
+// open reads the footer of a file.
+func open(ctx context.Context, in distribute.Source, o distribute.Object) (f *parquet.File, err error) {
+	defer caught(o.Name, &err)
+	r := &object{ctx, in, o}
+	var tail [8]byte
+	if o.Size < 12 {
+		return nil, errors.New("too short for a Parquet file")
+	}
+	if _, err := r.ReadAt(tail[:], o.Size-8); err != nil {
+		return nil, err
+	}
+	if string(tail[4:]) != "PAR1" {
+		return nil, errors.New("not a Parquet file, or an encrypted one")
+	}
+	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > min(o.Size-12, maxFooter) {
+		return nil, fmt.Errorf("the footer has %d bytes", n)
+	}
+	return parquet.OpenFile(r, o.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(readBuffer), parquet.FileReadMode(parquet.ReadModeSync))
+}
+
+// caught turns a panic of the decoder into an error and names the file.
+func caught(name string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged Parquet file: %v", p)
+	}
+	if *err != nil && !strings.Contains((*err).Error(), name) {
+		*err = fmt.Errorf("%s: %w", name, *err)
+	}
+}
+
+// leaf returns the index of a column among the leaves of the schema, and its type.
+func leaf(f *parquet.File, path string) (int, parquet.Kind, error) {
+	if path == "" {
+		return 0, 0, errors.New("name the column of the keys")
+	}
+	c, found := f.Schema().Lookup(strings.Split(path, ".")...)
+	if !found {
+		return 0, 0, fmt.Errorf("no column %q; the columns are %s", path, columns(f))
+	}
+	switch kind := c.Node.Type().Kind(); kind {
+	case parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64:
+		return c.ColumnIndex, kind, nil
+	default:
+		return 0, 0, fmt.Errorf("column %q has the type %v; keys are BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY or INT64", path, kind)
+	}
+}
+
+// columns lists at most 30 columns for an error.
+func columns(f *parquet.File) string {
+	var names []string
+	for i, path := range f.Schema().Columns() {
+		if i == 30 {
+			names = append(names, "...")
+			break
+		}
+		names = append(names, fmt.Sprintf("%q", strings.Join(path, ".")))
+	}
+	return strings.Join(names, ", ")
+}
+
+// object is an object as an io.ReaderAt.
+type object struct {
+	ctx context.Context
+	in  distribute.Source
+	o   distribute.Object
+}
+
+func (r *object) ReadAt(b []byte, offset int64) (int, error) {
+	if offset < 0 || offset >= r.o.Size {
+		return 0, io.EOF
+	}
+	p, err := r.in.Open(r.ctx, r.o.Name, offset, min(int64(len(b)), r.o.Size-offset))
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
+	n, err := io.ReadFull(p, b)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,172 @@
+// Package cloud makes a buckets.Store of a bucket of gocloud.dev/blob. Packages buckets/s3 and buckets/gcs use it for
+// their clouds. For other drivers, such as azureblob and memblob, call New with the zero Driver.
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/distribute"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Driver is what a kind of bucket adds to gocloud.dev/blob: versions of objects, such as ETags and generations. Every
+// field may be nil.
+type Driver struct {
+	// Listed returns the version of a listed object, Stat that of its attributes, and Opened that of an open object. By
+	// default they are the MD5 or the time of modification and the size, the ETag, and none.
+	Listed func(*blob.ListObject) string
+	Stat   func(*blob.Attributes) string
+	Opened func(*blob.Reader) string
+	// Pin changes a request so that it reads this version or fails; see blob.ReaderOptions.BeforeRead. The version is
+	// empty if any will do. By default a pinned read asks for the attributes after it has opened the object.
+	Pin func(version string, as func(any) bool) error
+	// Page is the number of objects that are asked for at once. Default: 1000.
+	Page int
+}
+
+// New returns the Store of a bucket. Names begin after prefix, which is empty or ends with a slash. Close closes the
+// bucket.
+func New(b *blob.Bucket, prefix string, d Driver) buckets.Store {
+	if d.Listed == nil || d.Stat == nil {
+		d.Listed, d.Stat = listedTime, statTime
+	}
+	if d.Page == 0 {
+		d.Page = 1000
+	}
+	return &store{b, prefix, d}
+}
+
+// Prefix returns the prefix of New that the path of a URL means: its text between the first slash and the end, with one
+// slash at the end.
+func Prefix(u *url.URL) string {
+	p := strings.Trim(u.Path, "/")
+	if p != "" {
+		p += "/"
+	}
+	return p
+}
+
+func listedTime(o *blob.ListObject) string {
+	return fmt.Sprintf("%x-%x", o.ModTime.UnixNano(), o.Size)
+}
+
+func statTime(a *blob.Attributes) string {
+	return fmt.Sprintf("%x-%x", a.ModTime.UnixNano(), a.Size)
+}
+
+type store struct {
+	bucket *blob.Bucket
+	prefix string
+	driver Driver
+}
+
+func (s *store) Close() error { return s.bucket.Close() }
+
+// key returns the name of an object in the bucket.
+func (s *store) key(op, name string) (string, error) {
+	if !fs.ValidPath(name) || name == "." {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	return s.prefix + name, nil
+}
+
+// named returns err with the operation and the name of the object. It wraps fs.ErrNotExist, fs.ErrPermission or
+// buckets.ErrReplaced if the service said so.
+func named(op, name string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	switch gcerrors.Code(err) {
+	case gcerrors.NotFound:
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	case gcerrors.PermissionDenied:
+		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
+	case gcerrors.FailedPrecondition:
+		err = fmt.Errorf("%w: %w", buckets.ErrReplaced, err)
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+func (s *store) Stat(ctx context.Context, name string) (distribute.Object, error) {
+	key, err := s.key("stat", name)
+	if err != nil {
+		return distribute.Object{}, err
+	}
+	a, err := s.bucket.Attributes(ctx, key)
+	if err != nil {
+		return distribute.Object{}, named("stat", name, err)
+	}
+	return distribute.Object{Name: name, Size: a.Size, Version: s.driver.Stat(a)}, nil
+}
+
+func (s *store) List(ctx context.Context, prefix string) iter.Seq2[distribute.Object, error] {
+	return func(yield func(distribute.Object, error) bool) {
+		token := blob.FirstPageToken
+		for len(token) > 0 {
+			page, next, err := s.bucket.ListPage(ctx, token, s.driver.Page, &blob.ListOptions{Prefix: s.prefix + prefix})
+			if err != nil {
+				yield(distribute.Object{}, named("list", s.prefix+prefix, err))
+				return
+			}
+			for _, o := range page {
+				name, ok := strings.CutPrefix(o.Key, s.prefix)
+				if !ok || !fs.ValidPath(name) || name == "." {
+					continue // no name that Open takes: the mark of a folder, a/
+				}
+				if !yield(distribute.Object{Name: name, Size: o.Size, Version: s.driver.Listed(o)}, nil) {
+					return
+				}
+			}
+			token = next
+		}
+	}
+}
+
+// Write cancels the upload if write fails. Otherwise Close would commit what was written so far.
+func (s *store) Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	key, err := s.key("write", name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	if err != nil {
+		return named("write", name, err)
+	}
+	done := false
+	defer func() {
+		if !done { // write failed, or panicked
+			cancel()
+			_ = w.Close()
+		}
+	}()
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	done = true
+	return named("write", name, w.Close())
+}
+
+func (s *store) Remove(ctx context.Context, name string) error {
+	key, err := s.key("remove", name)
+	if err != nil {
+		return err
+	}
+	err = s.bucket.Delete(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return named("remove", name, err)
+}

@@ -1,0 +1,30 @@
+package cloud_test
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/buckets/cloud"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+)
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, cloud.New(memblob.OpenBucket(nil), "", cloud.Driver{}))
+}
+
+func TestPrefix(t *testing.T) {
+	b := memblob.OpenBucket(nil)
+	other := cloud.New(b, "", cloud.Driver{})
+	storetest.Put(t, other, "sets", "not below the prefix")
+	storetest.Put(t, other, "sets2/x", "not below the prefix")
+	storetest.Run(t, cloud.New(b, "sets/", cloud.Driver{Page: 2}))
+}
+
+func TestFiles(t *testing.T) {
+	b, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Run(t, cloud.New(b, "", cloud.Driver{}))
+}

@@ -1,0 +1,43 @@
+package buckets
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bloomery/bloomery/distribute"
+)
+
+// Folder returns the Store of a folder: distribute.Dir. It is not gocloud.dev/blob/fileblob, whose listing leaves out
+// folders that it may not read, which would lose keys in silence, whose files are not synced, and which takes no names
+// that end with .attrs.
+func Folder(path string) Store { return folder{distribute.Dir(path)} }
+
+type folder struct{ distribute.Store }
+
+// OpenVersion opens the file first and looks at its version then: if the path has the version afterwards, so has the
+// open file, unless the same version was put back.
+func (f folder) OpenVersion(ctx context.Context, name, version string, offset, length int64) (io.ReadCloser, error) {
+	return OpenChecked(ctx, f.Store, name, version, offset, length)
+}
+
+func (folder) Close() error { return nil }
+
+// OpenChecked is OpenVersion for a Store that can only open the newest version. It costs one more Stat.
+func OpenChecked(
+	ctx context.Context, s distribute.Source, name, version string, offset, length int64,
+) (io.ReadCloser, error) {
+	r, err := s.Open(ctx, name, offset, length)
+	if err != nil || version == "" {
+		return r, err
+	}
+	o, err := s.Stat(ctx, name)
+	if err == nil && o.Version != version {
+		err = fmt.Errorf("%s: %w", name, ErrReplaced)
+	}
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}

@@ -1,0 +1,65 @@
+// Package s3 registers S3 and its imitations with package buckets: s3://bucket/prefix. Import it for its side effect.
+//
+// Credentials and region come from the environment, as for every program with the SDK of AWS. The URL takes the
+// parameters of gocloud.dev/blob/s3blob, among them region=, profile=, endpoint=, use_path_style=true and
+// anonymous=true. Versions are ETags.
+package s3
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/cloud"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
+)
+
+func init() { buckets.Register(s3blob.Scheme, open) }
+
+func open(ctx context.Context, u *url.URL) (buckets.Store, error) {
+	b, err := new(s3blob.URLOpener).OpenBucketURL(ctx, &url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery})
+	if err != nil {
+		return nil, err
+	}
+	return New(b, cloud.Prefix(u)), nil
+}
+
+// New returns the Store of a bucket of s3blob, for a client of your own. Names begin after prefix, which is empty or
+// ends with a slash.
+func New(b *blob.Bucket, prefix string) buckets.Store {
+	return cloud.New(b, prefix, cloud.Driver{
+		Listed: func(o *blob.ListObject) string {
+			var it types.Object
+			if !o.As(&it) {
+				return ""
+			}
+			return aws.ToString(it.ETag)
+		},
+		Stat: func(a *blob.Attributes) string { return a.ETag },
+		Opened: func(r *blob.Reader) string {
+			var out api.GetObjectOutput
+			if !r.As(&out) {
+				return ""
+			}
+			return aws.ToString(out.ETag)
+		},
+		Pin: func(version string, as func(any) bool) error {
+			var in *api.GetObjectInput
+			var options *[]func(*api.Options)
+			if !as(&in) || !as(&options) {
+				return errors.New("gocloud.dev/blob/s3blob gives no access to its request")
+			}
+			if version != "" {
+				in.IfMatch = aws.String(version)
+			}
+			// Else the SDK writes a line to the log for every object without a checksum of its own, and every range.
+			*options = append(*options, func(o *api.Options) { o.DisableLogOutputChecksumValidationSkipped = true })
+			return nil
+		},
+	})
+}

@@ -1,0 +1,130 @@
+package s3_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	_ "github.com/bloomery/bloomery/buckets/s3"
+)
+
+func open(t *testing.T, f *fakes3.Server, prefix string) buckets.Store {
+	s, err := buckets.OpenStore(t.Context(), f.Address(prefix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStore(t *testing.T) {
+	f := fakes3.New(t)
+	f.Page(2)
+	storetest.Put(t, open(t, f, ""), "sets", "not below the prefix")
+	storetest.Run(t, open(t, f, "sets/one"))
+}
+
+// TestParts writes an object in parts, and breaks off another one: neither it nor its parts remain.
+func TestParts(t *testing.T) {
+	f := fakes3.New(t)
+	s := open(t, f, "")
+	big := bytes.Repeat([]byte("0123456789abcdef"), 20<<16)
+	write := func(name string, fail error) error {
+		return s.Write(t.Context(), name, func(w io.Writer) error {
+			_, err := w.Write(big)
+			return errors.Join(err, fail)
+		})
+	}
+	if err := write("big", nil); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := storetest.Read(t.Context(), s, "big", "", 0, -1); err != nil || !bytes.Equal(b, big) {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	if n, _ := f.Counts(); n["POST"] != 2 {
+		t.Errorf("requests %v: not written in parts", n)
+	}
+	if err := write("broken", errors.New("wrong")); err == nil || err.Error() != "wrong" {
+		t.Error(err)
+	}
+	if _, err := s.Stat(t.Context(), "broken"); err == nil {
+		t.Error("an object appeared")
+	}
+}
+
+// TestCut breaks off every answer after some bytes: the reader resumes, in the same version.
+func TestCut(t *testing.T) {
+	f := fakes3.New(t)
+	s := open(t, f, "x")
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	storetest.Put(t, s, "big", string(big))
+	var cuts atomic.Int32
+	f.Fault(nil, func(*http.Request) int {
+		cuts.Add(1)
+		return 300_000
+	})
+	for _, c := range [][2]int64{{0, -1}, {100, -1}, {100, 900_000}} {
+		want := big[c[0]:]
+		if c[1] >= 0 {
+			want = want[:c[1]]
+		}
+		b, err := storetest.Read(t.Context(), s, "big", "", c[0], c[1])
+		if err != nil || !bytes.Equal(b, want) {
+			t.Errorf("%v: %d bytes, want %d: %v", c, len(b), len(want), err)
+		}
+	}
+	if cuts.Load() < 9 {
+		t.Errorf("%d answers", cuts.Load())
+	}
+	// The object is replaced between two answers.
+	f.Fault(nil, func(*http.Request) int {
+		f.Change("x/big", func(b []byte) []byte { return bytes.ToUpper(b) })
+		return 300_000
+	})
+	if b, err := storetest.Read(t.Context(), s, "big", "", 0, -1); !errors.Is(err, buckets.ErrReplaced) ||
+		len(b) > 0 && !bytes.HasPrefix(big, b) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	// No byte arrives any more.
+	f.Fault(nil, func(*http.Request) int { return 0 })
+	if _, err := storetest.Read(t.Context(), s, "big", "", 0, -1); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+}
+
+// TestRetries answers with errors: the SDK repeats some of them, and the others come out.
+func TestRetries(t *testing.T) {
+	f := fakes3.New(t)
+	s := open(t, f, "")
+	storetest.Put(t, s, "a", "text")
+	var n atomic.Int32
+	f.Fault(func(w http.ResponseWriter, _ *http.Request) bool {
+		if n.Add(1) > 2 {
+			return false
+		}
+		fakes3.Fail(w, http.StatusServiceUnavailable, "SlowDown")
+		return true
+	}, nil)
+	if b, err := storetest.Read(t.Context(), s, "a", "", 0, -1); err != nil || string(b) != "text" || n.Load() != 3 {
+		t.Errorf("%q, %v after %d requests", b, err, n.Load())
+	}
+	f.Fault(func(w http.ResponseWriter, _ *http.Request) bool {
+		fakes3.Fail(w, http.StatusForbidden, "AccessDenied")
+		return true
+	}, nil)
+	_, err := storetest.Read(t.Context(), s, "a", "", 0, -1)
+	if err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+		t.Error(err)
+	}
+	for _, err := range s.List(t.Context(), "") {
+		if err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+			t.Error(err)
+		}
+	}
+}

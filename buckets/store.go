@@ -1,0 +1,135 @@
+package buckets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bloomery/bloomery/distribute"
+)
+
+// Store is a distribute.Store that can read one version of an object.
+type Store interface {
+	distribute.Store
+	// OpenVersion is Open for the version of the object that Stat or List reported. If the object is another one now,
+	// the error wraps ErrReplaced, or fs.ErrNotExist if it was removed. The empty version means any.
+	OpenVersion(ctx context.Context, name, version string, offset, length int64) (io.ReadCloser, error)
+	// Close releases connections.
+	Close() error
+}
+
+// ErrReplaced means that an object is not the version that was asked for: it was replaced since.
+var ErrReplaced = errors.New("the object was replaced since it was listed")
+
+// Opener opens a bucket. The path of the URL is the prefix of all names.
+type Opener func(ctx context.Context, u *url.URL) (Store, error)
+
+var openers = struct {
+	sync.RWMutex
+	byScheme map[string]Opener
+}{byScheme: map[string]Opener{}}
+
+// Register makes OpenStore use open for the URLs of a scheme. The packages of the kinds of buckets call it. It panics
+// if the scheme has an Opener.
+func Register(scheme string, open Opener) {
+	openers.Lock()
+	defer openers.Unlock()
+	if openers.byScheme[scheme] != nil || scheme == "file" {
+		panic("buckets: scheme " + scheme + " is registered twice")
+	}
+	openers.byScheme[scheme] = open
+}
+
+// OpenStore opens the bucket, the prefix of a bucket, or the folder of a URL. Text without a scheme is the path of a
+// folder. The bucket must exist, a folder need not. No request is sent to a bucket.
+func OpenStore(ctx context.Context, address string) (Store, error) {
+	scheme, _, ok := strings.Cut(address, "://")
+	if !ok {
+		return Folder(address), nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("bucket: %w", err)
+	}
+	if scheme == "file" {
+		path, err := filePath(u)
+		return Folder(path), err
+	}
+	openers.RLock()
+	open := openers.byScheme[scheme]
+	known := slices.Sorted(maps.Keys(openers.byScheme))
+	openers.RUnlock()
+	if open == nil {
+		return nil, fmt.Errorf("%s: unknown kind of bucket; this program has %s: import the package of the kind, such as "+
+			"github.com/bloomery/bloomery/buckets/all", address, strings.Join(append([]string{"file"}, known...), ", "))
+	}
+	s, err := open(ctx, u)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return s, nil
+}
+
+// filePath returns the folder of a URL: file:///a/b is /a/b, and file://./a is a.
+func filePath(u *url.URL) (string, error) {
+	path := u.Path
+	switch {
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("%s: the URL of a folder has no parameters; write ? as %%3F and # as %%23", u)
+	case u.Host == ".":
+		path = strings.TrimPrefix(path, "/")
+	case u.Host != "" && u.Host != "localhost":
+		return "", fmt.Errorf("%s: the folder %s%s is file:///%s%s", u, u.Host, path, u.Host, path)
+	case filepath.Separator != '/':
+		path = strings.TrimPrefix(path, "/") // /c:/a is c:\a
+	}
+	if path == "" {
+		return "", fmt.Errorf("%s: no path", u)
+	}
+	return filepath.FromSlash(path), nil
+}
+
+// Split divides the address of objects into the address of a Store and a pattern for distribute.Match in it: the names
+// from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path, with
+// the slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so patterns
+// cannot have it there.
+//
+//	s3://logs/2026/*.gz?region=eu-west-1   s3://logs/2026/?region=eu-west-1, *.gz
+//	/data/a/keys.txt                       /data/a/, keys.txt
+func Split(address string) (store, pattern string) {
+	path, tail := address, ""
+	at := 0 // of the path
+	if i := strings.Index(address, "://"); i >= 0 {
+		if q := strings.IndexByte(address, '?'); q >= 0 {
+			path, tail = address[:q], address[q:]
+		}
+		at = i + len("://")
+		if slash := strings.IndexByte(path[at:], '/'); slash >= 0 {
+			at += slash + 1
+		} else {
+			return address, ""
+		}
+	}
+	end := len(path)
+	if i := strings.IndexAny(path[at:], `*[\`); i >= 0 {
+		end = at + i
+	} else if i := strings.IndexByte(path[at:], '?'); i >= 0 { // without a scheme only
+		end = at + i
+	}
+	cut := max(at, strings.LastIndexByte(strings.TrimSuffix(path[:end], "/"), '/')+1)
+	if end < len(path) {
+		cut = max(at, strings.LastIndexByte(path[:end], '/')+1)
+	}
+	store = path[:cut] + tail
+	if store == "" {
+		store = "."
+	}
+	return store, path[cut:]
+}

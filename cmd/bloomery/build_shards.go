@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// shardsFlag is the number of shards of a set: a number, or "auto".
+type shardsFlag string
+
+func (f *shardsFlag) register(c *cobra.Command, help string) {
+	c.Flags().StringVar((*string)(f), "shards", "", help)
+	complete(c, "shards", "auto")
+}
+
+// read returns the number of shards, 0 for auto.
+func (f shardsFlag) read() (int, error) {
+	if f == "auto" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(string(f))
+	if err != nil || n < 1 || n > shard.Max {
+		return 0, fmt.Errorf("--shards %q: want auto, or a number from 1 to %d", string(f), shard.Max)
+	}
+	return n, nil
+}
+
+// buildShards builds a sharded set, writes it and reports.
+func (a *app) buildShards(c *cobra.Command, f *buildFlags, paths []string) (err error) {
+	start := time.Now()
+	switch f.output {
+	case "":
+		return errors.New("name the folder to write: -o DIR")
+	case stdio:
+		return errors.New("-o -: a sharded set is a folder: -o DIR")
+	}
+	config, err := a.buildConfig(c, f)
+	if err != nil {
+		return err
+	}
+	if config.Shards, err = f.shards.read(); err != nil {
+		return err
+	}
+	m, err := a.shardSet(c.Context(), f, paths, config)
+	if err != nil {
+		return err
+	}
+	return a.reportShards(f.output, m, start)
+}
+
+// shardSet builds the sharded set of all keys of the inputs. It counts the keys first if the number of shards or the
+// filter depends on them and they can be read twice.
+func (a *app) shardSet(
+	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
+) (*shard.Manifest, error) {
+	defer limitGarbage(&config)()
+	var p *progress // of the pass that is running
+	input, err := a.keys(f.in, paths, func(bytes int64) { p.read.Store(bytes) })
+	if err != nil {
+		return nil, err
+	}
+	if input.Rewindable() && (config.Shards == 0 || config.Spec == "") {
+		p = newProgress()
+		a.show(p, "counting", input.Size())
+		config.Keys, err = input.Count(ctx)
+		p.end()
+		if err != nil {
+			return nil, err
+		}
+	}
+	var b *bloomery.ShardBuilder
+	bar := a.later(func() string { return "building shards" })
+	defer bar.end()
+	config.Progress = bar.report
+	if b, err = bloomery.NewShardBuilder(f.output, config); err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	p = newProgress()
+	a.show(p, "reading", input.Size())
+	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	p.end()
+	if err != nil {
+		return nil, err
+	}
+	m, err := b.Build(ctx)
+	return m, adviseBuild(err, b.Spec())
+}
+
+// reportShards reports a sharded set that was just written, as bloomery info does.
+func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error {
+	if m.Keys() == 0 {
+		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the set holds nothing")
+	}
+	r, err := a.describe(dir)
+	if err != nil {
+		return err
+	}
+	a.warnRate(dir, r.info)
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
+		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	return err
+}

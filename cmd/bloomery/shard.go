@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/shard"
+)
+
+func (a *app) shardCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "shard",
+		Short: "Build a sharded set in steps, on any number of machines",
+		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines share the
+folder DIR and the input. The set is that of bloomery build --shards, byte for byte.
+
+  plan     divides the input into ranges, and writes the plan to DIR; once
+  range    hashes the keys of ranges into run files; in parallel
+  build    builds the filters of shards, after all ranges; in parallel
+  finish   writes the manifest, after all shards, and removes the working files; once
+  status   says what is missing
+
+Every step may be killed and run again at any moment: what is finished is checked and kept, and the result has the same
+bytes. Two attempts at the same step may run at the same time.
+
+In a Kubernetes indexed Job with completions: 20, each pod does every 20th range. A second Job does the shards:
+
+  command: ["bloomery", "shard", "range", "/data/set", "--every", "$(JOB_COMPLETION_INDEX)/20"]
+  command: ["bloomery", "shard", "build", "/data/set", "--every", "$(JOB_COMPLETION_INDEX)/20"]
+
+With make -j, every range and every shard is a target:
+
+  R := $(shell seq 0 $$(($(RANGES)-1)))
+  S := $(shell seq 0 $$(($(SHARDS)-1)))
+  finish: $(S:%=shard-%) ; bloomery shard finish set
+  $(S:%=shard-%): shard-%: $(R:%=range-%) ; bloomery shard build set $*
+  $(R:%=range-%): range-%: ; bloomery shard range set $*`,
+		Example: "  bloomery shard plan -o large.set --shards 16 --family blocked large.txt\n" +
+			"  bloomery shard range large.set --all\n  bloomery shard build large.set --all\n  bloomery shard finish large.set",
+	}
+	c.AddCommand(a.shardPlanCommand(), a.shardRangeCommand(), a.shardBuildCommand(), a.shardFinishCommand(),
+		a.shardStatusCommand())
+	return c
+}
+
+// stepFlags are the flags of the steps after the plan.
+type stepFlags struct {
+	plan   string
+	all    bool
+	every  string
+	memory memoryFlags
+}
+
+func (f *stepFlags) register(c *cobra.Command, what string) {
+	f.registerPlan(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all "+what)
+	c.Flags().StringVar(&f.every, "every", "",
+		"the "+what+" of worker `K/N`: of N workers, counted from 0, K does those that leave the remainder K")
+	c.MarkFlagsMutuallyExclusive("all", "every")
+	f.memory.register(c)
+}
+
+func (f *stepFlags) registerPlan(c *cobra.Command) {
+	c.Flags().StringVar(&f.plan, "plan", "", "id of the plan, if there are several in the folder")
+}
+
+// numbers returns the numbers of the ranges or shards to do, of n.
+func (f *stepFlags) numbers(args []string, what string, n int) (all []int, err error) {
+	first, step := 0, 1
+	switch {
+	case len(args) > 0 && (f.all || f.every != ""):
+		return nil, fmt.Errorf("give numbers of %ss, --all or --every", what)
+	case len(args) > 0:
+		for _, arg := range args {
+			i, err := strconv.Atoi(arg)
+			if err != nil || i < 0 || i >= n {
+				return nil, fmt.Errorf("%s %q: the plan has %d, counted from 0", what, arg, n)
+			}
+			all = append(all, i)
+		}
+		return all, nil
+	case f.every != "":
+		k, of, _ := strings.Cut(f.every, "/")
+		var err2 error
+		first, err = strconv.Atoi(k)
+		step, err2 = strconv.Atoi(of)
+		if err != nil || err2 != nil || first < 0 || first >= step {
+			return nil, fmt.Errorf("--every %q: want K/N with K from 0 to N-1, such as 0/20", f.every)
+		}
+	case !f.all:
+		return nil, fmt.Errorf("which %ss? Give their numbers, --all or --every K/N", what)
+	}
+	for i := first; i < n; i += step {
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// options returns the options of a step, and the progress bar, which the caller ends.
+func (a *app) stepOptions(c *cobra.Command, f *stepFlags, what string) (o distribute.Options, p *progress, err error) {
+	if o.Memory, err = f.memory.read(c); err != nil {
+		return o, nil, err
+	}
+	if o.Secret, err = a.secret(); err != nil {
+		return o, nil, err
+	}
+	p = newProgress()
+	o.TempDir = f.memory.dir
+	o.Progress = func(done float64) { p.read.Store(int64(done * progressAll)) }
+	a.show(p, what, progressAll)
+	return o, p, nil
+}
+
+// readPlan reads the plan in a folder.
+func (a *app) readPlan(ctx context.Context, dir, id string) (*distribute.Plan, distribute.Store, error) {
+	out := distribute.Dir(dir)
+	if st, err := os.Stat(dir); err != nil {
+		return nil, nil, err
+	} else if !st.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a file; name the folder of -o of bloomery shard plan", dir)
+	}
+	p, err := distribute.ReadPlan(ctx, out, id, nil)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dir, err)
+	}
+	if errors.Is(err, distribute.ErrNoPlan) || id != "" && errors.Is(err, fs.ErrNotExist) {
+		advice := "Make one: bloomery shard plan -o " + dir + " --shards N INPUT..."
+		if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
+			advice = "There is a finished set, of which bloomery info tells more. To build another one: bloomery shard plan."
+		}
+		err = &advised{err, advice}
+	}
+	return p, out, err
+}
+
+func (a *app) shardFinishCommand() *cobra.Command {
+	var f stepFlags
+	c := &cobra.Command{
+		Use:   "finish DIR",
+		Short: "Write the manifest of a sharded set whose shards are built",
+		Long: `Write the manifest of a sharded set whose shards are all built, and check the sizes of their files. Then remove the
+working files, and the files of the set that was in the folder before. Run it again if it was interrupted. If the set is
+finished already, it is only reported.`,
+		Example: "  bloomery shard finish large.set",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			start, ctx := time.Now(), c.Context()
+			p, out, err := a.readPlan(ctx, args[0], f.plan)
+			if errors.Is(err, distribute.ErrNoPlan) {
+				if m, old := distribute.ReadManifest(ctx, out); old == nil && m != nil {
+					return a.reportShards(args[0], m, start)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			m, err := p.Finish(ctx, out, distribute.Options{})
+			if err != nil {
+				return err
+			}
+			return a.reportShards(args[0], m, start)
+		},
+	}
+	f.registerPlan(c)
+	return c
+}
+
+// shardState is the report of shard status.
+type shardState struct {
+	Plan          string `json:"plan"`
+	Spec          string `json:"spec"`
+	Ranges        int    `json:"ranges"`
+	Shards        int    `json:"shards"`
+	MissingRanges []int  `json:"missing_ranges"`
+	MissingShards []int  `json:"missing_shards"`
+	Keys          uint64 `json:"keys"`
+	Input         int64  `json:"input_bytes"`
+}
+
+func (a *app) shardStatusCommand() *cobra.Command {
+	var f stepFlags
+	c := &cobra.Command{
+		Use:   "status DIR",
+		Short: "Say which ranges and shards of a plan are not finished",
+		Long: `Say which ranges and shards of a plan are not finished. Exit code 1 if there are some. Files that are damaged count
+as missing, as far as their sizes and headers tell.`,
+		Example: "  bloomery shard status large.set --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, out, err := a.readPlan(c.Context(), args[0], f.plan)
+			if err != nil {
+				return err
+			}
+			st, err := p.Status(c.Context(), out)
+			if err != nil {
+				return err
+			}
+			s := shardState{p.ID(), p.Spec.String(), st.Ranges, st.Shards, st.MissingRanges, st.MissingShards, st.Keys, p.Size()}
+			if a.json {
+				err = a.printJSON(s)
+			} else {
+				_, err = fmt.Fprintf(a.stdout, "plan %s: %s\nranges: %d of %d missing%s\nshards: %d of %d missing%s\n",
+					s.Plan, s.Spec, len(s.MissingRanges), s.Ranges, listed(s.MissingRanges),
+					len(s.MissingShards), s.Shards, listed(s.MissingShards))
+			}
+			if err == nil && len(s.MissingRanges)+len(s.MissingShards) > 0 {
+				err = errNo
+			}
+			return err
+		},
+	}
+	f.registerPlan(c)
+	return c
+}
+
+// listed returns at most 20 numbers, as the end of a line.
+func listed(numbers []int) string {
+	text := ""
+	for i, n := range numbers {
+		if i == 20 {
+			return text + " ..."
+		}
+		text += " " + strconv.Itoa(n)
+	}
+	return strings.Replace(text, " ", ": ", 1)
+}

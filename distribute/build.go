@@ -1,0 +1,236 @@
+package distribute
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// result is the file that Build writes for Finish: the entry of a shard.
+type result struct {
+	Shard        int     `json:"shard"`
+	File         string  `json:"file"`
+	Keys         uint64  `json:"keys"`
+	Bytes        uint64  `json:"bytes"`
+	SHA256       string  `json:"sha256"`
+	FPRPrior     float64 `json:"fpr_prior"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+	FPRChosen    float64 `json:"fpr_chosen"`
+}
+
+// maxResult is the largest result in bytes.
+const maxResult = 4096
+
+func (p *Plan) resultName(s int) string { return p.work("shard-%05d.json", s) }
+
+func (r result) entry() (e shard.Entry, err error) {
+	sum, err := hex.DecodeString(r.SHA256)
+	if err == nil && len(sum) != sha256.Size {
+		err = errors.New("its checksum is too short")
+	}
+	e = shard.Entry{
+		File: r.File, Keys: r.Keys, Bytes: r.Bytes, FPRPrior: r.FPRPrior, FPRPosterior: r.FPRPosterior,
+	}
+	copy(e.SHA256[:], sum)
+	return e, err
+}
+
+// Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
+// reading it and comparing its SHA-256. Gather must have run; if it has not, Build does it. If a segment is damaged,
+// Build removes its run file, and the error wraps ErrMissing and says which range to run again. Other errors are those
+// of bloomery.Builder and out.
+func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
+	if s < 0 || s >= p.Shards {
+		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
+	}
+	if _, err := p.hasher(o.Secret); err != nil {
+		return shard.Entry{}, err
+	}
+	if r, err := p.built(ctx, out, s); err == nil && r.sound(ctx, out) == nil {
+		o.progress(1)
+		return r.entry()
+	} else if err != nil && !missing(err) && !errors.Is(err, run.ErrDamaged) {
+		return shard.Entry{}, err
+	}
+	set, err := p.filter(ctx, out, s, o)
+	if err != nil {
+		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
+	}
+	defer set.Close()
+	r, err := p.write(ctx, out, s, set)
+	if err != nil {
+		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
+	}
+	o.progress(1)
+	return r.entry()
+}
+
+// built returns the result of a finished shard. The error wraps run.ErrDamaged if it contradicts itself.
+func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err error) {
+	b, err := readAll(ctx, out, p.resultName(s), maxResult)
+	if err != nil {
+		return r, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&r); err == nil && r.Shard != s {
+		err = fmt.Errorf("it is about shard %d", r.Shard)
+	}
+	if err == nil {
+		_, err = r.entry()
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w: %w", p.resultName(s), run.ErrDamaged, err)
+	}
+	return r, nil
+}
+
+// sound returns an error unless the file of a shard has the size and the SHA-256 of its result.
+func (r result) sound(ctx context.Context, out Source) error {
+	st, err := out.Stat(ctx, r.File)
+	if err != nil {
+		return err
+	}
+	if uint64(st.Size) != r.Bytes {
+		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
+	}
+	f, err := out.Open(ctx, r.File, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
+		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
+	}
+	return nil
+}
+
+// filter returns the filter of a shard.
+func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
+	all, keys, err := p.segments(ctx, out, s)
+	if missing(err) {
+		if _, err = p.Gather(ctx, out, nil, o); err == nil {
+			all, keys, err = p.segments(ctx, out, s)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := bloomery.NewBuilder(p.config(keys, o))
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	err = parallel(ctx, len(all), max(2, o.workers()), func(ctx context.Context, i int) error {
+		g := all[i]
+		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
+		if err == nil {
+			defer r.Close()
+			err = run.Read(r, g.Segment, b.AddHashes)
+		}
+		if missing(err) || errors.Is(err, run.ErrDamaged) {
+			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
+				out.Remove(ctx, p.runName(g.rng)))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.Build(ctx)
+}
+
+// config returns the Config of a shard with that number of keys.
+func (p *Plan) config(keys uint64, o Options) bloomery.Config {
+	c := bloomery.Config{
+		Spec: p.Spec.String(), Keys: keys, Seed: p.Seed, Hash: p.Hash, FPRChosen: p.FPRChosen, Capacity: p.Capacity,
+		Workers: o.Workers, Memory: o.Memory, TempDir: o.TempDir,
+	}
+	if p.Hash == filter.SipHash {
+		c.Secret = o.Secret
+	}
+	if o.Progress != nil {
+		c.Progress = func(now filter.Progress) { o.progress(now.Done) }
+	}
+	return c
+}
+
+// write writes the file of a shard and its result.
+func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
+	info := set.Info()
+	r = result{
+		Shard: s, Keys: info.Keys, FPRChosen: set.FPRChosen(),
+		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+	}
+	sum := sha256.New()
+	n, err := set.WriteTo(sum)
+	if err != nil {
+		return r, err
+	}
+	r.Bytes, r.SHA256 = uint64(n), hex.EncodeToString(sum.Sum(nil))
+	if r.File, err = p.shardName(ctx, out, s, r); err != nil {
+		return r, err
+	}
+	if r.sound(ctx, out) != nil { // unless it is there
+		err := out.Write(ctx, r.File, func(w io.Writer) error {
+			_, err := set.WriteTo(w)
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	return r, out.Write(ctx, p.resultName(s), func(w io.Writer) error {
+		_, err := w.Write(append(b, '\n'))
+		return err
+	})
+}
+
+// shardName returns the name of the file of a shard. It is not that of a file with other contents in the manifest that
+// the output has now.
+func (p *Plan) shardName(ctx context.Context, out Source, s int, r result) (string, error) {
+	e, err := r.entry()
+	if err != nil {
+		return "", err
+	}
+	old, err := ReadManifest(ctx, out)
+	if err != nil {
+		return "", err
+	}
+	return shard.NewName(old, s, p.Shards, e.SHA256), nil
+}
+
+// ReadManifest returns the manifest of the set in an output, or nil if there is none.
+func ReadManifest(ctx context.Context, out Source) (*shard.Manifest, error) {
+	b, err := readAll(ctx, out, shard.ManifestName, math.MaxInt32)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := shard.ReadManifest(bytes.NewReader(b))
+	if errors.Is(err, shard.ErrManifest) {
+		return nil, fmt.Errorf("%s: %w; remove it to build a new set", shard.ManifestName, err)
+	}
+	return m, err
+}

@@ -1,0 +1,177 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// Dir returns the Store of a folder and the folders in it. The folder may be on a network file system whose renames are
+// atomic. Write creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so none leads out
+// of the folder; symbolic links in the folder are followed.
+func Dir(path string) Store { return dir{path} }
+
+// Files returns the Source of the files of this machine. Names are paths, relative to the current folder or absolute.
+func Files() Source { return dir{""} }
+
+// dir is a folder, or with an empty root all files.
+type dir struct{ root string }
+
+// path returns the path of a name.
+func (d dir) path(op, name string) (string, error) {
+	if d.root == "" {
+		return filepath.FromSlash(name), nil
+	}
+	if !fs.ValidPath(name) || name == "." {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	return filepath.Join(d.root, filepath.FromSlash(name)), nil
+}
+
+func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	path, err := d.path("open", name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if length < 0 {
+		length = math.MaxInt64 - offset
+	}
+	return &part{ctx, io.NewSectionReader(f, offset, length), f}, nil
+}
+
+// part is an opened part of a file.
+type part struct {
+	ctx context.Context
+	*io.SectionReader
+	file *os.File
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, context.Cause(p.ctx)
+	}
+	return p.SectionReader.Read(b)
+}
+
+func (p *part) Close() error { return p.file.Close() }
+
+func (d dir) Stat(_ context.Context, name string) (Object, error) {
+	path, err := d.path("stat", name)
+	if err != nil {
+		return Object{}, err
+	}
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Object{}, err
+	case !st.Mode().IsRegular():
+		return Object{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	return object(name, st), nil
+}
+
+// object describes a file. Its version is the time of modification.
+func object(name string, st fs.FileInfo) Object {
+	return Object{Name: name, Size: st.Size(), Version: fmt.Sprintf("%x", st.ModTime().UnixNano())}
+}
+
+// List leaves out temporary files of Write, whose names begin with a dot.
+func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		below, _ := path.Split(prefix) // the folder of all names with that prefix
+		top := filepath.Join(d.root, filepath.FromSlash(below))
+		stop := errors.New("stop")
+		err := filepath.WalkDir(filepath.Clean(top), func(at string, e fs.DirEntry, err error) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			name := at
+			if d.root != "" {
+				if name, err = filepath.Rel(d.root, at); err != nil {
+					return err
+				}
+			}
+			name = filepath.ToSlash(name)
+			if !strings.HasPrefix(name, prefix) || strings.HasPrefix(e.Name(), ".") {
+				return nil
+			}
+			st, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // removed meanwhile
+			}
+			if err == nil && !yield(object(name, st), nil) {
+				err = stop
+			}
+			return err
+		})
+		if err != nil && err != stop {
+			yield(Object{}, err)
+		}
+	}
+}
+
+// Glob returns the names that match a pattern of path.Match, without a walk over folders that cannot match.
+func (d dir) Glob(pattern string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(d.root, filepath.FromSlash(pattern)))
+	for i, name := range names {
+		if d.root != "" {
+			if name, err = filepath.Rel(d.root, name); err != nil {
+				return nil, err
+			}
+		}
+		names[i] = filepath.ToSlash(name)
+	}
+	return names, err
+}
+
+func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	path, err := d.path("write", name)
+	if err != nil {
+		return err
+	}
+	err = container.WriteAtomic(ctx, path, write)
+	if errors.Is(err, fs.ErrNotExist) { // its folder
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		err = container.WriteAtomic(ctx, path, write)
+	}
+	return err
+}
+
+// Remove removes folders that become empty, too.
+func (d dir) Remove(_ context.Context, name string) error {
+	path, err := d.path("remove", name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) {
+		if os.Remove(filepath.Join(d.root, filepath.FromSlash(up))) != nil {
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// Package distribute builds sharded sets (package shard) in steps that run on any number of machines. Any scheduler can
+// run them: make, Kubernetes Jobs, ssh, Apache Beam. The result is that of bloomery.BuildShards, byte for byte.
+//
+//	NewPlan   divides the input into ranges                        once
+//	Range     hashes the keys of a range; writes one run file      for every range, in any order, in parallel
+//	Gather    requires all run files; writes the shard index       once, after all ranges
+//	Build     builds the filter of a shard from its segments       for every shard, in any order, in parallel
+//	Finish    requires all shards; writes the manifest             once, after all shards
+//
+// Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step is
+// idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So a
+// step may be killed at any moment and run again, and two attempts at the same step may run at the same time.
+//
+// # The output
+//
+//	work-ID/plan.json           the plan; ID is its hash
+//	work-ID/range-0000000.run   one run file a range (package internal/run)
+//	work-ID/index               where the segments of each shard are
+//	work-ID/shard-00000.json    the manifest entry of a finished shard
+//	00000-of-00016.bloom        the shards
+//	manifest.json               written last, after which work-ID is removed
+//
+// If the output has a set already, its files stay until the new manifest is written: a shard with other contents gets a
+// new name, and Finish removes the old files.
+//
+// # Requirements
+//
+//   - Input and output are the same for all machines. Objects of the output appear whole or not at all; see Store.
+//   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
+//   - One plan at a time builds in an output: Finish removes the work of other plans.
+//   - No secret is written. Every Range and Build needs it again: see Options.Secret.
+//
+// # Memory
+//
+// Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and the blocks of keyio. Build takes what
+// bloomery.Build takes for one shard within Options.Memory, and the filter. Gather takes 16 bytes a range and shard.
+package distribute

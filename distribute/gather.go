@@ -1,0 +1,249 @@
+package distribute
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// The shard index says for every shard where its segments are: one row a shard, so that the task of a shard reads only
+// its own part, then the segments of shard 0, of shard 1, ... All integers are little endian.
+//
+//	header    48 bytes: magic "BLMINDEX", version 1 (4), shards (4), plan id (16), segments (8), 0s
+//	rows      40 bytes each: first segment (8), segments (8), keys (8), CRC-32C of the segments (4), 0s (8), CRC-32C of
+//	          the header, the number of the shard (4) and the row up to here (4)
+//	segments  20 bytes each: range (4), offset in its run file (8), number of hashes (4), CRC-32C of the hashes (4)
+const (
+	indexHeader  = 48
+	rowSize      = 40
+	segmentSize  = 20
+	indexMagic   = "BLMINDEX"
+	indexVersion = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// indexName returns the name of the shard index.
+func (p *Plan) indexName() string { return p.work("index") }
+
+// Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
+// ranges, in any order and possibly several times, or nil to read them from the run files. Gather keeps a finished
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished.
+func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
+	all, err := p.results(ctx, out, done, o)
+	if err != nil {
+		return 0, err
+	}
+	segments := uint64(0)
+	for _, x := range all {
+		keys += x.Keys()
+		x.Each(func(int, run.Segment) { segments++ })
+	}
+	header := p.indexHeader(segments)
+	if p.hasIndex(ctx, out, header) {
+		return keys, nil
+	}
+	rows, list := p.shardMajor(all, header, segments)
+	err = out.Write(ctx, p.indexName(), func(w io.Writer) error {
+		for _, b := range [][]byte{header, rows, list} {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return keys, err
+}
+
+// hasIndex reports whether there is a finished index with that header.
+func (p *Plan) hasIndex(ctx context.Context, out Source, header []byte) bool {
+	st, err := out.Stat(ctx, p.indexName())
+	segments := binary.LittleEndian.Uint64(header[32:])
+	if err != nil || uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+segments*segmentSize {
+		return false
+	}
+	there, err := readPart(ctx, out, p.indexName(), 0, indexHeader)
+	return err == nil && string(there) == string(header)
+}
+
+func (p *Plan) indexHeader(segments uint64) []byte {
+	b := append(make([]byte, 0, indexHeader), indexMagic...)
+	b = binary.LittleEndian.AppendUint32(b, indexVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(p.Shards))
+	id := p.header(0).Plan
+	b = append(b, id[:]...)
+	return binary.LittleEndian.AppendUint64(b, segments)[:indexHeader]
+}
+
+// results returns the indexes of the run files of all ranges.
+func (p *Plan) results(ctx context.Context, out Source, done []Done, o Options) ([]*run.Index, error) {
+	all := make([]*run.Index, len(p.Ranges))
+	for _, d := range done {
+		if d.Range < 0 || d.Range >= len(all) || d.index == nil {
+			return nil, fmt.Errorf("a result of range %d, of %d", d.Range, len(all))
+		}
+		if err := d.index.Check(p.Shards); err != nil {
+			return nil, err
+		}
+		all[d.Range] = d.index
+	}
+	if done == nil {
+		err := parallel(ctx, len(all), planReads, func(ctx context.Context, i int) (err error) {
+			if all[i], err = p.finished(ctx, out, i); missing(err) {
+				err = nil // reported below, with all others
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	found := make([]bool, len(all))
+	for i, x := range all {
+		found[i] = x != nil
+	}
+	if numbers := lacking(found); len(numbers) > 0 {
+		return nil, &MissingError{What: "range", Numbers: numbers, Of: len(all)}
+	}
+	return all, nil
+}
+
+// MissingError lists ranges or shards that are not finished. It wraps ErrMissing.
+type MissingError struct {
+	What    string // "range" or "shard"
+	Numbers []int
+	Of      int
+}
+
+func (e *MissingError) Error() string {
+	const most = 10
+	text := ""
+	for i, n := range e.Numbers {
+		if i == most {
+			text += ", ..."
+			break
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d of %d %ss are %v: %s", len(e.Numbers), e.Of, e.What, ErrMissing, text)
+}
+
+func (e *MissingError) Unwrap() error { return ErrMissing }
+
+// shardMajor returns the rows and the segments of the shard index.
+func (p *Plan) shardMajor(all []*run.Index, header []byte, segments uint64) (rows, list []byte) {
+	type place struct { // in the index of a range
+		keys uint64
+		n    int
+	}
+	shards := make([]place, p.Shards)
+	for _, x := range all {
+		x.Each(func(s int, g run.Segment) {
+			shards[s].n++
+			shards[s].keys += uint64(g.Keys)
+		})
+	}
+	list = make([]byte, segments*segmentSize)
+	next := make([]int, p.Shards) // of the bytes of each shard
+	at := 0
+	for s, p := range shards {
+		next[s] = at
+		at += p.n * segmentSize
+	}
+	for i, x := range all {
+		x.Each(func(s int, g run.Segment) {
+			b := list[next[s]:]
+			binary.LittleEndian.PutUint32(b, uint32(i))
+			binary.LittleEndian.PutUint64(b[4:], uint64(g.Offset))
+			binary.LittleEndian.PutUint32(b[12:], g.Keys)
+			binary.LittleEndian.PutUint32(b[16:], g.CRC)
+			next[s] += segmentSize
+		})
+	}
+	for s, place := range shards {
+		own := list[next[s]-place.n*segmentSize : next[s]]
+		row := make([]byte, rowSize)
+		binary.LittleEndian.PutUint64(row, uint64(next[s]/segmentSize-place.n))
+		binary.LittleEndian.PutUint64(row[8:], uint64(place.n))
+		binary.LittleEndian.PutUint64(row[16:], place.keys)
+		binary.LittleEndian.PutUint32(row[24:], crc32.Checksum(own, castagnoli))
+		binary.LittleEndian.PutUint32(row[36:], rowSum(header, s, row))
+		rows = append(rows, row...)
+	}
+	return rows, list
+}
+
+// rowSum returns the checksum of a row.
+func rowSum(header []byte, s int, row []byte) uint32 {
+	sum := crc32.Checksum(header, castagnoli)
+	sum = crc32.Update(sum, castagnoli, binary.LittleEndian.AppendUint32(nil, uint32(s)))
+	return crc32.Update(sum, castagnoli, row[:rowSize-4])
+}
+
+// segment is a part of the run file of a range.
+type segment struct {
+	rng int
+	run.Segment
+}
+
+// segments returns where the hashes of a shard are, and their number.
+func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
+	damaged := func(what string) error {
+		return fmt.Errorf("%s: %w: %s; remove it and gather again", p.indexName(), run.ErrDamaged, what)
+	}
+	st, err := out.Stat(ctx, p.indexName())
+	if err != nil {
+		return nil, 0, err
+	}
+	header, err := readPart(ctx, out, p.indexName(), 0, indexHeader)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(header) < indexHeader {
+		return nil, 0, damaged("it is cut")
+	}
+	total := binary.LittleEndian.Uint64(header[32:])
+	if string(header) != string(p.indexHeader(total)) || total > uint64(st.Size)/segmentSize ||
+		uint64(st.Size) != indexHeader+uint64(p.Shards)*rowSize+total*segmentSize {
+		return nil, 0, damaged("its header or size is wrong")
+	}
+	row, err := readPart(ctx, out, p.indexName(), indexHeader+int64(s)*rowSize, rowSize)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(row) < rowSize || binary.LittleEndian.Uint32(row[36:]) != rowSum(header, s, row) {
+		return nil, 0, damaged("a checksum is wrong")
+	}
+	first, n := binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint64(row[8:])
+	if first > total || n > total-first {
+		return nil, 0, damaged("a row leads out of it")
+	}
+	var list []byte
+	if n > 0 {
+		at := indexHeader + int64(p.Shards)*rowSize + int64(first)*segmentSize
+		if list, err = readPart(ctx, out, p.indexName(), at, int64(n)*segmentSize); err != nil {
+			return nil, 0, err
+		}
+	}
+	if uint64(len(list)) != n*segmentSize || crc32.Checksum(list, castagnoli) != binary.LittleEndian.Uint32(row[24:]) {
+		return nil, 0, damaged("a checksum is wrong")
+	}
+	for ; len(list) > 0; list = list[segmentSize:] {
+		g := segment{rng: int(binary.LittleEndian.Uint32(list))}
+		g.Offset = int64(binary.LittleEndian.Uint64(list[4:]))
+		g.Keys, g.CRC = binary.LittleEndian.Uint32(list[12:]), binary.LittleEndian.Uint32(list[16:])
+		all = append(all, g)
+		keys += uint64(g.Keys)
+	}
+	if keys != binary.LittleEndian.Uint64(row[16:]) {
+		return nil, 0, damaged("the keys of a row do not add up")
+	}
+	return all, keys, nil
+}

@@ -1,0 +1,96 @@
+package distribute
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// workPrefix begins the names of all working files.
+const workPrefix = "work-"
+
+// work returns the name of a working file.
+func (p *Plan) work(format string, args ...any) string {
+	return workPrefix + p.ID() + "/" + fmt.Sprintf(format, args...)
+}
+
+const planName = "plan.json"
+
+// Save writes the plan to the output, unless it is there. It returns an error if the output has objects that belong to no
+// sharded set.
+func (p *Plan) Save(ctx context.Context, out Store) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if there, err := readAll(ctx, out, p.work(planName), maxPlan); err == nil && bytes.Equal(there, b) {
+		return nil
+	}
+	if err := foreign(ctx, out); err != nil {
+		return err
+	}
+	return out.Write(ctx, p.work(planName), func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are those
+// that the plan may name besides those of keyio.
+func ParsePlan(b []byte, formats Formats) (*Plan, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	p := new(Plan)
+	if err := d.Decode(p); err != nil {
+		return nil, fmt.Errorf("reading a plan: %w", err)
+	}
+	return p, p.check(formats)
+}
+
+// Plans returns the ids of the plans in an output, sorted. Work on them has not finished.
+func Plans(ctx context.Context, out Source) (ids []string, err error) {
+	for o, err := range out.List(ctx, workPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if id, rest, _ := strings.Cut(strings.TrimPrefix(o.Name, workPrefix), "/"); rest == planName {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// ErrNoPlan means that an output has no plan.
+var ErrNoPlan = errors.New("no plan")
+
+// ReadPlan reads a plan from the output. With an empty id it reads the only one; the error wraps ErrNoPlan if there is
+// none.
+func ReadPlan(ctx context.Context, out Source, id string, formats Formats) (*Plan, error) {
+	if id == "" {
+		ids, err := Plans(ctx, out)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(ids) == 0:
+			return nil, ErrNoPlan
+		case len(ids) > 1:
+			return nil, fmt.Errorf("there are %d plans: choose one of %s", len(ids), strings.Join(ids, ", "))
+		}
+		id = ids[0]
+	}
+	b, err := readAll(ctx, out, workPrefix+id+"/"+planName, maxPlan)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ParsePlan(b, formats)
+	if err == nil && p.ID() != id {
+		err = fmt.Errorf("plan %s was edited: its contents are those of plan %s", id, p.ID())
+	}
+	return p, err
+}

@@ -1,0 +1,79 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Status says what of a plan is not finished.
+type Status struct {
+	Ranges, Shards               int    // of the plan
+	MissingRanges, MissingShards []int  // that are not finished, or damaged as far as their sizes and headers tell
+	Keys                         uint64 // in the finished ranges
+}
+
+// Status looks at the run files and the shards. It reads their sizes, headers and indexes.
+func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
+	st.Ranges, st.Shards = len(p.Ranges), p.Shards
+	var mu sync.Mutex
+	ranges, shards := make([]bool, st.Ranges), make([]bool, st.Shards)
+	err = parallel(ctx, st.Ranges, planReads, func(ctx context.Context, i int) error {
+		x, err := p.finished(ctx, out, i)
+		if missing(err) || errors.Is(err, run.ErrDamaged) {
+			return nil
+		}
+		if err == nil {
+			mu.Lock()
+			st.Keys += x.Keys()
+			mu.Unlock()
+			ranges[i] = true
+		}
+		return err
+	})
+	if err != nil {
+		return st, err
+	}
+	err = parallel(ctx, st.Shards, planReads, func(ctx context.Context, s int) error {
+		r, err := p.built(ctx, out, s)
+		var o Object
+		if err == nil {
+			o, err = out.Stat(ctx, r.File)
+		}
+		if missing(err) || errors.Is(err, run.ErrDamaged) {
+			return nil
+		}
+		shards[s] = err == nil && uint64(o.Size) == r.Bytes
+		return err
+	})
+	st.MissingRanges, st.MissingShards = lacking(ranges), lacking(shards)
+	return st, err
+}
+
+// lacking returns the indexes of false values.
+func lacking(found []bool) (missing []int) {
+	for i, ok := range found {
+		if !ok {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// foreign returns an error if an output has objects that belong to no sharded set.
+func foreign(ctx context.Context, out Source) error {
+	for o, err := range out.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if n := o.Name; n != shard.ManifestName && !shard.IsName(n) && !strings.HasPrefix(n, workPrefix) {
+			return fmt.Errorf("there is %s in the output, which belongs to no sharded set; name an empty folder", n)
+		}
+	}
+	return nil
+}

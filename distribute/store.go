@@ -1,0 +1,72 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+)
+
+// Object describes a file, or an object of a bucket.
+type Object struct {
+	Name string `json:"name"` // slash-separated
+	Size int64  `json:"size"` // bytes
+	// Version changes when the contents change: a generation, an ETag, a time of modification. It may be empty.
+	Version string `json:"version,omitempty"`
+}
+
+// Source reads objects: a folder, or a bucket. Its methods are safe for concurrent use. Errors about objects that do not
+// exist wrap fs.ErrNotExist.
+type Source interface {
+	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read fails soon
+	// after ctx is done.
+	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
+	// Stat describes an object.
+	Stat(ctx context.Context, name string) (Object, error)
+	// List yields all objects whose names begin with prefix, in any order. It stops after an error.
+	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
+}
+
+// Store is a Source that takes objects.
+type Store interface {
+	Source
+	// Write creates or replaces an object with the output of write. The object appears whole or not at all: if write
+	// fails, or ctx ends before Write returns nil, a reader sees what was there before.
+	Write(ctx context.Context, name string, write func(io.Writer) error) error
+	// Remove removes an object. It is no error if there is none.
+	Remove(ctx context.Context, name string) error
+}
+
+// ErrChanged means that an input is not the one that the plan was made for.
+var ErrChanged = errors.New("the input has changed since the plan was made; make a new plan")
+
+// ErrMissing means that ranges or shards are not finished.
+var ErrMissing = errors.New("not finished")
+
+// readAll reads a small object of at most limit bytes.
+func readAll(ctx context.Context, s Source, name string, limit int64) ([]byte, error) {
+	r, err := s.Open(ctx, name, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes", name, limit)
+	}
+	return b, err
+}
+
+// readPart reads a part of an object. It returns fewer bytes if the object ends.
+func readPart(ctx context.Context, s Source, name string, offset, length int64) ([]byte, error) {
+	r, err := s.Open(ctx, name, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, length))
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Spill keeps the hashes of any number of keys by shard, those beyond a limit of memory in a temporary file, which only
+// this user can read. Add is safe for concurrent use.
+type Spill struct {
+	dir   string
+	limit int // hashes in memory
+
+	mu      sync.Mutex
+	buffer  *Buffer
+	counts  []uint64 // by shard, of the hashes in the file
+	groups  [][]Segment
+	file    *os.File // nil until the memory is full
+	removed bool     // the file is already unlinked
+	size    int64
+	buf     []byte
+	err     error // sticky
+}
+
+// NewSpill returns an empty Spill that keeps at most about memory bytes of hashes in memory and the others in a file in
+// dir, or in os.TempDir() if dir is empty.
+func NewSpill(shards int, memory int64, dir string) *Spill {
+	limit := max(min(memory/hashSize, mostKeys/2), leastLen)
+	return &Spill{
+		dir: dir, limit: int(min(limit, int64(^uint(0)>>1))), counts: make([]uint64, shards),
+		buffer: NewBuffer(shards, int(min(limit, GroupKeys))),
+	}
+}
+
+// Add adds hashes. It does not keep hs. After an error, such as a full disk, all later calls return that error.
+func (s *Spill) Add(hs []filter.Hash) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(hs) > 0 && s.err == nil {
+		n := min(len(hs), s.limit-s.buffer.Len())
+		s.buffer.Add(hs[:n])
+		if hs = hs[n:]; s.buffer.Len() == s.limit {
+			if s.err = s.spill(); s.err != nil {
+				s.err = fmt.Errorf("writing key hashes to a temporary file; is the disk full? %w", s.err)
+			}
+		}
+	}
+	return s.err
+}
+
+// spill writes the buffer to the file.
+func (s *Spill) spill() error {
+	if s.file == nil {
+		f, err := os.CreateTemp(s.dir, "bloomery-shards-*")
+		if err != nil {
+			return err
+		}
+		s.file = f
+		s.removed = os.Remove(f.Name()) == nil // fails on Windows for an open file: Close removes it
+		s.groups = make([][]Segment, len(s.counts))
+	}
+	w := bufio.NewWriterSize(s.file, 1<<20)
+	counts, buf, err := s.buffer.writeGroup(w, s.buf)
+	if s.buf = buf; err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, c := range counts {
+		if c.Keys > 0 {
+			s.groups[i] = append(s.groups[i], Segment{s.size, c})
+			s.size += int64(c.Keys) * hashSize
+			s.counts[i] += uint64(c.Keys)
+		}
+	}
+	s.buffer.Reset()
+	return nil
+}
+
+// Count returns the number of hashes of a shard.
+func (s *Spill) Count(shard int) uint64 { return s.counts[shard] + uint64(s.buffer.Count(shard)) }
+
+// Each calls f with the hashes of a shard in the order of Add. f must not keep or change them. Several goroutines may
+// call Each at the same time, but not Add. It stops at the first error of f, or with the cause of ctx when ctx is done.
+func (s *Spill) Each(ctx context.Context, shard int, f func(hs []filter.Hash) error) error {
+	if s.err != nil {
+		return s.err
+	}
+	visit := func(hs []filter.Hash) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return f(hs)
+	}
+	if s.file != nil {
+		for _, g := range s.groups[shard] {
+			if err := Read(io.NewSectionReader(s.file, g.Offset, g.Bytes()), g, visit); err != nil {
+				return fmt.Errorf("reading key hashes back from a temporary file: %w", err)
+			}
+		}
+	}
+	if s.buffer.chunk == mostLen {
+		return s.buffer.Each(shard, visit)
+	}
+	b := buffers.Get().(*readBuffer) // larger batches than a chunk are faster to add
+	defer buffers.Put(b)
+	batch := b.hashes[:0]
+	err := s.buffer.Each(shard, func(hs []filter.Hash) error {
+		if len(batch)+len(hs) > cap(batch) {
+			full := batch
+			batch = batch[:0]
+			if err := visit(full); err != nil {
+				return err
+			}
+		}
+		batch = append(batch, hs...)
+		return nil
+	})
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	return visit(batch)
+}
+
+// Close removes the hashes and the file.
+func (s *Spill) Close() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = errors.New("run: the Spill is closed")
+	}
+	s.buffer = NewBuffer(len(s.counts), 0)
+	if s.file != nil {
+		err = s.file.Close()
+		if !s.removed {
+			err = errors.Join(err, os.Remove(s.file.Name()))
+		}
+		s.file = nil
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package shard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// The JSON form. Numbers with 64 significant bits are text, because JavaScript reads numbers as float64.
+type head struct {
+	Format    string  `json:"format"`
+	Version   int     `json:"version"`
+	Plan      string  `json:"plan"`
+	Spec      string  `json:"spec"`
+	Hash      string  `json:"hash"`
+	Seed      string  `json:"seed"`
+	KeyCheck  string  `json:"key_check,omitempty"`
+	Routing   int     `json:"routing"`
+	FPRChosen float64 `json:"fpr_chosen,omitempty"`
+	Count     int     `json:"count"`
+}
+
+type entry struct {
+	File         string  `json:"file"`
+	Keys         uint64  `json:"keys"`
+	Bytes        uint64  `json:"bytes"`
+	SHA256       string  `json:"sha256"`
+	FPRPrior     float64 `json:"fpr_prior"`
+	FPRPosterior float64 `json:"fpr_posterior"`
+}
+
+func (m *Manifest) head() head {
+	h := head{
+		Format: Format, Version: Version, Spec: m.Spec.String(), Hash: m.Hash.String(),
+		Seed: strconv.FormatUint(m.Seed, 10), Routing: Routing, FPRChosen: m.FPRChosen, Count: len(m.Shards),
+	}
+	if m.KeyCheck != 0 {
+		h.KeyCheck = strconv.FormatUint(m.KeyCheck, 16)
+	}
+	return h
+}
+
+// WriteTo writes the manifest: one field a line, one shard a line. The error wraps ErrManifest if Check fails.
+func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
+	if err := m.Check(); err != nil {
+		return 0, err
+	}
+	h := m.head()
+	h.Plan = m.ID()
+	var b bytes.Buffer
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return 0, err
+	}
+	b.Write(bytes.TrimSuffix(text, []byte("\n}")))
+	b.WriteString(",\n  \"shards\": [")
+	for i, e := range m.Shards {
+		line, err := json.Marshal(entry{
+			File: e.File, Keys: e.Keys, Bytes: e.Bytes, SHA256: hex.EncodeToString(e.SHA256[:]),
+			FPRPrior: Rate(e.FPRPrior), FPRPosterior: Rate(e.FPRPosterior),
+		})
+		if err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n    ")
+		b.Write(line)
+	}
+	b.WriteString("\n  ]\n}\n")
+	return b.WriteTo(w)
+}
+
+// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive. The
+// error wraps ErrManifest, or is one of r.
+func ReadManifest(r io.Reader) (*Manifest, error) {
+	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
+	var failed error
+	d := json.NewDecoder(readerFunc(func(p []byte) (n int, err error) {
+		if n, err = limited.Read(p); err != nil && err != io.EOF {
+			failed = err
+		}
+		return n, err
+	}))
+	d.DisallowUnknownFields()
+	var j struct {
+		head
+		Shards []entry `json:"shards"`
+	}
+	err := d.Decode(&j)
+	switch {
+	case failed != nil:
+		return nil, failed
+	case limited.N == 0:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrManifest, maxManifest)
+	case err == nil:
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("there is text after its end")
+		}
+	}
+	if newer := j.Format == Format && j.Version > Version; newer {
+		return nil, fmt.Errorf("%w: version %d; this program reads up to %d: use a newer Bloomery",
+			ErrManifest, j.Version, Version)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+	return j.head.manifest(j.Shards)
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// manifest returns the checked manifest of a JSON form.
+func (j head) manifest(shards []entry) (*Manifest, error) {
+	m := &Manifest{FPRChosen: j.FPRChosen}
+	switch {
+	case j.Format != Format:
+		return nil, fmt.Errorf("%w: its format is %q, want %q", ErrManifest, j.Format, Format)
+	case j.Version < 1:
+		return nil, fmt.Errorf("%w: version %d", ErrManifest, j.Version)
+	case j.Routing != Routing:
+		return nil, fmt.Errorf("%w: routing %d; this program knows %d", ErrManifest, j.Routing, Routing)
+	case j.Count != len(shards):
+		return nil, fmt.Errorf("%w: it lists %d of %d shards", ErrManifest, len(shards), j.Count)
+	case len(j.Spec) > maxSpec:
+		return nil, fmt.Errorf("%w: a spec of %d bytes", ErrManifest, len(j.Spec))
+	}
+	var err error
+	if m.Spec, err = filter.ParseSpec(j.Spec); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+	if m.Hash, err = filter.ParseHashID(j.Hash); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+	if m.Seed, err = strconv.ParseUint(j.Seed, 10, 64); err != nil {
+		return nil, fmt.Errorf("%w: seed %q", ErrManifest, j.Seed)
+	}
+	if j.KeyCheck != "" {
+		if m.KeyCheck, err = strconv.ParseUint(j.KeyCheck, 16, 64); err != nil {
+			return nil, fmt.Errorf("%w: key_check %q", ErrManifest, j.KeyCheck)
+		}
+	}
+	m.Shards = make([]Entry, len(shards))
+	for i, e := range shards {
+		m.Shards[i] = Entry{
+			File: e.File, Keys: e.Keys, Bytes: e.Bytes, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
+		}
+		if n, err := hex.Decode(m.Shards[i].SHA256[:], []byte(e.SHA256)[:min(len(e.SHA256), 2*sha256.Size)]); err != nil ||
+			n != sha256.Size || len(e.SHA256) != 2*sha256.Size {
+			return nil, fmt.Errorf("%w: shard %d: sha256 %.80q", ErrManifest, i, e.SHA256)
+		}
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	if id := m.ID(); id != j.Plan {
+		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, id)
+	}
+	return m, nil
+}

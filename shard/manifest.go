@@ -1,0 +1,130 @@
+package shard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Version is the version of the manifest that this package writes and reads.
+const Version = 1
+
+// Format is the field "format" of every manifest.
+const Format = "bloomery-shards"
+
+// Bounds of a manifest.
+const (
+	maxSpec     = 512 // bytes, as in a filter file
+	maxEntry    = 512 // bytes of an entry in JSON
+	maxManifest = maxEntry*Max + 1<<16
+	maxKeys     = 1 << 56 // of one shard
+	maxBytes    = 1 << 56 // of one shard
+)
+
+// Manifest describes a sharded set. It has no times and does not depend on how the input was read: the same keys, spec,
+// seed or secret and number of shards give the same bytes.
+type Manifest struct {
+	// Spec is the spec of each shard, as it was given to its build: blocked(fpr=0.01). The spec in a shard's file has
+	// the geometry in addition.
+	Spec filter.Spec
+	// Hash is the hash function of the keys, Seed that of an XXH3 hasher, and KeyCheck that of a keyed hasher, else 0.
+	Hash     filter.HashID
+	Seed     uint64
+	KeyCheck uint64
+	// FPRChosen is the false-positive rate that was chosen for the set, or 0.
+	FPRChosen float64
+	// Shards has one entry for each shard, in order. Routing 1 assigns keys to them.
+	Shards []Entry
+}
+
+// Entry describes the file of one shard.
+type Entry struct {
+	File   string            // name in the folder of the manifest; see Name
+	Keys   uint64            // in the filter: Info.Keys
+	Bytes  uint64            // length of the file
+	SHA256 [sha256.Size]byte // of the file
+	// FPRPrior and FPRPosterior are those of filter.Info, rounded by Rate.
+	FPRPrior, FPRPosterior float64
+}
+
+// Rate rounds a rate to four significant digits, so that manifests from different processors have the same bytes.
+func Rate(r float64) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(r, 'g', 4, 64), 64)
+	return v
+}
+
+// Keys returns the number of keys of all shards.
+func (m *Manifest) Keys() (n uint64) {
+	for _, e := range m.Shards {
+		n += e.Keys
+	}
+	return n
+}
+
+// Bytes returns the length of the files of all shards.
+func (m *Manifest) Bytes() (n uint64) {
+	for _, e := range m.Shards {
+		n += e.Bytes
+	}
+	return n
+}
+
+// FPR returns the prior and the posterior false-positive rate of the set: the means over its shards, since an absent
+// key belongs to each shard with the same probability.
+func (m *Manifest) FPR() (prior, posterior float64) {
+	for _, e := range m.Shards {
+		prior += e.FPRPrior
+		posterior += e.FPRPosterior
+	}
+	n := float64(max(len(m.Shards), 1))
+	return prior / n, posterior / n
+}
+
+// Matches reports whether h is the hash function of the keys.
+func (m *Manifest) Matches(h filter.Hasher) bool {
+	return h.ID() == m.Hash && h.Seed() == m.Seed && (m.Hash != filter.SipHash || h.KeyCheck() == m.KeyCheck)
+}
+
+// ID returns the plan id: 32 hex digits that depend on everything in the manifest except its entries. Sets with equal
+// ids have the same spec, hash function, chosen rate, routing and number of shards.
+func (m *Manifest) ID() string {
+	j := m.head()
+	j.Plan = ""
+	b, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // no field can fail
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Check returns an error wrapping ErrManifest if a field is out of range or a file name is not one of its shard.
+func (m *Manifest) Check() error {
+	switch {
+	case len(m.Shards) == 0 || len(m.Shards) > Max:
+		return fmt.Errorf("%w: %d shards; want 1 to %d", ErrManifest, len(m.Shards), Max)
+	case m.Spec.Family() == "":
+		return fmt.Errorf("%w: no spec", ErrManifest)
+	case m.FPRChosen != 0 && !(m.FPRChosen > 0 && m.FPRChosen < 1):
+		return fmt.Errorf("%w: chosen rate %v", ErrManifest, m.FPRChosen)
+	case m.Seed != 0 && m.Hash != filter.XXH3, (m.KeyCheck != 0) != (m.Hash == filter.SipHash):
+		return fmt.Errorf("%w: seed or key check do not belong to hash %s", ErrManifest, m.Hash)
+	}
+	for i, e := range m.Shards {
+		if err := checkName(e.File, i, len(m.Shards)); err != nil {
+			return err
+		}
+		if e.Keys > maxKeys || e.Bytes == 0 || e.Bytes > maxBytes || !isRate(e.FPRPrior) || !isRate(e.FPRPosterior) {
+			return fmt.Errorf("%w: shard %d: %d keys, %d bytes, rates %v and %v",
+				ErrManifest, i, e.Keys, e.Bytes, e.FPRPrior, e.FPRPosterior)
+		}
+	}
+	return nil
+}
+
+func isRate(r float64) bool { return r >= 0 && r <= 1 && !math.IsNaN(r) }

@@ -1,0 +1,54 @@
+package shard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// NewName returns the file name for new contents of shard s: the plain Name, or with a manifest old of as many shards
+// that is in the same place, a name with a suffix from the checksum of the contents, so that readers of old keep their
+// file. If the contents are those in old, it is the name in old.
+func NewName(old *Manifest, s, shards int, sum [sha256.Size]byte) string {
+	switch {
+	case old == nil || len(old.Shards) != shards:
+		return Name(s, shards, "")
+	case old.Shards[s].SHA256 == sum:
+		return old.Shards[s].File
+	}
+	return Name(s, shards, hex.EncodeToString(sum[:6]))
+}
+
+// IsName reports whether name is a Name of some shard of some set.
+func IsName(name string) bool {
+	number, rest, ok := strings.Cut(name, "-of-")
+	if !ok || len(rest) < 5 {
+		return false
+	}
+	end := strings.IndexByte(rest, '.')
+	if end < 5 {
+		return false
+	}
+	s, err := strconv.ParseUint(number, 10, 32)
+	shards, err2 := strconv.ParseUint(rest[:end], 10, 32)
+	return err == nil && err2 == nil && s < shards && shards <= Max && checkName(name, int(s), int(shards)) == nil
+}
+
+// Chosen returns the false-positive rate that was chosen for a set, from those of its shards: their mean to three digits,
+// or the rate itself if they are equal. It is 0 if a shard has none.
+func Chosen(rates []float64) float64 {
+	sum, equal := 0.0, true
+	for _, r := range rates {
+		if r == 0 {
+			return 0
+		}
+		sum += r
+		equal = equal && r == rates[0]
+	}
+	if len(rates) == 0 || equal {
+		return append(rates, 0)[0]
+	}
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(sum/float64(len(rates)), 'g', 3, 64), 64)
+	return v
+}

@@ -1,0 +1,322 @@
+package bloomery
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// shards are the shards of a Set that is a folder. A shard is loaded on first use: mapped, or read if it is smaller
+// than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
+// fails is not repeated.
+//
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► sets[i] ──► Set.Has of the shard
+//	                                                  └ nil: load(i)
+type shards struct {
+	dir      string
+	manifest *shard.Manifest
+	hasher   filter.Hasher
+	options  options
+	sets     []atomic.Pointer[Set] // nil until the first use; dense, since every query reads one
+	parts    []part
+	trimmed  bool // all files have the trimmed form
+	version  uint16
+}
+
+// part is what is known about a shard besides its Set.
+type part struct {
+	mu      sync.Mutex  // held while it is loaded
+	err     error       // of the load
+	failed  atomic.Bool // err is set
+	changed atomic.Bool // its Set may differ from its file
+	file    *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
+	bits    uint64      // in its sections
+}
+
+// heldFiles is the number of shards whose files Open keeps open. Others are opened by name on first use.
+const heldFiles = 4096
+
+// get returns the Set of a shard, which it loads on first use.
+func (t *shards) get(i int) (*Set, error) {
+	if set := t.sets[i].Load(); set != nil {
+		return set, nil
+	}
+	return t.load(i)
+}
+
+func (t *shards) load(i int) (*Set, error) {
+	p := &t.parts[i]
+	if p.failed.Load() {
+		return nil, p.err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if set := t.sets[i].Load(); set != nil || p.failed.Load() {
+		return set, p.err
+	}
+	set, err := t.read(i, t.options.inMemory || t.options.concurrent)
+	if err != nil {
+		p.err = t.fail(i, err)
+		p.failed.Store(true)
+		return nil, p.err
+	}
+	if p.file != nil {
+		_ = p.file.Close() // it is in memory
+		p.file = nil
+	}
+	t.sets[i].Store(set)
+	return set, nil
+}
+
+// loadAll loads all shards.
+func (t *shards) loadAll() error {
+	return t.parallel(runtime.GOMAXPROCS(0), func(i int) error {
+		_, err := t.get(i)
+		return err
+	})
+}
+
+// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one.
+func (t *shards) parallel(workers int, f func(i int) error) error {
+	errs := make([]error, len(t.parts))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	for range min(workers, len(t.parts)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(t.parts)) && !failed.Load(); i = next.Add(1) - 1 {
+				if errs[i] = f(int(i)); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in
+// memory. Afterwards progress, if not nil, is called with the number of bytes visited so far.
+func (t *shards) visit(f func(i int, s *Set) error, progress func(bytes uint64)) error {
+	done := uint64(0)
+	for i := range t.parts {
+		if err := t.visitOne(i, f); err != nil {
+			return err
+		}
+		if done += t.manifest.Shards[i].Bytes; progress != nil {
+			progress(done)
+		}
+	}
+	return nil
+}
+
+func (t *shards) visitOne(i int, f func(i int, s *Set) error) error {
+	if set := t.sets[i].Load(); set != nil {
+		return f(i, set)
+	}
+	if t.maps(i) {
+		set, err := t.get(i)
+		if err == nil {
+			err = f(i, set)
+			set.releaseAll()
+		}
+		return err
+	}
+	p := &t.parts[i]
+	p.mu.Lock()
+	set, err := t.read(i, true)
+	p.mu.Unlock()
+	if err != nil {
+		return t.fail(i, err)
+	}
+	return f(i, set)
+}
+
+// maps reports whether a shard is mapped, not read.
+func (t *shards) maps(i int) bool {
+	return !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
+}
+
+// read reads or maps the file of a shard and checks it completely. The caller has the lock of the part.
+func (t *shards) read(i int, inMemory bool) (set *Set, err error) {
+	in := t.parts[i].file
+	if in == nil {
+		if in, err = t.open(i); err != nil {
+			return nil, err
+		}
+	}
+	if !inMemory && t.maps(i) {
+		t.parts[i].file = nil // the Mapping takes it over
+		return t.mapped(i, in)
+	}
+	if t.parts[i].file == nil {
+		defer in.Close()
+	}
+	b, err := t.bytes(i, in)
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := container.FromBytes(b, t.reading(i))
+	if err == nil {
+		err = t.checkSum(i, sha256.Sum256(b))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.options.set(f, nil)
+}
+
+// mapped maps the open file of a shard, which it takes over.
+func (t *shards) mapped(i int, in *os.File) (*Set, error) {
+	f, m, err := container.MapFile(in, t.reading(i))
+	if err != nil {
+		return nil, err
+	}
+	var sum [sha256.Size]byte
+	if err = m.Guard(func() { sum = sha256.Sum256(m.Bytes()) }); err == nil {
+		err = t.checkSum(i, sum)
+	}
+	var set *Set
+	if err == nil {
+		set, err = t.options.set(f, m)
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return set, nil
+}
+
+// checkSum compares the SHA-256 of a file with the manifest.
+func (t *shards) checkSum(i int, sum [sha256.Size]byte) error {
+	if want := t.manifest.Shards[i].SHA256; sum != want {
+		return fmt.Errorf("SHA-256 %x..., want %x...: %w%s", sum[:4], want[:4], shard.ErrChanged, adviceCopy)
+	}
+	return nil
+}
+
+// bytes reads the open file of a shard into aligned memory.
+func (t *shards) bytes(i int, in *os.File) ([]byte, error) {
+	n := t.manifest.Shards[i].Bytes
+	words, err := bitvec.Alloc((n + 7) / 8)
+	if err != nil {
+		return nil, err
+	}
+	b := bitvec.Bytes(words)[:n]
+	if got, err := in.ReadAt(b, 0); err != nil && !(err == io.EOF && got == len(b)) {
+		if err == io.EOF {
+			err = wrongSize(int64(got), n)
+		}
+		return nil, err
+	}
+	st, err := in.Stat()
+	if err == nil && uint64(st.Size()) != n {
+		err = wrongSize(st.Size(), n)
+	}
+	return b, err
+}
+
+// open opens the file of a shard and checks its size.
+func (t *shards) open(i int) (*os.File, error) {
+	path := filepath.Join(t.dir, t.manifest.Shards[i].File)
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() { // opening a pipe would block
+		return nil, errors.New("is not a regular file")
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if st, err = in.Stat(); err == nil && uint64(st.Size()) != t.manifest.Shards[i].Bytes {
+		err = wrongSize(st.Size(), t.manifest.Shards[i].Bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// reading returns the options of container that check the header of a shard against the manifest.
+func (t *shards) reading(i int) container.Options {
+	e, limit := t.manifest.Shards[i], t.options.limit()
+	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
+		m := t.manifest
+		foreign := func(at uint64, what string, have, want any) error {
+			return &container.FormatError{
+				Offset: at, What: fmt.Sprintf("%s %v, want %v", what, have, want),
+				Err: fmt.Errorf("%w%s", shard.ErrForeign, adviceCopy),
+			}
+		}
+		switch {
+		case f.Spec.Family() != m.Spec.Family():
+			return foreign(10, "family", f.Spec.Family(), m.Spec.Family())
+		case f.Hash != m.Hash:
+			return foreign(12, "hash", f.Hash, m.Hash)
+		case f.Seed != m.Seed:
+			return foreign(16, "seed", f.Seed, m.Seed)
+		case f.KeyCheck != m.KeyCheck:
+			return foreign(24, "check of the secret", f.KeyCheck, m.KeyCheck)
+		case f.Keys != e.Keys:
+			return foreign(32, "number of keys", f.Keys, e.Keys)
+		case f.Bytes != e.Bytes:
+			return foreign(40, "length", f.Bytes, e.Bytes)
+		}
+		return families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes)
+	}}
+}
+
+const adviceCopy = "; copy the folder again, with all of its files, or build the set again"
+
+func wrongSize(have int64, want uint64) error {
+	return fmt.Errorf("%d bytes, want %d: %w%s", have, want, shard.ErrChanged, adviceCopy)
+}
+
+// fail returns an error of a shard as a *shard.Error with its path.
+func (t *shards) fail(i int, err error) error {
+	var s *shard.Error
+	if errors.As(err, &s) {
+		return err
+	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err // without the path
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("the file is missing: %w%s", err, adviceCopy)
+	}
+	return &shard.Error{File: filepath.Join(t.dir, t.manifest.Shards[i].File), Err: err}
+}
+
+// close closes all files and mappings.
+func (t *shards) close() error {
+	var all []error
+	for i := range t.parts {
+		if set := t.sets[i].Swap(nil); set != nil {
+			all = append(all, set.Close())
+		}
+		if f := t.parts[i].file; f != nil {
+			all = append(all, f.Close())
+		}
+		t.parts[i].file = nil
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,189 @@
+package bloomery
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
+var ErrNoManifest = fmt.Errorf("no %s in this folder: %w", shard.ManifestName, fs.ErrNotExist)
+
+// ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
+func ShardedDir(path string) (dir string, ok bool) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", false
+	case st.IsDir():
+		return path, true
+	case filepath.Base(path) == shard.ManifestName:
+		return filepath.Dir(path), true
+	}
+	return "", false
+}
+
+// openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
+const openers = 8
+
+// openShards opens the sharded set in a folder. Between the manifest and its shards another process may replace the
+// set: if a shard is missing and the manifest has changed, openShards starts again.
+func openShards(dir string, o options) (*Set, error) {
+	manifest, err := readManifest(dir)
+	for err == nil {
+		var set *Set
+		if set, err = openManifest(dir, manifest, o); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return set, err
+		}
+		now, changed := readManifest(dir)
+		if changed != nil || reflect.DeepEqual(now, manifest) {
+			return nil, err
+		}
+		manifest, err = now, nil
+	}
+	return nil, err
+}
+
+// readManifest reads the manifest in a folder.
+func readManifest(dir string) (*shard.Manifest, error) {
+	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := shard.ReadManifest(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return m, nil
+}
+
+// adviceFolder says what to do about a folder without a manifest.
+func adviceFolder(dir string) string {
+	d, err := os.Open(dir)
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	for {
+		names, err := d.Readdirnames(1024)
+		for _, name := range names {
+			if strings.HasPrefix(name, "work-") || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
+				return "; an unfinished build or copy? Run it again"
+			}
+		}
+		if err != nil {
+			return "; name a filter file, or the folder that bloomery build --shards wrote"
+		}
+	}
+}
+
+// limit returns the largest number of bytes of a set.
+func (o options) limit() uint64 {
+	if o.maxBytes == 0 {
+		return math.MaxInt64
+	}
+	return o.maxBytes
+}
+
+// openManifest opens the shards of a manifest.
+func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
+	family, err := families.ByName(m.Spec.Family())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if family.Can.Has(filter.CanRawKeys) {
+		return nil, fmt.Errorf("%s: %w: family %s takes raw keys and cannot be sharded", dir, shard.ErrManifest, family.Name)
+	}
+	if n := m.Bytes(); n > o.limit() {
+		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.limit(), filter.ErrTooLarge)
+	}
+	hasher, err := o.hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	o.keyed = hasher
+	t := &shards{
+		dir: dir, manifest: m, hasher: hasher, options: o,
+		sets: make([]atomic.Pointer[Set], len(m.Shards)), parts: make([]part, len(m.Shards)),
+	}
+	if err := t.check(family); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	if o.concurrent || o.inMemory && !o.lazy {
+		if err := t.loadAll(); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+	}
+	return &Set{shards: t, hasher: hasher, chosen: m.FPRChosen}, nil
+}
+
+// check opens all files and checks their sizes and headers.
+func (t *shards) check(family families.Family) error {
+	var full atomic.Bool
+	var version atomic.Uint32
+	var inflated atomic.Uint64 // bytes besides the files
+	err := t.parallel(openers, func(i int) error {
+		f, err := t.header(i)
+		if err != nil {
+			return t.fail(i, err)
+		}
+		more := uint64(0)
+		if family.Inflated != nil {
+			if more, err = family.Inflated(f.Spec); err != nil {
+				return t.fail(i, err)
+			}
+		}
+		if more == 0 {
+			full.Store(true)
+		} else {
+			if more = inflated.Add(min(more, math.MaxInt64/2)); more > t.options.limit()-t.manifest.Bytes() {
+				return t.fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
+					t.options.limit(), filter.ErrTooLarge))
+			}
+		}
+		for v := uint32(f.Version); version.Load() < v; {
+			version.Store(v)
+		}
+		return nil
+	})
+	t.trimmed, t.version = !full.Load(), uint16(version.Load())
+	return err
+}
+
+// header opens the file of a shard and checks its size and header.
+func (t *shards) header(i int) (*container.File, error) {
+	in, err := t.open(i)
+	if err != nil {
+		return nil, err
+	}
+	o := t.reading(i)
+	check := o.Check
+	o.Check = func(f *container.File, words []uint64) error {
+		for _, w := range words {
+			t.parts[i].bits += 64 * w
+		}
+		return check(f, words)
+	}
+	f, err := container.ReadHeader(io.NewSectionReader(in, 0, math.MaxInt64), o)
+	if err != nil || i >= heldFiles {
+		return f, errors.Join(err, in.Close())
+	}
+	t.parts[i].file = in
+	return f, nil
+}

@@ -1,0 +1,138 @@
+package bloomery
+
+import (
+	"context"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// ContainsContext is Contains that also returns an error: if the answer cannot be known, because a shard or the mapped
+// file cannot be read or ctx has ended, it returns true and the error. In a sharded Set it may load a shard.
+func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
+	if ctx.Err() != nil {
+		return true, context.Cause(ctx)
+	}
+	one, h := s, filter.Hash{}
+	if s.shards != nil {
+		var err error
+		h = s.hasher.Sum(key)
+		if one, err = s.shardOf(h); err != nil {
+			return true, err
+		}
+	}
+	present := false
+	if one == s {
+		present = s.Contains(key)
+	} else {
+		present = one.Has(h)
+	}
+	if err := one.fault.Load(); err != nil {
+		return true, *err
+	}
+	return present, nil
+}
+
+// shardOf returns the shard of a key. It keeps the error for Err.
+func (s *Set) shardOf(h filter.Hash) (*Set, error) {
+	set, err := s.shards.get(shard.Route(h, len(s.shards.sets)))
+	if err != nil {
+		s.failed(err)
+	}
+	return set, err
+}
+
+// shardedHas is Has for a sharded Set.
+func (s *Set) shardedHas(h filter.Hash) bool {
+	t := s.shards
+	one := t.sets[shard.Route(h, len(t.sets))].Load()
+	if one == nil {
+		var err error
+		if one, err = s.shardOf(h); err != nil {
+			return true // not a false negative
+		}
+	}
+	return one.Has(h)
+}
+
+// groupLen is the largest number of hashes that are grouped by shard at once.
+const groupLen = 1 << 15
+
+// group is the memory for grouping hashes by shard.
+type group struct {
+	hs      [groupLen]filter.Hash // of keys, by containsMany
+	sorted  [groupLen]filter.Hash
+	ids     [groupLen]uint32 // the shard of a key, then its place in sorted
+	answers [groupLen]bool
+	ends    []uint32 // by shard
+}
+
+var groupPool = sync.Pool{New: func() any { return new(group) }}
+
+// shardedHasMany is HasMany for a sharded Set. It groups the hashes by shard, so that each shard gets its keys at once.
+// If there are fewer keys than shards, it asks for one key after the other.
+func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
+	if len(hs) < len(s.shards.sets) {
+		for i, h := range hs {
+			dst[i] = s.shardedHas(h)
+		}
+		return
+	}
+	g := groupPool.Get().(*group)
+	defer groupPool.Put(g)
+	for start := 0; start < len(hs); start += groupLen {
+		end := min(start+groupLen, len(hs))
+		s.hasGroup(g, dst[start:end], hs[start:end])
+	}
+}
+
+// hasGroup answers at most groupLen keys, by a counting sort.
+func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
+	shards := len(s.shards.sets)
+	if cap(g.ends) < shards {
+		g.ends = make([]uint32, shards)
+	}
+	ends := g.ends[:shards]
+	clear(ends)
+	ids := g.ids[:len(hs)]
+	for i, h := range hs {
+		id := uint32(shard.Route(h, shards))
+		ids[i] = id
+		ends[id]++
+	}
+	at := uint32(0)
+	for i, n := range ends {
+		ends[i] = at
+		at += n
+	}
+	for i, h := range hs {
+		place := ends[ids[i]]
+		ends[ids[i]] = place + 1
+		g.sorted[place&(groupLen-1)] = h
+		ids[i] = place
+	}
+	from := uint32(0)
+	for i, to := range ends {
+		if to > from {
+			s.hasManyOf(i, g.answers[from:to], g.sorted[from:to])
+		}
+		from = to
+	}
+	for i, place := range ids {
+		dst[i] = g.answers[place&(groupLen-1)]
+	}
+}
+
+// hasManyOf is HasMany for keys of one shard.
+func (s *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
+	one, err := s.shards.get(i)
+	if err != nil {
+		s.failed(err)
+		for j := range dst {
+			dst[j] = true // a false negative is not allowed
+		}
+		return
+	}
+	one.HasMany(dst, hs)
+}

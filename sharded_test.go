@@ -1,0 +1,433 @@
+package bloomery_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// writeShards builds a sharded set in dir, one shard after the other, with the library alone.
+func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys []string) *shard.Manifest {
+	tb.Helper()
+	spec, err := filter.ParseSpec(c.Spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := &shard.Manifest{Spec: spec, FPRChosen: c.FPRChosen}
+	var hasher filter.Hasher
+	builders := make([]*bloomery.Builder, shards)
+	for i := range builders {
+		if builders[i], err = bloomery.NewBuilder(c); err != nil {
+			tb.Fatal(err)
+		}
+		hasher = builders[i].Hasher()
+	}
+	for _, k := range keys {
+		h := hasher.SumString(k)
+		if err := builders[shard.Route(h, shards)].AddHash(h); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if m.Hash, m.Seed = hasher.ID(), hasher.Seed(); m.Hash == filter.SipHash {
+		m.KeyCheck = hasher.KeyCheck()
+	}
+	for i, b := range builders {
+		set, err := b.Build(tb.Context())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		name := shard.Name(i, shards, "")
+		if err := set.Save(tb.Context(), filepath.Join(dir, name)); err != nil {
+			tb.Fatal(err)
+		}
+		info := set.Info()
+		data := readAll(tb, filepath.Join(dir, name))
+		m.Shards = append(m.Shards, shard.Entry{
+			File: name, Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
+			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+		})
+	}
+	writeManifest(tb, dir, m)
+	return m
+}
+
+func writeManifest(tb testing.TB, dir string, m *shard.Manifest) {
+	tb.Helper()
+	err := container.WriteAtomic(tb.Context(), filepath.Join(dir, shard.ManifestName), func(w io.Writer) error {
+		_, err := m.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func readAll(tb testing.TB, path string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// names returns n keys that begin with a prefix.
+func names(prefix string, n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return keys
+}
+
+// TestSharded asks sharded sets of several families: every member is found, single and in batches, and the rates and
+// sizes are those of the shards.
+func TestSharded(t *testing.T) {
+	for _, c := range []struct {
+		spec         string
+		shards, keys int
+	}{
+		{"standard(fpr=0.01)", 1, 100},
+		{"standard(fpr=0.01)", 16, 20000},
+		{"blocked(bytes=2097152)", 4, 20000}, // mapped shards
+		{"fuse(width=8)", 100, 50000},
+		{"rankindexed(fpr=0.01)", 7, 5000},
+		{"guava(fpr=0.01)", 3, 3000},
+		{"blocked(fpr=0.01,layout=split)", 50, 60}, // some shards are empty
+	} {
+		t.Run(fmt.Sprintf("%s/%d", c.spec, c.shards), func(t *testing.T) {
+			dir := t.TempDir()
+			keys := names("member", c.keys)
+			m := writeShards(t, dir, bloomery.Config{Spec: c.spec, Seed: seedOf(c.spec)}, c.shards, keys)
+			set, err := bloomery.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			absent := names("absent", c.keys)
+			all := append(absent, keys...)
+			got := make([]bool, len(all))
+			set.ContainsManyStrings(got, all)
+			hits := 0
+			for i, k := range all {
+				if one := set.ContainsString(k); one != got[i] {
+					t.Fatalf("%s: %v alone, %v in a batch", k, one, got[i])
+				}
+				if i >= len(absent) && !got[i] {
+					t.Fatalf("%s is missing", k)
+				}
+				if i < len(absent) && got[i] {
+					hits++
+				}
+			}
+			if err := set.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if err := set.Check(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			info := set.Info()
+			prior, posterior := m.FPR()
+			if info.Keys != uint64(c.keys) || set.Len() != uint64(c.keys) || info.FPRPrior != prior ||
+				info.FPRPosterior != posterior || info.Bits == 0 || !info.Spec.Equal(m.Spec) {
+				t.Errorf("%+v", info)
+			}
+			if s := set.Stored(); s.Shards != c.shards || s.Bytes != m.Bytes() || s.Version == 0 || s.Trimmed {
+				t.Errorf("%+v", s)
+			}
+			if rate := bloomery.NewRate(uint64(hits), uint64(len(absent))); !rate.Holds(posterior * 1.02) {
+				t.Errorf("rate %+v, want %v", rate, posterior)
+			}
+			e, err := set.EstimateInterval()
+			if err != nil || e.Low > float64(c.keys)*1.01 || e.High < float64(c.keys)*0.99 {
+				t.Errorf("estimate %+v of %d keys: %v", e, c.keys, err)
+			}
+		})
+	}
+}
+
+// seedOf returns a seed for families that take one.
+func seedOf(spec string) uint64 {
+	if strings.HasPrefix(spec, "guava") {
+		return 0
+	}
+	return 7
+}
+
+// TestShardedValues counts keys and reads values across shards.
+func TestShardedValues(t *testing.T) {
+	keys := append(names("a", 3000), names("a", 1000)...)
+	dir := t.TempDir()
+	writeShards(t, dir, bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.0001)"}, 8, keys)
+	set, err := bloomery.Open(filepath.Join(dir, shard.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	for i := range 3000 {
+		want := uint64(1)
+		if i < 1000 {
+			want = 2
+		}
+		if n, _, err := set.Count([]byte(keys[i])); n < want || err != nil {
+			t.Fatalf("%s: count %d, %v", keys[i], n, err)
+		}
+	}
+	if _, _, err := set.Get([]byte("x")); !errors.Is(err, filter.ErrUnsupported) {
+		t.Errorf("Get: %v", err)
+	}
+	if _, err := set.ValueBits(); !errors.Is(err, filter.ErrUnsupported) {
+		t.Errorf("ValueBits: %v", err)
+	}
+}
+
+// TestShardedConcurrent loads shards from many goroutines at once. Run it with -race.
+func TestShardedConcurrent(t *testing.T) {
+	keys := names("member", 20000)
+	dir := t.TempDir()
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 64, keys)
+	set, err := bloomery.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			got := make([]bool, 1000)
+			for i := range 20 {
+				part := keys[(g*2500+i*1000)%19000:][:1000]
+				set.ContainsManyStrings(got, part)
+				for j, ok := range got {
+					if !ok || !set.ContainsString(part[j]) {
+						t.Errorf("%s is missing", part[j])
+						return
+					}
+				}
+				if g == 0 {
+					_ = set.Info()
+					_ = set.Check(t.Context(), nil)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := set.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShardedSecret needs the secret, and takes no other.
+func TestShardedSecret(t *testing.T) {
+	secret := bloomery.NewSecret()
+	dir := t.TempDir()
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(fpr=0.01)", Secret: secret}, 4, names("member", 1000))
+	if _, err := bloomery.Open(dir); !errors.Is(err, container.ErrNoSecret) {
+		t.Errorf("without a secret: %v", err)
+	}
+	if _, err := bloomery.Open(dir, bloomery.WithSecret(bloomery.NewSecret())); !errors.Is(err, container.ErrSecret) {
+		t.Errorf("with another: %v", err)
+	}
+	set, err := bloomery.Open(dir, bloomery.WithSecret(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if !set.ContainsString("member-1") || strings.Contains(fmt.Sprintf("%+v %#v", set, set), fmt.Sprint(secret[:4])) {
+		t.Errorf("%v", set)
+	}
+}
+
+// damage is a way to spoil the folder of a set. It returns the errors that opening or asking for keys may give.
+type damage struct {
+	name string
+	do   func(t *testing.T, dir string, m *shard.Manifest) error
+	want []error
+	open bool // Open finds it
+}
+
+var damages = []damage{
+	{"missing", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		return os.Remove(filepath.Join(dir, m.Shards[2].File))
+	}, []error{fs.ErrNotExist}, true},
+	{"truncated", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		return os.Truncate(filepath.Join(dir, m.Shards[2].File), int64(m.Shards[2].Bytes-64))
+	}, []error{shard.ErrChanged}, true},
+	{"empty", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		return os.Truncate(filepath.Join(dir, m.Shards[2].File), 0)
+	}, []error{shard.ErrChanged}, true},
+	{"longer", func(t *testing.T, dir string, m *shard.Manifest) error {
+		path := filepath.Join(dir, m.Shards[2].File)
+		return os.WriteFile(path, append(readAll(t, path), 0), 0o666)
+	}, []error{shard.ErrChanged}, true},
+	{"header", func(t *testing.T, dir string, m *shard.Manifest) error {
+		return flip(t, filepath.Join(dir, m.Shards[2].File), 33)
+	}, []error{container.ErrChecksum}, true},
+	{"content", func(t *testing.T, dir string, m *shard.Manifest) error {
+		return flip(t, filepath.Join(dir, m.Shards[2].File), int(m.Shards[2].Bytes)-100)
+	}, []error{container.ErrChecksum}, false},
+	{"swapped", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		a, b, c := filepath.Join(dir, m.Shards[2].File), filepath.Join(dir, m.Shards[3].File), filepath.Join(dir, "x")
+		return errors.Join(os.Rename(a, c), os.Rename(b, a), os.Rename(c, b))
+	}, []error{shard.ErrChanged, shard.ErrForeign}, false},
+	{"another seed", func(t *testing.T, dir string, m *shard.Manifest) error {
+		other := t.TempDir()
+		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed + 1}
+		writeShards(t, other, c, len(m.Shards), names("member", 4000))
+		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), readAll(t, filepath.Join(other, m.Shards[2].File)), 0o666)
+	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
+	{"another family", func(t *testing.T, dir string, m *shard.Manifest) error {
+		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: m.Seed})
+		if err != nil {
+			return err
+		}
+		return set.Save(t.Context(), filepath.Join(dir, m.Shards[2].File))
+	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
+	{"a folder", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		path := filepath.Join(dir, m.Shards[2].File)
+		return errors.Join(os.Remove(path), os.Mkdir(path, 0o777))
+	}, nil, true},
+	{"no filter", func(_ *testing.T, dir string, m *shard.Manifest) error {
+		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), make([]byte, m.Shards[2].Bytes), 0o666)
+	}, []error{container.ErrMagic}, true},
+}
+
+func flip(tb testing.TB, path string, at int) error {
+	b := readAll(tb, path)
+	b[at] ^= 1
+	return os.WriteFile(path, b, 0o666)
+}
+
+// TestShardedDamage spoils one shard in every way: Open or the first use names it, and no key is ever absent.
+func TestShardedDamage(t *testing.T) {
+	keys := names("member", 4000)
+	for _, d := range damages {
+		t.Run(d.name, func(t *testing.T) {
+			dir := t.TempDir()
+			m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, keys)
+			if err := d.do(t, dir, m); err != nil {
+				t.Fatal(err)
+			}
+			check := func(err error) {
+				t.Helper()
+				var s *shard.Error
+				if !errors.As(err, &s) || !strings.Contains(s.File, "-of-00005") || !strings.HasPrefix(s.File, dir) {
+					t.Fatalf("the error does not name the shard: %v", err)
+				}
+				for _, want := range d.want {
+					if errors.Is(err, want) {
+						return
+					}
+				}
+				if d.want != nil {
+					t.Errorf("error %v, want one of %v", err, d.want)
+				}
+			}
+			set, err := bloomery.Open(dir)
+			if err != nil {
+				check(err)
+				return
+			}
+			defer set.Close()
+			if d.open {
+				t.Fatal("Open found nothing")
+			}
+			got := make([]bool, len(keys))
+			for range 2 {
+				set.ContainsManyStrings(got, keys)
+				for i, k := range keys {
+					if !got[i] || !set.ContainsString(k) {
+						t.Fatalf("%s is absent", k)
+					}
+				}
+				check(set.Err())
+			}
+			failed := 0
+			for _, k := range keys {
+				if ok, err := set.ContainsContext(t.Context(), []byte(k)); err != nil {
+					failed++
+					check(err)
+				} else if !ok {
+					t.Fatalf("%s is absent", k)
+				}
+			}
+			if want := int(m.Shards[2].Keys); failed < want || failed > want+int(m.Shards[3].Keys) {
+				t.Errorf("%d keys with an error, want about %d", failed, want)
+			}
+			again, err := bloomery.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			check(again.Check(t.Context(), nil))
+		})
+	}
+}
+
+// TestShardedFolders opens folders that are no sets.
+func TestShardedFolders(t *testing.T) {
+	empty := t.TempDir()
+	_, err := bloomery.Open(empty)
+	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "build --shards") {
+		t.Errorf("empty: %v", err)
+	}
+	unfinished := t.TempDir()
+	m := writeShards(t, unfinished, bloomery.Config{Spec: "blocked(fpr=0.01)"}, 3, names("a", 100))
+	if err := os.Remove(filepath.Join(unfinished, shard.ManifestName)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = bloomery.Open(unfinished)
+	if !errors.Is(err, bloomery.ErrNoManifest) || !strings.Contains(err.Error(), "un it again") {
+		t.Errorf("unfinished: %v", err)
+	}
+	only := t.TempDir()
+	writeManifest(t, only, m)
+	var s *shard.Error
+	_, err = bloomery.Open(only)
+	if !errors.As(err, &s) || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, bloomery.ErrNoManifest) {
+		t.Errorf("manifest only: %v", err)
+	}
+	raw := t.TempDir()
+	m.Spec, m.Hash = filter.NewSpec("bitsandblooms"), filter.Murmur3Twice
+	writeManifest(t, raw, m)
+	if _, err := bloomery.Open(raw); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "raw keys") {
+		t.Errorf("raw keys: %v", err)
+	}
+	broken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, shard.ManifestName), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = bloomery.Open(broken)
+	if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), broken) {
+		t.Errorf("broken: %v", err)
+	}
+}
+
+// TestShardedMaxBytes limits the sum of all shards, and that of trimmed ones in memory.
+func TestShardedMaxBytes(t *testing.T) {
+	dir := t.TempDir()
+	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 5, names("a", 100))
+	if _, err := bloomery.Open(dir, bloomery.WithMaxBytes(m.Bytes()-1)); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("one byte less: %v", err)
+	}
+	set, err := bloomery.Open(dir, bloomery.WithMaxBytes(m.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if err := set.Check(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
