@@ -17,9 +17,9 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestTrialShardKills kills commands that change a sharded set at random moments. Then the folder has the old or the new
+// TestTrialChangedSetKills kills commands that change a sharded set at random moments. Then the folder has the old or the new
 // set, byte for byte and whole, and the next command leaves no other files.
-func TestTrialShardKills(t *testing.T) {
+func TestTrialChangedSetKills(t *testing.T) {
 	rounds := 20
 	if *long {
 		rounds = 200
