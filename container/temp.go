@@ -44,27 +44,21 @@ func names(path string, f *os.File) bool {
 // removeAbandoned removes the temporary files of target whose writers were killed. It leaves those that a living
 // process holds, or that it may not open. On systems without locks it does nothing.
 func removeAbandoned(target string) {
-	RemoveAbandoned(filepath.Dir(target), func(name string) bool { return name == filepath.Base(target) })
-}
-
-// RemoveAbandoned removes from a folder the temporary files of WriteAtomic whose writers were killed, for the files
-// whose names match. It leaves those that a living process holds, or that it may not open. On systems without locks it
-// does nothing.
-func RemoveAbandoned(folder string, match func(name string) bool) {
 	if !locks {
 		return
 	}
-	dir, err := os.Open(folder)
+	dir, err := os.Open(filepath.Dir(target))
 	if err != nil {
 		return
 	}
 	defer dir.Close()
+	prefix := tempPrefix(target)
 	for {
 		all, err := dir.Readdirnames(1024)
 		for _, name := range all {
-			if target, digits, ok := cutTemp(name); ok && len(digits) == 16 && match(target) {
+			if digits, ok := strings.CutPrefix(name, prefix); ok && len(digits) == 16 {
 				if _, err := hex.DecodeString(digits); err == nil {
-					removeUnlocked(filepath.Join(folder, name))
+					removeUnlocked(filepath.Join(dir.Name(), name))
 				}
 			}
 		}
@@ -74,13 +68,20 @@ func RemoveAbandoned(folder string, match func(name string) bool) {
 	}
 }
 
-// cutTemp splits the name of a temporary file into that of its file and the digits.
-func cutTemp(name string) (target, digits string, ok bool) {
-	at := strings.LastIndex(name, ".tmp-")
-	if at < 1 || name[0] != '.' {
-		return "", "", false
+// RemoveAbandoned removes the temporary files in a folder, of any target, whose writers were killed. It leaves those that
+// a living process holds, or that it may not open. On systems without locks it does nothing.
+func RemoveAbandoned(dir string) {
+	all, err := os.ReadDir(dir)
+	if err != nil || !locks {
+		return
 	}
-	return name[1:at], name[at+len(".tmp-"):], true
+	for _, e := range all {
+		if at := strings.LastIndex(e.Name(), ".tmp-"); at > 0 && e.Name()[0] == '.' && len(e.Name()) == at+len(".tmp-")+16 {
+			if _, err := hex.DecodeString(e.Name()[at+len(".tmp-"):]); err == nil {
+				removeUnlocked(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
 }
 
 // removeUnlocked removes a regular file unless another process holds its lock.
