@@ -132,7 +132,7 @@ func (f *shardFolder) commit(ctx context.Context, m *shard.Manifest) error {
 		return err
 	}
 	f.written = nil
-	container.RemoveAbandoned(f.dir)
+	container.RemoveAbandoned(f.dir, nil)
 	keep := map[string]bool{}
 	for _, e := range m.Shards {
 		keep[e.File] = true

@@ -44,21 +44,27 @@ func names(path string, f *os.File) bool {
 // removeAbandoned removes the temporary files of target whose writers were killed. It leaves those that a living
 // process holds, or that it may not open. On systems without locks it does nothing.
 func removeAbandoned(target string) {
+	RemoveAbandoned(filepath.Dir(target), func(name string) bool { return name == filepath.Base(target) })
+}
+
+// RemoveAbandoned removes from a folder the temporary files of WriteAtomic whose writers were killed, for the files
+// whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open.
+// On systems without locks it does nothing.
+func RemoveAbandoned(folder string, match func(name string) bool) {
 	if !locks {
 		return
 	}
-	dir, err := os.Open(filepath.Dir(target))
+	dir, err := os.Open(folder)
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	prefix := tempPrefix(target)
 	for {
 		all, err := dir.Readdirnames(1024)
 		for _, name := range all {
-			if digits, ok := strings.CutPrefix(name, prefix); ok && len(digits) == 16 {
+			if target, digits, ok := cutTemp(name); ok && len(digits) == 16 && (match == nil || match(target)) {
 				if _, err := hex.DecodeString(digits); err == nil {
-					removeUnlocked(filepath.Join(dir.Name(), name))
+					removeUnlocked(filepath.Join(folder, name))
 				}
 			}
 		}
@@ -68,20 +74,13 @@ func removeAbandoned(target string) {
 	}
 }
 
-// RemoveAbandoned removes the temporary files in a folder, of any target, whose writers were killed. It leaves those that
-// a living process holds, or that it may not open. On systems without locks it does nothing.
-func RemoveAbandoned(dir string) {
-	all, err := os.ReadDir(dir)
-	if err != nil || !locks {
-		return
+// cutTemp splits the name of a temporary file into that of its file and the digits.
+func cutTemp(name string) (target, digits string, ok bool) {
+	at := strings.LastIndex(name, ".tmp-")
+	if at < 1 || name[0] != '.' {
+		return "", "", false
 	}
-	for _, e := range all {
-		if at := strings.LastIndex(e.Name(), ".tmp-"); at > 0 && e.Name()[0] == '.' && len(e.Name()) == at+len(".tmp-")+16 {
-			if _, err := hex.DecodeString(e.Name()[at+len(".tmp-"):]); err == nil {
-				removeUnlocked(filepath.Join(dir, e.Name()))
-			}
-		}
-	}
+	return name[1:at], name[at+len(".tmp-"):], true
 }
 
 // removeUnlocked removes a regular file unless another process holds its lock.

@@ -163,11 +163,11 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 
 // clean removes the temporary files that killed writers have left, and folders of working files that are empty.
 func (d dir) clean() {
-	container.RemoveAbandoned(d.root)
+	container.RemoveAbandoned(d.root, nil)
 	all, _ := os.ReadDir(d.root)
 	for _, e := range all {
 		if e.IsDir() && strings.HasPrefix(e.Name(), workPrefix) {
-			container.RemoveAbandoned(filepath.Join(d.root, e.Name()))
+			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
 			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// TestTrialShardChangeKills kills commands that change a sharded set at random moments. Then the folder has the old or the new
+// TestTrialChangedSetKills kills commands that change a sharded set at random moments. Then the folder has the old or the new
 // set, byte for byte and whole, and the next command leaves no other files.
-func TestTrialShardChangeKills(t *testing.T) {
+func TestTrialChangedSetKills(t *testing.T) {
 	rounds := 20
 	if *long {
 		rounds = 200
@@ -98,9 +98,9 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// TestTrialShardChangeRaces has processes add to one sharded set at once, while others read it: no key is lost, and every
+// TestTrialShardRaces has processes add to one sharded set at once, while others read it: no key is lost, and every
 // reader sees a whole set.
-func TestTrialShardChangeRaces(t *testing.T) {
+func TestTrialShardRaces(t *testing.T) {
 	rounds := 3
 	if *long {
 		rounds = 25
