@@ -32,8 +32,20 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 
 // HasContext is ContainsContext for a key hashed by Hasher.
 func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
-	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	g := s.now.Load()
+	i := shard.Route(h, len(g.manifest.Shards))
+	if s.blocks == nil {
+		if e := s.cache.ready(g.manifest.Shards[i].SHA256); e != nil {
+			defer s.cache.release(e)
+			return e.set.Has(h), nil
+		}
+	}
+	return s.hasSlowly(ctx, g, h)
+}
+
+// hasSlowly is HasContext for a shard that is not in the cache, and for blocks.
+func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
+	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
 	if now := s.now.Load(); err != nil && now != g { // a Refresh came in between
 		err = s.ask(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])

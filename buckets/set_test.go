@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -468,5 +469,53 @@ func publish(t *testing.T, from, dir string, n int) {
 	old, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.r%d.bloom", n-1)))
 	for _, path := range old {
 		_ = os.Remove(path)
+	}
+}
+
+// TestDownload copies a set into a folder, again over a damaged shard, and refuses a folder with another set. Verify
+// finds the damage.
+func TestDownload(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	s := openSet(t, buckets.Folder(dir), buckets.Options{})
+	var most atomic.Int64
+	if err := s.Verify(t.Context(), func(n int64) { most.Store(max(most.Load(), n)) }); err != nil || most.Load() == 0 {
+		t.Errorf("%d bytes, %v", most.Load(), err)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	name := local.Manifest().Shards[7].File
+	for range 2 {
+		if err := s.Download(t.Context(), to, nil); err != nil {
+			t.Fatal(err)
+		}
+		set, err := bloomery.Open(to)
+		if err == nil {
+			err = errors.Join(set.Check(t.Context(), nil), set.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage(t, filepath.Join(to, name), func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
+	}
+	damage(t, filepath.Join(dir, name), func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
+	s = openSet(t, buckets.Folder(dir), buckets.Options{})
+	var named *shard.Error
+	if err := s.Verify(t.Context(), nil); !errors.Is(err, shard.ErrChanged) || !errors.As(err, &named) || named.File != name {
+		t.Error(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := s.Download(t.Context(), other, nil); !errors.Is(err, shard.ErrChanged) {
+		t.Error(err)
+	}
+	if _, err := bloomery.Open(other); !errors.Is(err, bloomery.ErrNoManifest) {
+		t.Errorf("a set without a shard opens: %v", err)
+	}
+	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+	if err := s.Download(t.Context(), foreign, nil); err == nil || !strings.Contains(err.Error(), "another set") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

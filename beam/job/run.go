@@ -135,7 +135,7 @@ func marshal(t Task, env *pipepb.Environment) (*pipepb.Pipeline, error) {
 // input returns the URL of the bucket of all inputs, or "" for files, and their patterns there.
 func (c *Config) input() (url string, patterns []string, err error) {
 	for i, in := range c.Input {
-		u, pattern := splitURL(in)
+		u, pattern := split(in)
 		switch {
 		case i > 0 && u != url:
 			return "", nil, errors.New("all inputs must be files, or objects of one bucket")

@@ -20,7 +20,7 @@ type Faulty struct {
 	buckets.Store
 	Refuse, Cut, Flip, Slow float64
 	Off                     atomic.Bool
-	Opens                   atomic.Int64 // of objects
+	Opens                   atomic.Int64  // of objects
 	Block                   chan struct{} // shards are opened when it is closed
 }
 
