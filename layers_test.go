@@ -51,8 +51,8 @@ var rooms = map[string][]string{
 	"examples/cdn":      {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/probe", "internal/run", "shard"},
-	"distribute":   {".", "filter", "families", "container", "keyio", "shard", "internal/run"},
-	"interop":      {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
+	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run"},
+	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
 		"internal/figure", "examples/domains", "distribute", "shard"},
 }

@@ -1,10 +1,12 @@
 package bloomery
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,23 +28,31 @@ import (
 //	                                                  └ nil: load(i)
 type shards struct {
 	dir      string
-	manifest *shard.Manifest
+	manifest *shard.Manifest // of the files that hold the shards that are not changed in memory
+	base     *shard.Manifest // in the folder
+	was      fs.FileInfo     // of that file
 	hasher   filter.Hasher
 	options  options
 	sets     []atomic.Pointer[Set] // nil until the first use; dense, since every query reads one
 	parts    []part
 	trimmed  bool // all files have the trimmed form
 	version  uint16
+	locked   bool         // in a Locked: memory is limited
+	memory   atomic.Int64 // bytes of shards in memory
+	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
+	derive func(i int) (*Set, error)
+	origin []*Set
 }
 
 // part is what is known about a shard besides its Set.
 type part struct {
-	mu      sync.Mutex  // held while it is loaded
-	err     error       // of the load
-	failed  atomic.Bool // err is set
-	changed atomic.Bool // its Set may differ from its file
-	file    *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
-	bits    uint64      // in its sections
+	mu       sync.Mutex  // held while it is loaded
+	err      error       // of the load
+	failed   atomic.Bool // err is set
+	changed  atomic.Bool // its Set may differ from its file
+	resident atomic.Bool // its Set is in memory, not mapped
+	file     *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
+	bits     uint64      // in its sections
 }
 
 // heldFiles is the number of shards whose files Open keeps open. Others are opened by name on first use.
@@ -57,6 +67,18 @@ func (t *shards) get(i int) (*Set, error) {
 }
 
 func (t *shards) load(i int) (*Set, error) {
+	set, err := t.loadOne(i)
+	if err == nil && t.locked && t.memory.Load() > lockedMemory {
+		for j := range t.parts {
+			if j != i && t.parts[j].resident.Load() && !t.parts[j].changed.Load() {
+				t.drop(j)
+			}
+		}
+	}
+	return set, err
+}
+
+func (t *shards) loadOne(i int) (*Set, error) {
 	p := &t.parts[i]
 	if p.failed.Load() {
 		return nil, p.err
@@ -72,11 +94,10 @@ func (t *shards) load(i int) (*Set, error) {
 		p.failed.Store(true)
 		return nil, p.err
 	}
-	if p.file != nil {
-		_ = p.file.Close() // it is in memory
-		p.file = nil
+	if !t.locked {
+		p.release() // it is in memory
 	}
-	t.sets[i].Store(set)
+	t.publish(i, set)
 	return set, nil
 }
 
@@ -151,11 +172,14 @@ func (t *shards) visitOne(i int, f func(i int, s *Set) error) error {
 
 // maps reports whether a shard is mapped, not read.
 func (t *shards) maps(i int) bool {
-	return !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
+	return t.derive == nil && !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
 }
 
 // read reads or maps the file of a shard and checks it completely. The caller has the lock of the part.
 func (t *shards) read(i int, inMemory bool) (set *Set, err error) {
+	if t.derive != nil {
+		return t.derive(i)
+	}
 	in := t.parts[i].file
 	if in == nil {
 		if in, err = t.open(i); err != nil {
@@ -293,7 +317,7 @@ func wrongSize(have int64, want uint64) error {
 // fail returns an error of a shard as a *shard.Error with its path.
 func (t *shards) fail(i int, err error) error {
 	var s *shard.Error
-	if errors.As(err, &s) {
+	if errors.As(err, &s) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var p *os.PathError
@@ -313,10 +337,13 @@ func (t *shards) close() error {
 		if set := t.sets[i].Swap(nil); set != nil {
 			all = append(all, set.Close())
 		}
-		if f := t.parts[i].file; f != nil {
-			all = append(all, f.Close())
-		}
-		t.parts[i].file = nil
+		t.parts[i].release()
+	}
+	if t.base != nil {
+		t.abandon(nil)
+	}
+	for _, s := range t.origin {
+		all = append(all, s.Close())
 	}
 	return errors.Join(all...)
 }

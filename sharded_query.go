@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -56,6 +57,58 @@ func (s *Set) shardedHas(h filter.Hash) bool {
 	return one.Has(h)
 }
 
+// groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.
+const groupFrom = 4
+
+// shardedHasMany is HasMany for a sharded Set.
+func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
+	if min(len(hs), groupLen) >= groupFrom*len(s.shards.sets) {
+		s.hasGroups(dst, hs)
+		return
+	}
+	for len(hs) > 0 {
+		n := min(len(hs), window)
+		if !s.hasWindow(dst[:n], hs[:n]) {
+			for i, h := range hs[:n] {
+				dst[i] = s.shardedHas(h)
+			}
+		}
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
+// window is the number of keys whose memory is asked for before the first of them is tested: enough cache misses to
+// fill the queue of a core, few enough that all lines are still in its first-level cache when they are tested.
+const window = 32
+
+// hasWindow answers at most window keys: it finds the shard of each and prefetches, then tests them. It returns false,
+// and the answers are incomplete, if a shard is not loaded or the file of a mapped shard can no longer be read.
+func (s *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		if recover() != nil {
+			ok = false // if it is no fault of a mapping, the single queries panic again
+		}
+	}()
+	var filters [window]filter.Filter
+	sets := s.shards.sets
+	for i, h := range hs {
+		one := sets[shard.Route(h, len(sets))].Load()
+		if one == nil {
+			return false
+		}
+		filters[i] = one.filter
+		if one.cold != nil {
+			one.cold.Prefetch(hs[i : i+1])
+		}
+	}
+	for i, h := range hs {
+		dst[i] = filters[i].Has(h)
+	}
+	return true
+}
+
 // groupLen is the largest number of hashes that are grouped by shard at once.
 const groupLen = 1 << 15
 
@@ -70,15 +123,8 @@ type group struct {
 
 var groupPool = sync.Pool{New: func() any { return new(group) }}
 
-// shardedHasMany is HasMany for a sharded Set. It groups the hashes by shard, so that each shard gets its keys at once.
-// If there are fewer keys than shards, it asks for one key after the other.
-func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
-	if len(hs) < len(s.shards.sets) {
-		for i, h := range hs {
-			dst[i] = s.shardedHas(h)
-		}
-		return
-	}
+// hasGroups groups the hashes by shard, so that each shard gets its keys at once.
+func (s *Set) hasGroups(dst []bool, hs []filter.Hash) {
 	g := groupPool.Get().(*group)
 	defer groupPool.Put(g)
 	for start := 0; start < len(hs); start += groupLen {
@@ -112,8 +158,12 @@ func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 		g.sorted[place&(groupLen-1)] = h
 		ids[i] = place
 	}
-	from := uint32(0)
+	from, ahead, next := uint32(0), uint32(0), 0 // shards below next and keys below ahead are prefetched
 	for i, to := range ends {
+		for ; next < shards && ahead < to+fewKeys; next++ {
+			s.prefetchFew(next, g.sorted[ahead:ends[next]])
+			ahead = ends[next]
+		}
 		if to > from {
 			s.hasManyOf(i, g.answers[from:to], g.sorted[from:to])
 		}
@@ -121,6 +171,20 @@ func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 	}
 	for i, place := range ids {
 		dst[i] = g.answers[place&(groupLen-1)]
+	}
+}
+
+// fewKeys is the number of keys of a shard up to which they are prefetched while the shards before are queried. More
+// keys of one shard are prefetched among themselves.
+const fewKeys = 64
+
+// prefetchFew prefetches keys of a loaded shard if they are few.
+func (s *Set) prefetchFew(i int, hs []filter.Hash) {
+	if len(hs) == 0 || len(hs) > fewKeys {
+		return
+	}
+	if one := s.shards.sets[i].Load(); one != nil && one.cold != nil {
+		one.guard(func() { one.cold.Prefetch(hs) }) // without an instruction for it, it reads
 	}
 }
 
@@ -134,5 +198,5 @@ func (s *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
 		}
 		return
 	}
-	one.HasMany(dst, hs)
+	one.query(dst, hs, len(hs) > fewKeys)
 }

@@ -52,15 +52,20 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 		if err := set.Save(tb.Context(), filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
-		info := set.Info()
-		data := readAll(tb, filepath.Join(dir, name))
-		m.Shards = append(m.Shards, shard.Entry{
-			File: name, Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-		})
+		m.Shards = append(m.Shards, entryOf(tb, filepath.Join(dir, name), set))
 	}
 	writeManifest(tb, dir, m)
 	return m
+}
+
+// entryOf returns the entry of a shard that was saved to a file.
+func entryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
+	tb.Helper()
+	info, data := set.Info(), readAll(tb, path)
+	return shard.Entry{
+		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
+		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+	}
 }
 
 func writeManifest(tb testing.TB, dir string, m *shard.Manifest) {

@@ -36,8 +36,8 @@ var openers = struct {
 	byScheme map[string]Opener
 }{byScheme: map[string]Opener{}}
 
-// Register makes OpenStore use open for the URLs of a scheme. The packages of the kinds of buckets call it. It panics if
-// the scheme has an Opener.
+// Register makes OpenStore use open for the URLs of a scheme. The packages of the kinds of buckets call it. It panics
+// if the scheme has an Opener.
 func Register(scheme string, open Opener) {
 	openers.Lock()
 	defer openers.Unlock()
@@ -97,9 +97,9 @@ func filePath(u *url.URL) (string, error) {
 }
 
 // Split divides the address of objects into the address of a Store and a pattern for distribute.Match in it: the names
-// from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path, with the
-// slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so patterns cannot
-// have it there.
+// from the first part of the path on that has one of *[\. Without one, the pattern is the last part of the path, with
+// the slash at its end if there is one. It is empty for a whole bucket. In URLs ? begins the parameters, so patterns
+// cannot have it there.
 //
 //	s3://logs/2026/*.gz?region=eu-west-1   s3://logs/2026/?region=eu-west-1, *.gz
 //	/data/a/keys.txt                       /data/a/, keys.txt

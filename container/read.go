@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
@@ -65,17 +66,33 @@ func Read(r io.Reader, o Options) (*File, error) {
 	return &h.File, nil
 }
 
+// MaxHeader is the largest length of a header in bytes: the place of the first section.
+const MaxHeader = (headerSize + maxSections*sectionSize + filter.MaxSpecLen + alignment - 1) / alignment * alignment
+
 // ReadHeader reads and verifies the header of a file, up to the first section. The File has no Sections, and its Bytes
 // are the length that the header announces. Errors are those of Read.
 func ReadHeader(r io.Reader, o Options) (*File, error) {
+	f, _, err := ReadPlaces(r, o)
+	return f, err
+}
+
+// Place is the place of a section in a file.
+type Place struct{ Offset, Bytes uint64 }
+
+// ReadPlaces is ReadHeader that also returns the places of the sections.
+func ReadPlaces(r io.Reader, o Options) (*File, []Place, error) {
 	h, err := readHeader(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := h.accept(o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &h.File, nil
+	places := make([]Place, len(h.sections))
+	for i, s := range h.sections {
+		places[i] = Place{s.offset, s.length}
+	}
+	return &h.File, places, nil
 }
 
 // FromBytes reads the filter in b, which must be the whole file. If shared is true, the sections share the memory of b,

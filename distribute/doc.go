@@ -27,7 +27,8 @@
 //
 //   - Input and output are the same for all machines. Objects of the output appear whole or not at all; see Store.
 //   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
-//   - One plan at a time builds in an output: Finish removes the work of other plans.
+//   - One plan at a time builds in an output: Finish removes the work of other plans. An attempt at a step that is still
+//     running then may leave working files, which do no harm and are removed by the next Finish.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # Memory

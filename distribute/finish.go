@@ -142,5 +142,8 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			err = out.Remove(ctx, name)
 		}
 	}
+	if d, ok := out.(dir); ok {
+		d.clean()
+	}
 	return err
 }

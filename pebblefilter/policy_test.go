@@ -19,7 +19,7 @@ var specs = []string{
 	"partitioned(bits_per_key=10,effort=fast)", "fuse(width=8)",
 }
 
-const keys = 12_000
+const keys = 9000
 
 func testKey(i int) []byte   { return fmt.Appendf(nil, "key%09d", 2*i) }
 func absentKey(i int) []byte { return fmt.Appendf(nil, "key%09d", 2*i+1) } // in the ranges of the tables

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Exit codes, like those of grep.
@@ -212,6 +214,10 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 		return nil, err
 	case st.Mode().IsRegular(): // Lock returns an error for others
 		if err := container.MayWrite(path); err != nil {
+			return nil, err
+		}
+	case st.IsDir():
+		if err := container.MayWrite(filepath.Join(path, shard.ManifestName)); err != nil {
 			return nil, err
 		}
 	}

@@ -50,20 +50,29 @@ func (v *View) Has(bitmap, shifts []byte, h filter.Hash) bool {
 	side := (shard*v.Groups + group) * uint64(v.K) * width
 	start, base := shard*v.Bits, v.Bits-mask
 	x, by := h.Lo, probe.Mixer(h)
-	for k := v.K; k > 0; k -= together {
+	k := v.K
+	for ; k >= together; k -= together {
 		s := load(shifts, side) // three shifts have at most 15 bits
 		side += together * width
-		all := uint64(1)
-		for range min(k, together) {
-			all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask)
-			s >>= width
-			x = probe.Mix(x, by)
-		}
-		if all == 0 {
+		all := load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63) // "& 63" spares comparisons
+		x = probe.Mix(x, by)
+		s >>= width & 63
+		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+		x = probe.Mix(x, by)
+		s >>= width & 63
+		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+		x = probe.Mix(x, by)
+		if all&1 == 0 {
 			return false
 		}
 	}
-	return true
+	all := uint64(1)
+	for s := load(shifts, side); k > 0; k-- {
+		all &= load(bitmap, start+probe.Position(x, base)) >> (s & mask & 63)
+		s >>= width & 63
+		x = probe.Mix(x, by)
+	}
+	return all != 0
 }
 
 // load returns a word whose lowest 57 bits are those from bit i on.

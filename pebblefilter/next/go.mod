@@ -3,6 +3,7 @@ module github.com/bloomery/bloomery/pebblefilter/next
 go 1.26.0
 
 require (
+	github.com/bloomery/bloomery v0.0.0
 	github.com/bloomery/bloomery/pebblefilter v0.0.0
 	github.com/cockroachdb/pebble v0.0.0-20260622152041-3b52a1827432
 )
@@ -14,7 +15,6 @@ require (
 	github.com/RaduBerinde/btreemap v0.0.0-20260105202824-d3184786f603 // indirect
 	github.com/RaduBerinde/tdigest v0.0.0-20251022152254-90e030c3a314 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
-	github.com/bloomery/bloomery v0.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cockroachdb/crlib v0.0.0-20251122031428-fe658a2dbda1 // indirect
 	github.com/cockroachdb/errors v1.11.3 // indirect

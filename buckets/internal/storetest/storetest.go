@@ -185,7 +185,8 @@ func failedWrites(t *testing.T, s buckets.Store) {
 // Put writes an object.
 func Put(t testing.TB, s buckets.Store, name, text string) {
 	t.Helper()
-	if err := s.Write(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+	err := s.Write(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	if err != nil {
 		t.Fatal(err)
 	}
 }

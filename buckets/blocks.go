@@ -1,0 +1,205 @@
+package buckets
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/family/blocked"
+	"github.com/bloomery/bloomery/family/blockpartitioned"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// blockView finds the block of a key in a section, and answers from the bytes of the block.
+type blockView interface {
+	Bytes() uint64
+	Block(h filter.Hash) (offset uint64, length int)
+	HasBlock(block []byte, h filter.Hash) bool
+}
+
+// viewers are the families whose queries read one block.
+var viewers = map[string]func(filter.Spec) (blockView, error){
+	"blocked":          func(s filter.Spec) (blockView, error) { return blocked.ViewOf(s) },
+	"blockpartitioned": func(s filter.Spec) (blockView, error) { return blockpartitioned.ViewOf(s) },
+}
+
+// blocksOf returns an error unless blocks of a family can be read.
+func blocksOf(family string) error {
+	if viewers[family] == nil {
+		return fmt.Errorf("a query of %s reads more than one block: open the set without Blocks: %w", family, filter.ErrUnsupported)
+	}
+	return nil
+}
+
+// view is a blockView and the place of its section in the file.
+type view struct {
+	blockView
+	section uint64
+}
+
+const (
+	// gap is the largest number of bytes between two blocks that one request reads: about what a connection transfers
+	// in the time that one more request takes.
+	gap = 128 << 10
+	// longest is the largest range of a request.
+	longest = 4 << 20
+)
+
+// view returns the view of a shard. The first use reads its header.
+func (r remote) view(ctx context.Context) (*view, error) {
+	slot := &r.g.views[r.shard]
+	if v := slot.Load(); v != nil {
+		return v, nil
+	}
+	name := fmt.Sprintf("%p %d", r.g, r.shard)
+	done := r.set.blocks.headers.DoChan(name, func() (any, error) { // once for all who wait
+		if v := slot.Load(); v != nil {
+			return v, nil
+		}
+		ctx, stop := r.set.cache.fetching()
+		defer stop()
+		v, err := r.readView(ctx)
+		if err == nil {
+			slot.Store(v)
+		}
+		return v, err
+	})
+	select {
+	case it := <-done:
+		return it.Val.(*view), it.Err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// readView reads and checks the header of a shard.
+func (r remote) readView(ctx context.Context) (*view, error) {
+	m, e := r.g.manifest, r.entry()
+	b, err := r.part(ctx, 0, int64(min(e.Bytes, container.MaxHeader)))
+	if err != nil {
+		return nil, err
+	}
+	f, places, err := container.ReadPlaces(bytes.NewReader(b), container.Options{
+		Check: func(f *container.File, words []uint64) error {
+			return families.Accept(f.Family, f.Spec, f.Hash, words, math.MaxInt64)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	same := f.Hash == m.Hash && f.Seed == m.Seed && f.KeyCheck == m.KeyCheck && f.Bytes == e.Bytes
+	if err := foreign(m, e, f.Spec.Family(), same, f.Keys); err != nil {
+		return nil, err
+	}
+	v, err := viewers[f.Spec.Family()](f.Spec)
+	if err == nil && v.Bytes() != places[0].Bytes {
+		err = fmt.Errorf("blocks of %s cannot be read: open the set without Blocks: %w", f.Spec, filter.ErrUnsupported)
+	}
+	return &view{v, places[0].Offset}, err
+}
+
+// part reads a part of a shard, completely.
+func (r remote) part(ctx context.Context, offset, length int64) ([]byte, error) {
+	r.set.counters.blockReads.Add(1)
+	in, err := r.read(ctx, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, length)
+	n, err := io.ReadFull(in, b)
+	r.set.counters.bytes.Add(int64(n))
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// wanted is a key of a batch and the place of its block in the file.
+type wanted struct {
+	key    int
+	offset int64
+	length int
+}
+
+// askBlocks is askShard by range reads. Blocks that are not in the cache are read in order, near ones by one request.
+func (s *Set) askBlocks(ctx context.Context, r remote, dst []bool, hs []filter.Hash) error {
+	v, err := r.view(ctx)
+	if err != nil {
+		return err
+	}
+	var missing []wanted
+	for i, h := range hs {
+		offset, length := v.Block(h)
+		w := wanted{i, int64(v.section + offset), length}
+		if b := s.blocks.get(blockKey{r.g, r.shard, w.offset}); b != nil {
+			s.counters.blockHits.Add(1)
+			dst[i] = v.HasBlock(b, h)
+		} else {
+			missing = append(missing, w)
+		}
+	}
+	slices.SortFunc(missing, func(a, b wanted) int { return cmp.Compare(a.offset, b.offset) })
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	for len(missing) > 0 {
+		run := runOf(missing)
+		missing = missing[len(run):]
+		wg.Go(func() {
+			if err := s.readRun(ctx, r, v, run, dst, hs); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}
+
+// runOf returns the first keys whose blocks one request reads.
+func runOf(all []wanted) []wanted {
+	n := 1
+	for n < len(all) && all[n].offset-all[n-1].offset-int64(all[n-1].length) <= gap &&
+		all[n].offset+int64(all[n].length)-all[0].offset <= longest {
+		n++
+	}
+	return all[:n]
+}
+
+// readRun reads blocks by one request and answers their keys.
+func (s *Set) readRun(ctx context.Context, r remote, v *view, run []wanted, dst []bool, hs []filter.Hash) error {
+	select {
+	case s.blocks.slots <- struct{}{}:
+		defer func() { <-s.blocks.slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	fetch, stop := s.cache.fetching()
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	first, last := run[0].offset, run[len(run)-1]
+	b, err := r.part(fetch, first, last.offset+int64(last.length)-first)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && fetch.Err() != nil:
+		return context.Cause(fetch)
+	case err != nil:
+		return err
+	}
+	for _, w := range run {
+		block := b[w.offset-first:][:w.length]
+		dst[w.key] = v.HasBlock(block, hs[w.key])
+		s.blocks.put(blockKey{r.g, r.shard, w.offset}, block)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package buckets_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestBlocks compares the answers of range reads with those of the local folder.
+func TestBlocks(t *testing.T) {
+	for _, spec := range []string{
+		"blocked(fpr=0.01)", "blocked(bits_per_key=10,layout=split)", "blockpartitioned(bits_per_key=8,effort=fast)",
+	} {
+		for _, shards := range []int{1, 16} {
+			c := bloomery.Config{Spec: spec, Shards: shards}
+			if shards > 1 {
+				c.Secret = bloomery.NewSecret()
+			}
+			dir, local := storetest.Build(t, keys, c)
+			s := openSet(t, buckets.Folder(dir), buckets.Options{Blocks: true, BlockCacheBytes: 100_000, Secret: c.Secret})
+			if n := storetest.Compare(t, s, local, keys-3000, 6000, 4); n != 0 || s.Err() != nil {
+				t.Fatalf("%s: %d unknown: %v", spec, n, s.Err())
+			}
+			st := s.Stats()
+			if st.Fetches != 0 || st.BlockReads < 1000 || st.BlockHits == 0 {
+				t.Errorf("%s: %+v", spec, st)
+			}
+		}
+	}
+}
+
+// TestBlockFaults damages no bytes, since no checksum covers blocks: reads fail or end early.
+func TestBlockFaults(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	f := &storetest.Faulty{Store: buckets.Folder(dir), Refuse: 0.1, Cut: 0.15, Slow: 0.1}
+	f.Off.Store(true)
+	s := openSet(t, f, buckets.Options{Blocks: true, BlockCacheBytes: 20_000})
+	f.Off.Store(false)
+	if n := storetest.Compare(t, s, local, keys-3000, 6000, 16); n == 0 || s.Err() == nil {
+		t.Errorf("%d unknown: no faults?", n)
+	}
+	f.Off.Store(true)
+	if n := storetest.Compare(t, s, local, keys-3000, 6000, 4); n != 0 {
+		t.Errorf("%d unknown after the faults", n)
+	}
+}
+
+// TestBlockRequests counts requests: the header of a shard once, a block once, and near blocks of a batch at once.
+func TestBlockRequests(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	f := &storetest.Faulty{Store: buckets.Folder(dir)}
+	s := openSet(t, f, buckets.Options{Blocks: true})
+	f.Opens.Store(0)
+	for range 3 {
+		storetest.Compare(t, s, local, 5, 1, 1)
+		if n := f.Opens.Load(); n != 2 {
+			t.Errorf("%d requests for a header and a block", n)
+		}
+	}
+	if st := s.Stats(); st.Bytes != 64+320 && st.Bytes > 64+1024 {
+		t.Errorf("%d bytes", st.Bytes)
+	}
+	all := make([]filter.Hash, 5000)
+	for i := range all {
+		all[i] = s.Hasher().SumUint64(uint64(i))
+	}
+	got, want := make([]bool, len(all)), make([]bool, len(all))
+	f.Opens.Store(0)
+	if err := s.HasManyContext(t.Context(), got, all); err != nil {
+		t.Fatal(err)
+	}
+	local.HasMany(want, all)
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("key %d: %v", i, got[i])
+		}
+	}
+	if n := f.Opens.Load(); n != 1 {
+		t.Errorf("%d requests for blocks of a file of %d bytes", n, local.Manifest().Bytes())
+	}
+}
+
+// TestBlocksRefused opens sets whose queries read more than a block, and replaces a shard after Open.
+func TestBlocksRefused(t *testing.T) {
+	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "standard(fpr=0.01)", Shards: 2})
+	_, err := buckets.OpenSet(t.Context(), buckets.Folder(dir), buckets.Options{Blocks: true})
+	if !errors.Is(err, filter.ErrUnsupported) {
+		t.Error(err)
+	}
+	dir, local := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
+	f := &storetest.Faulty{Store: buckets.Folder(dir)}
+	s := openSet(t, f, buckets.Options{Blocks: true})
+	storetest.Compare(t, s, local, 5, 1, 1)
+	time.Sleep(5 * time.Millisecond)
+	other, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1, Seed: 6})
+	storetest.Copy(t, buckets.Folder(other), buckets.Folder(dir))
+	present := 0
+	for i := range uint64(1000) {
+		yes, err := s.ContainsContext(t.Context(), storetest.Key(i))
+		if !yes || err != nil && !errors.Is(err, buckets.ErrReplaced) {
+			t.Fatalf("key %d: %v, %v", i, yes, err)
+		}
+		if err == nil {
+			present++ // its block is in the cache
+		}
+	}
+	if present > 100 {
+		t.Errorf("%d keys were answered from a replaced shard", present)
+	}
+}

@@ -1,0 +1,347 @@
+package buckets
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery"
+)
+
+// ErrClosed means that a Set was used after Close.
+var ErrClosed = errors.New("the set of the bucket is closed")
+
+// hashSum is the SHA-256 of a shard, its key in the cache: a shard that two manifests have is fetched once.
+type hashSum = [sha256.Size]byte
+
+// cache holds fetched shards within a limit of bytes. An entry goes through these states:
+//
+//	absent ──► loading ──► in use ◄──► idle ──► absent (evicted, least recently used first)
+//	              └──► absent, on error or when nobody waits any more
+//
+// Room is reserved before a fetch begins. Everybody who holds an entry in use waits for no other one, so waiting for
+// room ends.
+type cache struct {
+	limit   int64
+	timeout time.Duration
+	place   place
+	stats   *counters
+
+	base context.Context // of all fetches
+	stop context.CancelCauseFunc
+	wg   sync.WaitGroup // of fetches
+
+	mu      sync.Mutex
+	used    int64
+	entries map[hashSum]*entry
+	order   list.List     // of *entry, those that are loaded or kept, least recently used first
+	waiting int           // for freed
+	freed   chan struct{} // closed when an entry becomes idle or absent and somebody waits
+	closed  bool
+}
+
+// place is where the bytes of shards are: memory, or a folder.
+type place interface {
+	// load returns the Set of a shard: what is kept of it, or what fetch brings.
+	load(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*bloomery.Set, error)
+	// drop removes what is kept of a shard.
+	drop(key hashSum) error
+	// close ends the use of the place. What is kept stays.
+	close() error
+}
+
+type entry struct {
+	key     hashSum
+	bytes   int64
+	users   int           // queries that read it or wait for it
+	at      *list.Element // in order, or nil
+	loading chan struct{} // closed when the load ends; nil in other states
+	cancel  context.CancelFunc
+	held    bool // room is reserved
+	set     *bloomery.Set
+	err     error
+}
+
+var errAbandoned = errors.New("nobody waits for the shard any more")
+
+func newCache(o Options, p place, stats *counters) *cache {
+	c := &cache{
+		limit: o.CacheBytes, timeout: o.Timeout, place: p, stats: stats,
+		entries: map[hashSum]*entry{}, freed: make(chan struct{}),
+	}
+	c.base, c.stop = context.WithCancelCause(context.Background())
+	return c
+}
+
+// ready returns the entry of a shard in use, if it is there and loaded. Release it after use.
+func (c *cache) ready(key hashSum) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[key]
+	if e == nil || e.set == nil || c.closed {
+		return nil
+	}
+	e.users++
+	c.stats.hits.Add(1)
+	return e
+}
+
+// get is ready, and loads the shard if needed, once for all who wait.
+func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher) (*entry, error) {
+	for first := true; ; first = false {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
+		e := c.entries[key]
+		if e == nil {
+			e = &entry{key: key, bytes: bytes}
+			c.entries[key] = e
+		}
+		e.users++
+		if e.set != nil {
+			c.mu.Unlock()
+			c.stats.hits.Add(1)
+			return e, nil
+		}
+		if first {
+			c.stats.misses.Add(1)
+		}
+		if e.loading == nil {
+			c.start(e, fetch)
+		}
+		loading := e.loading
+		c.mu.Unlock()
+		select {
+		case <-loading:
+		case <-ctx.Done():
+			c.release(e)
+			return nil, context.Cause(ctx)
+		}
+		if e.err == nil {
+			return e, nil
+		}
+		if !errors.Is(e.err, errAbandoned) {
+			return nil, e.err
+		}
+	}
+}
+
+// release ends a use. The last one that leaves a load cancels it.
+func (c *cache) release(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.at != nil {
+		c.order.MoveToBack(e.at)
+	}
+	if e.users--; e.users > 0 {
+		return
+	}
+	if e.set != nil {
+		c.signal()
+	} else if e.cancel != nil {
+		e.cancel()
+	}
+}
+
+// signal wakes up those that wait for an entry to become idle or absent.
+func (c *cache) signal() {
+	if c.waiting > 0 {
+		close(c.freed)
+		c.freed, c.waiting = make(chan struct{}), 0
+	}
+}
+
+// oldest returns the idle entry that was used least recently, or nil.
+func (c *cache) oldest() *entry {
+	for at := c.order.Front(); at != nil; at = at.Next() {
+		if e := at.Value.(*entry); e.users == 0 && e.loading == nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// start loads an entry in a goroutine of its own, so that it does not end with the query that began it.
+func (c *cache) start(e *entry, fetch fetcher) {
+	ctx, stop := c.fetching()
+	ctx, abandon := context.WithCancelCause(ctx)
+	e.loading, e.err = make(chan struct{}), nil
+	e.cancel = func() { abandon(errAbandoned) }
+	c.wg.Go(func() {
+		defer stop()
+		defer abandon(nil)
+		err := c.reserve(ctx, e)
+		var set *bloomery.Set
+		if err == nil {
+			set, err = c.place.load(ctx, e.key, e.bytes, fetch)
+		}
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		e.set, e.err, e.cancel = set, err, nil
+		close(e.loading)
+		e.loading = nil
+		if err != nil {
+			c.forget(e)
+			return
+		}
+		if e.at == nil {
+			e.at = c.order.PushBack(e)
+		}
+		if e.users == 0 {
+			c.signal()
+		}
+	})
+}
+
+// fetching returns the context of a fetch.
+func (c *cache) fetching() (context.Context, context.CancelFunc) {
+	late := fmt.Errorf("%w: not fetched within %v", context.DeadlineExceeded, c.timeout)
+	return context.WithTimeoutCause(c.base, c.timeout, late)
+}
+
+// reserve makes room for an entry. It waits while the entries in use leave none.
+func (c *cache) reserve(ctx context.Context, e *entry) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !e.held {
+		for c.used+e.bytes > c.limit {
+			old := c.oldest()
+			if old == nil {
+				break
+			}
+			if err := c.evict(old); err != nil {
+				return err
+			}
+		}
+		if c.used+e.bytes <= c.limit {
+			c.used += e.bytes
+			e.held = true
+			break
+		}
+		freed := c.freed
+		c.waiting++
+		c.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// evict removes an idle entry and what is kept of it.
+func (c *cache) evict(e *entry) error {
+	var err error
+	if e.set != nil {
+		err = e.set.Close()
+		e.set = nil
+	}
+	err = errors.Join(err, c.place.drop(e.key))
+	c.stats.evictions.Add(1)
+	c.forget(e)
+	return err
+}
+
+// forget makes an entry absent.
+func (c *cache) forget(e *entry) {
+	if e.held {
+		c.used -= e.bytes
+		e.held = false
+	}
+	if e.at != nil {
+		c.order.Remove(e.at)
+		e.at = nil
+	}
+	delete(c.entries, e.key)
+	c.signal()
+}
+
+// adopt adds a shard that the place keeps from before, to be loaded on first use. It returns false if there is no room.
+func (c *cache) adopt(key hashSum, bytes int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used+bytes > c.limit || c.entries[key] != nil {
+		return false
+	}
+	e := &entry{key: key, bytes: bytes, held: true}
+	c.used += bytes
+	c.entries[key] = e
+	e.at = c.order.PushBack(e)
+	return true
+}
+
+// resident returns the bytes in the cache, reserved room included, and the number of loaded shards.
+func (c *cache) resident() (bytes int64, shards int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.set != nil {
+			shards++
+		}
+	}
+	return c.used, shards
+}
+
+// err returns an error if the file of a loaded shard was overwritten.
+func (c *cache) err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.set != nil {
+			if err := e.set.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// close cancels fetches, waits for queries, and closes all shards.
+func (c *cache) close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop(ErrClosed)
+	c.wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.busy() {
+		freed := c.freed
+		c.waiting++
+		c.mu.Unlock()
+		<-freed
+		c.mu.Lock()
+	}
+	var all []error
+	for _, e := range c.entries {
+		if e.set != nil {
+			all = append(all, e.set.Close())
+		}
+	}
+	clear(c.entries)
+	c.order.Init()
+	return errors.Join(append(all, c.place.close())...)
+}
+
+// busy reports whether a query reads a shard.
+func (c *cache) busy() bool {
+	for _, e := range c.entries {
+		if e.set != nil && e.users > 0 {
+			return true
+		}
+	}
+	return false
+}

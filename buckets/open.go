@@ -1,0 +1,145 @@
+package buckets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// tries is the number of times that read begins again because the manifest was replaced meanwhile.
+const tries = 5
+
+// read reads the manifest and looks for its shards.
+func (s *Set) read(ctx context.Context) (*generation, error) {
+	for try := 1; ; try++ {
+		st, err := s.store.Stat(ctx, shard.ManifestName)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %w", bloomery.ErrNoManifest, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		g, err := s.readVersion(ctx, st.Version)
+		if err == nil || try == tries {
+			return g, err
+		}
+		// Was the manifest replaced after Stat, and its shards removed?
+		if now, e := s.store.Stat(ctx, shard.ManifestName); e != nil || now.Version == st.Version {
+			return nil, err
+		}
+	}
+}
+
+// readVersion reads one version of the manifest.
+func (s *Set) readVersion(ctx context.Context, version string) (*generation, error) {
+	r, err := s.store.OpenVersion(ctx, shard.ManifestName, version, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	m, err := shard.ReadManifest(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", shard.ManifestName, err)
+	}
+	if err := s.accept(m); err != nil {
+		return nil, err
+	}
+	g := &generation{manifest: m, version: version, versions: make([]string, len(m.Shards))}
+	if g.hasher, err = s.hasherOf(m); err != nil {
+		return nil, err
+	}
+	if err := s.list(ctx, g); err != nil {
+		return nil, err
+	}
+	if s.options.Blocks {
+		g.views = make([]atomic.Pointer[view], len(m.Shards))
+	}
+	return g, nil
+}
+
+// list finds all shards by one listing, checks their sizes and keeps their versions.
+func (s *Set) list(ctx context.Context, g *generation) error {
+	shards := g.manifest.Shards
+	index := make(map[string]int, len(shards))
+	for i, e := range shards {
+		index[e.File] = i
+	}
+	found := make([]bool, len(shards))
+	for o, err := range s.store.List(ctx, commonPrefix(shards[0].File, shards[len(shards)-1].File)) {
+		if err != nil {
+			return err
+		}
+		i, ok := index[o.Name]
+		if !ok {
+			continue
+		}
+		if uint64(o.Size) != shards[i].Bytes {
+			return &shard.Error{File: o.Name, Err: fmt.Errorf("%d bytes, want %d: %w; write the set again",
+				o.Size, shards[i].Bytes, shard.ErrChanged)}
+		}
+		if s.options.Blocks && o.Version == "" {
+			return fmt.Errorf("this bucket has no versions of objects, which range reads need: open the set without Blocks")
+		}
+		g.versions[i], found[i] = o.Version, true
+	}
+	for i, ok := range found {
+		if !ok {
+			err := fmt.Errorf("the file is missing: %w; write the set again", fs.ErrNotExist)
+			return &shard.Error{File: shards[i].File, Err: err}
+		}
+	}
+	return nil
+}
+
+// commonPrefix returns the prefix that all names have between a and b in the order of shards: names of equal length
+// count up, longer ones begin with other digits.
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] && a[n] != '-' {
+		n++
+	}
+	return a[:n]
+}
+
+// Refresh loads the manifest if it has changed, and reports whether it has. Queries go on meanwhile and use the new
+// shards afterwards; shards with the same contents stay in the cache. On error the Set is unchanged. The error wraps
+// filter.ErrMismatch if the new set has another hash function, seed or secret: open it as a new Set.
+func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	was := s.now.Load()
+	st, err := s.store.Stat(ctx, shard.ManifestName)
+	if err != nil || st.Version == was.version && st.Version != "" {
+		return false, err
+	}
+	g, err := s.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !g.hasher.Equal(was.hasher) {
+		return false, fmt.Errorf("the new set has another hash function, seed or secret; open it as a new one: %w",
+			filter.ErrMismatch)
+	}
+	s.now.Store(g)
+	s.fault.Store(nil)
+	return true, nil
+}
+
+// open reads the object of a shard, in the version of the generation.
+func (r remote) open(ctx context.Context) (io.ReadCloser, error) {
+	return r.read(ctx, 0, -1)
+}
+
+func (r remote) read(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	in, err := r.set.store.OpenVersion(ctx, r.entry().File, r.g.versions[r.shard], offset, length)
+	if errors.Is(err, ErrReplaced) || errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; call Refresh, or open the set again", err)
+	}
+	return in, err
+}

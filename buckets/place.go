@@ -1,0 +1,234 @@
+package buckets
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// fetcher is a shard in the bucket.
+type fetcher interface {
+	// open reads the shard from its first byte.
+	open(ctx context.Context) (io.ReadCloser, error)
+	// options are those of reading the shard.
+	options() []bloomery.Option
+	// check returns an error if a Set is not of this shard.
+	check(*bloomery.Set) error
+}
+
+// memory keeps shards in memory.
+type memory struct{ stats *counters }
+
+func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
+	b := make([]byte, bytes) // there is room, and the bucket has as many
+	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
+		_, err := io.ReadFull(r, b)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, err := bloomery.FromBytes(b, f.options()...)
+	if err != nil {
+		return nil, err
+	}
+	return set, f.check(set)
+}
+
+func (memory) drop(hashSum) error { return nil }
+func (memory) close() error       { return nil }
+
+// fetch calls read with the bytes of a shard and compares them with the key. read must read all bytes that it expects.
+func fetch(ctx context.Context, stats *counters, key hashSum, f fetcher, read func(io.Reader) error) error {
+	in, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	stats.fetches.Add(1)
+	sum := sha256.New()
+	err = read(io.TeeReader(&counted{in, stats}, sum))
+	err = errors.Join(err, in.Close())
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: %w", shard.ErrChanged, io.ErrUnexpectedEOF)
+	case err != nil:
+		return err
+	case hashSum(sum.Sum(nil)) != key:
+		return fmt.Errorf("SHA-256 %x..., want %x...: %w; write the set again", sum.Sum(nil)[:4], key[:4], shard.ErrChanged)
+	}
+	return nil
+}
+
+// counted counts the bytes of a Reader.
+type counted struct {
+	io.Reader
+	stats *counters
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.stats.bytes.Add(int64(n))
+	return n, err
+}
+
+// cacheFolder keeps shards in files named by their SHA-256.
+type cacheFolder struct {
+	dir   string
+	lock  *os.File
+	stats *counters
+}
+
+// lockName is a file that an open Set locks. It is not removed, since others may wait to lock it.
+const lockName = ".bloomery-cache.lock"
+
+// Files are named by the key and cacheSuffix. Those that are being fetched have a dot before and temporary and digits
+// behind that.
+const (
+	cacheSuffix = ".bloom"
+	temporary   = ".tmp-"
+)
+
+// openCacheFolder locks a folder for one Set.
+func openCacheFolder(dir string, stats *counters) (*cacheFolder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if lockedElsewhere(f) {
+		_ = f.Close()
+		return nil, fmt.Errorf("cache folder %s is in use by another open set; give each set a folder of its own", dir)
+	}
+	return &cacheFolder{dir, f, stats}, nil
+}
+
+func (d *cacheFolder) path(key hashSum) string {
+	return filepath.Join(d.dir, hex.EncodeToString(key[:])+cacheSuffix)
+}
+
+// adopt adds the files of an earlier Set to the cache, those that were fetched last first. It removes files that are
+// incomplete, do not belong to a shard of sizes, or have no room. Files with other names it leaves alone.
+func (d *cacheFolder) adopt(c *cache, sizes map[hashSum]int64) error {
+	all, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	type kept struct {
+		key  hashSum
+		info os.FileInfo
+	}
+	var files []kept
+	for _, e := range all {
+		name, unfinished := e.Name(), false
+		if rest, ok := strings.CutPrefix(name, "."); ok {
+			name, _, unfinished = strings.Cut(rest, temporary)
+		}
+		key, ok := keyOf(name)
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if size, wanted := sizes[key]; err == nil && !unfinished && wanted && info.Size() == size {
+			files = append(files, kept{key, info})
+		} else if err := os.Remove(filepath.Join(d.dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(files, func(a, b kept) int { return b.info.ModTime().Compare(a.info.ModTime()) })
+	for _, f := range files {
+		if !c.adopt(f.key, f.info.Size()) {
+			if err := d.drop(f.key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keyOf returns the key in the name of a file.
+func keyOf(name string) (key hashSum, ok bool) {
+	digits, ok := strings.CutSuffix(name, cacheSuffix)
+	if !ok || len(digits) != 2*len(key) || strings.ToLower(digits) != digits {
+		return key, false
+	}
+	_, err := hex.Decode(key[:], []byte(digits))
+	return key, err == nil
+}
+
+// load opens the file of a shard. If it is missing or damaged, load fetches it.
+func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
+	path := d.path(key)
+	if sumOf(path) != key {
+		if err := d.fetch(ctx, key, bytes, f); err != nil {
+			return nil, errors.Join(err, d.drop(key))
+		}
+	}
+	set, err := bloomery.Open(path, f.options()...)
+	if err == nil {
+		if err = f.check(set); err != nil {
+			_ = set.Close()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.drop(key))
+	}
+	return set, nil
+}
+
+// fetch writes the file of a shard by rename. It does not sync: the file is compared with its key whenever it is
+// opened.
+func (d *cacheFolder) fetch(ctx context.Context, key hashSum, bytes int64, f fetcher) error {
+	path := d.path(key)
+	tmp, err := os.CreateTemp(d.dir, "."+filepath.Base(path)+temporary+"*")
+	if err != nil {
+		return err
+	}
+	err = fetch(ctx, d.stats, key, f, func(r io.Reader) error {
+		_, err := io.CopyN(tmp, r, bytes)
+		return err
+	})
+	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return err
+}
+
+// sumOf returns the SHA-256 of a file, or zero if it cannot be read.
+func sumOf(path string) (sum hashSum) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum
+	}
+	return hashSum(h.Sum(nil))
+}
+
+func (d *cacheFolder) drop(key hashSum) error {
+	err := os.Remove(d.path(key))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (d *cacheFolder) close() error { return d.lock.Close() }

@@ -1,0 +1,216 @@
+package buckets
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Contains reports whether key may be in the set. If it is false, the key is absent. It may fetch a shard. If that
+// fails, it is true, and Err returns an error.
+func (s *Set) Contains(key []byte) bool { return s.Has(s.Hasher().Sum(key)) }
+
+// ContainsString is Contains for a string.
+func (s *Set) ContainsString(key string) bool { return s.Has(s.Hasher().SumString(key)) }
+
+// ContainsUint64 is Contains for the eight bytes of key, little endian.
+func (s *Set) ContainsUint64(key uint64) bool { return s.Has(s.Hasher().SumUint64(key)) }
+
+// Has is Contains for a key hashed by Hasher.
+func (s *Set) Has(h filter.Hash) bool {
+	present, _ := s.HasContext(context.Background(), h)
+	return present
+}
+
+// ContainsContext is Contains that ends with ctx and also returns the error. If the answer cannot be known, it is true.
+func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
+	return s.HasContext(ctx, s.Hasher().Sum(key))
+}
+
+// HasContext is ContainsContext for a key hashed by Hasher.
+func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
+	g := s.now.Load()
+	i := shard.Route(h, len(g.manifest.Shards))
+	if s.blocks == nil {
+		if e := s.cache.ready(g.manifest.Shards[i].SHA256); e != nil {
+			defer s.cache.release(e)
+			return e.set.Has(h), nil
+		}
+	}
+	return s.hasSlowly(ctx, g, h)
+}
+
+// hasSlowly is HasContext for a shard that is not in the cache, and for blocks.
+func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
+	dst, hs := [1]bool{true}, [1]filter.Hash{h}
+	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
+	if now := s.now.Load(); err != nil && now != g { // a Refresh came in between
+		err = s.ask(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])
+	}
+	if err != nil {
+		s.failed(ctx, err)
+		return true, err
+	}
+	return dst[0], nil
+}
+
+// ask sets dst[i] to whether the shard has hs[i], or returns a *shard.Error.
+func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []filter.Hash) error {
+	var err error
+	if s.blocks != nil {
+		err = s.askBlocks(ctx, remote{s, g, i}, dst, hs)
+	} else {
+		err = s.askShard(ctx, remote{s, g, i}, dst, hs)
+	}
+	if err != nil {
+		return &shard.Error{File: g.manifest.Shards[i].File, Err: err}
+	}
+	return nil
+}
+
+func (s *Set) askShard(ctx context.Context, r remote, dst []bool, hs []filter.Hash) error {
+	e := r.entry()
+	entry := s.cache.ready(e.SHA256)
+	if entry == nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var err error
+		if entry, err = s.cache.get(ctx, e.SHA256, int64(e.Bytes), r); err != nil {
+			return err
+		}
+	}
+	defer s.cache.release(entry)
+	if len(hs) == 1 {
+		dst[0] = entry.set.Has(hs[0])
+	} else {
+		entry.set.HasMany(dst, hs)
+	}
+	return nil
+}
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. It groups the keys by shard and fetches up to
+// Options.Fetches shards at a time. It panics if dst and keys differ in length.
+func (s *Set) ContainsMany(dst []bool, keys [][]byte) {
+	_ = s.ContainsManyContext(context.Background(), dst, keys)
+}
+
+// ContainsManyStrings is ContainsMany for strings.
+func (s *Set) ContainsManyStrings(dst []bool, keys []string) {
+	h, hs := s.Hasher(), make([]filter.Hash, len(keys))
+	for i, k := range keys {
+		hs[i] = h.SumString(k)
+	}
+	s.HasMany(dst, hs)
+}
+
+// ContainsManyContext is ContainsMany that ends with ctx and also returns an error, of the first shard that has one.
+// Answers that cannot be known are true, the others are right.
+func (s *Set) ContainsManyContext(ctx context.Context, dst []bool, keys [][]byte) error {
+	h, hs := s.Hasher(), make([]filter.Hash, len(keys))
+	for i, k := range keys {
+		hs[i] = h.Sum(k)
+	}
+	return s.HasManyContext(ctx, dst, hs)
+}
+
+// HasMany is ContainsMany for keys hashed by Hasher.
+func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
+	_ = s.HasManyContext(context.Background(), dst, hs)
+}
+
+// HasManyContext is ContainsManyContext for keys hashed by Hasher.
+func (s *Set) HasManyContext(ctx context.Context, dst []bool, hs []filter.Hash) error {
+	if len(dst) != len(hs) {
+		panic(fmt.Sprintf("buckets: dst has %d places for %d keys", len(dst), len(hs)))
+	}
+	g := s.now.Load()
+	b := groups(hs, len(g.manifest.Shards))
+	next := make(chan int, len(b.used))
+	for _, i := range b.used {
+		next <- i
+	}
+	close(next)
+	errs := make([]error, len(g.manifest.Shards))
+	var wg sync.WaitGroup
+	for range min(s.options.Fetches, len(b.used)) {
+		wg.Go(func() {
+			for i := range next {
+				from, to := b.ends[i], b.ends[i+1]
+				errs[i] = s.ask(ctx, g, i, b.answers[from:to], b.hashes[from:to])
+			}
+		})
+	}
+	wg.Wait()
+	var first error
+	for _, i := range b.used {
+		for at := b.ends[i]; at < b.ends[i+1]; at++ {
+			dst[b.order[at]] = b.answers[at] || errs[i] != nil
+		}
+		if errs[i] == nil {
+			continue
+		}
+		if s.now.Load() != g { // a Refresh came in between: key by key
+			if errs[i] = s.askAgain(ctx, b, i, dst); errs[i] == nil {
+				continue
+			}
+		} else {
+			s.failed(ctx, errs[i])
+		}
+		if first == nil {
+			first = errs[i]
+		}
+	}
+	return first
+}
+
+// askAgain asks for the keys of a group one by one, in the newest generation.
+func (s *Set) askAgain(ctx context.Context, b *batch, i int, dst []bool) (first error) {
+	for at := b.ends[i]; at < b.ends[i+1]; at++ {
+		present, err := s.HasContext(ctx, b.hashes[at])
+		dst[b.order[at]] = present
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// batch is a list of keys grouped by shard: those of shard i are at ends[i] to ends[i+1].
+type batch struct {
+	ends    []int
+	used    []int         // the shards that have keys
+	order   []int         // the place of a key in the caller's list
+	hashes  []filter.Hash // grouped
+	answers []bool
+}
+
+// groups groups hashes by a counting sort.
+func groups(hs []filter.Hash, shards int) *batch {
+	b := &batch{
+		ends: make([]int, shards+1), order: make([]int, len(hs)), hashes: make([]filter.Hash, len(hs)),
+		answers: make([]bool, len(hs)),
+	}
+	ids := make([]int, len(hs))
+	for i, h := range hs {
+		ids[i] = shard.Route(h, shards)
+		b.ends[ids[i]+1]++
+	}
+	for i := range shards {
+		if b.ends[i+1] > 0 {
+			b.used = append(b.used, i)
+		}
+		b.ends[i+1] += b.ends[i]
+	}
+	at := make([]int, shards)
+	copy(at, b.ends)
+	for i, h := range hs {
+		place := at[ids[i]]
+		at[ids[i]]++
+		b.order[place], b.hashes[place] = i, h
+	}
+	return b
+}

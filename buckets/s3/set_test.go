@@ -1,0 +1,123 @@
+package s3_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+)
+
+// upload builds a set and copies it to a server.
+func upload(t *testing.T, f *fakes3.Server, n uint64, c bloomery.Config) *bloomery.Set {
+	dir, local := storetest.Build(t, n, c)
+	storetest.Copy(t, buckets.Folder(dir), open(t, f, "sets/one"))
+	f.Counts()
+	return local
+}
+
+func openSet(t *testing.T, f *fakes3.Server, o buckets.Options) *buckets.Set {
+	s, err := buckets.Open(t.Context(), f.Address("sets/one"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// TestRequests counts the requests of a set of 1,000 shards: two for the manifest, one for each 1,000 objects, and then
+// one for each shard or block that a query needs.
+func TestRequests(t *testing.T) {
+	f := fakes3.New(t)
+	local := upload(t, f, 200_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1000})
+	for _, blocks := range []bool{false, true} {
+		s := openSet(t, f, buckets.Options{Blocks: blocks, CacheDir: t.TempDir()})
+		if n, _ := f.Counts(); n["HEAD"] != 1 || n["GET"] != 1 || n["LIST"] != 1 {
+			t.Errorf("Open: %v", n)
+		}
+		storetest.Compare(t, s, local, 0, 1, 1)
+		storetest.Compare(t, s, local, 0, 1, 1)
+		n, sent := f.Counts()
+		if want := 1; !blocks && (n["GET"] != want || sent != int64(local.Manifest().Shards[0].Bytes) && sent > 2000) {
+			t.Errorf("a query: %v, %d bytes", n, sent)
+		}
+		if blocks && (n["GET"] != 2 || sent > 768+64) {
+			t.Errorf("a query with Blocks: %v, %d bytes", n, sent)
+		}
+		if _, err := s.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n, _ := f.Counts(); n["HEAD"] != 1 || len(n) != 1 {
+			t.Errorf("Refresh: %v", n)
+		}
+	}
+}
+
+// TestSetFaults asks from many goroutines, with room for three shards of 16, while answers break off, come late, or are
+// errors.
+func TestSetFaults(t *testing.T) {
+	for _, blocks := range []bool{false, true} {
+		f := fakes3.New(t)
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+		s := openSet(t, f, buckets.Options{
+			Blocks: blocks, CacheBytes: int64(local.Manifest().Bytes())/16*3 + 3000, BlockCacheBytes: 30_000,
+		})
+		var n atomic.Int32
+		f.Fault(func(w http.ResponseWriter, _ *http.Request) bool {
+			switch n.Add(1) % 20 {
+			case 3:
+				time.Sleep(3 * time.Millisecond)
+			case 7:
+				fakes3.Fail(w, http.StatusForbidden, "AccessDenied") // not repeated
+				return true
+			case 11:
+				fakes3.Fail(w, http.StatusNotFound, "NoSuchKey")
+				return true
+			}
+			return false
+		}, func(r *http.Request) int {
+			if n.Load()%9 == 4 {
+				return 20
+			}
+			return -1
+		})
+		unknown := storetest.Compare(t, s, local, 38_000, 3000, 8)
+		if unknown == 0 || s.Err() == nil {
+			t.Errorf("%d unknown, %v: no faults?", unknown, s.Err())
+		}
+		f.Fault(nil, nil)
+		if n := storetest.Compare(t, s, local, 39_500, 1000, 8); n != 0 {
+			t.Errorf("%d unknown after the faults: %v", n, s.Err())
+		}
+	}
+}
+
+// TestReplaced replaces shards after Open, by others that have the same size. They are never read, also if an answer
+// breaks off in between, until Refresh.
+func TestReplaced(t *testing.T) {
+	for _, blocks := range []bool{false, true} {
+		f := fakes3.New(t)
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+		s := openSet(t, f, buckets.Options{Blocks: blocks})
+		for _, e := range local.Manifest().Shards {
+			f.Change("sets/one/"+e.File, func(b []byte) []byte { clear(b[len(b)/2:]); return b })
+		}
+		for i := range uint64(20) {
+			yes, err := s.ContainsContext(t.Context(), storetest.Key(i))
+			if !yes || err == nil || !strings.Contains(err.Error(), "Refresh") {
+				t.Fatalf("%v, %v", yes, err)
+			}
+		}
+		for _, e := range local.Manifest().Shards {
+			f.Change("sets/one/"+e.File, func([]byte) []byte { return nil })
+		}
+		if yes, err := s.ContainsContext(t.Context(), storetest.Key(1)); !yes || err == nil {
+			t.Errorf("removed shards: %v, %v", yes, err)
+		}
+	}
+}

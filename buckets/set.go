@@ -1,0 +1,204 @@
+package buckets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Set is a sharded set in a bucket. It fetches the shards that queries need, whole, into a cache, or with
+// Options.Blocks single blocks of them. Every shard is read in the version that its object had when the Set was opened,
+// and whole shards are compared with the SHA-256 in the manifest. All methods are safe for concurrent use.
+//
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► cache ──► bloomery.Set of the shard
+//	                                  │               └ absent: Store.OpenVersion, once for all who wait
+//	                                  └ Blocks: cache of blocks ──► View of the family
+//	                                              └ absent: Store.OpenVersion of the block
+//
+// No answer is a false negative: if a shard cannot be read, Contains returns true and Err returns an error.
+type Set struct {
+	store    Store
+	options  Options
+	counters counters
+	cache    *cache
+	blocks   *blockCache // nil without Options.Blocks
+	now      atomic.Pointer[generation]
+	fault    atomic.Pointer[error]
+	refresh  sync.Mutex
+}
+
+// generation is a manifest and what the bucket had for it.
+type generation struct {
+	manifest *shard.Manifest
+	hasher   filter.Hasher
+	version  string                 // of the manifest
+	versions []string               // of the shards
+	views    []atomic.Pointer[view] // with Options.Blocks; nil until the first use
+}
+
+// Open opens the sharded set at an address; see OpenStore. It reads the manifest and lists the shards: it checks that
+// all are there and have the right size, and fetches none. The error wraps bloomery.ErrNoManifest if there is no
+// manifest, shard.ErrManifest, or is a *shard.Error that names a shard. Close the Set when done.
+func Open(ctx context.Context, address string, o Options) (*Set, error) {
+	store, err := OpenStore(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s, err := OpenSet(ctx, store, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", address, err), store.Close())
+	}
+	return s, nil
+}
+
+// OpenSet is Open for a Store, which Close of the Set closes. On error the Store stays open.
+func OpenSet(ctx context.Context, store Store, o Options) (*Set, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{store: store, options: o}
+	g, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var p place = memory{&s.counters}
+	var files *cacheFolder
+	if o.CacheDir != "" {
+		if files, err = openCacheFolder(o.CacheDir, &s.counters); err != nil {
+			return nil, err
+		}
+		p = files
+	}
+	s.cache = newCache(o, p, &s.counters)
+	if files != nil {
+		sizes := make(map[hashSum]int64, len(g.manifest.Shards))
+		for _, e := range g.manifest.Shards {
+			sizes[e.SHA256] = int64(e.Bytes)
+		}
+		if err := files.adopt(s.cache, sizes); err != nil {
+			return nil, errors.Join(err, s.cache.close())
+		}
+	}
+	if o.Blocks {
+		s.blocks = newBlockCache(o.BlockCacheBytes, o.Fetches)
+	}
+	s.now.Store(g)
+	return s, nil
+}
+
+// hasherOf returns the hasher of the keys of a manifest.
+func (s *Set) hasherOf(m *shard.Manifest) (filter.Hasher, error) {
+	return (&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck}).Hasher(s.options.Secret)
+}
+
+// accept returns an error if the Set cannot use a manifest.
+func (s *Set) accept(m *shard.Manifest) error {
+	family, err := families.ByName(m.Spec.Family())
+	if err != nil {
+		return err
+	}
+	if family.Can.Has(filter.CanRawKeys) {
+		return fmt.Errorf("%w: family %s takes raw keys and cannot be sharded", shard.ErrManifest, family.Name)
+	}
+	if s.options.Blocks {
+		return blocksOf(family.Name)
+	}
+	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return int(int64(a.Bytes) - int64(b.Bytes)) })
+	if largest.Bytes > uint64(s.options.CacheBytes) {
+		return fmt.Errorf("shard %s has %d bytes, and the cache takes %d: use a larger CacheBytes: %w",
+			largest.File, largest.Bytes, s.options.CacheBytes, filter.ErrTooLarge)
+	}
+	return nil
+}
+
+// Manifest returns a copy of the manifest.
+func (s *Set) Manifest() *shard.Manifest {
+	m := *s.now.Load().manifest
+	m.Shards = slices.Clone(m.Shards)
+	return &m
+}
+
+// Hasher returns the hash function of the keys. It stays the same until Close.
+func (s *Set) Hasher() filter.Hasher { return s.now.Load().hasher }
+
+// Spec returns the Spec of each shard, as it was asked for.
+func (s *Set) Spec() filter.Spec { return s.now.Load().manifest.Spec }
+
+// Len returns the number of keys.
+func (s *Set) Len() uint64 { return s.now.Load().manifest.Keys() }
+
+// Info describes the set by its manifest. An absent key belongs to each shard with the same probability, so the rates
+// are the means over the shards. Bits counts the files, their headers included.
+func (s *Set) Info() filter.Info {
+	m := s.now.Load().manifest
+	i := filter.Info{Spec: m.Spec, Keys: m.Keys(), Bits: min(m.Bytes(), math.MaxUint64/8) * 8, FPRChosen: m.FPRChosen}
+	i.FPRPrior, i.FPRPosterior = m.FPR()
+	return i
+}
+
+// Err returns the first error that made a query answer true without knowing, since Open or the last Refresh that found
+// a new manifest: a *shard.Error that names the shard. The end of the context of a query does not count. It also
+// returns an error if a file in the cache folder was overwritten while it was in use.
+func (s *Set) Err() error {
+	if err := s.fault.Load(); err != nil {
+		return *err
+	}
+	return s.cache.err()
+}
+
+// failed keeps the first error for Err.
+func (s *Set) failed(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		s.counters.failures.Add(1)
+		s.fault.CompareAndSwap(nil, &err)
+	}
+}
+
+// Close cancels fetches, waits for queries that read a shard, and closes the Store. Later queries return true and
+// ErrClosed. A cache folder keeps its files.
+func (s *Set) Close() error {
+	return errors.Join(s.cache.close(), s.store.Close())
+}
+
+// remote is a shard of a generation; it is a fetcher.
+type remote struct {
+	set   *Set
+	g     *generation
+	shard int
+}
+
+func (r remote) entry() shard.Entry { return r.g.manifest.Shards[r.shard] }
+
+func (r remote) options() []bloomery.Option {
+	return []bloomery.Option{bloomery.WithSecret(r.set.options.Secret)}
+}
+
+// check returns an error unless a Set has the family, the hash function and the number of keys of the shard.
+func (r remote) check(set *bloomery.Set) error {
+	m, e := r.g.manifest, r.entry()
+	return foreign(m, e, set.Spec().Family(), m.Matches(set.Hasher()), set.Len())
+}
+
+// foreign returns an error wrapping shard.ErrForeign unless a filter is one of a manifest.
+func foreign(m *shard.Manifest, e shard.Entry, family string, sameHash bool, keys uint64) error {
+	switch {
+	case family != m.Spec.Family():
+		return fmt.Errorf("family %s, want %s: %w", family, m.Spec.Family(), shard.ErrForeign)
+	case !sameHash:
+		return fmt.Errorf("another hash function, seed or secret: %w", shard.ErrForeign)
+	case keys != e.Keys:
+		return fmt.Errorf("%d keys, want %d: %w", keys, e.Keys, shard.ErrForeign)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package trial
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// TableResult is what was measured of a contender with tables of one size.
+type TableResult struct {
+	Contender string
+	Keys      int
+	Bits      float64 // a key
+	Rate      Share   // of absent keys that may be there
+	Build     Ratio   // CPU time of the filter alone
+	Flush     Ratio   // CPU time of writing the table with a flush
+	Present   Ratio   // time of a query
+	Absent    Ratio
+}
+
+// fewest is the number of keys of all tables that the rate and the time are measured with.
+const fewest = 200_000
+
+// tables measures tables of n keys.
+func (c Config) tables(r *Report, all []Contender, n int) error {
+	count := max(1, fewest/n)
+	results := make([]TableResult, len(all))
+	blocks := make([][][]byte, len(all))
+	build, flush := make([][]float64, len(all)), make([][]float64, len(all))
+	present, absent := make([][]float64, len(all)), make([][]float64, len(all))
+	for turn := range c.Turns {
+		for _, i := range order(len(all), turn) {
+			start := ProcessTime()
+			blocks[i] = blocks[i][:0]
+			for t := range count {
+				blocks[i] = append(blocks[i], makeTable(all[i], t*n, n))
+			}
+			build[i] = append(build[i], float64(ProcessTime()-start)/float64(count*n))
+			took, err := flushTables(all[i], n, min(count, 20))
+			if err != nil {
+				return err
+			}
+			flush[i] = append(flush[i], took)
+		}
+		for _, i := range order(len(all), turn) {
+			yes, took := ask(all[i], blocks[i], n, c.Queries, false)
+			if yes != c.Queries {
+				return fmt.Errorf("%s: %d of %d keys are missing in tables of %d keys", all[i].Name, c.Queries-yes, c.Queries, n)
+			}
+			present[i] = append(present[i], took)
+			yes, took = ask(all[i], blocks[i], n, c.Queries, true)
+			results[i].Rate.Hits += yes
+			results[i].Rate.Trials += c.Queries
+			absent[i] = append(absent[i], took)
+		}
+		c.logf("tables of %d keys: turn %d of %d", n, turn+1, c.Turns)
+	}
+	for i := range all {
+		size := 0
+		for _, b := range blocks[i] {
+			size += len(b)
+		}
+		t := &results[i]
+		t.Contender, t.Keys, t.Bits = all[i].Name, n, 8*float64(size)/float64(n*count)
+		t.Build, t.Flush = ratio(build[i], build[0]), ratio(flush[i], flush[0])
+		t.Present, t.Absent = ratio(present[i], present[0]), ratio(absent[i], absent[0])
+	}
+	r.Tables = append(r.Tables, results...)
+	return nil
+}
+
+// makeTable makes the filter of keys first to first+n.
+func makeTable(x Contender, first, n int) []byte {
+	w := x.NewTable()
+	var key [keySize]byte
+	for i := range n {
+		w.AddKey(Key(&key, first+i, false))
+	}
+	return w.Done()
+}
+
+// ask asks tables, one after the other, for their own keys or for absent ones, and returns the number of yes and the
+// time of a query in nanoseconds.
+func ask(x Contender, blocks [][]byte, n, queries int, absent bool) (yes int, ns float64) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const batch = 4096
+	keys, at := make([][keySize]byte, batch), make([]int, batch)
+	var took time.Duration
+	for asked := 0; asked < queries; {
+		todo := min(batch, queries-asked)
+		for j := range todo {
+			i := (asked + j) * 7919 // prime
+			at[j] = i / n % len(blocks)
+			if absent {
+				Key(&keys[j], 1<<40+asked+j, true)
+			} else {
+				Key(&keys[j], at[j]*n+i%n, false)
+			}
+		}
+		start := ThreadTime()
+		for j := range todo {
+			if x.Has(blocks[at[j]], keys[j][:]) {
+				yes++
+			}
+		}
+		took += ThreadTime() - start
+		asked += todo
+	}
+	return yes, float64(took) / float64(queries)
+}
+
+// flushTables writes n keys to a database in memory count times and returns the CPU time of the flush, in nanoseconds a
+// key.
+func flushTables(x Contender, n, count int) (float64, error) {
+	s, err := x.Open("", 1<<40)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	var key [keySize]byte
+	value := make([]byte, valueSize)
+	var took []float64
+	for t := range count {
+		for i := range n {
+			setValue(value, i)
+			if err := s.Set(Key(&key, t*n+i, false), value); err != nil {
+				return 0, err
+			}
+		}
+		start := ProcessTime()
+		if err := s.Flush(); err != nil {
+			return 0, err
+		}
+		took = append(took, float64(ProcessTime()-start)/float64(n))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], s.Close()
+}
