@@ -177,7 +177,8 @@ func TestResume(t *testing.T) {
 		t.Errorf("a damaged shard: %v, or it is not built again", err)
 	}
 	out.objects[file] = good[1:]
-	if _, err := p.Finish(t.Context(), out, o); !errors.Is(err, shard.ErrChanged) || out.objects[shard.ManifestName] != "" {
+	_, err = p.Finish(t.Context(), out, o)
+	if !errors.Is(err, shard.ErrChanged) || out.objects[shard.ManifestName] != "" {
 		t.Errorf("Finish over a damaged shard: %v", err)
 	}
 	st, err := p.Status(t.Context(), out)
@@ -202,8 +203,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestFinishCrashes lets Finish fail at every operation. Then Finish alone completes, or the set is complete and there is
-// no plan.
+// TestFinishCrashes lets Finish fail at every operation. Then Finish alone completes, or the set is complete and there
+// is no plan.
 func TestFinishCrashes(t *testing.T) {
 	_, text := lines("key", 500)
 	in, start := memoryOf("keys", text), memoryOf()
