@@ -24,8 +24,8 @@ import (
 // than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
 // fails is not repeated.
 //
-//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► sets[i] ──► Set.Has of the shard
-//	                                                  └ nil: load(i)
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
+//	                                                  └ not ready: sets[i], nil: load(i)
 type shards struct {
 	dir      string
 	manifest *shard.Manifest // of the files that hold the shards that are not changed in memory
@@ -33,7 +33,8 @@ type shards struct {
 	was      fs.FileInfo     // of that file
 	hasher   filter.Hasher
 	options  options
-	sets     []atomic.Pointer[Set] // nil until the first use; dense, since every query reads one
+	slots    []slot
+	sets     []atomic.Pointer[Set] // nil until the first use
 	parts    []part
 	trimmed  bool // all files have the trimmed form
 	version  uint16
@@ -42,6 +43,15 @@ type shards struct {
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*Set, error)
 	origin []*Set
+}
+
+// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and go.
+type slot struct {
+	ready  atomic.Bool // the others are set
+	mapped bool
+	filter filter.Filter
+	cold   filter.ColdBatcher // the filter if it is one, else nil
+	_      [24]byte
 }
 
 // part is what is known about a shard besides its Set.
@@ -334,6 +344,7 @@ func (t *shards) fail(i int, err error) error {
 func (t *shards) close() error {
 	var all []error
 	for i := range t.parts {
+		t.slots[i].ready.Store(false)
 		if set := t.sets[i].Swap(nil); set != nil {
 			all = append(all, set.Close())
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -537,11 +538,11 @@ func TestShardedConcurrentWriters(t *testing.T) {
 // steps is a context that ends at its n-th question.
 type steps struct {
 	context.Context
-	left *int
+	left *atomic.Int64
 }
 
 func (s steps) Err() error {
-	if *s.left--; *s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -557,7 +558,8 @@ func TestShardedFailingSteps(t *testing.T) {
 		if err := l.AddMany(asKeys(more)); err != nil {
 			t.Fatal(err)
 		}
-		left := n
+		var left atomic.Int64
+		left.Store(int64(n))
 		err := l.Replace(steps{t.Context(), &left})
 		if err == nil {
 			if n < 10 {

@@ -59,7 +59,7 @@ func (t *shards) copyOf(i int) (set *Set, err error) {
 func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, error)) *Set {
 	d := &shards{
 		dir: t.dir, manifest: clone(t.manifest), hasher: t.hasher, options: t.options,
-		sets: make([]atomic.Pointer[Set], len(t.parts)), parts: make([]part, len(t.parts)),
+		slots: make([]slot, len(t.parts)), sets: make([]atomic.Pointer[Set], len(t.parts)), parts: make([]part, len(t.parts)),
 		version: t.version, derive: f, origin: origin,
 	}
 	d.manifest.FPRChosen = chosen

@@ -128,7 +128,8 @@ func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
 	o.keyed = hasher
 	t := &shards{
 		dir: dir, manifest: m, hasher: hasher, options: o, locked: o.lazy,
-		sets: make([]atomic.Pointer[Set], len(m.Shards)), parts: make([]part, len(m.Shards)),
+		slots: make([]slot, len(m.Shards)), sets: make([]atomic.Pointer[Set], len(m.Shards)),
+		parts: make([]part, len(m.Shards)),
 	}
 	if err := t.check(family); err != nil {
 		return nil, errors.Join(err, t.close())

@@ -179,6 +179,32 @@ func TestAbandoned(t *testing.T) {
 	storetest.Compare(t, s, local, keys-5, 10, 1)
 }
 
+// TestClose closes a set while queries wait for a shard that does not come.
+func TestClose(t *testing.T) {
+	dir, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	for _, o := range []buckets.Options{{}, {Blocks: true}, {CacheDir: t.TempDir()}} {
+		f := &storetest.Faulty{Store: buckets.Folder(dir)}
+		s := openSet(t, f, o)
+		f.Block = make(chan struct{})
+		f.Opens.Store(0)
+		var wg sync.WaitGroup
+		for i := range uint64(20) {
+			wg.Go(func() {
+				if yes, err := s.ContainsContext(t.Context(), storetest.Key(i)); !yes || !errors.Is(err, buckets.ErrClosed) {
+					t.Errorf("%v, %v", yes, err)
+				}
+			})
+		}
+		for f.Opens.Load() < 4 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	}
+}
+
 // TestRestart opens a cache folder again: nothing is fetched, except what was damaged meanwhile. Files that do not
 // belong there are removed, others stay.
 func TestRestart(t *testing.T) {

@@ -46,7 +46,7 @@ func run(w, log io.Writer, args []string) error {
 func contender(name string, p pebble.FilterPolicy) trial.Contender {
 	return trial.Contender{
 		Name:     name,
-		Open:     func(dir string, table int64) (trial.Store, error) { return open(p, dir, table) },
+		Open:     func(dir string, room uint64, table int64) (trial.Store, error) { return open(p, dir, room, table) },
 		NewTable: func() trial.Table { return table{p.NewWriter(pebble.TableFilter)} },
 		Has:      func(block, key []byte) bool { return p.MayContain(pebble.TableFilter, block, key) },
 	}
@@ -61,12 +61,13 @@ type store struct {
 	it *pebble.Iterator
 }
 
-func open(p pebble.FilterPolicy, dir string, table int64) (trial.Store, error) {
+func open(p pebble.FilterPolicy, dir string, room uint64, table int64) (trial.Store, error) {
 	cache := pebble.NewCache(trial.CacheSize)
 	defer cache.Unref()
 	o := &pebble.Options{
-		Cache: cache, DisableWAL: true, MemTableSize: 64 << 20, Logger: silent{},
-		LBaseMaxBytes: trial.BaseSize, FormatMajorVersion: pebble.FormatNewest,
+		Cache: cache, DisableWAL: true, MemTableSize: room, Logger: silent{},
+		FormatMajorVersion:          pebble.FormatNewest,
+		DisableAutomaticCompactions: true, L0StopWritesThreshold: 1 << 20,
 	}
 	if dir == "" {
 		dir, o.FS = "db", vfs.NewMem()
@@ -75,7 +76,6 @@ func open(p pebble.FilterPolicy, dir string, table int64) (trial.Store, error) {
 		o.Levels[i].FilterPolicy = p
 	}
 	if table > 0 {
-		o.MemTableSize, o.DisableAutomaticCompactions, o.L0StopWritesThreshold = 512<<20, true, 1<<20
 		for i := range o.TargetFileSizes {
 			o.TargetFileSizes[i] = table
 		}
@@ -119,10 +119,6 @@ func (s *store) Seek(key []byte) (bool, error) {
 }
 
 func (s *store) Flush() error { return s.db.Flush() }
-
-func (s *store) Settle() error {
-	return trial.Settled(func() bool { return s.db.Metrics().Compact.NumInProgress > 0 })
-}
 
 func (s *store) Compact(from, to []byte) error {
 	return s.db.Compact(context.Background(), from, to, true)
