@@ -67,6 +67,16 @@ type Config struct {
 	Dir     string
 	JSON    bool
 	Log     io.Writer
+	Stop    <-chan struct{} // if not nil: once it is closed, Run ends with the turns that are complete
+}
+
+func (c Config) stopped() bool {
+	select {
+	case <-c.Stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // Flags reads a Config.
@@ -100,7 +110,7 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	return c, nil
 }
 
-// Run measures the contenders, the first of which is the base, and writes a report.
+// Run measures the contenders, the first of which is the base, and writes a report of what has at least one turn.
 func Run(c Config, all []Contender, out io.Writer) error {
 	if c.Only != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(x Contender) bool {
