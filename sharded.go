@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
@@ -38,6 +39,7 @@ type shards struct {
 	parts    []part
 	trimmed  bool // all files have the trimmed form
 	version  uint16
+	crowded  atomic.Bool  // the process has too many open files: hold none
 	locked   bool         // in a Locked: memory is limited
 	memory   atomic.Int64 // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
@@ -65,7 +67,8 @@ type part struct {
 	bits     uint64      // in its sections
 }
 
-// heldFiles is the number of shards whose files Open keeps open. Others are opened by name on first use.
+// heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
+// name on first use. A mapped shard keeps its file open.
 const heldFiles = 4096
 
 // get returns the Set of a shard, which it loads on first use.
@@ -277,6 +280,9 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.New("is not a regular file")
 	}
 	in, err := os.Open(path)
+	if errors.Is(err, syscall.EMFILE) && t.letGo() {
+		in, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -287,6 +293,24 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
+}
+
+// letGo closes the files that are held open, because the process has too many, and reports whether there were any. From
+// then on none is held.
+func (t *shards) letGo() (any bool) {
+	t.crowded.Store(true)
+	for i := range t.parts {
+		p := &t.parts[i]
+		if !p.mu.TryLock() { // it is loaded at this moment
+			continue
+		}
+		if p.file != nil {
+			p.release()
+			any = true
+		}
+		p.mu.Unlock()
+	}
+	return any
 }
 
 // reading returns the options of container that check the header of a shard against the manifest.

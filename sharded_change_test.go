@@ -267,6 +267,14 @@ func TestShardedFull(t *testing.T) {
 
 // TestShardedCombine merges and intersects sharded sets in memory and as folders.
 func TestShardedCombine(t *testing.T) {
+	t.Run("in memory", testShardedCombine)
+	t.Run("computed again", func(t *testing.T) {
+		defer bloomery.SetDerivedMemory(bloomery.SetDerivedMemory(1))
+		testShardedCombine(t)
+	})
+}
+
+func testShardedCombine(t *testing.T) {
 	for _, spec := range []string{"standard(capacity=1000,fpr=0.01)", "blocked(capacity=1200000,fpr=0.01)"} {
 		a, b := names("a", 1000), names("b", 1000)
 		both := append(slices.Clone(a[:500]), b...)

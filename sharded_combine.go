@@ -71,7 +71,7 @@ func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, err
 
 // derivedMemory is the number of bytes of shards up to which a derived Set keeps them in memory. Those of a larger one
 // are computed again when they are used.
-const derivedMemory = 1 << 30
+var derivedMemory = uint64(1 << 30)
 
 // compute computes all shards of a derived Set and sets their keys, sizes and rates in its manifest.
 func (s *Set) compute() error {

@@ -190,9 +190,12 @@ func (t *shards) header(i int) (*container.File, error) {
 		return check(f, words)
 	}
 	f, err := container.ReadHeader(io.NewSectionReader(in, 0, math.MaxInt64), o)
-	if err != nil || i >= heldFiles {
+	if err != nil || i >= heldFiles || t.crowded.Load() {
 		return f, errors.Join(err, in.Close())
 	}
-	t.parts[i].file = in
+	p := &t.parts[i]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = in
 	return f, nil
 }

@@ -105,6 +105,24 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestMapped has shards that are large enough to be mapped, and room for two of four: none is unmapped while it is read.
+func TestMapped(t *testing.T) {
+	const n = 3_800_000
+	dir, local := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 4})
+	if local.Manifest().Shards[0].Bytes < 1<<20 {
+		t.Fatal("the shards are too small")
+	}
+	o := buckets.Options{CacheDir: t.TempDir(), CacheBytes: 2_500_000}
+	s := openSet(t, buckets.Folder(dir), o)
+	defer watch(t, s, o.CacheBytes)()
+	if unknown := storetest.Compare(t, s, local, n-700, 1400, 8); unknown != 0 || s.Err() != nil {
+		t.Errorf("%d unknown: %v", unknown, s.Err())
+	}
+	if st := s.Stats(); st.Evictions < 20 {
+		t.Errorf("%+v", st)
+	}
+}
+
 // watch looks at the size of the cache until stop is called.
 func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 	done := make(chan struct{})

@@ -28,6 +28,7 @@ type result struct {
 	FPRPrior     float64 `json:"fpr_prior"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 	FPRChosen    float64 `json:"fpr_chosen"`
+	Version      string  `json:"version,omitempty"` // Object.Version of the file
 }
 
 // maxResult is the largest result in bytes.
@@ -121,6 +122,16 @@ func (r result) sound(ctx context.Context, out Source) error {
 	return nil
 }
 
+// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version is
+// another one: two attempts write the same bytes, and another plan in the same output writes others.
+func (r result) kept(ctx context.Context, out Source) error {
+	st, err := out.Stat(ctx, r.File)
+	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {
+		return err
+	}
+	return r.sound(ctx, out)
+}
+
 // filter returns the filter of a shard.
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
 	all, keys, err := p.segments(ctx, out, s)
@@ -209,6 +220,11 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 			return r, err
 		}
 	}
+	st, err := out.Stat(ctx, r.File)
+	if err != nil {
+		return r, err
+	}
+	r.Version = st.Version
 	b, err := json.Marshal(r)
 	if err != nil {
 		return r, err

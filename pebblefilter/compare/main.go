@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -27,11 +28,15 @@ func main() {
 	}
 }
 
+// run ends at ctrl-C with what has been measured.
 func run(w, log io.Writer, args []string) error {
 	c, err := trial.Flags(args, log)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c.Stop = ctx.Done()
 	all := []trial.Contender{contender("bloom(10)", bloom.FilterPolicy(10))}
 	for _, spec := range trial.Specs {
 		p, err := pebblefilter.New(spec)

@@ -24,17 +24,20 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%d results of tables, %d of databases", len(r.Tables), len(r.Database))
 	}
 	for _, x := range r.Tables {
-		if x.Bits < 5 || x.Bits > 30 || x.Rate.Trials != 4000 || x.Rate.Value() > 0.1 || x.Flush.NS <= 0 || x.Absent.NS <= 0 {
+		if x.Bits < 5 || x.Bits > 30 || x.Rate.Trials != 4000 || x.Rate.Value() > 0.1 || x.Flush.NS <= 0 ||
+			x.Absent.NS <= 0 {
 			t.Errorf("%+v", x)
 		}
 	}
 	for _, x := range r.Database {
-		if x.Bits < 5 || x.Missing+x.Found > 0 || x.SeekAbsent.Yes > 0.1 || x.SeekAbsent.No < 0.9 || x.GetPresent.Blocks <= 0 {
+		if x.Bits < 5 || x.Missing+x.Found > 0 || x.SeekAbsent.Yes > 0.1 || x.SeekAbsent.No < 0.9 ||
+			x.GetPresent.Blocks <= 0 {
 			t.Errorf("%+v", x)
 		}
 	}
 	out.Reset()
-	if err := run(&out, io.Discard, append(args, "--only", "fuse")); err != nil || !strings.Contains(out.String(), "| fuse(") {
+	err := run(&out, io.Discard, append(args, "--only", "fuse"))
+	if err != nil || !strings.Contains(out.String(), "| fuse(") || strings.Contains(out.String(), "| blocked(") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	for _, bad := range [][]string{{"--tables", "many"}, {"--turns", "0"}, {"--what"}} {

@@ -62,6 +62,9 @@ func (c Config) database(r *Report, all []Contender) error {
 	}
 	for turn := range c.Turns {
 		for _, i := range order(len(all), turn) {
+			if c.stopped() {
+				break
+			}
 			err := c.oneDatabase(all[i], &results[i], func(l, comp float64, s [4]sample) {
 				load[i], compaction[i] = append(load[i], l), append(compaction[i], comp)
 				for k := range queries {
@@ -74,12 +77,19 @@ func (c Config) database(r *Report, all []Contender) error {
 			c.logf("database of %d keys: turn %d of %d, %s", c.Keys, turn+1, c.Turns, all[i].Name)
 		}
 	}
+	turns := c.Turns
+	for i := range all {
+		turns = min(turns, len(load[i])) // a turn that was stopped is not complete
+	}
+	if turns == 0 {
+		return nil
+	}
 	for i := range all {
 		d := &results[i]
 		d.Contender, d.Keys = all[i].Name, c.Keys
-		d.Load, d.Compaction = ratio(load[i], load[0]), ratio(compaction[i], compaction[0])
+		d.Load, d.Compaction = ratio(load[i][:turns], load[0]), ratio(compaction[i][:turns], compaction[0])
 		for k, q := range []*Query{&d.GetPresent, &d.GetAbsent, &d.Seek, &d.SeekAbsent} {
-			*q = query(queries[k][i], queries[k][0])
+			*q = query(queries[k][i][:turns], queries[k][0])
 		}
 	}
 	r.Database = results

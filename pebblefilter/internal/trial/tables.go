@@ -30,6 +30,12 @@ func (c Config) tables(r *Report, all []Contender, n int) error {
 	build, flush := make([][]float64, len(all)), make([][]float64, len(all))
 	present, absent := make([][]float64, len(all)), make([][]float64, len(all))
 	for turn := range c.Turns {
+		if c.stopped() {
+			if turn == 0 {
+				return nil
+			}
+			break
+		}
 		for _, i := range order(len(all), turn) {
 			start := ProcessTime()
 			blocks[i] = blocks[i][:0]

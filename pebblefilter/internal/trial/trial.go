@@ -67,6 +67,16 @@ type Config struct {
 	Dir     string
 	JSON    bool
 	Log     io.Writer
+	Stop    <-chan struct{} // if not nil: once it is closed, Run ends with the turns that are complete
+}
+
+func (c Config) stopped() bool {
+	select {
+	case <-c.Stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // Flags reads a Config.
@@ -78,7 +88,7 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	tables := f.String("tables", "1000,10000,100000,1000000", "numbers of keys of single tables; empty for none")
 	f.IntVar(&c.Turns, "turns", 5, "turns of each contender")
 	f.IntVar(&c.Queries, "queries", 300_000, "queries of each kind and turn")
-	f.StringVar(&c.Only, "only", "", "only the base and contenders with one of these texts in their name, parted by spaces")
+	f.StringVar(&c.Only, "only", "", "only the first contender and those with one of these texts in their name")
 	f.StringVar(&c.Dir, "dir", "", "folder of the databases; default: in memory")
 	f.BoolVar(&c.JSON, "json", false, "print JSON instead of tables")
 	if err := f.Parse(args); err != nil {
@@ -100,7 +110,7 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	return c, nil
 }
 
-// Run measures the contenders, the first of which is the base, and writes a report.
+// Run measures the contenders, the first of which is the base, and writes a report of what has at least one turn.
 func Run(c Config, all []Contender, out io.Writer) error {
 	if c.Only != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(x Contender) bool {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 
 	"github.com/cockroachdb/pebble"
@@ -28,11 +29,15 @@ func main() {
 	}
 }
 
+// run ends at ctrl-C with what has been measured.
 func run(w, log io.Writer, args []string) error {
 	c, err := trial.Flags(args, log)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c.Stop = ctx.Done()
 	all := []trial.Contender{
 		contender("bloom(10)", bloom.FilterPolicy(10), bloom.Decoder),
 		contender("binaryfuse(8)", binaryfuse.FilterPolicy(8), binaryfuse.Decoder),
