@@ -20,9 +20,16 @@ import (
 // The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
+// A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of all
+// shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the manifest;
+// Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that names it.
+// Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
+// shard takes one file descriptor while it is mapped.
+//
 // On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
 // ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
-// filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap ErrNoManifest, shard.ErrManifest,
+// ErrForeign or ErrChanged.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }

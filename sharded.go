@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
@@ -24,8 +25,8 @@ import (
 // than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
 // fails is not repeated.
 //
-//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► sets[i] ──► Set.Has of the shard
-//	                                                  └ nil: load(i)
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
+//	                                                  └ not ready: sets[i], nil: load(i)
 type shards struct {
 	dir      string
 	manifest *shard.Manifest // of the files that hold the shards that are not changed in memory
@@ -33,15 +34,26 @@ type shards struct {
 	was      fs.FileInfo     // of that file
 	hasher   filter.Hasher
 	options  options
-	sets     []atomic.Pointer[Set] // nil until the first use; dense, since every query reads one
+	slots    []slot
+	sets     []atomic.Pointer[Set] // nil until the first use
 	parts    []part
 	trimmed  bool // all files have the trimmed form
 	version  uint16
+	crowded  atomic.Bool  // the process has too many open files: hold none
 	locked   bool         // in a Locked: memory is limited
 	memory   atomic.Int64 // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*Set, error)
 	origin []*Set
+}
+
+// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and go.
+type slot struct {
+	ready  atomic.Bool // the others are set
+	mapped bool
+	filter filter.Filter
+	cold   filter.ColdBatcher // the filter if it is one, else nil
+	_      [24]byte
 }
 
 // part is what is known about a shard besides its Set.
@@ -55,7 +67,8 @@ type part struct {
 	bits     uint64      // in its sections
 }
 
-// heldFiles is the number of shards whose files Open keeps open. Others are opened by name on first use.
+// heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
+// name on first use. A mapped shard keeps its file open.
 const heldFiles = 4096
 
 // get returns the Set of a shard, which it loads on first use.
@@ -267,6 +280,9 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.New("is not a regular file")
 	}
 	in, err := os.Open(path)
+	if errors.Is(err, syscall.EMFILE) && t.letGo() {
+		in, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -277,6 +293,24 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
+}
+
+// letGo closes the files that are held open, because the process has too many, and reports whether there were any. From
+// then on none is held.
+func (t *shards) letGo() (any bool) {
+	t.crowded.Store(true)
+	for i := range t.parts {
+		p := &t.parts[i]
+		if !p.mu.TryLock() { // it is loaded at this moment
+			continue
+		}
+		if p.file != nil {
+			p.release()
+			any = true
+		}
+		p.mu.Unlock()
+	}
+	return any
 }
 
 // reading returns the options of container that check the header of a shard against the manifest.
@@ -334,6 +368,7 @@ func (t *shards) fail(i int, err error) error {
 func (t *shards) close() error {
 	var all []error
 	for i := range t.parts {
+		t.slots[i].ready.Store(false)
 		if set := t.sets[i].Swap(nil); set != nil {
 			all = append(all, set.Close())
 		}

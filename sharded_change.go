@@ -51,6 +51,11 @@ func (t *shards) publish(i int, set *Set) {
 		t.memory.Add(int64(t.manifest.Shards[i].Bytes))
 	}
 	t.sets[i].Store(set)
+	if !t.locked {
+		p := &t.slots[i]
+		p.filter, p.cold, p.mapped = set.filter, set.cold, set.mapping != nil
+		p.ready.Store(true)
+	}
 }
 
 // drop takes a shard out of memory. Its file must have its content.
@@ -61,6 +66,7 @@ func (t *shards) drop(i int) {
 	if p.resident.Swap(false) {
 		t.memory.Add(-int64(t.manifest.Shards[i].Bytes))
 	}
+	t.slots[i].ready.Store(false)
 	t.sets[i].Store(nil)
 }
 

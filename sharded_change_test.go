@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,6 +267,14 @@ func TestShardedFull(t *testing.T) {
 
 // TestShardedCombine merges and intersects sharded sets in memory and as folders.
 func TestShardedCombine(t *testing.T) {
+	t.Run("in memory", testShardedCombine)
+	t.Run("computed again", func(t *testing.T) {
+		defer bloomery.SetDerivedMemory(bloomery.SetDerivedMemory(1))
+		testShardedCombine(t)
+	})
+}
+
+func testShardedCombine(t *testing.T) {
 	for _, spec := range []string{"standard(capacity=1000,fpr=0.01)", "blocked(capacity=1200000,fpr=0.01)"} {
 		a, b := names("a", 1000), names("b", 1000)
 		both := append(slices.Clone(a[:500]), b...)
@@ -537,11 +546,11 @@ func TestShardedConcurrentWriters(t *testing.T) {
 // steps is a context that ends at its n-th question.
 type steps struct {
 	context.Context
-	left *int
+	left *atomic.Int64
 }
 
 func (s steps) Err() error {
-	if *s.left--; *s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -557,7 +566,8 @@ func TestShardedFailingSteps(t *testing.T) {
 		if err := l.AddMany(asKeys(more)); err != nil {
 			t.Fatal(err)
 		}
-		left := n
+		var left atomic.Int64
+		left.Store(int64(n))
 		err := l.Replace(steps{t.Context(), &left})
 		if err == nil {
 			if n < 10 {

@@ -59,7 +59,7 @@ func (t *shards) copyOf(i int) (set *Set, err error) {
 func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, error)) *Set {
 	d := &shards{
 		dir: t.dir, manifest: clone(t.manifest), hasher: t.hasher, options: t.options,
-		sets: make([]atomic.Pointer[Set], len(t.parts)), parts: make([]part, len(t.parts)),
+		slots: make([]slot, len(t.parts)), sets: make([]atomic.Pointer[Set], len(t.parts)), parts: make([]part, len(t.parts)),
 		version: t.version, derive: f, origin: origin,
 	}
 	d.manifest.FPRChosen = chosen
@@ -71,7 +71,7 @@ func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, err
 
 // derivedMemory is the number of bytes of shards up to which a derived Set keeps them in memory. Those of a larger one
 // are computed again when they are used.
-const derivedMemory = 1 << 30
+var derivedMemory = uint64(1 << 30)
 
 // compute computes all shards of a derived Set and sets their keys, sizes and rates in its manifest.
 func (s *Set) compute() error {

@@ -128,7 +128,8 @@ func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
 	o.keyed = hasher
 	t := &shards{
 		dir: dir, manifest: m, hasher: hasher, options: o, locked: o.lazy,
-		sets: make([]atomic.Pointer[Set], len(m.Shards)), parts: make([]part, len(m.Shards)),
+		slots: make([]slot, len(m.Shards)), sets: make([]atomic.Pointer[Set], len(m.Shards)),
+		parts: make([]part, len(m.Shards)),
 	}
 	if err := t.check(family); err != nil {
 		return nil, errors.Join(err, t.close())
@@ -189,9 +190,12 @@ func (t *shards) header(i int) (*container.File, error) {
 		return check(f, words)
 	}
 	f, err := container.ReadHeader(io.NewSectionReader(in, 0, math.MaxInt64), o)
-	if err != nil || i >= heldFiles {
+	if err != nil || i >= heldFiles || t.crowded.Load() {
 		return f, errors.Join(err, in.Close())
 	}
-	t.parts[i].file = in
+	p := &t.parts[i]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = in
 	return f, nil
 }

@@ -47,14 +47,32 @@ func (s *Set) shardOf(h filter.Hash) (*Set, error) {
 // shardedHas is Has for a sharded Set.
 func (s *Set) shardedHas(h filter.Hash) bool {
 	t := s.shards
-	one := t.sets[shard.Route(h, len(t.sets))].Load()
-	if one == nil {
-		var err error
-		if one, err = s.shardOf(h); err != nil {
-			return true // not a false negative
-		}
+	i := shard.Route(h, len(t.slots))
+	p := &t.slots[i]
+	switch {
+	case !p.ready.Load():
+		one, err := s.shardOf(h)
+		return err != nil || one.Has(h) // not a false negative
+	case p.mapped:
+		return s.mappedHas(p, i, h)
 	}
-	return one.Has(h)
+	return p.filter.Has(h)
+}
+
+// mappedHas is Has for a shard in a mapped file, as Set.guardedHas.
+func (s *Set) mappedHas(p *slot, i int, h filter.Hash) (present bool) {
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		if r := recover(); r != nil {
+			one := s.shards.sets[i].Load()
+			if err := one.mapping.Fault(r); err != nil {
+				one.failed(err)
+				present = true // not a false negative
+			}
+		}
+	}()
+	return p.filter.Has(h)
 }
 
 // groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.
@@ -92,15 +110,15 @@ func (s *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 		}
 	}()
 	var filters [window]filter.Filter
-	sets := s.shards.sets
+	slots := s.shards.slots
 	for i, h := range hs {
-		one := sets[shard.Route(h, len(sets))].Load()
-		if one == nil {
+		p := &slots[shard.Route(h, len(slots))]
+		if !p.ready.Load() {
 			return false
 		}
-		filters[i] = one.filter
-		if one.cold != nil {
-			one.cold.Prefetch(hs[i : i+1])
+		filters[i] = p.filter
+		if p.cold != nil {
+			p.cold.Prefetch(hs[i : i+1])
 		}
 	}
 	for i, h := range hs {

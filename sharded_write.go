@@ -198,7 +198,7 @@ func sweep(dir string, m *shard.Manifest) {
 			removeShard(dir, name)
 		}
 	}
-	container.RemoveAbandoned(dir, func(target string) bool { return shard.IsName(target) || target == shard.ManifestName })
+	container.RemoveAbandoned(dir, nil)
 }
 
 // saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it.

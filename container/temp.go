@@ -48,8 +48,8 @@ func removeAbandoned(target string) {
 }
 
 // RemoveAbandoned removes from a folder the temporary files of WriteAtomic whose writers were killed, for the files
-// whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open. On systems without locks it
-// does nothing.
+// whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open.
+// On systems without locks it does nothing.
 func RemoveAbandoned(folder string, match func(name string) bool) {
 	if !locks {
 		return

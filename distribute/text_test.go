@@ -56,13 +56,15 @@ func TestSpans(t *testing.T) {
 	random := func(n int) string {
 		var b strings.Builder
 		for b.Len() < n {
-			b.WriteString(strings.Repeat("x", r.IntN(9)) + []string{"\n", "\r\n", "\n\n", "\x1f\x8b\b\n", "BZh91AY&SY\n", "é\n"}[r.IntN(6)])
+			ends := []string{"\n", "\r\n", "\n\n", "\x1f\x8b\b\n", "BZh91AY&SY\n", "é\n"}
+			b.WriteString(strings.Repeat("x", r.IntN(9)) + ends[r.IntN(len(ends))])
 		}
 		return b.String()
 	}
 	texts := []string{
 		"", "a", "\n", "a\n", "\n\n\n", "a\r\nb", strings.Repeat("k", 300) + "\n" + strings.Repeat("l", 200), random(500),
-		random(3000), "\xef\xbb\xbfa\n\xef\xbb\xbfb\n", strings.Repeat("k", 200_000) + "\nb\n" + strings.Repeat("c", 3_000_000>>4),
+		random(3000), "\xef\xbb\xbfa\n\xef\xbb\xbfb\n",
+		strings.Repeat("k", 200_000) + "\nb\n" + strings.Repeat("c", 3_000_000>>4),
 	}
 	for _, k := range []distribute.KeyFormat{{}, {KeepEmpty: true}, {Name: "null"}} {
 		for i, text := range texts {
@@ -77,14 +79,16 @@ func TestSpans(t *testing.T) {
 				}
 				got, spans := keysOf(t, text, k, size)
 				if !slices.Equal(got, want) {
-					t.Errorf("text %d in %+v, %d spans of %d bytes: %d keys, want %d (seed %d)", i, k, spans, size, len(got), len(want), seed)
+					t.Errorf("text %d in %+v, %d spans of %d bytes: %d keys, want %d (seed %d)",
+						i, k, spans, size, len(got), len(want), seed)
 				}
 			}
 		}
 	}
 	// A line that is longer than what is read beyond a span, in spans that are much shorter.
 	long := "a\n" + strings.Repeat("b", 900_000) + "\nc\n"
-	if got, spans := keysOf(t, long, distribute.KeyFormat{}, 100_000); len(got) != 3 || len(got[1]) != 900_000 || spans != 10 {
+	got, spans := keysOf(t, long, distribute.KeyFormat{}, 100_000)
+	if len(got) != 3 || len(got[1]) != 900_000 || spans != 10 {
 		t.Errorf("%d keys of %d spans", len(got), spans)
 	}
 }
@@ -124,7 +128,8 @@ func TestFolderPatterns(t *testing.T) {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), "x\n")
 	}
 	for pattern, want := range map[string]string{
-		"a.txt": "a.txt", "*.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt", "sub/*": "sub/c.txt", "*/*.txt": "sub/c.txt",
+		"a.txt": "a.txt", "*.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt",
+		"sub/*": "sub/c.txt", "*/*.txt": "sub/c.txt",
 	} {
 		for _, in := range []struct {
 			distribute.Source
@@ -151,7 +156,9 @@ func TestFolderPatterns(t *testing.T) {
 func TestErrors(t *testing.T) {
 	_, text := lines("key", 2000)
 	in := memoryOf("long", text+strings.Repeat("k", 100)+"\nb\n", "nul", text+"a\x00b\n", "changed", text)
-	for name, says := range map[string]string{"long": "long:2001: key is longer", "nul": "nul:2001: there is a NUL byte", "changed": "changed"} {
+	for name, says := range map[string]string{
+		"long": "long:2001: key is longer", "nul": "nul:2001: there is a NUL byte", "changed": "changed",
+	} {
 		p, err := distribute.NewPlan(t.Context(), in, []string{name}, distribute.Config{
 			Build: bloomery.Config{Spec: "standard", Shards: 2}, RangeBytes: 1000, Keys: distribute.KeyFormat{MaxKey: 50}})
 		if err != nil {
@@ -238,8 +245,8 @@ func TestPlanHostile(t *testing.T) {
 	_, text := lines("key", 2000)
 	in, out := memoryOf("keys", text), memoryOf()
 	secret := bloomery.NewSecret()
-	p, err := distribute.NewPlan(t.Context(), in, []string{"keys"},
-		distribute.Config{Build: bloomery.Config{Spec: "blocked", Shards: 4, Secret: secret, FPRChosen: 0.02}, RangeBytes: 9000})
+	c := bloomery.Config{Spec: "blocked", Shards: 4, Secret: secret, FPRChosen: 0.02}
+	p, err := distribute.NewPlan(t.Context(), in, []string{"keys"}, distribute.Config{Build: c, RangeBytes: 9000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +263,12 @@ func TestPlanHostile(t *testing.T) {
 	}
 	for _, change := range [][2]string{
 		{`"shards":4`, `"shards":0`}, {`"shards":4`, `"shards":99999999`}, {`"blocked"`, `"blocked(bits_per_key=-1)"`},
-		{`"object":0`, `"object":1`}, {`"object":0`, `"object":-1`}, {`"objects":[`, `"objects":[],"x":[`}, {`"version":1`, `"version":2`},
-		{`"offset":9000`, `"offset":-9000`}, {`"length":9000`, `"length":-1`}, {`"hash":2`, `"hash":1`}, {`"name":"lines"`, `"name":"xml"`},
-		{`"shards":4`, `"shards":5`}, {`"fpr_chosen":0.02`, `"fpr_chosen":2`}, {`"size":`, `"size":-`}, {`{`, `{"unknown":1,`},
+		{`"object":0`, `"object":1`}, {`"object":0`, `"object":-1`}, {`"objects":[`, `"objects":[],"x":[`},
+		{`"version":1`, `"version":2`},
+		{`"offset":9000`, `"offset":-9000`}, {`"length":9000`, `"length":-1`}, {`"hash":2`, `"hash":1`},
+		{`"name":"lines"`, `"name":"xml"`},
+		{`"shards":4`, `"shards":5`}, {`"fpr_chosen":0.02`, `"fpr_chosen":2`}, {`"size":`, `"size":-`},
+		{`{`, `{"unknown":1,`},
 	} {
 		bad := strings.Replace(good, change[0], change[1], 1)
 		if bad == good {

@@ -56,9 +56,12 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	return p.Finish(ctx, out, distribute.Options{})
 }
 
-// server connects to the job server, or starts one in this process.
+// server connects to the job server, or starts one in this process. Dataflow has none.
 func (c *Config) server(ctx context.Context) (*server, func(), error) {
-	if c.Endpoint != "" {
+	switch {
+	case c.Runner == Dataflow:
+		return nil, func() {}, nil
+	case c.Endpoint != "":
 		return dial(ctx, c.Endpoint)
 	}
 	s, err := startPrism()
@@ -102,6 +105,9 @@ func (c *Config) plan(ctx context.Context) (t Task, p *distribute.Plan, out dist
 
 // run runs the pipeline and returns when the job has ended.
 func (c *Config) run(ctx context.Context, s *server, t Task) error {
+	if c.Runner == Dataflow {
+		return c.runDataflow(ctx, t)
+	}
 	env, stop, err := c.Environment.start(ctx, c.EnvironmentConfig)
 	if err != nil {
 		return err

@@ -81,8 +81,8 @@ func TestTrialShardKills(t *testing.T) {
 		}
 	}
 
-	plan := append(append([]string{"shard", "plan", "--shards", fmt.Sprint(shards), "-o", steps, "--range", "64KiB"}, spec...),
-		inputs...)
+	plan := []string{"shard", "plan", "--shards", fmt.Sprint(shards), "-o", steps, "--range", "64KiB"}
+	plan = append(append(plan, spec...), inputs...)
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 1))
 	kills, rounds := 0, 0

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -27,11 +28,15 @@ func main() {
 	}
 }
 
+// run ends at ctrl-C with what has been measured.
 func run(w, log io.Writer, args []string) error {
 	c, err := trial.Flags(args, log)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c.Stop = ctx.Done()
 	all := []trial.Contender{contender("bloom(10)", bloom.FilterPolicy(10))}
 	for _, spec := range trial.Specs {
 		p, err := pebblefilter.New(spec)
@@ -46,7 +51,7 @@ func run(w, log io.Writer, args []string) error {
 func contender(name string, p pebble.FilterPolicy) trial.Contender {
 	return trial.Contender{
 		Name:     name,
-		Open:     func(dir string, table int64) (trial.Store, error) { return open(p, dir, table) },
+		Open:     func(dir string, room uint64, table int64) (trial.Store, error) { return open(p, dir, room, table) },
 		NewTable: func() trial.Table { return table{p.NewWriter(pebble.TableFilter)} },
 		Has:      func(block, key []byte) bool { return p.MayContain(pebble.TableFilter, block, key) },
 	}
@@ -61,12 +66,13 @@ type store struct {
 	it *pebble.Iterator
 }
 
-func open(p pebble.FilterPolicy, dir string, table int64) (trial.Store, error) {
+func open(p pebble.FilterPolicy, dir string, room uint64, table int64) (trial.Store, error) {
 	cache := pebble.NewCache(trial.CacheSize)
 	defer cache.Unref()
 	o := &pebble.Options{
-		Cache: cache, DisableWAL: true, MemTableSize: 64 << 20, Logger: silent{},
-		LBaseMaxBytes: trial.BaseSize, FormatMajorVersion: pebble.FormatNewest,
+		Cache: cache, DisableWAL: true, MemTableSize: room, Logger: silent{},
+		FormatMajorVersion:          pebble.FormatNewest,
+		DisableAutomaticCompactions: true, L0StopWritesThreshold: 1 << 20,
 	}
 	if dir == "" {
 		dir, o.FS = "db", vfs.NewMem()
@@ -75,7 +81,6 @@ func open(p pebble.FilterPolicy, dir string, table int64) (trial.Store, error) {
 		o.Levels[i].FilterPolicy = p
 	}
 	if table > 0 {
-		o.MemTableSize, o.DisableAutomaticCompactions, o.L0StopWritesThreshold = 512<<20, true, 1<<20
 		for i := range o.TargetFileSizes {
 			o.TargetFileSizes[i] = table
 		}
@@ -119,10 +124,6 @@ func (s *store) Seek(key []byte) (bool, error) {
 }
 
 func (s *store) Flush() error { return s.db.Flush() }
-
-func (s *store) Settle() error {
-	return trial.Settled(func() bool { return s.db.Metrics().Compact.NumInProgress > 0 })
-}
 
 func (s *store) Compact(from, to []byte) error {
 	return s.db.Compact(context.Background(), from, to, true)

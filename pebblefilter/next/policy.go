@@ -43,8 +43,8 @@ func Use(o *pebble.Options, p *tablefilter.Policy) {
 	o.TableFilterDecoders = append(slices.Clone(o.TableFilterDecoders), Decoder)
 }
 
-// Two types in Pebble's interfaces are internal: W, the filter writer, and F, the family, a string. Type inference takes
-// them from values of Pebble.
+// Two types in Pebble's interfaces are internal: W, the filter writer, and F, the family, a string. Type inference
+// takes them from values of Pebble.
 
 func decoderLike[F ~string](interface{ Family() F }) pebble.TableFilterDecoder {
 	return any(decoder[F]{}).(pebble.TableFilterDecoder)

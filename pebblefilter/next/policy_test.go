@@ -3,6 +3,7 @@ package next
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -39,7 +40,7 @@ func open(t testing.TB, fs vfs.FS, set func(*pebble.Options)) *pebble.DB {
 	t.Helper()
 	o := &pebble.Options{FS: fs, Logger: quiet{t}, DisableWAL: true}
 	for i := range o.TargetFileSizes {
-		o.TargetFileSizes[i] = 64 << 10
+		o.TargetFileSizes[i] = 16 << 10
 	}
 	set(o)
 	db, err := pebble.Open("db", o)
@@ -217,6 +218,42 @@ func TestReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Wait()
+		close(t, db)
+	}
+}
+
+// gets is the number of gets of TestMissing.
+var gets = flag.Int("gets", 40_000, "gets of present keys that must all be found")
+
+// TestMissing gets keys from overlapping tables of level 0, whose filters every get asks until the key is found.
+func TestMissing(t *testing.T) {
+	for _, spec := range specs {
+		db := open(t, vfs.NewMem(), func(o *pebble.Options) {
+			Use(o, made(t, spec))
+			o.DisableAutomaticCompactions, o.L0StopWritesThreshold = true, 1000
+		})
+		const tables, n = 8, 20_000
+		for table := range tables {
+			for i := table; i < n; i += tables {
+				if err := db.Set(testKey(i), testKey(i), pebble.NoSync); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range *gets / len(specs) {
+			key := testKey(i * 7919 % n)
+			_, c, err := db.Get(key)
+			if err != nil {
+				t.Fatalf("%s: %s after %d gets: %v", spec, key, i, err)
+			}
+			c.Close()
+		}
+		if m := db.Metrics().Filter; m.Hits < int64(*gets/len(specs)) {
+			t.Errorf("%s: filters answered no only %d times", spec, m.Hits)
+		}
 		close(t, db)
 	}
 }

@@ -5,15 +5,15 @@
 // this package reads the blocks of every Policy. Integers are little endian; the last byte is the version.
 //
 //	kind 0  no filter         every key may be in the table
-//	kind 2  blocked           blocks                 | k 1, split 1, zero 4              | kind 1, version 1
-//	kind 5  blockpartitioned  blocks                 | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
-//	kind 4  partitioned       bitmap, shifts         | bits 4, groups 4, shards 4        | k 1, width 1, zero 4 | kind 1, version 1
-//	kind 3  fuse              slots                  | seed 8, segments 4                | segment 1, width 1, zero 4 | kind 1, version 1
+//	kind 2  blocked           blocks         | k 1, split 1, zero 4                  | kind 1, version 1
+//	kind 5  blockpartitioned  blocks         | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
+//	kind 4  partitioned       bitmap, shifts | bits 4, groups 4, shards 4, k 1, width 1, zero 4 | kind 1, version 1
+//	kind 3  fuse              slots          | seed 8, segments 4, segment 1, width 1, zero 4   | kind 1, version 1
 //
 // A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
 // query reads, and the numbers are those of the Spec of a built filter, followed by their size in bytes. split is 1 in
-// the split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of a
-// segment to base 2. Bitmap, shifts and slots end with the last byte that has a bit in use. The other lengths follow
+// the split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of
+// a segment to base 2. Bitmap, shifts and slots end with the last byte that has a bit in use. The other lengths follow
 // from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
 //
 // A block that does not have this form, one of a later version included, may contain every key. Pebble checks the
@@ -73,7 +73,7 @@ func MayContain(block, key []byte) bool {
 	return true
 }
 
-// HasFilter reports whether a block that a Writer made has a filter, and does not say that every key may be in the table.
+// HasFilter reports whether a block that a Writer made has a filter. Without one, every key may be in the table.
 func HasFilter(block []byte) bool { return len(block) > tailSize }
 
 // partitionedHas answers for kind 4. Loads may reach 8 bytes beyond the sections: the numbers follow there.

@@ -30,6 +30,7 @@ type Policy struct {
 	Workers int
 
 	spec   filter.Spec
+	build  filter.Spec // spec with more parameters
 	family families.Family
 }
 
@@ -68,7 +69,23 @@ func New(spec string) (*Policy, error) {
 	if err := f.Check(s); err != nil {
 		return nil, err
 	}
-	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, family: f}, nil
+	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, build: withProbes(s), family: f}, nil
+}
+
+// withProbes adds the number of probes to a spec of family blocked with a number of bits per key: the best of a large
+// table. In a table of 1000 keys its rate is 1% above that of the best. To find that takes as long as 30,000 keys.
+func withProbes(s filter.Spec) filter.Spec {
+	if s.Family() != blocked.Family || !s.Has("bits_per_key") || s.Has("k") || s.Has("layout") {
+		return s
+	}
+	c, err := blocked.ConfigFromSpec(s, 1<<20)
+	if err != nil {
+		return s
+	}
+	if _, k, err := c.Geometry(); err == nil {
+		s = s.With("k", k)
+	}
+	return s
 }
 
 // Parse returns the Policy with that Name. Errors are those of New; a name without Prefix wraps filter.ErrSpec.

@@ -72,7 +72,7 @@ func (w *Writer) Finish(dst []byte) []byte {
 	if n == 0 || n > w.p.MaxKeys {
 		return appendTail(dst, kindNone, 0)
 	}
-	f, err := w.build(w.p.family, w.p.spec)
+	f, err := w.build(w.p.family, w.p.build)
 	if err != nil {
 		f, err = w.build(w.p.small())
 	}

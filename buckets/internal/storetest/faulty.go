@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,7 @@ func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, 
 	case p < f.Cut:
 		return &broken{ReadCloser: r, left: rand.IntN(2000), err: []error{ErrInjected, io.EOF}[rand.IntN(2)]}, nil
 	case p < f.Cut+f.Flip:
-		return &broken{ReadCloser: r, left: 1 << 60, flip: true}, nil
+		return &broken{ReadCloser: r, left: math.MaxInt, flip: true}, nil
 	}
 	return r, nil
 }

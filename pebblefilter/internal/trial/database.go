@@ -2,23 +2,26 @@ package trial
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 )
 
-// DatabaseResult is what was measured of a contender with a database. Blocks are read per query: data, index and filter
-// blocks, from the cache or not. The state "levels" is after the load and the compactions that Pebble chose; "last" is
-// after a compaction of everything into the last level.
+// DatabaseResult is what was measured of a contender with a database, in these steps: nine tenths of the keys are
+// written and compacted into the last level, the others are written and flushed to level 0; state "levels". Then all
+// is compacted into the last level; state "last". Each contender has the same keys in the same tables.
+//
+// Pebble asks the filters of the last level in seeks only, and only if the iterator says so. Blocks are read per query:
+// data, index and filter blocks, from the cache or not.
 type DatabaseResult struct {
 	Contender  string
 	Keys       int
-	Tables     []int   // of each level after the load
+	Tables     []int   // of each level in state levels
 	Bits       float64 // bytes of all filter blocks, in bits a key, after the last compaction
-	Load       Ratio   // CPU time of writing all keys, with flushes and compactions
-	Compaction Ratio   // CPU time of the last compaction
+	Load       Ratio   // CPU time of writing all keys, with flushes
+	Compaction Ratio   // CPU time of both compactions
 	GetPresent Query   // state levels
 	GetAbsent  Query   // state levels
 	Seek       Query   // present keys, state last
@@ -35,7 +38,10 @@ type Query struct {
 	No     float64
 }
 
-const valueSize = 32
+const (
+	valueSize = 32
+	memTable  = 16 << 20
+)
 
 // setValue writes the value of a key: half of it compresses.
 func setValue(value []byte, i int) {
@@ -56,6 +62,9 @@ func (c Config) database(r *Report, all []Contender) error {
 	}
 	for turn := range c.Turns {
 		for _, i := range order(len(all), turn) {
+			if c.stopped() {
+				break
+			}
 			err := c.oneDatabase(all[i], &results[i], func(l, comp float64, s [4]sample) {
 				load[i], compaction[i] = append(load[i], l), append(compaction[i], comp)
 				for k := range queries {
@@ -68,12 +77,19 @@ func (c Config) database(r *Report, all []Contender) error {
 			c.logf("database of %d keys: turn %d of %d, %s", c.Keys, turn+1, c.Turns, all[i].Name)
 		}
 	}
+	turns := c.Turns
+	for i := range all {
+		turns = min(turns, len(load[i])) // a turn that was stopped is not complete
+	}
+	if turns == 0 {
+		return nil
+	}
 	for i := range all {
 		d := &results[i]
 		d.Contender, d.Keys = all[i].Name, c.Keys
-		d.Load, d.Compaction = ratio(load[i], load[0]), ratio(compaction[i], compaction[0])
+		d.Load, d.Compaction = ratio(load[i][:turns], load[0]), ratio(compaction[i][:turns], compaction[0])
 		for k, q := range []*Query{&d.GetPresent, &d.GetAbsent, &d.Seek, &d.SeekAbsent} {
-			*q = query(queries[k][i], queries[k][0])
+			*q = query(queries[k][i][:turns], queries[k][0])
 		}
 	}
 	r.Database = results
@@ -102,28 +118,36 @@ func (c Config) oneDatabase(x Contender, d *DatabaseResult, done func(load, comp
 		}
 		defer os.RemoveAll(dir)
 	}
-	s, err := x.Open(dir, 0)
+	s, err := x.Open(dir, memTable, 0)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	var key [keySize]byte
 	value := make([]byte, valueSize)
-	runtime.GC()
-	start := ProcessTime()
-	for i := range c.Keys {
-		setValue(value, i)
-		if err := s.Set(Key(&key, i, false), value); err != nil {
-			return err
+	var load, compaction float64
+	write := func(from, to int) error {
+		start := ProcessTime()
+		for i := from; i < to; i++ {
+			setValue(value, i)
+			if err := s.Set(Key(&key, i, false), value); err != nil {
+				return err
+			}
 		}
-	}
-	if err := s.Flush(); err != nil {
+		err := s.Flush()
+		load += float64(ProcessTime()-start) / float64(c.Keys)
 		return err
 	}
-	if err := s.Settle(); err != nil {
+	compact := func() error {
+		start := ProcessTime()
+		err := s.Compact(make([]byte, keySize), []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
+		compaction += float64(ProcessTime()-start) / float64(c.Keys)
 		return err
 	}
-	load := float64(ProcessTime()-start) / float64(c.Keys)
+	runtime.GC()
+	if err := errors.Join(write(0, c.Keys/10*9), compact(), write(c.Keys/10*9, c.Keys)); err != nil {
+		return err
+	}
 	d.Tables = s.Counts().Levels
 	var samples [4]sample
 	if samples[0], err = c.queries(s, s.Get, false, d); err != nil {
@@ -132,12 +156,9 @@ func (c Config) oneDatabase(x Contender, d *DatabaseResult, done func(load, comp
 	if samples[1], err = c.queries(s, s.Get, true, d); err != nil {
 		return err
 	}
-	runtime.GC()
-	start = ProcessTime()
-	if err := s.Compact(make([]byte, keySize), []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff")); err != nil {
+	if err := compact(); err != nil {
 		return err
 	}
-	compaction := float64(ProcessTime()-start) / float64(c.Keys)
 	if samples[2], err = c.queries(s, s.Seek, false, d); err != nil {
 		return err
 	}
@@ -177,18 +198,4 @@ func (c Config) queries(s Store, ask func([]byte) (bool, error), absent bool, d 
 		ns: float64(took) / n, blocks: float64(after.Blocks-before.Blocks) / n,
 		yes: float64(after.Yes-before.Yes) / n, no: float64(after.No-before.No) / n,
 	}, nil
-}
-
-// wait is the time between two looks at a database that is settling.
-const wait = 20 * time.Millisecond
-
-// Settled waits until busy has been false for a while.
-func Settled(busy func() bool) error {
-	for calm := 0; calm < 10; {
-		time.Sleep(wait)
-		if calm++; busy() {
-			calm = 0
-		}
-	}
-	return nil
 }

@@ -60,7 +60,8 @@ func (r Report) Markdown(w io.Writer) error {
 			_, err = fmt.Fprintf(w, format+"\n", a...)
 		}
 	}
-	f("Times are nanoseconds · their ratio to %s in the same turn: median (lowest–highest) of %d turns.", r.Base, r.Turns)
+	f("Times are nanoseconds of CPU · their ratio to %s in the same turn: median (lowest–highest) of %d turns.",
+		r.Base, r.Turns)
 	if len(r.Tables) > 0 {
 		f("\n| keys | filter | bits a key | rate | of base | filter alone, a key | flush, a key | present key | absent key |")
 		f("|---|---|---|---|---|---|---|---|---|")

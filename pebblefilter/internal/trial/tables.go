@@ -19,17 +19,23 @@ type TableResult struct {
 	Absent    Ratio
 }
 
-// fewest is the number of keys of all tables that the rate and the time are measured with.
+// fewest is the number of keys of all tables of a size, if there are enough queries, so that the rate is that of many.
 const fewest = 200_000
 
 // tables measures tables of n keys.
 func (c Config) tables(r *Report, all []Contender, n int) error {
-	count := max(1, fewest/n)
+	count := max(1, min(fewest, 5*c.Queries)/n)
 	results := make([]TableResult, len(all))
 	blocks := make([][][]byte, len(all))
 	build, flush := make([][]float64, len(all)), make([][]float64, len(all))
 	present, absent := make([][]float64, len(all)), make([][]float64, len(all))
 	for turn := range c.Turns {
+		if c.stopped() {
+			if turn == 0 {
+				return nil
+			}
+			break
+		}
 		for _, i := range order(len(all), turn) {
 			start := ProcessTime()
 			blocks[i] = blocks[i][:0]
@@ -114,7 +120,7 @@ func ask(x Contender, blocks [][]byte, n, queries int, absent bool) (yes int, ns
 // flushTables writes n keys to a database in memory count times and returns the CPU time of the flush, in nanoseconds a
 // key.
 func flushTables(x Contender, n, count int) (float64, error) {
-	s, err := x.Open("", 1<<40)
+	s, err := x.Open("", 4<<20+256*uint64(n), 1<<40)
 	if err != nil {
 		return 0, err
 	}

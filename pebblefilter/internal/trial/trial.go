@@ -20,9 +20,10 @@ import (
 // Contender is a filter policy.
 type Contender struct {
 	Name string
-	// Open opens a database in dir, or in memory if dir is empty, that makes its filters by the policy. table is the
-	// size in bytes up to which a flush writes one table, or 0 for the sizes of Pebble.
-	Open func(dir string, table int64) (Store, error)
+	// Open opens a database in dir, or in memory if dir is empty, that makes its filters by the policy and does
+	// not compact by itself. It flushes after room bytes of keys and values, as they lie in memory. table is the size in
+	// bytes of tables, or 0 for the sizes of Pebble.
+	Open func(dir string, room uint64, table int64) (Store, error)
 	// NewTable returns what makes one filter block.
 	NewTable func() Table
 	// Has asks a filter block.
@@ -42,8 +43,7 @@ type Store interface {
 	// Seek reports whether an iterator that uses the filters of all levels finds the key.
 	Seek(key []byte) (found bool, err error)
 	Flush() error
-	// Settle waits until no compaction is due. Compact moves everything to the last level.
-	Settle() error
+	// Compact moves everything to the last level.
 	Compact(from, to []byte) error
 	Counts() Counts
 	Close() error
@@ -67,6 +67,16 @@ type Config struct {
 	Dir     string
 	JSON    bool
 	Log     io.Writer
+	Stop    <-chan struct{} // if not nil: once it is closed, Run ends with the turns that are complete
+}
+
+func (c Config) stopped() bool {
+	select {
+	case <-c.Stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // Flags reads a Config.
@@ -78,7 +88,7 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	tables := f.String("tables", "1000,10000,100000,1000000", "numbers of keys of single tables; empty for none")
 	f.IntVar(&c.Turns, "turns", 5, "turns of each contender")
 	f.IntVar(&c.Queries, "queries", 300_000, "queries of each kind and turn")
-	f.StringVar(&c.Only, "only", "", "only the base and contenders with one of these texts in their name, parted by spaces")
+	f.StringVar(&c.Only, "only", "", "only the first contender and those with one of these texts in their name")
 	f.StringVar(&c.Dir, "dir", "", "folder of the databases; default: in memory")
 	f.BoolVar(&c.JSON, "json", false, "print JSON instead of tables")
 	if err := f.Parse(args); err != nil {
@@ -100,7 +110,7 @@ func Flags(args []string, log io.Writer) (Config, error) {
 	return c, nil
 }
 
-// Run measures the contenders, the first of which is the base, and writes a report.
+// Run measures the contenders, the first of which is the base, and writes a report of what has at least one turn.
 func Run(c Config, all []Contender, out io.Writer) error {
 	if c.Only != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(x Contender) bool {
@@ -163,10 +173,6 @@ var Specs = []string{
 
 // tablesOnly are the contenders that databases leave out, to save time.
 var tablesOnly = []string{"blocked(fpr=0.0114)", "partitioned(fpr=0.0114,effort=fast)"}
-
-// BaseSize is the size in bytes of the first level below level 0. It is small, so that 5 million keys fill three levels
-// as a larger database does with the size that Pebble takes. Pebble asks the filters of the last level in seeks only.
-const BaseSize = 4 << 20
 
 // CacheSize is the size in bytes of the block cache of a database. It holds all blocks of 5 million keys.
 const CacheSize = 2 << 30

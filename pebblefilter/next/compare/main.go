@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 
 	"github.com/cockroachdb/pebble"
@@ -28,11 +29,15 @@ func main() {
 	}
 }
 
+// run ends at ctrl-C with what has been measured.
 func run(w, log io.Writer, args []string) error {
 	c, err := trial.Flags(args, log)
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c.Stop = ctx.Done()
 	all := []trial.Contender{
 		contender("bloom(10)", bloom.FilterPolicy(10), bloom.Decoder),
 		contender("binaryfuse(8)", binaryfuse.FilterPolicy(8), binaryfuse.Decoder),
@@ -50,7 +55,7 @@ func run(w, log io.Writer, args []string) error {
 func contender(name string, p pebble.TableFilterPolicy, d pebble.TableFilterDecoder) trial.Contender {
 	return trial.Contender{
 		Name:     name,
-		Open:     func(dir string, table int64) (trial.Store, error) { return open(p, dir, table) },
+		Open:     func(dir string, room uint64, table int64) (trial.Store, error) { return open(p, dir, room, table) },
 		NewTable: func() trial.Table { return tableOf(p.NewWriter()) },
 		Has:      d.MayContain,
 	}
@@ -83,13 +88,14 @@ type store struct {
 	it *pebble.Iterator
 }
 
-func open(p pebble.TableFilterPolicy, dir string, table int64) (trial.Store, error) {
+func open(p pebble.TableFilterPolicy, dir string, room uint64, table int64) (trial.Store, error) {
 	decoders := append(slices.Clone(tablefilters.Decoders), next.Decoder)
 	cache := pebble.NewCache(trial.CacheSize)
 	defer cache.Unref()
 	o := &pebble.Options{
-		Cache: cache, DisableWAL: true, MemTableSize: 64 << 20, Logger: silent{}, TableFilterDecoders: decoders,
-		LBaseMaxBytes: trial.BaseSize, FormatMajorVersion: pebble.FormatNewest,
+		Cache: cache, DisableWAL: true, MemTableSize: room, Logger: silent{}, TableFilterDecoders: decoders,
+		FormatMajorVersion:          pebble.FormatNewest,
+		DisableAutomaticCompactions: true, L0StopWritesThreshold: 1 << 20,
 	}
 	if dir == "" {
 		dir, o.FS = "db", vfs.NewMem()
@@ -98,7 +104,6 @@ func open(p pebble.TableFilterPolicy, dir string, table int64) (trial.Store, err
 		o.Levels[i].TableFilterPolicy = func() pebble.TableFilterPolicy { return p }
 	}
 	if table > 0 {
-		o.MemTableSize, o.DisableAutomaticCompactions, o.L0StopWritesThreshold = 512<<20, true, 1<<20
 		for i := range o.TargetFileSizes {
 			o.TargetFileSizes[i] = table
 		}
@@ -142,10 +147,6 @@ func (s *store) Seek(key []byte) (bool, error) {
 }
 
 func (s *store) Flush() error { return s.db.Flush() }
-
-func (s *store) Settle() error {
-	return trial.Settled(func() bool { return s.db.Metrics().Compact.NumInProgress > 0 })
-}
 
 func (s *store) Compact(from, to []byte) error {
 	return s.db.Compact(context.Background(), from, to, true)
