@@ -33,11 +33,20 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 		clear(dst)
 		return
 	}
+	s.query(dst, hs, false)
+}
+
+// query is HasMany for a Set of one filter. cold says that the caches probably hold nothing of it.
+func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
+	hasMany := s.hasMany
+	if cold && s.cold != nil {
+		hasMany = s.cold.HasManyCold
+	}
 	if s.mapping == nil {
-		s.hasMany(dst, hs)
+		hasMany(dst, hs)
 		return
 	}
-	if err := s.mapping.Guard(func() { s.hasMany(dst, hs) }); err != nil {
+	if err := s.mapping.Guard(func() { hasMany(dst, hs) }); err != nil {
 		s.failed(err)
 		for i := range dst {
 			dst[i] = true // a false negative is not allowed

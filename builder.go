@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
@@ -26,6 +27,9 @@ type Builder struct {
 	inner  filter.Builder // nil until the number of keys is known, and for raw keys
 	spool  *spool.Spool   // nil if inner takes the hashes
 	raw    *rawKeys       // for families that take raw keys, else nil
+	shards *run.Spill     // of an Optimizer of a sharded Set, else nil
+	old    *Set           // that Set
+	effort filter.Effort  // and its effort
 
 	chosen float64 // the rate to store, for an Optimizer
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
@@ -88,7 +92,16 @@ func NewBuilder(c Config) (*Builder, error) {
 // keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
 // Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
 // Build has returned.
+//
+// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file, and
+// builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
+	if s.shards != nil {
+		if err := errors.Join(s.can(filter.CanSearch), c.checkRates()); err != nil {
+			return nil, err
+		}
+		return &Builder{config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e}, nil
+	}
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {
 		return nil, s.lacks(filter.CanSearch)
@@ -242,6 +255,8 @@ func (b *Builder) Hasher() filter.Hasher { return b.hasher }
 func (b *Builder) give(hs []filter.Hash) error {
 	b.added.Add(uint64(len(hs)))
 	switch {
+	case b.shards != nil:
+		return b.shards.Add(hs)
 	case b.spool != nil:
 		return b.spool.Add(hs)
 	case b.inner != nil:
@@ -274,6 +289,12 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 }
 
 func (b *Builder) build(ctx context.Context) (*Set, error) {
+	if b.shards != nil {
+		if err := b.flush(); err != nil {
+			return nil, err
+		}
+		return b.optimizeShards(ctx)
+	}
 	f, err := b.make(ctx)
 	if err != nil {
 		return nil, err
@@ -312,13 +333,8 @@ func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
 		}
 		return b.raw.build(ctx)
 	}
-	for i := range b.stripes {
-		if hs := b.stripes[i].hs; len(hs) > 0 {
-			if err := b.give(hs); err != nil {
-				return nil, err
-			}
-		}
-		b.stripes[i].hs = nil
+	if err := b.flush(); err != nil {
+		return nil, err
 	}
 	if err := b.checkKeys(); err != nil {
 		return nil, err
@@ -331,6 +347,19 @@ func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
 	f, err := b.inner.Build(ctx)
 	b.inner = nil
 	return f, err
+}
+
+// flush passes on the keys that were added one by one.
+func (b *Builder) flush() error {
+	for i := range b.stripes {
+		if hs := b.stripes[i].hs; len(hs) > 0 {
+			if err := b.give(hs); err != nil {
+				return err
+			}
+		}
+		b.stripes[i].hs = nil
+	}
+	return nil
 }
 
 // unspool makes the family's builder for the counted keys and passes it their hashes.
@@ -374,6 +403,9 @@ func (b *Builder) close() (err error) {
 	if b.raw != nil {
 		err = errors.Join(err, b.raw.close())
 	}
-	b.inner, b.spool = nil, nil
+	if b.shards != nil {
+		err = errors.Join(err, b.shards.Close())
+	}
+	b.inner, b.spool, b.shards = nil, nil, nil
 	return err
 }

@@ -34,6 +34,9 @@ func (s *Set) AddUint64(key uint64) error {
 
 // AddHash is Add for a key hashed by Hasher. For a filter that takes raw keys the error wraps errors.ErrUnsupported.
 func (s *Set) AddHash(h filter.Hash) error {
+	if s.shards != nil {
+		return s.change(h, (*Set).AddHash)
+	}
 	if err := s.own(); err != nil {
 		return err
 	}
@@ -45,6 +48,11 @@ func (s *Set) AddHash(h filter.Hash) error {
 
 // AddMany adds keys until one fails.
 func (s *Set) AddMany(keys [][]byte) error {
+	if s.shards != nil {
+		hs := make([]filter.Hash, len(keys))
+		sumBytes(s.hasher, hs, keys)
+		return s.addGrouped(hs)
+	}
 	for i, k := range keys {
 		if err := s.Add(k); err != nil {
 			return fmt.Errorf("key %d of %d: %w", i, len(keys), err)
@@ -55,6 +63,9 @@ func (s *Set) AddMany(keys [][]byte) error {
 
 // AddHashes adds keys hashed by Hasher until one fails.
 func (s *Set) AddHashes(hs []filter.Hash) error {
+	if s.shards != nil {
+		return s.addGrouped(hs)
+	}
 	for i, h := range hs {
 		if err := s.AddHash(h); err != nil {
 			return fmt.Errorf("key %d of %d: %w", i, len(hs), err)
@@ -106,6 +117,13 @@ func (s *Set) TestAndAddUint64(key uint64) (present bool, err error) {
 
 // TestAndAddHash is TestAndAdd for a key hashed by Hasher.
 func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
+	if s.shards != nil {
+		err = s.change(h, func(one *Set, h filter.Hash) error {
+			present, err = one.TestAndAddHash(h)
+			return err
+		})
+		return present, err
+	}
 	if s.concurrent != nil {
 		return s.concurrent.TestAndAdd(h)
 	}
@@ -145,6 +163,9 @@ func (s *Set) RemoveUint64(key uint64) error { return s.RemoveHash(s.hashOfUint6
 
 // RemoveHash is Remove for a key hashed by Hasher.
 func (s *Set) RemoveHash(h filter.Hash) error {
+	if s.shards != nil {
+		return s.change(h, (*Set).RemoveHash)
+	}
 	if err := s.own(); err != nil {
 		return err
 	}
@@ -196,38 +217,44 @@ func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
 // errors.ErrUnsupported if the filter stores no values, filter.ErrConfig if the value has too many bits, filter.ErrFull
 // if there is no room; the set is then unchanged.
 func (s *Set) AddValue(key []byte, value uint64) error {
-	v, err := s.valuer()
-	if err != nil {
-		return err
-	}
-	return v.AddValue(s.hashOf(key), value)
+	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error { return v.AddValue(h, value) })
 }
 
 // Put sets the value of a key that was added. The error wraps filter.ErrNotFound if the key is absent; others are those
 // of AddValue.
 func (s *Set) Put(key []byte, value uint64) error {
-	v, err := s.valuer()
-	if err != nil {
-		return err
-	}
-	return v.Put(s.hashOf(key), value)
+	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error { return v.Put(h, value) })
 }
 
 // Upsert sets the value of a key, and adds the key if it is absent. Errors are those of AddValue. In a Set for many
 // writers it is atomic: two goroutines with the same new key add it once.
 func (s *Set) Upsert(key []byte, value uint64) error {
-	v, err := s.valuer()
+	return s.withValuer(key, func(v filter.Valuer, h filter.Hash) error {
+		if u, ok := v.(filter.Upserter); ok {
+			return u.Upsert(h, value)
+		}
+		if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
+			return err
+		}
+		return v.AddValue(h, value)
+	})
+}
+
+// withValuer calls f with the filter that holds a key, or its shard, ready to be changed.
+func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
+	h := s.hashOf(key)
+	one := s
+	if s.shards != nil {
+		var err error
+		if one, err = s.changing(h); err != nil {
+			return err
+		}
+	}
+	v, err := one.valuer()
 	if err != nil {
 		return err
 	}
-	h := s.hashOf(key)
-	if u, ok := v.(filter.Upserter); ok {
-		return u.Upsert(h, value)
-	}
-	if err := v.Put(h, value); !errors.Is(err, filter.ErrNotFound) {
-		return err
-	}
-	return v.AddValue(h, value)
+	return f(v, h)
 }
 
 // Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. Keys that

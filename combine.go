@@ -15,8 +15,12 @@ import (
 // differ or o is nil, the error wraps filter.ErrMismatch and s is unchanged. If the family does not merge, it wraps
 // errors.ErrUnsupported. If their chosen rates differ, s gets the higher one. Merge needs exclusive use of both sets,
 // also of sets for many writers. Of a mapped o it keeps about 1 MiB in memory at a time. If the file of o was changed
-// in place, the error wraps container.ErrFile, and s may have changed.
+// in place, the error wraps container.ErrFile, and s may have changed. Two sharded sets are merged shard by shard if
+// their manifests have the same plan id; all shards of s are in memory then.
 func (s *Set) Merge(o *Set) error {
+	if s.shards != nil || o != nil && o.shards != nil {
+		return s.combineShards(o, (*Set).Merge)
+	}
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
 		if p, ok := a.(filter.PassMerger); ok {
 			return p.MergePass(b, passed)
@@ -28,6 +32,9 @@ func (s *Set) Merge(o *Set) error {
 // Intersect reduces s to a set that contains at least the keys in both. Its false-positive rate is at most that of
 // either set, but above that of a filter built from the common keys. Errors and memory are those of Merge.
 func (s *Set) Intersect(o *Set) error {
+	if s.shards != nil || o != nil && o.shards != nil {
+		return s.combineShards(o, (*Set).Intersect)
+	}
 	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter, passed func([]uint64)) error {
 		if p, ok := a.(filter.PassIntersecter); ok {
 			return p.IntersectPass(b, passed)
@@ -111,6 +118,9 @@ func (s *Set) Guarded(f func() error) (err error) {
 // others write. The copy contains all changes that returned before Snapshot began. Each concurrent change is contained
 // completely or not at all. If the filter is growing, Snapshot waits for the end of that. For another Set it returns s.
 func (s *Set) Snapshot() (*Set, error) {
+	if s.shards != nil && s.shards.options.concurrent {
+		return s.cloneShards((*Set).Snapshot)
+	}
 	if s.concurrent == nil {
 		return s, nil
 	}
@@ -128,8 +138,12 @@ func (s *Set) like(f filter.Filter) *Set {
 	return o
 }
 
-// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too.
+// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too. That of a sharded Set
+// opens the files of shards that are not changed by name again.
 func (s *Set) Clone() (*Set, error) {
+	if s.shards != nil {
+		return s.cloneShards((*Set).Clone)
+	}
 	if s.filter == nil {
 		return new(Set), nil
 	}
@@ -189,6 +203,9 @@ func (s *Set) own() error {
 // Reset removes all keys and keeps the geometry. The error wraps errors.ErrUnsupported if the family cannot start
 // empty. Reset needs exclusive use, also of a Set for many writers.
 func (s *Set) Reset() error {
+	if s.shards != nil {
+		return s.resetShards()
+	}
 	spec := s.Spec()
 	family, err := families.ByName(spec.Family())
 	if err != nil || family.New == nil {
@@ -218,6 +235,9 @@ func (s *Set) Reset() error {
 // Equal reports whether two sets have the same Spec, hash function, chosen rate, number of keys and bits, so that Save
 // would write the same file.
 func (s *Set) Equal(o *Set) bool {
+	if s.shards != nil || o != nil && o.shards != nil {
+		return s.equalShards(o)
+	}
 	if s.filter == nil || o == nil || o.filter == nil {
 		return o != nil && s.filter == o.filter
 	}
@@ -244,6 +264,9 @@ func (s *Set) Equal(o *Set) bool {
 // all memory with s. The error wraps errors.ErrUnsupported if the family has no such form, and filter.ErrTooLarge if
 // the file could not be read: the size limit of a trimmed filter in memory is 64x its file + 1 MiB.
 func (s *Set) Trimmed() (*Set, error) {
+	if s.shards != nil {
+		return s.trimmedShards(false)
+	}
 	plain, err := s.Snapshot()
 	if err != nil {
 		return nil, err
@@ -273,6 +296,13 @@ func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
 	better, err := b.Build(ctx)
 	if err != nil {
 		return err
+	}
+	if t := s.shards; t != nil { // its files stay those of s
+		for i := range t.parts {
+			t.publish(i, better.shards.sets[i].Load())
+			t.parts[i].changed.Store(true)
+		}
+		return nil
 	}
 	m := s.mapping
 	s.become(better.filter, s.hasher)

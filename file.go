@@ -20,9 +20,16 @@ import (
 // The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
+// A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of all
+// shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the manifest;
+// Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that names it.
+// Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
+// shard takes one file descriptor while it is mapped.
+//
 // On error the Set is nil, and the error names the path and wraps that of the file system, container.ErrMagic,
 // ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was given), ErrChecksum or ErrCorrupt, filter.ErrFamily,
-// filter.ErrTooLarge or io.ErrUnexpectedEOF.
+// filter.ErrTooLarge or io.ErrUnexpectedEOF. For a sharded set it may also wrap ErrNoManifest, shard.ErrManifest,
+// ErrForeign or ErrChanged.
 func Open(path string, o ...Option) (*Set, error) {
 	return openFile(path, optionsOf(0, o))
 }
@@ -135,6 +142,9 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 
 // encode returns the stored form of the filter.
 func (s *Set) encode() (*container.File, error) {
+	if s.shards != nil {
+		return nil, errSharded
+	}
 	if s.filter == nil {
 		return nil, errEmpty
 	}
@@ -168,7 +178,13 @@ func (s *Set) encode() (*container.File, error) {
 // Save creates or replaces a file atomically: after a crash at any moment it is completely the old one or completely
 // the new one. If ctx ends first, the file is unchanged. While others write to a Set for many writers, it saves a
 // Snapshot.
+//
+// A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
+// Locked.Replace, but without its lock. Shards that are not loaded are read one after the other.
 func (s *Set) Save(ctx context.Context, path string) error {
+	if s.shards != nil {
+		return s.saveShards(ctx, path)
+	}
 	f, err := s.encode()
 	if err != nil {
 		return err
@@ -177,8 +193,15 @@ func (s *Set) Save(ctx context.Context, path string) error {
 }
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
-// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged.
+// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded Set
+// path is the folder that it was opened from, and was that of the manifest.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
+	if s.shards != nil {
+		if s.shards.derive != nil || !sameFile(path, s.shards.dir) {
+			return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
+		}
+		return s.shards.replace(ctx, s, was)
+	}
 	f, err := s.encode()
 	if err != nil {
 		return err

@@ -153,9 +153,12 @@ func (s *Set) readLike(r io.Reader) (*Set, error) {
 
 // replace replaces s by o, which must not be used afterwards.
 func (s *Set) replace(o *Set) error {
-	m := s.mapping
+	m, t := s.mapping, s.shards
 	s.become(o.filter, o.hasher)
 	s.stored, s.chosen = o.stored, o.chosen
+	if t != nil {
+		return t.close()
+	}
 	if m != nil {
 		return m.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -11,6 +12,9 @@ import (
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
 // secret. Peak memory: the filter + 8 MiB, however many files there are. Errors are those of Open and Merge, and name
 // the files. If two paths name one file, also by a link, the error wraps filter.ErrConfig: its keys would count twice.
+//
+// Folders of sharded sets must have the same plan id. Their Set is computed shard by shard, and again by Save if it is
+// larger than 1 GiB, so that one shard is in memory at a time. Close it when done.
 func MergeFiles(paths []string, o ...Option) (*Set, error) {
 	if err := distinctFiles(paths); err != nil {
 		return nil, err
@@ -22,6 +26,9 @@ func MergeFiles(paths []string, o ...Option) (*Set, error) {
 func distinctFiles(paths []string) error {
 	files := make([]fs.FileInfo, len(paths))
 	for i, path := range paths {
+		if dir, ok := ShardedDir(path); ok {
+			path = dir
+		}
 		st, err := os.Stat(path)
 		if err != nil {
 			continue
@@ -47,6 +54,9 @@ func IntersectFiles(paths []string, o ...Option) (*Set, error) {
 func combineFiles(paths []string, do func(s, other *Set) error, o []Option) (*Set, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
+	}
+	if slices.ContainsFunc(paths, func(path string) bool { _, ok := ShardedDir(path); return ok }) {
+		return combineFolders(paths, do, o)
 	}
 	others := make([]*Set, 0, len(paths))
 	defer func() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
@@ -34,6 +35,7 @@ const MaxStrangers = 0.5
 type Removal struct {
 	set    *Set
 	keys   *gather.Keys
+	spill  *run.Spill // in place of keys, for a sharded Set
 	report func(filter.Progress)
 	added  uint64
 	looked bool
@@ -58,6 +60,12 @@ type Removed struct {
 // key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
 // error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
+	if s.shards != nil {
+		if err := s.can(filter.CanRemove); err != nil {
+			return nil, err
+		}
+		return &Removal{set: s, spill: newSpill(s, c), report: c.Progress}, nil
+	}
 	if _, ok := s.filter.(filter.Remover); !ok {
 		return nil, s.lacks(filter.CanRemove)
 	}
@@ -77,14 +85,19 @@ func (r *Removal) AddMany(keys [][]byte) error {
 	for _, k := range keys {
 		hs = append(hs, r.set.hasher.Sum(k))
 	}
-	err := r.keys.AddMany(hs)
+	err := r.AddHashes(hs)
 	*buf = hs[:0]
 	hashBuffers.Put(buf)
 	return err
 }
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
-func (r *Removal) AddHashes(hs []filter.Hash) error { return r.keys.AddMany(hs) }
+func (r *Removal) AddHashes(hs []filter.Hash) error {
+	if r.spill != nil {
+		return r.spill.Add(hs)
+	}
+	return r.keys.AddMany(hs)
+}
 
 // Look returns what Remove would do, and changes nothing. If strangers look like keys of the list, Remove finds a few
 // keys less.
@@ -93,15 +106,21 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 		return r.seen, nil
 	}
 	var err error
-	if r.added, err = r.keys.Finish(ctx); err != nil {
-		return Removed{}, err
+	if r.keys != nil {
+		if r.added, err = r.keys.Finish(ctx); err != nil {
+			return Removed{}, err
+		}
 	}
 	var seen Removed
 	var hits []bool
 	err = r.each(ctx, 0, func(hs []filter.Hash) error {
 		hits = append(hits[:0], make([]bool, len(hs))...)
 		return r.set.Guarded(func() error {
-			r.set.hasMany(hits, hs)
+			if r.spill != nil {
+				r.set.HasMany(hits, hs)
+			} else {
+				r.set.hasMany(hits, hs)
+			}
 			r.look(&seen, hs, hits)
 			return nil
 		})
@@ -140,7 +159,11 @@ func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
 
 // copies returns how often a key that looks present can be removed, or more.
 func (r *Removal) copies(h filter.Hash) uint64 {
-	if c, ok := r.set.filter.(filter.Counter); ok {
+	if r.spill != nil {
+		if n, saturated, err := r.set.CountHash(h); err == nil && !saturated {
+			return n
+		}
+	} else if c, ok := r.set.filter.(filter.Counter); ok {
 		if n, saturated := c.Count(h); !saturated {
 			return n
 		}
@@ -163,7 +186,9 @@ func (r *Removal) estimate(seen *Removed) {
 		return
 	}
 	loss := p * kept / keys
-	if e, ok := r.set.filter.(filter.LossEstimator); ok {
+	if r.spill != nil {
+		loss = r.set.shardedLoss(loss, kept/keys)
+	} else if e, ok := r.set.filter.(filter.LossEstimator); ok {
 		r.set.guard(func() { loss = e.EstimateLoss(kept / keys) })
 	}
 	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
@@ -213,6 +238,9 @@ const partKeys = 4096
 
 // each calls f with all keys of the list in order, equal ones together, and reports progress from done to done + 0.5.
 func (r *Removal) each(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
+	if r.spill != nil {
+		return r.eachShard(ctx, done, f)
+	}
 	shift := 64 - min(bits.Len64(r.added/partKeys), 63)
 	part := func(h filter.Hash) uint64 { return h.Hi >> shift }
 	return r.keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
@@ -224,7 +252,12 @@ func (r *Removal) each(ctx context.Context, done float64, f func(hs []filter.Has
 }
 
 // Close drops the list and removes its temporary file.
-func (r *Removal) Close() error { return r.keys.Close() }
+func (r *Removal) Close() error {
+	if r.spill != nil {
+		return r.spill.Close()
+	}
+	return r.keys.Close()
+}
 
 // RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
 // would be lost, it changes nothing, and the error wraps filter.ErrStrangers.

@@ -23,8 +23,9 @@ type Set struct {
 	hasher filter.Hasher
 	// shards are those of a sharded Set, else nil. A sharded Set has no filter of its own.
 	shards *shards
-	// batcher, raw and concurrent are the filter if it is one of these, else nil.
+	// batcher, cold, raw and concurrent are the filter if it is one of these, else nil.
 	batcher    filter.Batcher
+	cold       filter.ColdBatcher
 	raw        filter.RawKeyFilter
 	concurrent filter.Concurrent
 	// mapping is the file that the filter lies in, or nil. borrowed reports that the memory of the filter is not our
@@ -77,6 +78,7 @@ func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 func (s *Set) become(f filter.Filter, h filter.Hasher) {
 	s.filter, s.hasher, s.shards, s.mapping, s.borrowed = f, h, nil, nil, false
 	s.batcher, _ = f.(filter.Batcher)
+	s.cold, _ = f.(filter.ColdBatcher)
 	s.raw, _ = f.(filter.RawKeyFilter)
 	s.concurrent, _ = f.(filter.Concurrent)
 	s.plain = f != nil && s.raw == nil

@@ -22,8 +22,8 @@ import (
 // opens it. Each shard is the filter that Build makes of its keys. All methods except Build and Close are safe for
 // concurrent use, and none of them keeps a key. Every ShardBuilder must be closed; after Build, Close does nothing.
 //
-// The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go to
-// a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
+// The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
+// to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
 type ShardBuilder struct {
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
@@ -44,8 +44,8 @@ const shardMemory = 1 << 30
 // NewShardBuilder returns a ShardBuilder of the sharded set in the folder dir, and locks the folder for other builders.
 // The folder is absent, empty, or a sharded set, which is replaced when Build returns.
 //
-// With Config.Shards the sizes in Config are those of the set; see Config.ForShard, whose errors these are. If Shards is
-// 0, or Config has Needs, it needs the number of keys: if Config.Keys is 0, it counts them first.
+// With Config.Shards the sizes in Config are those of the set; see Config.ForShard, whose errors these are. If Shards
+// is 0, or Config has Needs, it needs the number of keys: if Config.Keys is 0, it counts them first.
 func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	b = &ShardBuilder{config: c}
 	if c.Keys > 0 && c.Shards == 0 {
@@ -168,10 +168,10 @@ func (b *ShardBuilder) AddHashes(hs []filter.Hash) error {
 	return errSpent
 }
 
-// Build writes the shards and, as the last file, the manifest, and removes the files of the set that it replaces. No Add
-// may run at the same time. On error, or when ctx ends, the folder is as it was before. The error wraps filter.ErrFull
-// and filter.ErrKeys as that of Builder.Build does, and filter.ErrRate if the set exceeds Config.MaxFPR. Config.Progress
-// gets the progress of all shards together. The ShardBuilder cannot be used afterwards.
+// Build writes the shards and, as the last file, the manifest, and removes the files of the set that it replaces. No
+// Add may run at the same time. On error, or when ctx ends, the folder is as it was before. The error wraps
+// filter.ErrFull and filter.ErrKeys as that of Builder.Build does, and filter.ErrRate if the set exceeds Config.MaxFPR.
+// Config.Progress gets the progress of all shards together. The ShardBuilder cannot be used afterwards.
 func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -307,8 +307,8 @@ func (b *ShardBuilder) close() (err error) {
 	return errors.Join(err, b.folder.close())
 }
 
-// BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges over
-// keys once and keeps no slice that keys yields.
+// BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges
+// over keys once and keeps no slice that keys yields.
 func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Config) (*shard.Manifest, error) {
 	b, err := NewShardBuilder(dir, c)
 	if err != nil {

@@ -41,14 +41,14 @@ func ofShard(keys []string, h filter.Hasher, s, shards int) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
 }
 
-// TestBuildShards builds a set with little memory, so that most hashes go to a file, and with much: the same bytes. Each
-// shard is what Build makes of its keys, and the manifest describes it.
+// TestBuildShards builds a set with little memory, so that most hashes go to a file, and with much: the same bytes.
+// Each shard is what Build makes of its keys, and the manifest describes it.
 func TestBuildShards(t *testing.T) {
-	keys := words(6_000)
+	keys := words(150_000)
 	const shards = 3
-	c := bloomery.Config{Spec: "partitioned(effort=fast)", Seed: 3, Shards: shards}
+	c := bloomery.Config{Spec: "blocked", Seed: 3, Shards: shards}
 	var first map[string]string
-	for _, memory := range []int64{0, 1, 20_000} {
+	for _, memory := range []int64{0, 1, 3 << 20} {
 		dir, temp := filepath.Join(t.TempDir(), "set"), t.TempDir()
 		c.Memory, c.TempDir = memory, temp
 		shares := 0.0
@@ -143,7 +143,8 @@ func TestShardSizes(t *testing.T) {
 	}{
 		{bloomery.Config{Spec: "standard(bytes=64000)", Shards: 4}, "standard(bytes=16000)"},
 		{bloomery.Config{Spec: "rankindexed(capacity=40000)", Shards: 4}, "rankindexed(capacity=10600)"},
-		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Shards: 1}, "standard(capacity=40000,fpr=0.01)"},
+		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Shards: 1},
+			"standard(capacity=40000,fpr=0.01)"},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01}}, "fuse(fpr=0.01)"},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
 		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},

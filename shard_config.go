@@ -11,8 +11,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// KeysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a key
-// then, and a build of it takes about 100 MiB.
+// KeysPerShard is the largest mean number of keys of a shard that AutoShards chooses: a shard of 8 MiB has 16 bits a
+// key then, and a build of it takes about 100 MiB.
 const KeysPerShard = 1 << 22
 
 // AutoShards returns the number of shards for Config.Shards = 0: the smallest with at most KeysPerShard keys a shard on
@@ -23,10 +23,10 @@ func AutoShards(keys uint64) int {
 
 // ForShard returns the Config of each shard of a set with c.Shards shards. It has a Spec.
 //
-// Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are divided
-// and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room. With Needs,
-// the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be set then.
-// MaxFPR is that of the set, and 0 in the result; see CheckShards.
+// Sizes of c are those of the set: bytes= is divided by the number of shards. capacity=, later= and Capacity are
+// divided and raised by six standard deviations of the number of keys in a shard, so that the fullest shard has room.
+// With Needs, the planner chooses one Spec for all shards, for the set's Keys, divided in the same way; c.Keys must be
+// set then. MaxFPR is that of the set, and 0 in the result; see CheckShards.
 //
 // The error wraps filter.ErrConfig if Shards is out of range or the Spec cannot be sharded: specs that fix all sizes,
 // such as m=, and budget=, with which the bytes of a shard would depend on the speed of the machine. It wraps

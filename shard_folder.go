@@ -132,13 +132,14 @@ func (f *shardFolder) commit(ctx context.Context, m *shard.Manifest) error {
 		return err
 	}
 	f.written = nil
+	container.RemoveAbandoned(f.dir, nil)
 	keep := map[string]bool{}
 	for _, e := range m.Shards {
 		keep[e.File] = true
 	}
 	all, err := os.ReadDir(f.dir)
 	for _, e := range all {
-		if n := e.Name(); !keep[n] && (shard.IsName(n) || temporary(n)) {
+		if n := e.Name(); !keep[n] && shard.IsName(n) {
 			err = errors.Join(err, os.Remove(f.path(n)))
 		}
 	}

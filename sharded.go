@@ -1,15 +1,18 @@
 package bloomery
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
@@ -22,30 +25,50 @@ import (
 // than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
 // fails is not repeated.
 //
-//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► sets[i] ──► Set.Has of the shard
-//	                                                  └ nil: load(i)
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
+//	                                                  └ not ready: sets[i], nil: load(i)
 type shards struct {
 	dir      string
-	manifest *shard.Manifest
+	manifest *shard.Manifest // of the files that hold the shards that are not changed in memory
+	base     *shard.Manifest // in the folder
+	was      fs.FileInfo     // of that file
 	hasher   filter.Hasher
 	options  options
-	sets     []atomic.Pointer[Set] // nil until the first use; dense, since every query reads one
+	slots    []slot
+	sets     []atomic.Pointer[Set] // nil until the first use
 	parts    []part
 	trimmed  bool // all files have the trimmed form
 	version  uint16
+	crowded  atomic.Bool  // the process has too many open files: hold none
+	locked   bool         // in a Locked: memory is limited
+	memory   atomic.Int64 // bytes of shards in memory
+	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
+	derive func(i int) (*Set, error)
+	origin []*Set
+}
+
+// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and go.
+type slot struct {
+	ready  atomic.Bool // the others are set
+	mapped bool
+	filter filter.Filter
+	cold   filter.ColdBatcher // the filter if it is one, else nil
+	_      [24]byte
 }
 
 // part is what is known about a shard besides its Set.
 type part struct {
-	mu      sync.Mutex  // held while it is loaded
-	err     error       // of the load
-	failed  atomic.Bool // err is set
-	changed atomic.Bool // its Set may differ from its file
-	file    *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
-	bits    uint64      // in its sections
+	mu       sync.Mutex  // held while it is loaded
+	err      error       // of the load
+	failed   atomic.Bool // err is set
+	changed  atomic.Bool // its Set may differ from its file
+	resident atomic.Bool // its Set is in memory, not mapped
+	file     *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
+	bits     uint64      // in its sections
 }
 
-// heldFiles is the number of shards whose files Open keeps open. Others are opened by name on first use.
+// heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
+// name on first use. A mapped shard keeps its file open.
 const heldFiles = 4096
 
 // get returns the Set of a shard, which it loads on first use.
@@ -57,6 +80,18 @@ func (t *shards) get(i int) (*Set, error) {
 }
 
 func (t *shards) load(i int) (*Set, error) {
+	set, err := t.loadOne(i)
+	if err == nil && t.locked && t.memory.Load() > lockedMemory {
+		for j := range t.parts {
+			if j != i && t.parts[j].resident.Load() && !t.parts[j].changed.Load() {
+				t.drop(j)
+			}
+		}
+	}
+	return set, err
+}
+
+func (t *shards) loadOne(i int) (*Set, error) {
 	p := &t.parts[i]
 	if p.failed.Load() {
 		return nil, p.err
@@ -72,11 +107,10 @@ func (t *shards) load(i int) (*Set, error) {
 		p.failed.Store(true)
 		return nil, p.err
 	}
-	if p.file != nil {
-		_ = p.file.Close() // it is in memory
-		p.file = nil
+	if !t.locked {
+		p.release() // it is in memory
 	}
-	t.sets[i].Store(set)
+	t.publish(i, set)
 	return set, nil
 }
 
@@ -151,11 +185,14 @@ func (t *shards) visitOne(i int, f func(i int, s *Set) error) error {
 
 // maps reports whether a shard is mapped, not read.
 func (t *shards) maps(i int) bool {
-	return !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
+	return t.derive == nil && !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
 }
 
 // read reads or maps the file of a shard and checks it completely. The caller has the lock of the part.
 func (t *shards) read(i int, inMemory bool) (set *Set, err error) {
+	if t.derive != nil {
+		return t.derive(i)
+	}
 	in := t.parts[i].file
 	if in == nil {
 		if in, err = t.open(i); err != nil {
@@ -243,6 +280,9 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.New("is not a regular file")
 	}
 	in, err := os.Open(path)
+	if errors.Is(err, syscall.EMFILE) && t.letGo() {
+		in, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -253,6 +293,24 @@ func (t *shards) open(i int) (*os.File, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
+}
+
+// letGo closes the files that are held open, because the process has too many, and reports whether there were any. From
+// then on none is held.
+func (t *shards) letGo() (any bool) {
+	t.crowded.Store(true)
+	for i := range t.parts {
+		p := &t.parts[i]
+		if !p.mu.TryLock() { // it is loaded at this moment
+			continue
+		}
+		if p.file != nil {
+			p.release()
+			any = true
+		}
+		p.mu.Unlock()
+	}
+	return any
 }
 
 // reading returns the options of container that check the header of a shard against the manifest.
@@ -293,7 +351,7 @@ func wrongSize(have int64, want uint64) error {
 // fail returns an error of a shard as a *shard.Error with its path.
 func (t *shards) fail(i int, err error) error {
 	var s *shard.Error
-	if errors.As(err, &s) {
+	if errors.As(err, &s) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var p *os.PathError
@@ -310,13 +368,17 @@ func (t *shards) fail(i int, err error) error {
 func (t *shards) close() error {
 	var all []error
 	for i := range t.parts {
+		t.slots[i].ready.Store(false)
 		if set := t.sets[i].Swap(nil); set != nil {
 			all = append(all, set.Close())
 		}
-		if f := t.parts[i].file; f != nil {
-			all = append(all, f.Close())
-		}
-		t.parts[i].file = nil
+		t.parts[i].release()
+	}
+	if t.base != nil {
+		t.abandon(nil)
+	}
+	for _, s := range t.origin {
+		all = append(all, s.Close())
 	}
 	return errors.Join(all...)
 }

@@ -41,36 +41,44 @@ const openers = 8
 // openShards opens the sharded set in a folder. Between the manifest and its shards another process may replace the
 // set: if a shard is missing and the manifest has changed, openShards starts again.
 func openShards(dir string, o options) (*Set, error) {
-	manifest, err := readManifest(dir)
+	manifest, was, err := readManifest(dir)
 	for err == nil {
 		var set *Set
-		if set, err = openManifest(dir, manifest, o); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return set, err
+		if set, err = openManifest(dir, manifest, o); err == nil {
+			set.shards.was, set.shards.base = was, clone(manifest)
+			return set, nil
 		}
-		now, changed := readManifest(dir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		now, st, changed := readManifest(dir)
 		if changed != nil || reflect.DeepEqual(now, manifest) {
 			return nil, err
 		}
-		manifest, err = now, nil
+		manifest, was, err = now, st, nil
 	}
 	return nil, err
 }
 
 // readManifest reads the manifest in a folder.
-func readManifest(dir string) (*shard.Manifest, error) {
+func readManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
+		return nil, nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
 	m, err := shard.ReadManifest(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		return nil, nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	return m, nil
+	return m, st, nil
 }
 
 // adviceFolder says what to do about a folder without a manifest.
@@ -119,8 +127,9 @@ func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
 	}
 	o.keyed = hasher
 	t := &shards{
-		dir: dir, manifest: m, hasher: hasher, options: o,
-		sets: make([]atomic.Pointer[Set], len(m.Shards)), parts: make([]part, len(m.Shards)),
+		dir: dir, manifest: m, hasher: hasher, options: o, locked: o.lazy,
+		slots: make([]slot, len(m.Shards)), sets: make([]atomic.Pointer[Set], len(m.Shards)),
+		parts: make([]part, len(m.Shards)),
 	}
 	if err := t.check(family); err != nil {
 		return nil, errors.Join(err, t.close())
@@ -181,9 +190,12 @@ func (t *shards) header(i int) (*container.File, error) {
 		return check(f, words)
 	}
 	f, err := container.ReadHeader(io.NewSectionReader(in, 0, math.MaxInt64), o)
-	if err != nil || i >= heldFiles {
+	if err != nil || i >= heldFiles || t.crowded.Load() {
 		return f, errors.Join(err, in.Close())
 	}
-	t.parts[i].file = in
+	p := &t.parts[i]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = in
 	return f, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
@@ -52,15 +53,20 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 		if err := set.Save(tb.Context(), filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
-		info := set.Info()
-		data := readAll(tb, filepath.Join(dir, name))
-		m.Shards = append(m.Shards, shard.Entry{
-			File: name, Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-		})
+		m.Shards = append(m.Shards, entryOf(tb, filepath.Join(dir, name), set))
 	}
 	writeManifest(tb, dir, m)
 	return m
+}
+
+// entryOf returns the entry of a shard that was saved to a file.
+func entryOf(tb testing.TB, path string, set *bloomery.Set) shard.Entry {
+	tb.Helper()
+	info, data := set.Info(), readAll(tb, path)
+	return shard.Entry{
+		File: filepath.Base(path), Keys: info.Keys, Bytes: uint64(len(data)), SHA256: sha256.Sum256(data),
+		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
+	}
 }
 
 func writeManifest(tb testing.TB, dir string, m *shard.Manifest) {
@@ -429,5 +435,74 @@ func TestShardedMaxBytes(t *testing.T) {
 	defer set.Close()
 	if err := set.Check(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestShardedInPlace overwrites and truncates shards of an open set, before and after their first use: no key is ever
+// absent, and the error names the shard.
+func TestShardedInPlace(t *testing.T) {
+	keys := names("member", 4000)
+	for _, spec := range []string{"blocked(bytes=4096)", "blocked(bytes=2097152)"} { // read, and mapped
+		for _, used := range []bool{false, true} {
+			for name, change := range map[string]func(path string, data []byte) error{
+				"overwritten": func(path string, data []byte) error { return os.WriteFile(path, make([]byte, len(data)), 0o666) },
+				"truncated":   func(path string, data []byte) error { return os.Truncate(path, int64(len(data)/2)) },
+				"emptied":     func(path string, _ []byte) error { return os.Truncate(path, 0) },
+			} {
+				dir := t.TempDir()
+				m := writeShards(t, dir, bloomery.Config{Spec: spec}, 4, keys)
+				set, err := bloomery.Open(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := make([]bool, len(keys))
+				if used {
+					set.ContainsManyStrings(got, keys)
+				}
+				path := filepath.Join(dir, m.Shards[1].File)
+				if err := change(path, readAll(t, path)); err != nil {
+					t.Fatal(err)
+				}
+				inMemory := used && m.Shards[1].Bytes < 1<<20
+				set.ContainsManyStrings(got, keys)
+				for i, k := range keys {
+					// A mapped file that was overwritten in place has other bits: Err tells.
+					if (!got[i] || !set.ContainsString(k)) && !(name == "overwritten" && used) {
+						t.Fatalf("%s, %s, used %v: %s is absent", spec, name, used, k)
+					}
+				}
+				err = set.Err()
+				var s *shard.Error
+				if inMemory != (err == nil) || err != nil && (!errors.As(err, &s) || s.File != path) {
+					t.Errorf("%s, %s, used %v: %v", spec, name, used, err)
+				}
+				_ = set.Close()
+			}
+		}
+	}
+}
+
+// TestShardedLive follows a set whose manifest is replaced, by a damaged one too.
+func TestShardedLive(t *testing.T) {
+	dir := t.TempDir()
+	m := writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, names("a", 100))
+	live, err := bloomery.OpenLive(filepath.Join(dir, shard.ManifestName), bloomery.WithInterval(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	m.Shards[0].SHA256[0]++
+	m.Shards[0].Keys++
+	writeManifest(t, dir, m)
+	var s *shard.Error
+	if err := live.Reload(); !errors.As(err, &s) || !errors.Is(live.Err(), shard.ErrForeign) {
+		t.Errorf("%v", err)
+	}
+	if !live.ContainsString("a-1") {
+		t.Error("the old set is gone")
+	}
+	writeShards(t, dir, bloomery.Config{Spec: "blocked(bytes=4096)"}, 4, names("b", 100))
+	if err := live.Reload(); err != nil || live.Err() != nil || !live.ContainsString("b-1") {
+		t.Errorf("%v, %v", err, live.Err())
 	}
 }

@@ -7,10 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
 // and on Windows, js and wasip1 it blocks nothing. Replace detects every other change of the file.
+//
+// For a sharded set the lock is that of its folder. Shards are loaded on first use. Changed ones stay in memory up to
+// 1 GiB; then they are written to new files, which no one reads until Replace.
 type Locked struct {
 	*Set
 	path string
@@ -18,7 +23,7 @@ type Locked struct {
 	was  fs.FileInfo
 }
 
-// Lock locks a filter file for a change and reads it into memory. It waits while another process holds the lock; before
+// Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while another process holds the lock; before
 // that it calls waiting, if not nil. Close it when done. Errors are those of Open, and ctx.Err() when ctx ends.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
@@ -32,11 +37,16 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	if err != nil {
 		return nil, err
 	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
 	opts := optionsOf(0, o)
 	opts.inMemory = true
+	if dir, ok := ShardedDir(path); ok {
+		path, opts.inMemory, opts.lazy = dir, false, true
+		if _, _, err := readManifest(dir); err != nil { // do not wait for the lock of another folder
+			return nil, err
+		}
+	} else if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
 	for first := true; ; first = false {
 		file, was, err := tryLock(path)
 		if err != nil {
@@ -47,6 +57,10 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 			if err != nil {
 				_ = file.Close()
 				return nil, err
+			}
+			if set.shards != nil {
+				was = set.shards.was
+				sweep(path, set.shards.base)
 			}
 			return &Locked{Set: set, path: path, file: file, was: was}, nil
 		}
@@ -82,15 +96,29 @@ func tryLock(path string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, err
 }
 
-// Replace replaces the file by the set, atomically. If a process without the lock has replaced or written to the file,
+// Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new names,
+// then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new one. If a process without the lock has replaced or written to the file,
 // Replace leaves it unchanged and returns an error wrapping container.ErrChanged. Call it at most once.
 func (l *Locked) Replace(ctx context.Context) error { return l.Set.Replace(ctx, l.path, l.was) }
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.
-func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error { return s.Replace(ctx, l.path, l.was) }
+func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
+	if t := l.Set.shards; t != nil || s.shards != nil {
+		if t == nil || s.shards == nil || len(t.parts) != len(s.shards.parts) {
+			return fmt.Errorf("%s: the number of shards differs: %w", l.path, filter.ErrMismatch)
+		}
+		return t.replace(ctx, s, l.was)
+	}
+	return s.Replace(ctx, l.path, l.was)
+}
 
-// Close releases the lock. The Set remains usable.
+// Close releases the lock. The Set remains usable, unless it is sharded.
 func (l *Locked) Close() error {
+	if t := l.Set.shards; t != nil {
+		if err := t.close(); err != nil {
+			return errors.Join(err, l.file.Close())
+		}
+	}
 	if err := l.file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
 	}

@@ -67,8 +67,11 @@ func (r remote) view(ctx context.Context) (*view, error) {
 		ctx, stop := r.set.cache.fetching()
 		defer stop()
 		v, err := r.readView(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			slot.Store(v)
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
 		}
 		return v, err
 	})

@@ -38,8 +38,9 @@ type cache struct {
 	mu      sync.Mutex
 	used    int64
 	entries map[hashSum]*entry
-	idle    list.List     // of *entry, least recently used first
-	freed   chan struct{} // closed when an entry becomes idle or absent
+	order   list.List     // of *entry, those that are loaded or kept, least recently used first
+	waiting int           // for freed
+	freed   chan struct{} // closed when an entry becomes idle or absent and somebody waits
 	closed  bool
 }
 
@@ -57,7 +58,7 @@ type entry struct {
 	key     hashSum
 	bytes   int64
 	users   int           // queries that read it or wait for it
-	at      *list.Element // in idle, or nil
+	at      *list.Element // in order, or nil
 	loading chan struct{} // closed when the load ends; nil in other states
 	cancel  context.CancelFunc
 	held    bool // room is reserved
@@ -84,7 +85,7 @@ func (c *cache) ready(key hashSum) *entry {
 	if e == nil || e.set == nil || c.closed {
 		return nil
 	}
-	c.use(e)
+	e.users++
 	c.stats.hits.Add(1)
 	return e
 }
@@ -102,7 +103,7 @@ func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher
 			e = &entry{key: key, bytes: bytes}
 			c.entries[key] = e
 		}
-		c.use(e)
+		e.users++
 		if e.set != nil {
 			c.mu.Unlock()
 			c.stats.hits.Add(1)
@@ -131,36 +132,39 @@ func (c *cache) get(ctx context.Context, key hashSum, bytes int64, fetch fetcher
 	}
 }
 
-// use marks an entry as in use.
-func (c *cache) use(e *entry) {
-	e.users++
-	if e.at != nil {
-		c.idle.Remove(e.at)
-		e.at = nil
-	}
-}
-
 // release ends a use. The last one that leaves a load cancels it.
 func (c *cache) release(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if e.at != nil {
+		c.order.MoveToBack(e.at)
+	}
 	if e.users--; e.users > 0 {
 		return
 	}
-	if e.set == nil {
-		if e.cancel != nil {
-			e.cancel()
-		}
-		return
+	if e.set != nil {
+		c.signal()
+	} else if e.cancel != nil {
+		e.cancel()
 	}
-	e.at = c.idle.PushBack(e)
-	c.signal()
 }
 
-// signal wakes up those that wait for room.
+// signal wakes up those that wait for an entry to become idle or absent.
 func (c *cache) signal() {
-	close(c.freed)
-	c.freed = make(chan struct{})
+	if c.waiting > 0 {
+		close(c.freed)
+		c.freed, c.waiting = make(chan struct{}), 0
+	}
+}
+
+// oldest returns the idle entry that was used least recently, or nil.
+func (c *cache) oldest() *entry {
+	for at := c.order.Front(); at != nil; at = at.Next() {
+		if e := at.Value.(*entry); e.users == 0 && e.loading == nil {
+			return e
+		}
+	}
+	return nil
 }
 
 // start loads an entry in a goroutine of its own, so that it does not end with the query that began it.
@@ -185,11 +189,14 @@ func (c *cache) start(e *entry, fetch fetcher) {
 		e.set, e.err, e.cancel = set, err, nil
 		close(e.loading)
 		e.loading = nil
-		switch {
-		case err != nil:
+		if err != nil {
 			c.forget(e)
-		case e.users == 0:
-			e.at = c.idle.PushBack(e)
+			return
+		}
+		if e.at == nil {
+			e.at = c.order.PushBack(e)
+		}
+		if e.users == 0 {
 			c.signal()
 		}
 	})
@@ -206,8 +213,12 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !e.held {
-		for c.used+e.bytes > c.limit && c.idle.Len() > 0 {
-			if err := c.evict(c.idle.Front().Value.(*entry)); err != nil {
+		for c.used+e.bytes > c.limit {
+			old := c.oldest()
+			if old == nil {
+				break
+			}
+			if err := c.evict(old); err != nil {
 				return err
 			}
 		}
@@ -217,6 +228,7 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 			break
 		}
 		freed := c.freed
+		c.waiting++
 		c.mu.Unlock()
 		select {
 		case <-freed:
@@ -232,8 +244,6 @@ func (c *cache) reserve(ctx context.Context, e *entry) error {
 
 // evict removes an idle entry and what is kept of it.
 func (c *cache) evict(e *entry) error {
-	c.idle.Remove(e.at)
-	e.at = nil
 	var err error
 	if e.set != nil {
 		err = e.set.Close()
@@ -251,6 +261,10 @@ func (c *cache) forget(e *entry) {
 		c.used -= e.bytes
 		e.held = false
 	}
+	if e.at != nil {
+		c.order.Remove(e.at)
+		e.at = nil
+	}
 	delete(c.entries, e.key)
 	c.signal()
 }
@@ -265,7 +279,7 @@ func (c *cache) adopt(key hashSum, bytes int64) bool {
 	e := &entry{key: key, bytes: bytes, held: true}
 	c.used += bytes
 	c.entries[key] = e
-	e.at = c.idle.PushBack(e)
+	e.at = c.order.PushBack(e)
 	return true
 }
 
@@ -306,6 +320,7 @@ func (c *cache) close() error {
 	defer c.mu.Unlock()
 	for c.busy() {
 		freed := c.freed
+		c.waiting++
 		c.mu.Unlock()
 		<-freed
 		c.mu.Lock()
@@ -317,7 +332,7 @@ func (c *cache) close() error {
 		}
 	}
 	clear(c.entries)
-	c.idle.Init()
+	c.order.Init()
 	return errors.Join(append(all, c.place.close())...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -30,8 +31,12 @@ type fetcher interface {
 type memory struct{ stats *counters }
 
 func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (*bloomery.Set, error) {
-	b := make([]byte, bytes) // there is room, and the bucket has as many
-	err := fetch(ctx, m.stats, key, f, func(r io.Reader) error {
+	words, err := bitvec.Alloc(uint64(bytes+7) / 8) // there is room, and the bucket has as many
+	if err != nil {
+		return nil, err
+	}
+	b := bitvec.Bytes(words)[:bytes]
+	err = fetch(ctx, m.stats, key, f, func(r io.Reader) error {
 		_, err := io.ReadFull(r, b)
 		return err
 	})

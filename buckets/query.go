@@ -1,8 +1,10 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -32,8 +34,20 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 
 // HasContext is ContainsContext for a key hashed by Hasher.
 func (s *Set) HasContext(ctx context.Context, h filter.Hash) (bool, error) {
-	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	g := s.now.Load()
+	i := shard.Route(h, len(g.manifest.Shards))
+	if s.blocks == nil {
+		if e := s.cache.ready(g.manifest.Shards[i].SHA256); e != nil {
+			defer s.cache.release(e)
+			return e.set.Has(h), nil
+		}
+	}
+	return s.hasSlowly(ctx, g, h)
+}
+
+// hasSlowly is HasContext for a shard that is not in the cache, and for blocks.
+func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool, error) {
+	dst, hs := [1]bool{true}, [1]filter.Hash{h}
 	err := s.ask(ctx, g, shard.Route(h, len(g.manifest.Shards)), dst[:], hs[:])
 	if now := s.now.Load(); err != nil && now != g { // a Refresh came in between
 		err = s.ask(ctx, now, shard.Route(h, len(now.manifest.Shards)), dst[:], hs[:])
@@ -117,88 +131,97 @@ func (s *Set) HasManyContext(ctx context.Context, dst []bool, hs []filter.Hash) 
 	}
 	g := s.now.Load()
 	b := groups(hs, len(g.manifest.Shards))
-	next := make(chan int, len(b.used))
-	for _, i := range b.used {
-		next <- i
+	next := make(chan *group, len(b.groups))
+	for i := range b.groups {
+		next <- &b.groups[i]
 	}
 	close(next)
-	errs := make([]error, len(g.manifest.Shards))
 	var wg sync.WaitGroup
-	for range min(s.options.Fetches, len(b.used)) {
+	for range min(s.options.Fetches, len(b.groups)) {
 		wg.Go(func() {
-			for i := range next {
-				from, to := b.ends[i], b.ends[i+1]
-				errs[i] = s.ask(ctx, g, i, b.answers[from:to], b.hashes[from:to])
+			for p := range next {
+				p.err = s.ask(ctx, g, p.shard, b.answers[p.from:p.to], b.hashes[p.from:p.to])
 			}
 		})
 	}
 	wg.Wait()
 	var first error
-	for _, i := range b.used {
-		for at := b.ends[i]; at < b.ends[i+1]; at++ {
-			dst[b.order[at]] = b.answers[at] || errs[i] != nil
-		}
-		if errs[i] == nil {
-			continue
-		}
-		if s.now.Load() != g { // a Refresh came in between: key by key
-			if errs[i] = s.askAgain(ctx, b, i, dst); errs[i] == nil {
-				continue
+	for _, p := range b.groups {
+		err := p.err
+		switch {
+		case err == nil:
+		case s.now.Load() != g: // a Refresh came in between: key by key
+			err = s.askAgain(ctx, b.answers[p.from:p.to], b.hashes[p.from:p.to])
+		default:
+			s.failed(ctx, err)
+			for at := p.from; at < p.to; at++ {
+				b.answers[at] = true // a false negative is not allowed
 			}
-		} else {
-			s.failed(ctx, errs[i])
 		}
 		if first == nil {
-			first = errs[i]
+			first = err
 		}
+	}
+	for at, place := range b.order {
+		dst[place] = b.answers[at]
 	}
 	return first
 }
 
-// askAgain asks for the keys of a group one by one, in the newest generation.
-func (s *Set) askAgain(ctx context.Context, b *batch, i int, dst []bool) (first error) {
-	for at := b.ends[i]; at < b.ends[i+1]; at++ {
-		present, err := s.HasContext(ctx, b.hashes[at])
-		dst[b.order[at]] = present
-		if err != nil && first == nil {
+// askAgain asks for keys one by one, in the newest generation.
+func (s *Set) askAgain(ctx context.Context, dst []bool, hs []filter.Hash) (first error) {
+	for i, h := range hs {
+		var err error
+		if dst[i], err = s.HasContext(ctx, h); err != nil && first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-// batch is a list of keys grouped by shard: those of shard i are at ends[i] to ends[i+1].
+// batch is a list of keys grouped by shard.
 type batch struct {
-	ends    []int
-	used    []int         // the shards that have keys
-	order   []int         // the place of a key in the caller's list
-	hashes  []filter.Hash // grouped
+	groups  []group
+	order   []int // the place of a key in the caller's list
+	hashes  []filter.Hash
 	answers []bool
 }
 
-// groups groups hashes by a counting sort.
+// group is the keys from from to to, which belong to a shard.
+type group struct {
+	shard, from, to int
+	err             error
+}
+
+// groups groups hashes by shard.
 func groups(hs []filter.Hash, shards int) *batch {
-	b := &batch{
-		ends: make([]int, shards+1), order: make([]int, len(hs)), hashes: make([]filter.Hash, len(hs)),
-		answers: make([]bool, len(hs)),
-	}
+	b := &batch{order: make([]int, len(hs)), hashes: make([]filter.Hash, len(hs)), answers: make([]bool, len(hs))}
 	ids := make([]int, len(hs))
 	for i, h := range hs {
-		ids[i] = shard.Route(h, shards)
-		b.ends[ids[i]+1]++
+		ids[i], b.order[i] = shard.Route(h, shards), i
 	}
-	for i := range shards {
-		if b.ends[i+1] > 0 {
-			b.used = append(b.used, i)
+	if len(hs) < shards {
+		slices.SortFunc(b.order, func(i, j int) int { return cmp.Compare(ids[i], ids[j]) })
+	} else { // a counting sort
+		next := make([]int, shards+1)
+		for _, id := range ids {
+			next[id+1]++
 		}
-		b.ends[i+1] += b.ends[i]
+		for i := range shards {
+			next[i+1] += next[i]
+		}
+		for i, id := range ids {
+			b.order[next[id]] = i
+			next[id]++
+		}
 	}
-	at := make([]int, shards)
-	copy(at, b.ends)
-	for i, h := range hs {
-		place := at[ids[i]]
-		at[ids[i]]++
-		b.order[place], b.hashes[place] = i, h
+	for at, i := range b.order {
+		b.hashes[at] = hs[i]
+		if last := len(b.groups) - 1; last >= 0 && b.groups[last].shard == ids[i] {
+			b.groups[last].to = at + 1
+		} else {
+			b.groups = append(b.groups, group{shard: ids[i], from: at, to: at + 1})
+		}
 	}
 	return b
 }

@@ -1,6 +1,7 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (s *Set) accept(m *shard.Manifest) error {
 	if s.options.Blocks {
 		return blocksOf(family.Name)
 	}
-	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return int(int64(a.Bytes) - int64(b.Bytes)) })
+	largest := slices.MaxFunc(m.Shards, func(a, b shard.Entry) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	if largest.Bytes > uint64(s.options.CacheBytes) {
 		return fmt.Errorf("shard %s has %d bytes, and the cache takes %d: use a larger CacheBytes: %w",
 			largest.File, largest.Bytes, s.options.CacheBytes, filter.ErrTooLarge)
@@ -166,7 +167,7 @@ func (s *Set) failed(ctx context.Context, err error) {
 }
 
 // Close cancels fetches, waits for queries that read a shard, and closes the Store. Later queries return true and
-// ErrClosed. A cache folder keeps its files.
+// ErrClosed. A cache folder keeps its files. Verify and Download must have returned.
 func (s *Set) Close() error {
 	return errors.Join(s.cache.close(), s.store.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +105,24 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestMapped has shards that are large enough to be mapped, and room for two of four: none is unmapped while it is read.
+func TestMapped(t *testing.T) {
+	const n = 3_800_000
+	dir, local := storetest.Build(t, n, bloomery.Config{Spec: "blocked(bits_per_key=10)", Shards: 4})
+	if local.Manifest().Shards[0].Bytes < 1<<20 {
+		t.Fatal("the shards are too small")
+	}
+	o := buckets.Options{CacheDir: t.TempDir(), CacheBytes: 2_500_000}
+	s := openSet(t, buckets.Folder(dir), o)
+	defer watch(t, s, o.CacheBytes)()
+	if unknown := storetest.Compare(t, s, local, n-700, 1400, 8); unknown != 0 || s.Err() != nil {
+		t.Errorf("%d unknown: %v", unknown, s.Err())
+	}
+	if st := s.Stats(); st.Evictions < 20 {
+		t.Errorf("%+v", st)
+	}
+}
+
 // watch looks at the size of the cache until stop is called.
 func watch(t *testing.T, s *buckets.Set, limit int64) (stop func()) {
 	done := make(chan struct{})
@@ -176,6 +195,32 @@ func TestAbandoned(t *testing.T) {
 	}
 	close(f.Block)
 	storetest.Compare(t, s, local, keys-5, 10, 1)
+}
+
+// TestClose closes a set while queries wait for a shard that does not come.
+func TestClose(t *testing.T) {
+	dir, _ := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	for _, o := range []buckets.Options{{}, {Blocks: true}, {CacheDir: t.TempDir()}} {
+		f := &storetest.Faulty{Store: buckets.Folder(dir)}
+		s := openSet(t, f, o)
+		f.Block = make(chan struct{})
+		f.Opens.Store(0)
+		var wg sync.WaitGroup
+		for i := range uint64(20) {
+			wg.Go(func() {
+				if yes, err := s.ContainsContext(t.Context(), storetest.Key(i)); !yes || !errors.Is(err, buckets.ErrClosed) {
+					t.Errorf("%v, %v", yes, err)
+				}
+			})
+		}
+		for f.Opens.Load() < 4 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	}
 }
 
 // TestRestart opens a cache folder again: nothing is fetched, except what was damaged meanwhile. Files that do not
@@ -468,5 +513,53 @@ func publish(t *testing.T, from, dir string, n int) {
 	old, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.r%d.bloom", n-1)))
 	for _, path := range old {
 		_ = os.Remove(path)
+	}
+}
+
+// TestDownload copies a set into a folder, again over a damaged shard, and refuses a folder with another set. Verify
+// finds the damage.
+func TestDownload(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 16})
+	s := openSet(t, buckets.Folder(dir), buckets.Options{})
+	var most atomic.Int64
+	if err := s.Verify(t.Context(), func(n int64) { most.Store(max(most.Load(), n)) }); err != nil || most.Load() == 0 {
+		t.Errorf("%d bytes, %v", most.Load(), err)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	name := local.Manifest().Shards[7].File
+	for range 2 {
+		if err := s.Download(t.Context(), to, nil); err != nil {
+			t.Fatal(err)
+		}
+		set, err := bloomery.Open(to)
+		if err == nil {
+			err = errors.Join(set.Check(t.Context(), nil), set.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage(t, filepath.Join(to, name), func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
+	}
+	damage(t, filepath.Join(dir, name), func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
+	s = openSet(t, buckets.Folder(dir), buckets.Options{})
+	var named *shard.Error
+	if err := s.Verify(t.Context(), nil); !errors.Is(err, shard.ErrChanged) || !errors.As(err, &named) || named.File != name {
+		t.Error(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := s.Download(t.Context(), other, nil); !errors.Is(err, shard.ErrChanged) {
+		t.Error(err)
+	}
+	if _, err := bloomery.Open(other); !errors.Is(err, bloomery.ErrNoManifest) {
+		t.Errorf("a set without a shard opens: %v", err)
+	}
+	foreign, _ := storetest.Build(t, 100, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+	if err := s.Download(t.Context(), foreign, nil); err == nil || !strings.Contains(err.Error(), "another set") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

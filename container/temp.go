@@ -44,21 +44,27 @@ func names(path string, f *os.File) bool {
 // removeAbandoned removes the temporary files of target whose writers were killed. It leaves those that a living
 // process holds, or that it may not open. On systems without locks it does nothing.
 func removeAbandoned(target string) {
+	RemoveAbandoned(filepath.Dir(target), func(name string) bool { return name == filepath.Base(target) })
+}
+
+// RemoveAbandoned removes from a folder the temporary files of WriteAtomic whose writers were killed, for the files
+// whose names match, or for all if match is nil. It leaves those that a living process holds, or that it may not open.
+// On systems without locks it does nothing.
+func RemoveAbandoned(folder string, match func(name string) bool) {
 	if !locks {
 		return
 	}
-	dir, err := os.Open(filepath.Dir(target))
+	dir, err := os.Open(folder)
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	prefix := tempPrefix(target)
 	for {
 		all, err := dir.Readdirnames(1024)
 		for _, name := range all {
-			if digits, ok := strings.CutPrefix(name, prefix); ok && len(digits) == 16 {
+			if target, digits, ok := cutTemp(name); ok && len(digits) == 16 && (match == nil || match(target)) {
 				if _, err := hex.DecodeString(digits); err == nil {
-					removeUnlocked(filepath.Join(dir.Name(), name))
+					removeUnlocked(filepath.Join(folder, name))
 				}
 			}
 		}
@@ -66,6 +72,15 @@ func removeAbandoned(target string) {
 			return
 		}
 	}
+}
+
+// cutTemp splits the name of a temporary file into that of its file and the digits.
+func cutTemp(name string) (target, digits string, ok bool) {
+	at := strings.LastIndex(name, ".tmp-")
+	if at < 1 || name[0] != '.' {
+		return "", "", false
+	}
+	return name[1:at], name[at+len(".tmp-"):], true
 }
 
 // removeUnlocked removes a regular file unless another process holds its lock.

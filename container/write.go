@@ -100,12 +100,21 @@ func WriteFile(ctx context.Context, path string, f *File) error {
 // ReplaceFile is WriteFile for a file that was read earlier; was is its os.FileInfo at that time. If the file has been
 // replaced or written to since, ReplaceFile leaves it unchanged and returns an error wrapping ErrChanged.
 func ReplaceFile(ctx context.Context, path string, f *File, was fs.FileInfo) error {
-	check := func() error {
+	return writeAtomic(ctx, path, unchanged(path, was), func(w io.Writer) error { return Write(w, f) })
+}
+
+// ReplaceAtomic is WriteAtomic with the check of ReplaceFile.
+func ReplaceAtomic(ctx context.Context, path string, was fs.FileInfo, write func(io.Writer) error) error {
+	return writeAtomic(ctx, path, unchanged(path, was), write)
+}
+
+// unchanged returns a function that returns an error wrapping ErrChanged if the file at path is no longer was.
+func unchanged(path string, was fs.FileInfo) func() error {
+	return func() error {
 		now, err := os.Stat(path)
 		if err == nil && !(os.SameFile(was, now) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())) {
 			err = fmt.Errorf("%s: %w", path, ErrChanged)
 		}
 		return err
 	}
-	return writeAtomic(ctx, path, check, func(w io.Writer) error { return Write(w, f) })
 }

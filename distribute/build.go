@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
@@ -47,7 +48,7 @@ func (r result) entry() (e shard.Entry, err error) {
 }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
-// reading it and comparing its SHA-256. Gather must have run; if it has not, Build does it. If a segment is damaged,
+// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged,
 // Build removes its run file, and the error wraps ErrMissing and says which range to run again. Other errors are those
 // of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
@@ -123,7 +124,11 @@ func (r result) sound(ctx context.Context, out Source) error {
 // filter returns the filter of a shard.
 func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloomery.Set, error) {
 	all, keys, err := p.segments(ctx, out, s)
-	if missing(err) {
+	damaged := errors.Is(err, run.ErrDamaged)
+	if damaged {
+		err = out.Remove(ctx, p.indexName())
+	}
+	if missing(err) || damaged && err == nil {
 		if _, err = p.Gather(ctx, out, nil, o); err == nil {
 			all, keys, err = p.segments(ctx, out, s)
 		}
@@ -136,6 +141,8 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		return nil, err
 	}
 	defer b.Close()
+	var mu sync.Mutex
+	read := uint64(0)
 	err = parallel(ctx, len(all), max(2, o.workers()), func(ctx context.Context, i int) error {
 		g := all[i]
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
@@ -147,6 +154,10 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
 				out.Remove(ctx, p.runName(g.rng)))
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		read += uint64(g.Keys)
+		o.progress(readShare * float64(read) / float64(keys))
 		return err
 	})
 	if err != nil {
@@ -154,6 +165,9 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	}
 	return b.Build(ctx)
 }
+
+// readShare is the part of the progress of a Build that reading is.
+const readShare = 0.2
 
 // config returns the Config of a shard with that number of keys.
 func (p *Plan) config(keys uint64, o Options) bloomery.Config {
@@ -165,7 +179,7 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 		c.Secret = o.Secret
 	}
 	if o.Progress != nil {
-		c.Progress = func(now filter.Progress) { o.progress(now.Done) }
+		c.Progress = func(now filter.Progress) { o.progress(readShare + (1-readShare)*now.Done) }
 	}
 	return c
 }

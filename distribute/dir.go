@@ -130,16 +130,18 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	}
 }
 
-// Glob returns the names that match a pattern of path.Match, without a walk over folders that cannot match.
-func (d dir) Glob(pattern string) ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(d.root, filepath.FromSlash(pattern)))
-	for i, name := range names {
-		if d.root != "" {
-			if name, err = filepath.Rel(d.root, name); err != nil {
-				return nil, err
-			}
+// Glob returns the names of files that match a pattern of path.Match, without a walk over folders that cannot match.
+func (d dir) Glob(pattern string) (names []string, err error) {
+	var all []string
+	if d.root == "" {
+		all, err = filepath.Glob(filepath.FromSlash(pattern))
+	} else {
+		all, err = fs.Glob(os.DirFS(d.root), pattern)
+	}
+	for _, name := range all {
+		if st, err := os.Stat(filepath.Join(d.root, name)); err != nil || !st.IsDir() { // Stat of the caller has the error
+			names = append(names, filepath.ToSlash(name))
 		}
-		names[i] = filepath.ToSlash(name)
 	}
 	return names, err
 }
@@ -157,6 +159,18 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 		err = container.WriteAtomic(ctx, path, write)
 	}
 	return err
+}
+
+// clean removes the temporary files that killed writers have left, and folders of working files that are empty.
+func (d dir) clean() {
+	container.RemoveAbandoned(d.root, nil)
+	all, _ := os.ReadDir(d.root)
+	for _, e := range all {
+		if e.IsDir() && strings.HasPrefix(e.Name(), workPrefix) {
+			container.RemoveAbandoned(filepath.Join(d.root, e.Name()), nil)
+			_ = os.Remove(filepath.Join(d.root, e.Name())) // unless there is something in it
+		}
+	}
 }
 
 // Remove removes folders that become empty, too.

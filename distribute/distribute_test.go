@@ -65,7 +65,9 @@ func input(t *testing.T) (in distribute.Store, keys []string) {
 }
 
 // all runs all steps.
-func all(ctx context.Context, p *distribute.Plan, in distribute.Source, out distribute.Store, o distribute.Options) (*shard.Manifest, error) {
+func all(
+	ctx context.Context, p *distribute.Plan, in distribute.Source, out distribute.Store, o distribute.Options,
+) (*shard.Manifest, error) {
 	if err := p.Save(ctx, out); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,8 @@ func TestFamilies(t *testing.T) {
 		}
 		for s, e := range m.Shards {
 			own := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return shard.Route(h.SumString(k), shards) != s })
-			set, err := bloomery.Build(t.Context(), slices.Values(own), bloomery.Config{Spec: f.Name, Seed: c.Build.Seed, Keys: uint64(len(own))})
+			one := bloomery.Config{Spec: f.Name, Seed: c.Build.Seed, Keys: uint64(len(own))}
+			set, err := bloomery.Build(t.Context(), slices.Values(own), one)
 			if err != nil {
 				t.Fatal(err)
 			}

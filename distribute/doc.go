@@ -7,9 +7,9 @@
 //	Build     builds the filter of a shard from its segments       for every shard, in any order, in parallel
 //	Finish    requires all shards; writes the manifest             once, after all shards
 //
-// Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step is
-// idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So a
-// step may be killed at any moment and run again, and two attempts at the same step may run at the same time.
+// Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step
+// is idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So
+// a step may be killed at any moment and run again, and two attempts at the same step may run at the same time.
 //
 // # The output
 //
@@ -27,7 +27,8 @@
 //
 //   - Input and output are the same for all machines. Objects of the output appear whole or not at all; see Store.
 //   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
-//   - One plan at a time builds in an output: Finish removes the work of other plans.
+//   - One plan at a time builds in an output: Finish removes the work of other plans. An attempt at a step that is
+//     still running then may leave working files, which do no harm and are removed by the next Finish.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # Memory

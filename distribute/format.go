@@ -6,7 +6,8 @@ import (
 	"github.com/bloomery/bloomery/keyio"
 )
 
-// Format reads keys from objects. Those of keyio are built in; see Formats for others, such as columns of Parquet files.
+// Format reads keys from objects. Those of keyio are built in; see Formats for others, such as columns of Parquet
+// files.
 type Format interface {
 	// Split divides an object into spans of about size bytes, in order and without a gap. The spans of an object must
 	// follow from its contents. One span is always right.

@@ -196,7 +196,7 @@ type segment struct {
 // segments returns where the hashes of a shard are, and their number.
 func (p *Plan) segments(ctx context.Context, out Source, s int) (all []segment, keys uint64, err error) {
 	damaged := func(what string) error {
-		return fmt.Errorf("%s: %w: %s; remove it and gather again", p.indexName(), run.ErrDamaged, what)
+		return fmt.Errorf("%s: %w: %s", p.indexName(), run.ErrDamaged, what)
 	}
 	st, err := out.Stat(ctx, p.indexName())
 	if err != nil {

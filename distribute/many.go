@@ -39,8 +39,8 @@ func (p *Plan) BuildAll(ctx context.Context, out Store, numbers []int, o Options
 	return entries, err
 }
 
-// several calls f for all i below n, at most most and at most as many as there are workers at a time. Each call gets its
-// share of workers and memory.
+// several calls f for all i below n, at most most and at most as many as there are workers at a time. Each call gets
+// its share of workers and memory.
 func several(ctx context.Context, n, most int, o Options, f func(ctx context.Context, i int, o Options) error) error {
 	at := max(min(n, most, o.workers()), 1)
 	each := o

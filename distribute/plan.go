@@ -23,8 +23,8 @@ const DefaultRangeBytes = 32 << 20
 // MaxRanges is the largest number of ranges of a plan.
 const MaxRanges = 1 << 24
 
-// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR mean
-// what they mean for bloomery.BuildShards; the other fields of Build are ignored. Build.Shards must be set, and
+// Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
+// mean what they mean for bloomery.BuildShards; the other fields of Build are ignored. Build.Shards must be set, and
 // Build.Keys if Build has Needs: nothing counts the keys before the plan.
 type Config struct {
 	Build bloomery.Config

@@ -21,8 +21,8 @@ func (p *Plan) work(format string, args ...any) string {
 
 const planName = "plan.json"
 
-// Save writes the plan to the output, unless it is there. It returns an error if the output has objects that belong to no
-// sharded set.
+// Save writes the plan to the output, unless it is there. It returns an error if the output has objects that belong to
+// no sharded set.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -40,8 +40,8 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	})
 }
 
-// ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are those
-// that the plan may name besides those of keyio.
+// ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are
+// those that the plan may name besides those of keyio.
 func ParsePlan(b []byte, formats Formats) (*Plan, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -52,9 +52,9 @@ func (p *Plan) header(i int) run.Header {
 	return h
 }
 
-// Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header and
-// index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a key.
-// They wrap ErrChanged if an object is not the one in the plan, and are those of keyio, in and out.
+// Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
+// and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
+// key. They wrap ErrChanged if an object is not the one in the plan, and are those of keyio, in and out.
 func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
 	if i < 0 || i >= len(p.Ranges) {
 		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)

@@ -17,8 +17,8 @@ type Object struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Source reads objects: a folder, or a bucket. Its methods are safe for concurrent use. Errors about objects that do not
-// exist wrap fs.ErrNotExist.
+// Source reads objects: a folder, or a bucket. Its methods are safe for concurrent use. Errors about objects that do
+// not exist wrap fs.ErrNotExist.
 type Source interface {
 	// Open reads length bytes of an object from an offset on, or to its end if length is negative. A Read fails soon
 	// after ctx is done.

@@ -31,6 +31,16 @@ type Batcher interface {
 	HasMany(dst []bool, hs []Hash)
 }
 
+// ColdBatcher is a Batcher that can be queried faster if the caches hold nothing of it, because it is one of many that
+// take turns. Neither method changes answers.
+type ColdBatcher interface {
+	Batcher
+	// Prefetch asks the memory system for what a query of the keys reads first, and does not wait.
+	Prefetch(hs []Hash)
+	// HasManyCold is HasMany with prefetching in a filter of any size.
+	HasManyCold(dst []bool, hs []Hash)
+}
+
 // Adder is a Filter that takes keys at any time. Add needs exclusive use, except in a Concurrent.
 type Adder interface {
 	// Add adds the key with hash h. On error the filter is unchanged.

@@ -57,7 +57,8 @@ func Open(paths []string, o Options) (*Input, error) {
 }
 
 // OpenReader returns an Input of one pass over r, which is called name in errors and batches. It reads r in one
-// goroutine, and not after the pass has returned. Unlike standard input, r need not pass on keys as soon as they arrive.
+// goroutine, and not after the pass has returned. Unlike standard input, r need not pass on keys as soon as they
+// arrive.
 func OpenReader(name string, r io.Reader, o Options) (*Input, error) {
 	s, err := o.check()
 	if err != nil {

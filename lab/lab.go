@@ -9,6 +9,7 @@
 //	onehit  a cache that stores objects at their second request
 //	hashes  the hash functions of all documents
 //	needs   forecasts of the planner
+//	scale   distributed builds of very large sets
 //
 // Results depend on the seed and not on the number of cores, except measured times.
 package lab
@@ -28,6 +29,7 @@ import (
 	"github.com/bloomery/bloomery/lab/ptc"
 	"github.com/bloomery/bloomery/lab/rih"
 	"github.com/bloomery/bloomery/lab/saha"
+	"github.com/bloomery/bloomery/lab/scale"
 )
 
 // Experiment is one table or figure. Config is the parameters of a run.
@@ -40,7 +42,7 @@ type (
 func Experiments() []Experiment {
 	return slices.Concat(
 		ph.Experiments(), ptc.Experiments(), rih.Experiments(), plank.Experiments(), saha.Experiments(),
-		onehit.Experiments(), hashes.Experiments(), needs.Experiments(),
+		onehit.Experiments(), hashes.Experiments(), needs.Experiments(), scale.Experiments(),
 	)
 }
 

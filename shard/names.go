@@ -35,8 +35,8 @@ func IsName(name string) bool {
 	return err == nil && err2 == nil && s < shards && shards <= Max && checkName(name, int(s), int(shards)) == nil
 }
 
-// Chosen returns the false-positive rate that was chosen for a set, from those of its shards: their mean to three digits,
-// or the rate itself if they are equal. It is 0 if a shard has none.
+// Chosen returns the false-positive rate that was chosen for a set, from those of its shards: their mean to three
+// digits, or the rate itself if they are equal. It is 0 if a shard has none.
 func Chosen(rates []float64) float64 {
 	sum, equal := 0.0, true
 	for _, r := range rates {

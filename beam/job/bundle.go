@@ -7,7 +7,7 @@ import (
 
 // result is the outcome of a step.
 type result struct {
-	element              []byte // nil: nothing to emit
+	element              []byte // to emit
 	ranges, keys, shards int64
 }
 
@@ -77,9 +77,7 @@ func (b *bundle) pass(ctx context.Context, emit func(int, []byte)) {
 	b.results = nil
 	b.mu.Unlock()
 	for _, r := range ready {
-		if r.element != nil {
-			emit(0, r.element)
-		}
+		emit(0, r.element)
 		countRanges.Inc(ctx, r.ranges)
 		countKeys.Inc(ctx, r.keys)
 		countShards.Inc(ctx, r.shards)

@@ -12,9 +12,9 @@ import (
 
 // Config says what to build, where, and who runs it.
 type Config struct {
-	// Input are names or patterns of files, or of objects of one bucket: see distribute.Match and OpenSource.
+	// Input are names or patterns of files, or of objects of one bucket: see distribute.Match and buckets.Split.
 	Input []string
-	// Output is a folder or the URL of a bucket: see OpenStore. Input and output must be the same for all workers.
+	// Output is a folder or the URL of a bucket: see buckets.OpenStore. Input and output must be the same for all workers.
 	Output string
 	// Set says what to build.
 	Set distribute.Config

@@ -1,11 +1,11 @@
 // Package job builds sharded sets on many machines: Apache Beam runs the steps of package distribute, and the output
 // folder or bucket carries the hashes between them.
 //
-//	range numbers → Reshuffle → hash a range into one run file → GroupByKey ─┐   one Done a range
-//	   ┌─────────────────────────────────────────────────────────────────────┘   a barrier: all ranges, exactly once
-//	   └→ shard numbers → Reshuffle → build a shard → GroupByKey → entries       one Entry a shard
-//	                                                                  │
-//	submitter, after the job: manifest.json, written last ←───────────┘
+//	range numbers → Reshuffle → hash a range into one run file → GroupByKey ─┐   one distribute.Done a range
+//	   ┌─────────────────────────────────────────────────────────────────────┘   barrier: all ranges are required
+//	   └→ shard numbers → Reshuffle → build a shard → GroupByKey                  barrier: all shards are required
+//
+//	after the job, the submitter: manifest.json
 //
 // Hashes never travel through the runner: a GroupByKey over the hashes of 5 million keys took 42 s and 6.8 GB. The
 // graph has numbers only, the same few kilobytes for any number of ranges; workers read the plan from the output.

@@ -20,7 +20,8 @@ func init() {
 	register.DoFn2x0[[]byte, func(int)](&numbersFn{})
 	register.DoFn3x1[context.Context, int, func(int, []byte), error](&hashFn{})
 	register.DoFn4x1[context.Context, int, func(*[]byte) bool, func(int, int64), error](&gatherFn{})
-	register.DoFn3x1[context.Context, int, int64, error](&buildFn{})
+	register.DoFn4x1[context.Context, int, int64, func(int, []byte), error](&buildFn{})
+	register.DoFn2x1[int, func(*[]byte) bool, error](&completeFn{})
 	register.Emitter1[int]()
 	register.Emitter2[int, []byte]()
 	register.Emitter2[int, int64]()
@@ -33,7 +34,8 @@ func graph(t Task) *beam.Pipeline {
 	ranges := beam.ParDo(s.Scope("ranges"), &numbersFn{N: t.Ranges}, beam.Impulse(s))
 	hashed := beam.ParDo(s.Scope("hash"), &hashFn{Task: t}, beam.Reshuffle(s, ranges))
 	shards := beam.ParDo(s.Scope("gather"), &gatherFn{Task: t}, beam.GroupByKey(s, hashed))
-	beam.ParDo0(s.Scope("build"), &buildFn{Task: t}, beam.Reshuffle(s, shards))
+	built := beam.ParDo(s.Scope("build"), &buildFn{Task: t}, beam.Reshuffle(s, shards))
+	beam.ParDo0(s.Scope("complete"), &completeFn{Shards: t.Shards}, beam.GroupByKey(s, built))
 	return p
 }
 
@@ -86,19 +88,29 @@ func (f *gatherFn) ProcessElement(
 	return nil
 }
 
-// buildFn builds a shard.
+// buildFn builds a shard and emits its number, with the key 0. Without an output, Prism 2.77 would wait for the bundle in a
+// loop that takes a processor.
 type buildFn struct {
 	Task Task
 	bundle
 }
 
-func (f *buildFn) ProcessElement(ctx context.Context, s int, keys int64) error {
+func (f *buildFn) ProcessElement(ctx context.Context, s int, keys int64, emit func(int, []byte)) error {
 	w, err := open(ctx, f.Task)
 	if err != nil {
 		return fail(err)
 	}
-	return f.start(ctx, w.limit, shardMemory(w.plan.Spec, uint64(keys)), nil,
+	return f.start(ctx, w.limit, shardMemory(w.plan.Spec, uint64(keys)), emit,
 		func(ctx context.Context, bytes int64) (result, error) { return w.build(ctx, s, bytes) })
 }
 
-func (f *buildFn) FinishBundle(ctx context.Context) error { return f.finish(ctx, nil) }
+func (f *buildFn) FinishBundle(ctx context.Context, emit func(int, []byte)) error {
+	return f.finish(ctx, emit)
+}
+
+// completeFn requires all shards.
+type completeFn struct{ Shards int }
+
+func (f *completeFn) ProcessElement(_ int, next func(*[]byte) bool) error {
+	return fail(complete(f.Shards, next))
+}

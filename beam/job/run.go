@@ -56,9 +56,12 @@ func Run(ctx context.Context, c Config) (*shard.Manifest, error) {
 	return p.Finish(ctx, out, distribute.Options{})
 }
 
-// server connects to the job server, or starts one in this process.
+// server connects to the job server, or starts one in this process. Dataflow has none.
 func (c *Config) server(ctx context.Context) (*server, func(), error) {
-	if c.Endpoint != "" {
+	switch {
+	case c.Runner == Dataflow:
+		return nil, func() {}, nil
+	case c.Endpoint != "":
 		return dial(ctx, c.Endpoint)
 	}
 	s, err := startPrism()
@@ -102,6 +105,9 @@ func (c *Config) plan(ctx context.Context) (t Task, p *distribute.Plan, out dist
 
 // run runs the pipeline and returns when the job has ended.
 func (c *Config) run(ctx context.Context, s *server, t Task) error {
+	if c.Runner == Dataflow {
+		return c.runDataflow(ctx, t)
+	}
 	env, stop, err := c.Environment.start(ctx, c.EnvironmentConfig)
 	if err != nil {
 		return err
@@ -135,7 +141,7 @@ func marshal(t Task, env *pipepb.Environment) (*pipepb.Pipeline, error) {
 // input returns the URL of the bucket of all inputs, or "" for files, and their patterns there.
 func (c *Config) input() (url string, patterns []string, err error) {
 	for i, in := range c.Input {
-		u, pattern := splitURL(in)
+		u, pattern := split(in)
 		switch {
 		case i > 0 && u != url:
 			return "", nil, errors.New("all inputs must be files, or objects of one bucket")

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"sync"
@@ -118,5 +119,26 @@ func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) 
 		return result{}, err
 	}
 	w.shards.Add(1)
-	return result{shards: 1}, nil
+	return result{element: binary.AppendUvarint(nil, uint64(s)), shards: 1}, nil
+}
+
+// complete requires all shards.
+func complete(shards int, next func(*[]byte) bool) error {
+	built := make([]bool, shards)
+	n := 0
+	var b []byte
+	for ; next(&b); b = nil {
+		s, size := binary.Uvarint(b)
+		if size != len(b) || s >= uint64(shards) {
+			return fmt.Errorf("result %x of a build", b)
+		}
+		if !built[s] {
+			built[s] = true
+			n++
+		}
+	}
+	if n < shards {
+		return fmt.Errorf("%d of %d shards are built", n, shards)
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package s3_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -93,6 +95,44 @@ func TestSetFaults(t *testing.T) {
 		f.Fault(nil, nil)
 		if n := storetest.Compare(t, s, local, 39_500, 1000, 8); n != 0 {
 			t.Errorf("%d unknown after the faults: %v", n, s.Err())
+		}
+	}
+}
+
+// TestStalled gets no answer, or half of one, until Timeout. Close ends such queries, too.
+func TestStalled(t *testing.T) {
+	for _, blocks := range []bool{false, true} {
+		f := fakes3.New(t)
+		local := upload(t, f, 40_000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+		var half atomic.Bool
+		stall := func(w http.ResponseWriter, r *http.Request) bool {
+			if half.Load() {
+				w.Header().Set("Content-Length", "100000")
+				_, _ = w.Write(make([]byte, 100))
+				_ = http.NewResponseController(w).Flush()
+			}
+			<-r.Context().Done()
+			return true
+		}
+		s := openSet(t, f, buckets.Options{Blocks: blocks, Timeout: 200 * time.Millisecond})
+		f.Fault(stall, nil)
+		for _, h := range []bool{false, true} {
+			half.Store(h)
+			yes, err := s.ContainsContext(t.Context(), storetest.Key(50_000))
+			if !yes || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v, %v", yes, err)
+			}
+		}
+		f.Fault(nil, nil)
+		if n := storetest.Compare(t, s, local, 39_900, 200, 2); n != 0 {
+			t.Errorf("%d unknown: %v", n, s.Err())
+		}
+		s = openSet(t, f, buckets.Options{Blocks: blocks})
+		f.Fault(stall, nil)
+		time.AfterFunc(50*time.Millisecond, func() { _ = s.Close() })
+		yes, err := s.ContainsContext(t.Context(), storetest.Key(50_000))
+		if !yes || !errors.Is(err, buckets.ErrClosed) {
+			t.Errorf("%v, %v", yes, err)
 		}
 	}
 }

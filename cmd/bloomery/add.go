@@ -26,6 +26,9 @@ code 2.
 A warning says that the rate has left the one that was chosen at the build, and with --json the field fpr_exceeded.
 With --max-fpr, nothing is added if the rate would be higher: exit code 2.
 
+FILE may be the folder of a sharded set: only the shards of the new keys are read and written again. Until then the
+hashes of the keys take 16 bytes each, beyond 64 MiB in a temporary file.
+
 A second add to the same file waits for the first. If the file changes in another way meanwhile, nothing is added:
 exit code 2.`,
 		Example: `  bloomery build -o blocked.bloom --capacity 1M blocklist.txt
@@ -73,8 +76,33 @@ func (a *app) add(ctx context.Context, in inputFlags, set *bloomery.Set, inputs 
 		add := func(b *keyio.Batch) error { return each(b.Keys, set.Add) }
 		return a.pass(ctx, in, inputs, "adding", func(*keyio.Batch) error { return nil }, add)
 	}
+	if set.Manifest() != nil {
+		return a.addShards(ctx, in, set, inputs)
+	}
 	add := func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) }
 	return a.pass(ctx, in, inputs, "adding", hashing(set), add)
+}
+
+// addShards adds the keys of the inputs to a sharded set, shard by shard.
+func (a *app) addShards(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
+	bar := a.later(func() string { return "adding" })
+	defer bar.end()
+	all, err := set.Addition(bloomery.Config{Progress: bar.report})
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	hash := hashing(set)
+	err = a.pass(ctx, in, inputs, "reading", func(b *keyio.Batch) error {
+		if err := hash(b); err != nil {
+			return err
+		}
+		return all.AddHashes(b.Hashes)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return all.Add(ctx)
 }
 
 // each calls do for each element until it fails.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
@@ -37,6 +38,7 @@ var hints = []struct {
   which --memory SIZE makes fewer.`},
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
+	{distribute.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 

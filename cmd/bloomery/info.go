@@ -67,12 +67,18 @@ func written(set *bloomery.Set, path string) (report, error) {
 		return report{}, err
 	}
 	format := (&container.File{FPRChosen: set.FPRChosen()}).FormatVersion()
+	if of := set.Stored(); of.Shards > 0 {
+		format = of.Version
+	}
 	return reportOf(set, bloomery.Stored{Bytes: bytes, Version: format}), nil
 }
 
-// writtenBytes returns the length of the file at path, or for "-" of the set that went to standard output.
+// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard output.
 func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
-	if path == stdio {
+	switch {
+	case set.Manifest() != nil:
+		return set.Stored().Bytes, nil
+	case path == stdio:
 		return set.EncodedLen()
 	}
 	st, err := os.Stat(path)

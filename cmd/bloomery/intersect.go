@@ -36,13 +36,14 @@ their rates. Its number of keys is the smallest of theirs, an upper bound; see b
 }
 
 func (a *app) intersect(ctx context.Context, paths []string, output string) error {
-	if err := a.mayWrite(output); err != nil {
+	if err := a.mayWrite(output, paths...); err != nil {
 		return err
 	}
 	set, err := a.combine(paths, bloomery.IntersectFiles, (*bloomery.Set).Intersect)
 	if err != nil {
 		return err
 	}
+	defer set.Close()
 	if err := a.save(ctx, set, output); err != nil {
 		return err
 	}

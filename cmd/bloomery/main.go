@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Exit codes, like those of grep.
@@ -146,7 +148,10 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:   "bloomery",
 		Short: `Small files that answer: "is this key in the list?"`,
 		Long: `Bloomery turns a list of keys into a small filter file that answers "is this key in the list?".
-A yes may be wrong, at a rate that you choose and can verify; a no never is.`,
+A yes may be wrong, at a rate that you choose and can verify; a no never is.
+
+A FILE may also be the folder of a sharded set, which bloomery build --shards and bloomery shard write; convert takes
+one of its files. Commands that change a filter then write only the shards that change.`,
 		Example: `  bloomery build -o blocked.bloom --fpr 0.1% blocklist.txt
   bloomery check blocked.bloom visitors.txt
   bloomery verify blocked.bloom --members blocklist.txt --random 1000000`,
@@ -212,6 +217,10 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 		return nil, err
 	case st.Mode().IsRegular(): // Lock returns an error for others
 		if err := container.MayWrite(path); err != nil {
+			return nil, err
+		}
+	case st.IsDir():
+		if err := container.MayWrite(filepath.Join(path, shard.ManifestName)); err != nil {
 			return nil, err
 		}
 	}

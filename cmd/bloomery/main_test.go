@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bloomery": main, "shardset": shardsMain})
+	testscript.Main(m, map[string]func(){"bloomery": main})
 }
 
 func TestScripts(t *testing.T) {

@@ -42,13 +42,14 @@ Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
 }
 
 func (a *app) merge(ctx context.Context, paths []string, output string, most float64) error {
-	if err := a.mayWrite(output); err != nil {
+	if err := a.mayWrite(output, paths...); err != nil {
 		return err
 	}
 	set, err := a.combine(paths, bloomery.MergeFiles, (*bloomery.Set).Merge)
 	if err != nil {
 		return err
 	}
+	defer set.Close()
 	if err := set.CheckFPR(most); err != nil {
 		return fmt.Errorf("%s: %w", output, err)
 	}

@@ -69,7 +69,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	inPlace := f.output == "" || f.output == path
 	if !inPlace {
-		if err := a.mayWrite(f.output); err != nil {
+		if err := a.mayWrite(f.output, path); err != nil {
 			return err
 		}
 	}

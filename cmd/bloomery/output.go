@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // mayReplace returns an error if no filter can be written to path. It is called before the work. Only filter files and
@@ -35,6 +38,40 @@ func mayReplace(path string) error {
 		}
 	}
 	return container.MayWrite(path)
+}
+
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set.
+func mayReplaceFolder(path string) error {
+	switch path {
+	case "":
+		return errors.New("name the folder to write: -o DIR")
+	case stdio:
+		return errors.New("-o -: a sharded set is a folder and cannot be standard output; name a folder")
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == ".bloom":
+		return fmt.Errorf("-o %s: that is the name of a file, and a sharded set is a folder; name a folder", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return container.MayWrite(path)
+	case err != nil:
+		return err
+	case !st.IsDir():
+		return fmt.Errorf("-o %s: that is a file, and a sharded set is a folder; name a folder", path)
+	}
+	all, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 && !slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName }) {
+		return fmt.Errorf("-o %s: the folder has files and is no sharded set; name a new folder", path)
+	}
+	return container.MayWrite(filepath.Join(path, shard.ManifestName))
+}
+
+// anySharded reports whether one of the paths is the folder of a sharded set.
+func anySharded(paths ...string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { _, ok := bloomery.ShardedDir(path); return ok })
 }
 
 // makeFolder makes a folder for results. It returns an error if no file can be created in it. It is called before the

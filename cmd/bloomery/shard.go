@@ -20,8 +20,8 @@ func (a *app) shardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shard",
 		Short: "Build a sharded set in steps, on any number of machines",
-		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines share the
-folder DIR and the input. The set is that of bloomery build --shards, byte for byte.
+		Long: `Build a sharded set in steps that a scheduler of your own runs: make, Kubernetes Jobs, ssh. The machines
+share the folder DIR and the input. The set is that of bloomery build --shards, byte for byte.
 
   plan     divides the input into ranges, and writes the plan to DIR; once
   range    hashes the keys of ranges into run files; in parallel
@@ -147,9 +147,9 @@ func (a *app) shardFinishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "finish DIR",
 		Short: "Write the manifest of a sharded set whose shards are built",
-		Long: `Write the manifest of a sharded set whose shards are all built, and check the sizes of their files. Then remove the
-working files, and the files of the set that was in the folder before. Run it again if it was interrupted. If the set is
-finished already, it is only reported.`,
+		Long: `Write the manifest of a sharded set whose shards are all built, and check the sizes of their files. Then
+remove the working files, and the files of the set that was in the folder before. Run it again if it was interrupted.
+If the set is finished already, it is only reported.`,
 		Example: "  bloomery shard finish large.set",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -191,8 +191,8 @@ func (a *app) shardStatusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status DIR",
 		Short: "Say which ranges and shards of a plan are not finished",
-		Long: `Say which ranges and shards of a plan are not finished. Exit code 1 if there are some. Files that are damaged count
-as missing, as far as their sizes and headers tell.`,
+		Long: `Say which ranges and shards of a plan are not finished. Exit code 1 if there are some. Files that are
+damaged count as missing, as far as their sizes and headers tell.`,
 		Example: "  bloomery shard status large.set --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

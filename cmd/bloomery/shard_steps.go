@@ -25,11 +25,11 @@ func (a *app) shardPlanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -o DIR --shards N INPUT...",
 		Short: "Divide the input of a sharded set into ranges",
-		Long: `Divide the input of a sharded set into ranges and write the plan to the folder DIR. It prints the number of ranges.
-INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a slash at its
-end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one range; small
-files share one. Flags for the filter are those of bloomery build. Without --family, --keys says how many keys there
-are about.
+		Long: `Divide the input of a sharded set into ranges and write the plan to the folder DIR. It prints the number of
+ranges. INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a
+slash at its end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one
+range; small files share one. Flags for the filter are those of bloomery build. Without --family, --keys says how many
+keys there are about.
 
 Paths are stored absolute, with sizes and times of modification: if an input changes, its ranges fail. The same input
 and flags give the same plan, and what is finished of it stays. No secret is stored: give --secret-file at every step.`,
@@ -144,8 +144,8 @@ func (a *app) shardRangeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "range DIR [RANGE...]",
 		Short: "Hash the keys of ranges into run files",
-		Long: `Hash the keys of ranges, counted from 0, and write a run file for each. Finished run files are kept. A range takes
-about 100 MiB of memory; as many as there are cores run at the same time, at most 8, and fewer with --memory.`,
+		Long: `Hash the keys of ranges, counted from 0, and write a run file for each. Finished run files are kept. A range
+takes about 100 MiB of memory; as many as there are cores run at the same time, at most 8, and fewer with --memory.`,
 		Example: `  bloomery shard range large.set 0 1
   bloomery shard range large.set --every 0/20
   bloomery shard range large.set --all`,

@@ -90,9 +90,11 @@ var errStdinLock = errors.New("-: this command locks a file and replaces it, whi
 	"name a file")
 
 // mayWrite returns an error if no filter can be written to path, or for "-" to standard output. It is called before the
-// work.
-func (a *app) mayWrite(path string) error {
+// work. If one of the sources is a folder, so is the output.
+func (a *app) mayWrite(path string, sources ...string) error {
 	switch {
+	case anySharded(sources...):
+		return mayReplaceFolder(path)
 	case path != stdio:
 		return mayReplace(path)
 	case isTerminal(a.stdout):

@@ -55,13 +55,18 @@ Families: ` + strings.Join(families.With(filter.CanTrim), ", ") + `.`,
 
 // trim writes the other form of a filter to a new file.
 func (a *app) trim(ctx context.Context, path, output string, full bool) error {
-	if err := a.mayWrite(output); err != nil {
+	if err := a.mayWrite(output, path); err != nil {
 		return err
 	}
-	set, err := a.open(path, bloomery.InMemory())
+	var o []bloomery.Option
+	if !anySharded(path) {
+		o = append(o, bloomery.InMemory())
+	}
+	set, err := a.open(path, o...)
 	if err != nil {
 		return err
 	}
+	defer set.Close()
 	form, err := formOf(set, full)
 	if err != nil {
 		return err
@@ -91,11 +96,10 @@ func (a *app) trimInPlace(ctx context.Context, path string, full bool) error {
 
 // formOf returns the full or the trimmed form of a set whose family has both.
 func formOf(set *bloomery.Set, full bool) (*bloomery.Set, error) {
-	small, err := set.Trimmed()
-	if full && err == nil {
-		return set, nil
+	if full {
+		return set.Full()
 	}
-	return small, err
+	return set.Trimmed()
 }
 
 // sameFile reports whether two paths name one file.

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
+	"github.com/bloomery/bloomery/shard"
 )
 
 type (
@@ -27,6 +28,10 @@ var (
 	_ func(context.Context, iter.Seq[name], bloomery.Config) (*bloomery.Set, error)   = bloomery.Build[name]
 	_ func(context.Context, iter.Seq[blob], bloomery.Config) (*bloomery.Set, error)   = bloomery.Build[blob]
 	_ func(context.Context, iter.Seq[id], bloomery.Config) (*bloomery.Set, error)     = bloomery.Build[id]
+
+	_ func(context.Context, iter.Seq[id], string, bloomery.Config) (*shard.Manifest, error) = bloomery.BuildShards[id]
+	_ func(string, bloomery.Config) (*bloomery.ShardBuilder, error)                         = bloomery.NewShardBuilder
+	_ func(uint64) int                                                                      = bloomery.AutoShards
 
 	_ func(bloomery.Config) (*bloomery.Builder, error)                = bloomery.NewBuilder
 	_ func(bloomery.Config) (*bloomery.Set, error)                    = bloomery.New

@@ -28,3 +28,18 @@ func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
 		}
 	}
 }
+
+// HasManyCold is HasMany.
+func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.HasMany(dst, hs) }
+
+// Prefetch asks for the blocks of the keys.
+func (f *Filter) Prefetch(hs []filter.Hash) {
+	var at [batch]uint64
+	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
+		group := hs[:min(batch, len(hs))]
+		for i, h := range group {
+			at[i] = f.block(h)
+		}
+		bitvec.Prefetch(f.words, at[:len(group)])
+	}
+}

@@ -64,3 +64,23 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash) {
 		}
 	}
 }
+
+// HasManyCold is HasMany with prefetching in a filter of any size.
+func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
+	filter.CheckBatch(dst, hs)
+	f.hasMany(dst[:len(hs)], hs)
+}
+
+// Prefetch asks for the slots of the keys.
+func (f *Filter) Prefetch(hs []filter.Hash) {
+	var bits [3 * batch]uint64
+	width := uint64(f.width)
+	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
+		group := hs[:min(batch, len(hs))]
+		for i, h := range group {
+			h0, h1, h2, _ := f.slots(h.Lo)
+			bits[3*i], bits[3*i+1], bits[3*i+2] = h0*width, h1*width, h2*width
+		}
+		bitvec.PrefetchBits(f.words, bits[:3*len(group)])
+	}
+}

@@ -140,3 +140,22 @@ func (f *Filter) addCached(hs []filter.Hash) {
 		}
 	}
 }
+
+// HasManyCold is HasMany with prefetching in a filter of any size.
+func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
+	filter.CheckBatch(dst, hs)
+	f.hasMany(dst[:len(hs)], hs)
+}
+
+// Prefetch asks for the lines of the first two probes of the keys.
+func (f *Filter) Prefetch(hs []filter.Hash) {
+	var at [batch * first]uint64
+	for ; len(hs) > 0; hs = hs[min(batch, len(hs)):] {
+		group := hs[:min(batch, len(hs))]
+		for i, h := range group {
+			y := probe.Mix(h.Lo, probe.Mixer(h))
+			at[i*first], at[i*first+1] = probe.Position(h.Lo, f.m), probe.Position(y, f.m)
+		}
+		bitvec.PrefetchBits(f.words, at[:len(group)*first])
+	}
+}

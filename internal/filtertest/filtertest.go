@@ -173,14 +173,24 @@ func noAllocation(t *testing.T, f filter.Filter) {
 
 func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 	b := f.(filter.Batcher)
+	forms := []func(dst []bool, hs []filter.Hash){b.HasMany}
+	if cold, ok := f.(filter.ColdBatcher); ok {
+		cold.Prefetch(nil)
+		forms = append(forms, func(dst []bool, hs []filter.Hash) {
+			cold.Prefetch(hs)
+			cold.HasManyCold(dst, hs)
+		})
+	}
 	mixed := append(slices.Clone(hs), Hashes(len(hs)+77, 2)...)
 	for _, n := range []int{0, 1, 31, 32, 33, len(mixed)} {
 		n = min(n, len(mixed))
-		dst := make([]bool, n)
-		b.HasMany(dst, mixed[:n])
-		for i, got := range dst {
-			if got != f.Has(mixed[i]) {
-				t.Fatalf("HasMany of %d differs from Has at %d", n, i)
+		for form, hasMany := range forms {
+			dst := make([]bool, n)
+			hasMany(dst, mixed[:n])
+			for i, got := range dst {
+				if got != f.Has(mixed[i]) {
+					t.Fatalf("form %d of HasMany of %d differs from Has at %d", form, n, i)
+				}
 			}
 		}
 	}

@@ -14,8 +14,8 @@ const (
 	mostKeys = int64(1) << 32  // of a Buffer: chunks have numbers of 32 bits
 )
 
-// Buffer keeps hashes in memory, each in the list of its shard, in the order of Add. Besides 16 bytes a hash it takes 48
-// bytes and on average half a chunk a shard; a chunk has 64 bytes to 4 KiB. It is not safe for concurrent use.
+// Buffer keeps hashes in memory, each in the list of its shard, in the order of Add. Besides 16 bytes a hash it takes
+// 48 bytes and on average half a chunk a shard; a chunk has 64 bytes to 4 KiB. It is not safe for concurrent use.
 type Buffer struct {
 	lanes []lane
 	chunk int             // hashes of a chunk
@@ -89,8 +89,8 @@ func (b *Buffer) at(c uint32) []filter.Hash {
 	return b.pages[page][from : from+b.chunk : from+b.chunk]
 }
 
-// Each calls f with the hashes of a shard, in the order of Add and at most 256 at a time, until f fails. f must not keep
-// or change them. Several goroutines may call Each at the same time.
+// Each calls f with the hashes of a shard, in the order of Add and at most 256 at a time, until f fails. f must not
+// keep or change them. Several goroutines may call Each at the same time.
 func (b *Buffer) Each(s int, f func(hs []filter.Hash) error) error {
 	left := b.lanes[s].n
 	for c := b.lanes[s].first; left > 0; c = b.next[c] {

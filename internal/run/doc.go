@@ -17,8 +17,8 @@
 //
 // # Memory
 //
-// A Writer holds at most GroupKeys hashes (64 MiB), and 48 bytes and one chunk of at most 4 KiB a shard. A reader of one
-// shard holds a buffer of 64 KiB, a reader of the index 8 bytes a group and shard.
+// A Writer holds at most GroupKeys hashes (64 MiB), and 48 bytes and one chunk of at most 4 KiB a shard. A reader of
+// one shard holds two buffers of 256 KiB, a reader of the index 8 bytes a group and shard.
 //
 // # Trust
 //

@@ -100,7 +100,7 @@ func (b *Buffer) writeGroup(w io.Writer, buf []byte) ([]Count, []byte, error) {
 	return counts, buf, err
 }
 
-const bufferSize = 64 << 10
+const bufferSize = 256 << 10
 
 // buffers are those of Read.
 var buffers = sync.Pool{New: func() any {
@@ -112,9 +112,9 @@ type readBuffer struct {
 	hashes []filter.Hash
 }
 
-// Read reads a segment from r, which begins with its first byte, and calls f with the hashes, at most 4,096 at a time.
-// f must not keep them. The error wraps ErrDamaged if the checksum is wrong or r is too short, or is one of r or f. After
-// an error the hashes that f got must not be used.
+// Read reads a segment from r, which begins with its first byte, and calls f with the hashes, at most 16,384 at a time.
+// f must not keep them. The error wraps ErrDamaged if the checksum is wrong or r is too short, or is one of r or f.
+// After an error the hashes that f got must not be used.
 func Read(r io.Reader, g Segment, f func(hs []filter.Hash) error) error {
 	b := buffers.Get().(*readBuffer)
 	defer buffers.Put(b)

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +28,10 @@ type Spill struct {
 	err     error // sticky
 }
 
-// NewSpill returns an empty Spill that keeps at most about memory bytes of hashes in memory and the others in a file in
-// dir, or in os.TempDir() if dir is empty.
+// NewSpill returns an empty Spill that keeps at most about memory bytes of hashes in memory, but 1 MiB and 128 bytes a
+// shard in any case, and the others in a file in dir, or in os.TempDir() if dir is empty.
 func NewSpill(shards int, memory int64, dir string) *Spill {
-	limit := max(min(memory/hashSize, mostKeys/2), leastLen)
+	limit := max(min(memory/hashSize, mostKeys/2), pageLen, 8*int64(shards))
 	return &Spill{
 		dir: dir, limit: int(min(limit, int64(^uint(0)>>1))), counts: make([]uint64, shards),
 		buffer: NewBuffer(shards, int(min(limit, GroupKeys))),
@@ -66,12 +65,8 @@ func (s *Spill) spill() error {
 		s.removed = os.Remove(f.Name()) == nil // fails on Windows for an open file: Close removes it
 		s.groups = make([][]Segment, len(s.counts))
 	}
-	w := bufio.NewWriterSize(s.file, 1<<20)
-	counts, buf, err := s.buffer.writeGroup(w, s.buf)
+	counts, buf, err := s.buffer.writeGroup(s.file, s.buf)
 	if s.buf = buf; err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
 		return err
 	}
 	for i, c := range counts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,7 @@ type Faulty struct {
 	buckets.Store
 	Refuse, Cut, Flip, Slow float64
 	Off                     atomic.Bool
-	Opens                   atomic.Int64 // of objects
+	Opens                   atomic.Int64  // of objects
 	Block                   chan struct{} // shards are opened when it is closed
 }
 
@@ -51,7 +52,7 @@ func (f *Faulty) OpenVersion(ctx context.Context, name, version string, offset, 
 	case p < f.Cut:
 		return &broken{ReadCloser: r, left: rand.IntN(2000), err: []error{ErrInjected, io.EOF}[rand.IntN(2)]}, nil
 	case p < f.Cut+f.Flip:
-		return &broken{ReadCloser: r, left: 1 << 60, flip: true}, nil
+		return &broken{ReadCloser: r, left: math.MaxInt, flip: true}, nil
 	}
 	return r, nil
 }

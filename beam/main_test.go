@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/beam/job"
+)
+
+// command runs the program.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestHelp(t *testing.T) {
+	code, help, _ := command(t, "--help")
+	for _, flag := range []string{"--input", "--runner", "Examples:", job.SecretFileVariable} {
+		if code != 0 || !strings.Contains(help, flag) {
+			t.Errorf("exit code %d, no %s", code, flag)
+		}
+	}
+	for _, beam := range []string{"semi_persist_dir", "control_endpoint", "job_name", "dataflow_service_options"} {
+		if strings.Contains(help, beam) {
+			t.Errorf("the help has Beam's flag %s", beam)
+		}
+	}
+	for line := range strings.Lines(help) {
+		if len(line) > 160 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+	if code, out, _ := command(t, "--version"); code != 0 || !strings.HasPrefix(out, "bloomery-beam version") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	good := []string{"--input", "none", "--output", t.TempDir(), "--spec", "fuse", "--shards", "4"}
+	with := func(args ...string) []string { return slices.Concat(good, args) }
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "--input: name files"},
+		{good[:2], "--output: name a folder"},
+		{good[:4], "--spec: say which filter"},
+		{good[:6], "--shards: want 1 or more"},
+		{with("--memory", "much"), "want a size above 0"},
+		{with("--runner", "flink"), "HOST:PORT of its Beam job server"},
+		{with("--runner", "dataflow"), "project, region and staging_location"},
+		{with("--spec", "partitioned(budget=1s)"), "budget"},
+		{with("--spec", "bitsandblooms"), "raw keys"},
+		{with("--secret-file", "none"), "reading the secret"},
+		{with("--beam", "parallelism"), "want name=value"},
+		{with("--beam", "no_such=1"), "no_such"},
+		{good, "none"},
+	} {
+		code, _, stderr := command(t, append(slices.Clone(tt.args), "--json")...)
+		var failure struct{ Error string }
+		if err := json.Unmarshal([]byte(stderr), &failure); err != nil {
+			t.Errorf("%q: %v: %s", tt.args, err, stderr)
+		}
+		if code != 2 || !strings.Contains(failure.Error, tt.says) {
+			t.Errorf("%q: exit code %d, %s; want %q", tt.args, code, stderr, tt.says)
+		}
+	}
+}
+
+func TestBuild(t *testing.T) {
+	dir := t.TempDir()
+	keys, out := filepath.Join(dir, "keys.csv"), filepath.Join(dir, "set")
+	if err := os.WriteFile(keys, []byte("id,mail\n1,a\n2,b\n3,c\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, report, stderr := command(t, "-i", keys, "-o", out, "--spec", "blocked(fpr=0.01)", "--shards", "2",
+		"--format", "csv", "--column", "mail", "--json")
+	var r struct{ Keys, Shards, Bytes int }
+	if err := json.Unmarshal([]byte(report), &r); err != nil || code != 0 || r.Keys != 3 || r.Shards != 2 || r.Bytes == 0 {
+		t.Errorf("exit code %d, %v: %s%s", code, err, report, stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs bytes.Buffer
+	if code := run(ctx, []string{"-i", keys, "-o", out + "2", "--spec", "fuse", "--shards", "2"}, &errs, &errs); code != 2 {
+		t.Errorf("cancelled: exit code %d: %s", code, errs.String())
+	}
+	if _, err := os.Stat(filepath.Join(out+"2", "manifest.json")); err == nil {
+		t.Error("a manifest after the cancel")
+	}
+}
+
+func TestLine(t *testing.T) {
+	for _, tt := range []struct {
+		p     job.Progress
+		since time.Duration
+		want  string
+	}{
+		{job.Progress{Ranges: 4, Shards: 2}, time.Second, "hashing: 0 of 4 ranges, 0 keys"},
+		{job.Progress{Ranges: 4, RangesDone: 1, Shards: 2, Keys: 5e6}, 2 * time.Second,
+			"hashing: 1 of 4 ranges, 5.0M keys, 6s left"},
+		{job.Progress{Ranges: 4, RangesDone: 4, Shards: 200, ShardsDone: 1, Keys: 7}, 2 * time.Second,
+			"building: 1 of 200 shards, 7 keys, 7m left"},
+	} {
+		if got := lineOf(tt.p, tt.since); got != tt.want {
+			t.Errorf("%q; want %q", got, tt.want)
+		}
+	}
+}
+
+func TestIsBoot(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--id=1 --provision_endpoint=localhost:1": true, "-id 1": true, "--id='job_go'": true,
+		"--input id --output id": false, "worker --port 1": false, "": false,
+	} {
+		if got := isBoot(strings.Fields(args)); got != want {
+			t.Errorf("%q: %v", args, got)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// text returns a file with n keys, a line of 20 bytes each. It makes the file unless it is there.
+func (b *bench) text(n int) (string, error) {
+	path := b.path(fmt.Sprintf("keys-%d.txt", n))
+	return path, make1(path, func(w io.Writer) error { return lines(w, 0, n) })
+}
+
+// zipped returns the pattern of parts files compressed with gzip, which have n keys together.
+func (b *bench) zipped(n, parts int) (string, error) {
+	for p := range parts {
+		path := b.path(fmt.Sprintf("keys-%d-%03d.txt.gz", n, p))
+		err := make1(path, func(w io.Writer) error {
+			z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+			if err != nil {
+				return err
+			}
+			return errors.Join(lines(z, n/parts*p, n/parts*(p+1)), z.Close())
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return b.path(fmt.Sprintf("keys-%d-*.txt.gz", n)), nil
+}
+
+// small returns the pattern of files with each keys each.
+func (b *bench) small(files, each int) (string, error) {
+	dir := b.path("small")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	for f := range files {
+		path := filepath.Join(dir, fmt.Sprintf("%05d.txt", f))
+		if err := make1(path, func(w io.Writer) error { return lines(w, f*each, (f+1)*each) }); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "*.txt"), nil
+}
+
+// make1 makes a file unless it is there.
+func make1(path string, write func(io.Writer) error) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// lines writes the keys from number from to number to.
+func lines(w io.Writer, from, to int) error {
+	line := make([]byte, 0, 32)
+	for i := from; i < to; i++ {
+		x := uint64(i) * 0x9E3779B97F4A7C15 // SplitMix64
+		x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+		x = (x ^ x>>27) * 0x94D049BB133111EB
+		line = fmt.Appendf(line[:0], "key%016x\n", x^x>>31)
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+// Command measure compares bloomery-beam with `bloomery build --shards` on this machine and prints tables in Markdown:
+// times, peak memory, and whether the folders have the same bytes. It builds both programs, makes the keys from a fixed
+// seed, runs the programs in turn and reports medians.
+//
+//	go run ./measure                      growth: 1M to 50M keys, three families
+//	go run ./measure --part families      the same bytes for every family, 1M keys, and for three from gzip
+//	go run ./measure --part server        growth against a separate Prism job server, and 5,000 small files
+//	go run ./measure --part all
+//
+// Nothing else should run meanwhile. It needs 3 GB of disk space for 50M keys.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// bench is the state of the program.
+type bench struct {
+	ctx    context.Context
+	dir    string // of programs, keys and sets
+	rounds int
+	sizes  []int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	part := flag.String("part", "growth", "growth, families, server or all")
+	sizes := flag.String("keys", "1M,5M,20M,50M", "numbers of keys")
+	rounds := flag.Int("rounds", 3, "runs of each program")
+	dir := flag.String("dir", "", "folder for keys and sets; it keeps the keys (default a temporary one)")
+	flag.Parse()
+	b := &bench{ctx: ctx, dir: *dir, rounds: *rounds}
+	if err := b.run(*part, *sizes); err != nil {
+		fmt.Fprintln(os.Stderr, "measure:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(part, sizes string) (err error) {
+	for s := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(strings.Replace(s, "M", "000000", 1))
+		if err != nil || n < 1 {
+			return fmt.Errorf("--keys %q: want numbers such as 5M", sizes)
+		}
+		b.sizes = append(b.sizes, n)
+	}
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp("", "bloomery-measure-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(b.dir)
+	}
+	if b.dir, err = filepath.Abs(b.dir); err != nil {
+		return err
+	}
+	fmt.Printf("%s, %s/%s, %d processors\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if err := b.programs(); err != nil {
+		return err
+	}
+	parts := map[string][]func() error{
+		"growth": {b.growth}, "families": {b.families}, "server": {b.server},
+		"all": {b.growth, b.families, b.server},
+	}
+	steps, ok := parts[part]
+	if !ok {
+		return fmt.Errorf("--part %q: want growth, families, server or all", part)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programs builds the programs. The current folder must be in the module.
+func (b *bench) programs() error {
+	root, err := exec.CommandContext(b.ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/bloomery/bloomery").Output()
+	if err != nil {
+		return fmt.Errorf("run it in the module beam: %w", err)
+	}
+	for _, p := range []struct{ name, dir, pkg string }{
+		{"bloomery", strings.TrimSpace(string(root)), "./cmd/bloomery"},
+		{"bloomery-beam", ".", "github.com/bloomery/bloomery/beam"},
+		{"prism", ".", "github.com/apache/beam/sdks/v2/go/cmd/prism"},
+	} {
+		c := exec.CommandContext(b.ctx, "go", "-C", p.dir, "build", "-o", b.path(p.name), p.pkg)
+		c.Stderr = os.Stderr
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("building %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }

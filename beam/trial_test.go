@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/beam/job"
+	"github.com/bloomery/bloomery/shard"
+)
+
+var (
+	long   = flag.Bool("long", false, "also run the trials with processes that are killed")
+	rounds = flag.Int("rounds", 20, "kills of TestKills")
+	seed   = flag.Uint64("seed", 0, "seed of TestKills, 0 for a random one")
+)
+
+// programs builds this program and the job server of Beam.
+func programs(t *testing.T) (program, prism string) {
+	dir := t.TempDir()
+	program, prism = filepath.Join(dir, "bloomery-beam"), filepath.Join(dir, "prism")
+	for path, pkg := range map[string]string{program: ".", prism: "github.com/apache/beam/sdks/v2/go/cmd/prism"} {
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return program, prism
+}
+
+// process starts a process that listens on a port of localhost, and waits until it does.
+func process(t *testing.T, port int, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(program, args...)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(c) })
+	for range 200 {
+		if conn, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", port)); err == nil {
+			conn.Close()
+			return c
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s does not listen on port %d", program, port)
+	return nil
+}
+
+func kill(c *exec.Cmd) {
+	_ = c.Process.Kill() // SIGKILL
+	_ = c.Wait()
+}
+
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// TestKills runs jobs on a Prism job server with a worker pool, all in processes of their own, and kills the submitter,
+// the worker or the job server at a random moment. There must never be a manifest over missing shards, and the next run
+// must complete with the same bytes.
+func TestKills(t *testing.T) {
+	if !*long {
+		t.Skip("takes a minute; run it with -long")
+	}
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", *seed)
+	r := rand.New(rand.NewPCG(*seed, 0))
+	program, prism := programs(t)
+	dir := t.TempDir()
+	for f := range 4 {
+		var b bytes.Buffer
+		for i := range 100_000 {
+			fmt.Fprintf(&b, "key-%d-%d\n", f, i)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", f)), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := func(out string, more ...string) []string {
+		return append([]string{"--input", filepath.Join(dir, "*.txt"), "--output", filepath.Join(dir, out),
+			"--spec", "partitioned(bits_per_key=8,effort=fast)", "--shards", "8", "--range-bytes", "100000", "--quiet"}, more...)
+	}
+	start := time.Now()
+	if out, err := exec.Command(program, args("want")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(start)
+
+	jobPort, poolPort := freePort(t), freePort(t)
+	startServer := func() *exec.Cmd {
+		return process(t, jobPort, prism, "-serve_http=false", fmt.Sprintf("-job_port=%d", jobPort))
+	}
+	startPool := func() *exec.Cmd { return process(t, poolPort, program, "worker", "--port", fmt.Sprint(poolPort)) }
+	server, pool := startServer(), startPool()
+	remote := []string{"--runner", "universal", "--endpoint", fmt.Sprintf("localhost:%d", jobPort),
+		"--environment", "external", "--environment-config", fmt.Sprintf("localhost:%d", poolPort)}
+	killed := map[string]int{}
+	for round := range *rounds {
+		out := fmt.Sprintf("set-%d", round)
+		c := exec.Command(program, args(out, remote...)...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(r.Float64() * float64(took)))
+		switch who := r.IntN(4); who {
+		case 0:
+			killed["submitter"]++
+			kill(c)
+		case 1:
+			killed["worker"]++
+			kill(pool)
+			pool = startPool()
+		case 2:
+			killed["job server"]++
+			kill(server)
+			server = startServer()
+		case 3:
+			killed["all"]++
+			kill(c)
+			kill(pool)
+			kill(server)
+			server, pool = startServer(), startPool()
+		}
+		_ = c.Wait()
+		checkManifest(t, filepath.Join(dir, out))
+		for attempt := 0; ; attempt++ { // a job of a killed submitter may still run, and remove what this run reads
+			text, err := exec.Command(program, args(out, remote...)...).CombinedOutput()
+			if err == nil {
+				if attempt > 0 {
+					t.Logf("round %d: %d further runs", round, attempt)
+				}
+				break
+			}
+			if attempt == 3 {
+				t.Fatalf("round %d: %v: %s", round, err, text)
+			}
+		}
+		checkManifest(t, filepath.Join(dir, out))
+		time.Sleep(200 * time.Millisecond)
+		sameSets(t, filepath.Join(dir, out), filepath.Join(dir, "want"))
+	}
+	t.Logf("killed: %v", killed)
+}
+
+// TestEntryPoint lets the job server start the program as the entry point of the Dockerfile, with a secret from the
+// environment. Prism starts a process with the flags of a container.
+func TestEntryPoint(t *testing.T) {
+	if !*long {
+		t.Skip("builds two programs; run it with -long")
+	}
+	program, prism := programs(t)
+	dir := t.TempDir()
+	keys, secret := filepath.Join(dir, "keys.txt"), filepath.Join(dir, "secret")
+	for path, text := range map[string]string{keys: "a\nb\nc\n", secret: "000102030405060708090a0b0c0d0e0f\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := func(out string, more ...string) []string {
+		return append([]string{"-q", "-i", keys, "-o", filepath.Join(dir, out), "--spec", "fuse", "--shards", "2",
+			"--secret-file", secret}, more...)
+	}
+	if out, err := exec.Command(program, args("want")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	port := freePort(t)
+	remote := []string{"--runner", "universal", "--endpoint", fmt.Sprintf("localhost:%d", port),
+		"--environment", "process", "--environment-config", program}
+	server := process(t, port, prism, "-serve_http=false", fmt.Sprintf("-job_port=%d", port))
+	out, err := exec.Command(program, args("got", remote...)...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), job.SecretFileVariable) {
+		t.Errorf("without a secret for the worker: %v: %s", err, out)
+	}
+	kill(server)
+	t.Setenv(job.SecretFileVariable, secret) // the workers of Prism have its environment
+	process(t, port, prism, "-serve_http=false", fmt.Sprintf("-job_port=%d", port))
+	if out, err := exec.Command(program, args("got", remote...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	sameSets(t, filepath.Join(dir, "got"), filepath.Join(dir, "want"))
+}
+
+// TestDockerfile checks the paths in the Dockerfile. With -long it builds the program as the Dockerfile does.
+func TestDockerfile(t *testing.T) {
+	b, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, line := range []string{
+		"RUN cd beam && CGO_ENABLED=0 go build -trimpath -o /bloomery-beam .", // in the root of the repository
+		"COPY --from=build /bloomery-beam /bloomery-beam", `ENTRYPOINT ["/bloomery-beam"]`, job.SecretFileVariable,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if *long {
+		c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(t.TempDir(), "bloomery-beam"), ".")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	for _, path := range []string{"../beam/main.go", "../go.mod", "../buckets/go.mod"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// checkManifest fails if there is a manifest and a shard is not the one in it.
+func checkManifest(t *testing.T, dir string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := shard.ReadManifest(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Shards {
+		b, err := os.ReadFile(filepath.Join(dir, e.File))
+		if err != nil || sha256.Sum256(b) != e.SHA256 {
+			t.Fatalf("a manifest over a shard that is missing or another one: %s: %v", e.File, err)
+		}
+	}
+}
+
+// sameSets fails unless the shards and manifests in two folders have the same bytes. Working files of jobs whose
+// submitter was killed may be left.
+func sameSets(t *testing.T, got, want string) {
+	t.Helper()
+	files, err := os.ReadDir(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), "work-") {
+			t.Fatalf("working files in %s", want)
+		}
+		g, err := os.ReadFile(filepath.Join(got, f.Name()))
+		w, err2 := os.ReadFile(filepath.Join(want, f.Name()))
+		if err = errors.Join(err, err2); err != nil || !bytes.Equal(g, w) {
+			t.Fatalf("%s differs: %v", f.Name(), err)
+		}
+	}
+}

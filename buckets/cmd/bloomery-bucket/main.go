@@ -1,0 +1,140 @@
+// Command bloomery-bucket queries, describes, verifies and fetches sharded sets in S3, Google Cloud Storage and folders.
+// Package buckets does the work.
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/bloomery/bloomery/buckets"
+	_ "github.com/bloomery/bloomery/buckets/all"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, like those of grep and of bloomery.
+const (
+	exitOK    = 0
+	exitNo    = 1 // check: no key was printed
+	exitError = 2
+)
+
+var errNo = errors.New("no key")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// app is the state that the subcommands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	json, quiet    bool
+	secretFile     string
+	cache          string
+	options        buckets.Options
+}
+
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := &cobra.Command{
+		Use:   "bloomery-bucket",
+		Short: "Query sharded sets in S3, Google Cloud Storage and folders",
+		Long: `Query sharded sets in S3, Google Cloud Storage and folders. URL is one of
+
+  s3://bucket/prefix?region=eu-west-1   credentials as for the AWS command line; also endpoint=, profile=,
+                                        use_path_style=true, anonymous=true
+  gs://bucket/prefix                    application default credentials
+  file:///folder, or a path`,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress")
+	flags.StringVar(&a.secretFile, "secret-file", "", "file with the secret that the set was built with, as 32 hex digits")
+	root.AddCommand(a.checkCommand(), a.infoCommand(), a.verifyCommand(), a.fetchCommand())
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errNo):
+		return exitNo
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "bloomery-bucket: interrupted")
+	default:
+		fmt.Fprintln(stderr, "bloomery-bucket:", err)
+	}
+	return exitError
+}
+
+// open opens the set at an address.
+func (a *app) open(ctx context.Context, address string) (*buckets.Set, error) {
+	o := a.options
+	var err error
+	if a.secretFile != "" {
+		if o.Secret, err = readSecret(a.secretFile); err != nil {
+			return nil, err
+		}
+	}
+	if a.cache != "" {
+		if o.CacheBytes, err = parseBytes(a.cache); err != nil {
+			return nil, fmt.Errorf("--cache: %w", err)
+		}
+	} else if a.options.CacheBytes == 0 {
+		o.CacheBytes = 1 << 62 // for commands that use no cache
+	}
+	return buckets.Open(ctx, address, o)
+}
+
+func readSecret(path string) (*[filter.SecretSize]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--secret-file: %w", err)
+	}
+	b, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(b) != filter.SecretSize {
+		return nil, fmt.Errorf("--secret-file %s: it does not hold a secret of %d hex digits", path, 2*filter.SecretSize)
+	}
+	return (*[filter.SecretSize]byte)(b), nil
+}
+
+// parseBytes reads a number of bytes, such as 1048576, 64MiB or 10GB.
+func parseBytes(text string) (int64, error) {
+	digits := strings.TrimRight(text, "KMGTiB")
+	units := map[string]float64{
+		"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "kB": 1e3, "KB": 1e3, "MB": 1e6,
+		"GB": 1e9, "TB": 1e12,
+	}
+	unit, ok := units[text[len(digits):]]
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !ok || !(n*unit >= 1 && n*unit < 1<<62) {
+		return 0, fmt.Errorf("%q is no size; write it as 64MiB or 10GB", text)
+	}
+	return int64(n * unit), nil
+}
+
+// report prints v as JSON, or text.
+func (a *app) report(v any, text string, args ...any) error {
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(v)
+	}
+	_, err := fmt.Fprintf(a.stdout, text+"\n", args...)
+	return err
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"bloomery-bucket": func() {
+			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// TestScripts runs testdata/script with a set of the keys one to nine in a folder and on a server, $SET and $S3.
+func TestScripts(t *testing.T) {
+	f := fakes3.New(t)
+	dir := t.TempDir()
+	_, err := bloomery.BuildShards(t.Context(), func(yield func(string) bool) {
+		for _, k := range []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"} {
+			if !yield(k) {
+				return
+			}
+		}
+	}, dir, bloomery.Config{Spec: "blocked(fpr=0.000001)", Shards: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := buckets.OpenStore(t.Context(), f.Address("set"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Copy(t, buckets.Folder(dir), s)
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
+		e.Setenv("SET", dir)
+		e.Setenv("S3", f.Address("set"))
+		e.Setenv("S3_NONE", f.Address("none"))
+		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"} {
+			e.Setenv(name, os.Getenv(name))
+		}
+		return nil
+	}})
+}

@@ -1,0 +1,124 @@
+package s3_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/fakes3"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/distribute"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break off
+// and some requests are refused: a step that fails is repeated. The files are those of BuildShards, byte for byte.
+func TestDistribute(t *testing.T) {
+	f := fakes3.New(t)
+	in, out := open(t, f, "keys"), open(t, f, "sets/one")
+	var all []string
+	for i := range 4 {
+		var text strings.Builder
+		for j := range 10_000 {
+			all = append(all, fmt.Sprintf("key %d of %d", j, i))
+			fmt.Fprintln(&text, all[len(all)-1])
+		}
+		name, data := fmt.Sprintf("day%d/a.txt", i), text.String()
+		if i == 3 {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, err := z.Write([]byte(data))
+			if err = errors.Join(err, z.Close()); err != nil {
+				t.Fatal(err)
+			}
+			name, data = name+".gz", b.String()
+		}
+		storetest.Put(t, in, name, data)
+	}
+	config := bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 5}
+	var n atomic.Int32
+	f.Fault(func(w http.ResponseWriter, r *http.Request) bool {
+		if n.Add(1)%31 != 0 {
+			return false
+		}
+		fakes3.Fail(w, http.StatusForbidden, "AccessDenied")
+		return true
+	}, func(*http.Request) int {
+		if n.Load()%5 == 0 {
+			return 1000
+		}
+		return -1
+	})
+	failed := 0
+	again := func(step func() error) {
+		t.Helper()
+		for range 20 {
+			err := step()
+			if err == nil {
+				return
+			}
+			if failed++; !errors.Is(err, fs.ErrPermission) {
+				t.Fatal(err)
+			}
+		}
+		t.Fatal("it never ends")
+	}
+	ctx := t.Context()
+	var p *distribute.Plan
+	again(func() (err error) {
+		p, err = distribute.NewPlan(ctx, in, []string{"day*/*"}, distribute.Config{Build: config, RangeBytes: 40_000})
+		return err
+	})
+	done := make([]distribute.Done, len(p.Ranges))
+	for i := range p.Ranges {
+		again(func() (err error) { done[i], err = p.Range(ctx, in, out, i, distribute.Options{}); return err })
+	}
+	again(func() error { _, err := p.Gather(ctx, out, done, distribute.Options{}); return err })
+	for s := range 5 {
+		again(func() error { _, err := p.Build(ctx, out, s, distribute.Options{}); return err })
+	}
+	if _, err := out.Stat(ctx, shard.ManifestName); err == nil {
+		t.Error("there is a manifest before the end")
+	}
+	again(func() error { _, err := p.Finish(ctx, out, distribute.Options{}); return err })
+	if failed == 0 || len(p.Ranges) < 5 {
+		t.Errorf("%d steps failed, %d ranges", failed, len(p.Ranges))
+	}
+	f.Fault(nil, nil)
+
+	dir := t.TempDir()
+	_, err := bloomery.BuildShards(ctx, func(yield func(string) bool) {
+		for _, k := range all {
+			if !yield(k) {
+				return
+			}
+		}
+	}, dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := buckets.Folder(dir)
+	files := 0
+	for o, err := range out.List(ctx, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := storetest.Read(ctx, out, o.Name, "", 0, -1)
+		b, err2 := storetest.Read(ctx, want, o.Name, "", 0, -1)
+		if err != nil || err2 != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: %d and %d bytes, %v, %v", o.Name, len(a), len(b), err, err2)
+		}
+		files++
+	}
+	if files != 6 {
+		t.Errorf("%d objects remain", files)
+	}
+}

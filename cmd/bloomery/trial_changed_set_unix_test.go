@@ -1,0 +1,154 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+)
+
+// TestTrialChangedSetKills kills commands that change a sharded set at random moments. Then the folder has the old or the new
+// set, byte for byte and whole, and the next command leaves no other files.
+func TestTrialChangedSetKills(t *testing.T) {
+	rounds := 20
+	if *long {
+		rounds = 200
+	}
+	dir := t.TempDir()
+	old, path := filepath.Join(dir, "old"), filepath.Join(dir, "set")
+	keys := trialKeys("old", 2000)
+	args := []string{"build", "--shards", "16", "-o", old, "--family", "counting(capacity=400000)"}
+	if out, err := program(keys, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	restore := func() {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, os.DirFS(old))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kills, replaced := 0, 0
+	for name, c := range map[string]change{
+		"add":    {[]string{"add", path}, trialKeys("new", 2000)},
+		"remove": {[]string{"remove", path}, trialKeys("old", 500)},
+	} {
+		restore()
+		start := time.Now()
+		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", name, err, out)
+		}
+		took := time.Since(start)
+		files := entriesOf(t, path)
+		next := manifestOf(t, path)
+		restore()
+		for round := range rounds {
+			cmd := program(c.keys, c.args...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(rand.Int64N(int64(took))))
+			_ = cmd.Process.Kill()
+			var exit *exec.ExitError
+			if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+				kills++
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			set, err := bloomery.Open(path)
+			if err == nil {
+				err = errors.Join(set.Check(t.Context(), nil), set.Close())
+			}
+			got := manifestOf(t, path)
+			if err != nil || got != manifestOf(t, old) && got != next {
+				t.Fatalf("%s, kill %d: the folder has neither the old nor the new set: %v", name, round, err)
+			}
+			if got == next {
+				replaced++
+				restore()
+			}
+		}
+		left := len(entriesOf(t, path))
+		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", name, err, out)
+		}
+		if now := entriesOf(t, path); !slices.Equal(now, files) || manifestOf(t, path) != next {
+			t.Errorf("%s after the kills gives %q, want %q", name, now, files)
+		}
+		t.Logf("%s: %d files after %d rounds, %d after the next writer", name, left, rounds, len(files))
+	}
+	t.Logf("%d kills; %d times the set was already the new one", kills, replaced)
+}
+
+func manifestOf(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestTrialShardRaces has processes add to one sharded set at once, while others read it: no key is lost, and every
+// reader sees a whole set.
+func TestTrialShardRaces(t *testing.T) {
+	rounds := 3
+	if *long {
+		rounds = 25
+	}
+	const writers = 4
+	path := filepath.Join(t.TempDir(), "set")
+	first := trialKeys("first", 1000)
+	args := []string{"build", "--shards", "8", "-o", path, "--family", "standard(capacity=20000,fpr=0.001)"}
+	if out, err := program(first, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var wg, readers sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range rounds {
+				mine := trialKeys(fmt.Sprintf("writer-%d-%d", w, i), 5)
+				if out, err := program(mine, "add", path).CombinedOutput(); err != nil {
+					t.Errorf("add: %v, %s", err, out)
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	readers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if out, err := program(first, "check", path).Output(); err != nil || string(out) != first {
+				t.Errorf("check: %v, %d bytes of %d", err, len(out), len(first))
+			}
+		}
+	})
+	wg.Wait()
+	close(stop)
+	readers.Wait()
+	want := first
+	for w := range writers {
+		for i := range rounds {
+			want += trialKeys(fmt.Sprintf("writer-%d-%d", w, i), 5)
+		}
+	}
+	if out, err := program(want, "check", path).Output(); err != nil || string(out) != want {
+		t.Errorf("keys were lost: %v, %d bytes of %d", err, len(out), len(want))
+	}
+	if left := entriesOf(t, path); len(left) != 9 {
+		t.Errorf("left behind: %q", left)
+	}
+}

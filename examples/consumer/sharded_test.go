@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestSharded builds, opens, checks and changes a sharded set.
+func TestSharded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "set")
+	keys := []string{"one", "two", "three", "four"}
+	c := bloomery.Config{Spec: "standard(capacity=100,fpr=0.001)", Shards: 3}
+	built := must(bloomery.BuildShards(t.Context(), slices.Values(keys), dir, c))(t)
+	if path, ok := bloomery.ShardedDir(filepath.Join(dir, shard.ManifestName)); !ok || path != dir {
+		t.Errorf("%s, %v", path, ok)
+	}
+	set := must(bloomery.Open(dir))(t)
+	defer set.Close()
+	if err := set.Check(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	m := set.Manifest()
+	if set.Stored().Shards != 3 || m.ID() != built.ID() || m.Keys() != 4 {
+		t.Errorf("%+v", m)
+	}
+	for _, k := range keys {
+		if present, err := set.ContainsContext(t.Context(), []byte(k)); !present || err != nil {
+			t.Errorf("%s: %v, %v", k, present, err)
+		}
+	}
+	one := must(set.Shard(0))(t)
+	if one.Len() != m.Shards[0].Keys || one.Filter() == nil || set.Filter() != nil {
+		t.Errorf("shard 0: %v", one)
+	}
+	if _, err := set.ValueBits(); !errors.Is(err, filter.ErrUnsupported) {
+		t.Error(err)
+	}
+	if _, err := set.Full(); !errors.Is(err, filter.ErrUnsupported) {
+		t.Error(err)
+	}
+
+	l := must(bloomery.Lock(t.Context(), dir, nil))(t)
+	a := must(l.Addition(bloomery.Config{}))(t)
+	err := errors.Join(a.AddMany([][]byte{[]byte("five")}), a.AddHashes([]filter.Hash{l.Hasher().SumString("six")}))
+	if err = errors.Join(err, a.Add(t.Context()), a.Close(), l.Replace(t.Context()), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	now := must(bloomery.Open(dir))(t)
+	defer now.Close()
+	if now.Len() != 6 || !now.ContainsString("six") {
+		t.Errorf("%v", now)
+	}
+	if _, err := bloomery.Open(t.TempDir()); !errors.Is(err, bloomery.ErrNoManifest) {
+		t.Error(err)
+	}
+}

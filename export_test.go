@@ -1,0 +1,13 @@
+package bloomery
+
+// SetDerivedMemory sets the size up to which a derived sharded Set stays in memory and returns the old one.
+func SetDerivedMemory(n uint64) (old uint64) {
+	old, derivedMemory = derivedMemory, n
+	return old
+}
+
+// SetLockedMemory sets the memory limit of a Locked sharded Set and returns the old one.
+func SetLockedMemory(n int64) (old int64) {
+	old, lockedMemory = lockedMemory, n
+	return old
+}

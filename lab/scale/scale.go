@@ -1,0 +1,146 @@
+// Package scale computes what a distributed build of a very large set takes (package distribute), and simulates its
+// stragglers and lost workers. docs/scale.md shows the results.
+package scale
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/experiment"
+)
+
+// Experiments returns the experiments of this room in the order in which they are shown.
+func Experiments() []experiment.Experiment {
+	return []experiment.Experiment{scaleBuild, scaleStragglers}
+}
+
+// scaleBuild computes sizes, requests, time and cost of builds.
+var scaleBuild = experiment.Experiment{
+	Name: "scale-build", Source: "docs/scale.md", Varies: "number of keys and shards", Run: runBuild, Seconds: 1,
+}
+
+// Costs that were measured, or that follow from the formats: docs/scale.md says how.
+const (
+	hashBytes  = 16      // of a key in a run file
+	groupKeys  = 1 << 22 // keys of a group of a run file: internal/run.GroupKeys
+	doneBytes  = 8       // of a group and shard in a run file, and in a Done
+	indexBytes = 20      // of a group and shard in the shard index
+	entryBytes = 192     // of a shard in the manifest
+	rangeCPU   = 100e-9  // seconds a key: read, hash, write
+)
+
+// builds are the families of the tables: seconds of CPU a key, bits a key, bytes of memory a key besides the filter.
+var builds = []struct {
+	name      string
+	cpu, bits float64
+	memory    float64
+}{
+	{"blocked, 10 bits", 70e-9, 10, 0.2},
+	{"fuse, 1%", 330e-9, 8.3, 32},
+	{"partitioned fast, 8 bits", 1600e-9, 8, 25},
+}
+
+// Assumed properties of the machines and the store, and prices in US dollars; docs/scale.md has the sources.
+const (
+	lineBytes   = 20 // of a key in the input
+	workers     = 100
+	cores       = 2       // of a worker
+	bandwidth   = 100e6   // bytes a second of a worker, in both directions together
+	latency     = 0.03    // seconds until the first byte of a read
+	parallel    = 16      // reads at the same time of a worker
+	partBytes   = 8 << 20 // of a multipart upload
+	workerHour  = 0.0816
+	putPrice    = 0.005 / 1000
+	getPrice    = 0.0004 / 1000
+	storageHour = 0.023 / 730 / 1e9 // a byte
+)
+
+// job is a build: the numbers that follow from keys, shards and the size of a range.
+type job struct {
+	keys, shards, ranges, groups float64
+}
+
+func newJob(keys, shards, rangeBytes float64) job {
+	perRange := rangeBytes / lineBytes
+	j := job{keys: keys, shards: shards, ranges: math.Ceil(keys / perRange)}
+	j.groups = j.ranges * math.Ceil(perRange/groupKeys)
+	return j
+}
+
+// segments returns the number of parts of run files that the tasks of all shards read.
+func (j job) segments() float64 { return j.groups * j.shards }
+
+// moved returns the bytes that all workers read and write: input, run files and indexes twice, and filters.
+func (j job) moved(bits float64) float64 {
+	return j.keys*(lineBytes+2*hashBytes+bits/8) + 2*j.segments()*(doneBytes+indexBytes)
+}
+
+// gets returns the number of reads: plan and input of each range, indexes of run files, plan and index of each shard, and
+// segments.
+func (j job) gets() float64 { return 4*j.ranges + 4*j.shards + j.segments() }
+
+// puts returns the number of writes. Uploads count by part, and 2 more for each object.
+func (j job) puts(bits float64) float64 {
+	return j.keys*(hashBytes+bits/8)/partBytes + 2*j.ranges + 5*j.shards
+}
+
+// seconds returns the time of the ranges and of the shards without stragglers: that of the CPU, the network or the
+// latency of reads, whichever is longest.
+func (j job) seconds(cpu, bits float64) (ranges, shards float64) {
+	ranges = max(j.keys*rangeCPU/cores, j.keys*(lineBytes+hashBytes)/bandwidth) / workers
+	shards = max(j.keys*cpu/cores, j.keys*(hashBytes+bits/8)/bandwidth, j.segments()*latency/parallel) / workers
+	return ranges, shards
+}
+
+// largest returns the number of keys of the largest shard, which one set in 1000 exceeds: the normal quantile.
+func (j job) largest() float64 {
+	mean := j.keys / j.shards
+	return mean + math.Sqrt2*math.Erfinv(1-2e-3/j.shards)*math.Sqrt(mean)
+}
+
+// jobs are those of the tables: keys, shards, MiB of a range.
+var jobs = [][3]float64{
+	{1e9, 250, 80}, {1e10, 1000, 80}, {1e11, 1000, 80}, {1e11, 1000, 32}, {1e11, 4000, 80}, {1e11, 16000, 80},
+}
+
+func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
+	result := c.Begin(1)
+	for _, n := range jobs {
+		j := newJob(n[0], n[1], n[2]*(1<<20))
+		name := fmt.Sprintf("%.0e keys, %.0f shards, ranges of %.0f MiB: ", n[0], n[1], n[2])
+		for _, row := range j.rows() {
+			row.Label = name + row.Label
+			result.Rows = append(result.Rows, row)
+		}
+	}
+	result.Notes = append(result.Notes, fmt.Sprintf(
+		"Computed, not measured: keys of %d bytes; %d workers with %d cores, %.0f MB/s, %.0f ms a read and %d reads at a time.",
+		lineBytes, workers, cores, bandwidth/1e6, latency*1000, parallel))
+	return result, nil
+}
+
+// rows returns the numbers of a job.
+func (j job) rows() (rows []figure.Row) {
+	add := func(label string, v float64) { rows = append(rows, figure.Exact(label, v)) }
+	add("ranges", j.ranges)
+	add("million reads of segments", j.segments()/1e6)
+	add("KiB a segment", j.keys*hashBytes/j.segments()/1024)
+	add("MiB of memory in Gather", j.segments()*(doneBytes+indexBytes)/(1<<20))
+	add("KiB of manifest", j.shards*entryBytes/1024)
+	add("% by which the largest shard exceeds the mean", 100*(j.largest()/(j.keys/j.shards)-1))
+	for _, b := range builds {
+		ranges, shards := j.seconds(b.cpu, b.bits)
+		hours := (ranges + shards) / 3600
+		add(b.name+": TB moved", j.moved(b.bits)/1e12)
+		add(b.name+": core hours", j.keys*(rangeCPU+b.cpu)/3600)
+		add(b.name+": minutes for the ranges", ranges/60)
+		add(b.name+": minutes for the shards", shards/60)
+		add(b.name+": MiB of memory a shard", j.largest()*(b.memory+b.bits/8)/(1<<20))
+		add(b.name+": dollars for workers", hours*workers*workerHour)
+		add(b.name+": dollars for requests", j.gets()*getPrice+j.puts(b.bits)*putPrice)
+		add(b.name+": dollars for run files", j.keys*hashBytes*hours*storageHour)
+	}
+	return rows
+}

@@ -1,0 +1,90 @@
+package bloomery_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestShardedBatches compares batches of all sizes with single queries: fewer keys than shards, few keys for each shard,
+// many for each, more than are grouped at once. Shards are read, mapped, and not loaded at first.
+func TestShardedBatches(t *testing.T) {
+	for _, x := range []struct {
+		name, spec string
+		shards     int
+	}{
+		{"read", "blocked(bits_per_key=10)", 16},
+		{"mapped", "standard(bytes=1200000)", 5},
+		{"without prefetching", "counting(bits_per_key=38)", 16},
+		{"searched", "partitioned(bits_per_key=8,effort=fast)", 3},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			keys := integers(30_000, 1)
+			path := writeIntegers(t, x.spec, x.shards, keys)
+			all := append(keys, integers(50_000, 2)...)
+			want := make([]bool, len(all))
+			single := openSet(t, path)
+			for i, k := range all {
+				if want[i] = single.ContainsUint64(k); !want[i] && i < len(keys) {
+					t.Fatalf("key %d is missing", k)
+				}
+			}
+			for _, n := range []int{1, 3, 31, 32, 33, 65, 1000, 1 << 15, 1<<15 + 1, len(all)} {
+				set := openSet(t, path)
+				got := make([]bool, n)
+				for _, from := range []int{0, len(all) - n} { // the first time, shards are not loaded
+					set.ContainsManyUint64(got, all[from:from+n])
+					for i := range got {
+						if got[i] != want[from+i] {
+							t.Fatalf("batch of %d: key %d of %d is %t", n, from+i, len(all), got[i])
+						}
+					}
+				}
+				if err := set.Err(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestShardedBatchesUnreadable truncates the file of a mapped shard in place: batches answer true for its keys, and Err
+// says why.
+func TestShardedBatchesUnreadable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be truncated")
+	}
+	const shards = 4
+	keys := integers(40_000, 1)
+	for _, n := range []int{8, 32, 1000, len(keys)} {
+		path := writeIntegers(t, "standard(bytes=1200000)", shards, keys)
+		set := openSet(t, path)
+		got := make([]bool, n)
+		set.ContainsManyUint64(got, keys[:n]) // loads all shards
+		for i := range shards {
+			if _, err := set.Shard(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Truncate(filepath.Join(path, shard.Name(1, shards, "")), 0); err != nil {
+			t.Fatal(err)
+		}
+		absent := integers(n, 2)
+		set.ContainsManyUint64(got, absent)
+		for i, k := range absent {
+			s := shard.Route(set.Hasher().SumUint64(k), shards)
+			if s == 1 && !got[i] {
+				t.Fatalf("batch of %d: a key of the truncated shard looks absent", n)
+			}
+			if s != 1 && n == 8 && got[i] != set.ContainsUint64(k) {
+				t.Fatalf("batch of %d: a key of shard %d is %t", n, s, got[i])
+			}
+		}
+		if set.Err() == nil {
+			t.Errorf("batch of %d: no error", n)
+		}
+	}
+}
