@@ -23,12 +23,19 @@ type Ratio struct {
 	Lowest, Highest float64
 }
 
+// turns has a time and its ratio to the base for each turn.
+type turns struct{ ns, ratios []float64 }
+
+func (t turns) ratio() Ratio {
+	return Ratio{median(t.ns), median(t.ratios), slices.Min(t.ratios), slices.Max(t.ratios)}
+}
+
 func ratio(ns, base []float64) Ratio {
-	ratios := make([]float64, len(ns))
+	t := turns{ns: ns}
 	for i := range ns {
-		ratios[i] = ns[i] / base[i]
+		t.ratios = append(t.ratios, ns[i]/base[i])
 	}
-	return Ratio{median(ns), median(ratios), slices.Min(ratios), slices.Max(ratios)}
+	return t.ratio()
 }
 
 func median(x []float64) float64 {

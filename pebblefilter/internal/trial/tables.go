@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"time"
 )
 
 // TableResult is what was measured of a contender with tables of one size.
@@ -28,7 +27,7 @@ func (c Config) tables(r *Report, all []Contender, n int) error {
 	results := make([]TableResult, len(all))
 	blocks := make([][][]byte, len(all))
 	build, flush := make([][]float64, len(all)), make([][]float64, len(all))
-	present, absent := make([][]float64, len(all)), make([][]float64, len(all))
+	present, absent := make([]turns, len(all)), make([]turns, len(all))
 	for turn := range c.Turns {
 		if c.stopped() {
 			if turn == 0 {
@@ -49,16 +48,15 @@ func (c Config) tables(r *Report, all []Contender, n int) error {
 			}
 			flush[i] = append(flush[i], took)
 		}
-		for _, i := range order(len(all), turn) {
-			yes, took := ask(all[i], blocks[i], n, c.Queries, false)
-			if yes != c.Queries {
-				return fmt.Errorf("%s: %d of %d keys are missing in tables of %d keys", all[i].Name, c.Queries-yes, c.Queries, n)
+		yes := askAll(all, blocks, n, c.Queries, false, present)
+		for i, x := range all {
+			if yes[i] != c.Queries {
+				return fmt.Errorf("%s: %d of %d keys are missing in tables of %d keys", x.Name, c.Queries-yes[i], c.Queries, n)
 			}
-			present[i] = append(present[i], took)
-			yes, took = ask(all[i], blocks[i], n, c.Queries, true)
-			results[i].Rate.Hits += yes
+		}
+		for i, hits := range askAll(all, blocks, n, c.Queries, true, absent) {
+			results[i].Rate.Hits += hits
 			results[i].Rate.Trials += c.Queries
-			absent[i] = append(absent[i], took)
 		}
 		c.logf("tables of %d keys: turn %d of %d", n, turn+1, c.Turns)
 	}
@@ -70,7 +68,7 @@ func (c Config) tables(r *Report, all []Contender, n int) error {
 		t := &results[i]
 		t.Contender, t.Keys, t.Bits = all[i].Name, n, 8*float64(size)/float64(n*count)
 		t.Build, t.Flush = ratio(build[i], build[0]), ratio(flush[i], flush[0])
-		t.Present, t.Absent = ratio(present[i], present[0]), ratio(absent[i], absent[0])
+		t.Present, t.Absent = present[i].ratio(), absent[i].ratio()
 	}
 	r.Tables = append(r.Tables, results...)
 	return nil
@@ -86,35 +84,48 @@ func makeTable(x Contender, first, n int) []byte {
 	return w.Done()
 }
 
-// ask asks tables, one after the other, for their own keys or for absent ones, and returns the number of yes and the
-// time of a query in nanoseconds.
-func ask(x Contender, blocks [][]byte, n, queries int, absent bool) (yes int, ns float64) {
+// askAll asks the tables of every contender, one table after the other, for their own keys or for absent ones. It
+// returns the number of yes of each contender, and adds to times the median times of a query and their median ratios to
+// the first contender. All contenders get the same few keys, then all the next ones: that takes less time than a
+// scheduler gives to other processes.
+func askAll(all []Contender, blocks [][][]byte, n, queries int, absent bool, times []turns) (yes []int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	const batch = 4096
+	const batch = 1024
 	keys, at := make([][keySize]byte, batch), make([]int, batch)
-	var took time.Duration
-	for asked := 0; asked < queries; {
+	ns, ratios := make([][]float64, len(all)), make([][]float64, len(all))
+	yes = make([]int, len(all))
+	took := make([]float64, len(all))
+	for asked := 0; asked < queries; asked += batch {
 		todo := min(batch, queries-asked)
 		for j := range todo {
 			i := (asked + j) * 7919 // prime
-			at[j] = i / n % len(blocks)
+			at[j] = i / n % len(blocks[0])
 			if absent {
 				Key(&keys[j], 1<<40+asked+j, true)
 			} else {
 				Key(&keys[j], at[j]*n+i%n, false)
 			}
 		}
-		start := ThreadTime()
-		for j := range todo {
-			if x.Has(blocks[at[j]], keys[j][:]) {
-				yes++
+		for _, i := range order(len(all), asked/batch) {
+			has, blocks := all[i].Has, blocks[i]
+			start := ThreadTime()
+			for j := range todo {
+				if has(blocks[at[j]], keys[j][:]) {
+					yes[i]++
+				}
 			}
+			took[i] = float64(ThreadTime()-start) / float64(todo)
 		}
-		took += ThreadTime() - start
-		asked += todo
+		for i := range all {
+			ns[i], ratios[i] = append(ns[i], took[i]), append(ratios[i], took[i]/took[0])
+		}
 	}
-	return yes, float64(took) / float64(queries)
+	for i := range all {
+		times[i].ns = append(times[i].ns, median(ns[i]))
+		times[i].ratios = append(times[i].ratios, median(ratios[i]))
+	}
+	return yes
 }
 
 // flushTables writes n keys to a database in memory count times and returns the CPU time of the flush, in nanoseconds a
