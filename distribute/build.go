@@ -49,9 +49,9 @@ func (r result) entry() (e shard.Entry, err error) {
 }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
-// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged,
-// Build removes its run file, and the error wraps ErrMissing and says which range to run again. Other errors are those
-// of bloomery.Builder and out.
+// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a
+// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again.
+// Other errors are those of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
@@ -122,8 +122,8 @@ func (r result) sound(ctx context.Context, out Source) error {
 	return nil
 }
 
-// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version is
-// another one: two attempts write the same bytes, and another plan in the same output writes others.
+// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version
+// is another one: two attempts write the same bytes, and another plan in the same output writes others.
 func (r result) kept(ctx context.Context, out Source) error {
 	st, err := out.Stat(ctx, r.File)
 	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {

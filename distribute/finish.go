@@ -17,8 +17,8 @@ import (
 const finishedName = "finished"
 
 // Finish requires all shards, checks that their files are those that Build wrote, and writes the manifest, after which
-// the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set that the
-// manifest does not name. If Finish was interrupted after the manifest, it only removes.
+// the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set
+// that the manifest does not name. If Finish was interrupted after the manifest, it only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR, or
 // is one of out. Before the manifest is written, an error leaves everything as it is.
