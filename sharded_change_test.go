@@ -131,8 +131,8 @@ func TestShardedAdd(t *testing.T) {
 	}
 }
 
-// TestShardedAbandoned closes a Locked without Replace, and leaves files as a writer that was killed: the old set stays,
-// and nothing else.
+// TestShardedAbandoned closes a Locked without Replace, and leaves files as a writer that was killed: the old set
+// stays, and nothing else.
 func TestShardedAbandoned(t *testing.T) {
 	defer bloomery.SetLockedMemory(bloomery.SetLockedMemory(1))
 	old := names("old", 1000)
@@ -145,7 +145,8 @@ func TestShardedAbandoned(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	for _, name := range []string{
-		shard.Name(1, 8, "0123456789ab"), "." + shard.Name(2, 8, "aa") + ".tmp-0123456789abcdef", "notes.txt", shard.Name(1, 9, "aa"),
+		shard.Name(1, 8, "0123456789ab"), "." + shard.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
+		"notes.txt", shard.Name(1, 9, "aa"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
 			t.Fatal(err)
@@ -160,7 +161,8 @@ func TestShardedAbandoned(t *testing.T) {
 	}
 }
 
-// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its own.
+// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its
+// own.
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
@@ -247,7 +249,8 @@ func TestShardedPut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(l.AddValue([]byte("new"), 77), l.Upsert([]byte("newer"), 78), l.Upsert([]byte("newer"), 79)); err != nil {
+	err := errors.Join(l.AddValue([]byte("new"), 77), l.Upsert([]byte("newer"), 78), l.Upsert([]byte("newer"), 79))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Put([]byte("absent"), 1); !errors.Is(err, filter.ErrNotFound) {
@@ -386,12 +389,14 @@ func TestShardedMismatch(t *testing.T) {
 	file := save(t, one)
 	for _, other := range []string{more, size, seed, file} {
 		for _, paths := range [][]string{{dir, other}, {other, dir}} {
-			if _, err := bloomery.MergeFiles(paths); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), paths[1]) {
+			_, err := bloomery.MergeFiles(paths)
+			if !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), paths[1]) {
 				t.Errorf("%s: %v", other, err)
 			}
 		}
 	}
-	if _, err := bloomery.MergeFiles([]string{dir, filepath.Join(dir, shard.ManifestName)}); !errors.Is(err, filter.ErrConfig) {
+	twice := []string{dir, filepath.Join(dir, shard.ManifestName)}
+	if _, err := bloomery.MergeFiles(twice); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("the same folder: %v", err)
 	}
 	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays as it was.
@@ -546,7 +551,8 @@ func TestShardedOptimize(t *testing.T) {
 		t.Errorf("Optimize: %v, %d keys", err, other.Len())
 	}
 	standard, _ := sharded(t, "standard(fpr=0.01)", 2, keys)
-	if _, err := holds(t, standard, nil).Optimizer(filter.Effort{}, bloomery.Config{}); !errors.Is(err, filter.ErrUnsupported) {
+	_, err = holds(t, standard, nil).Optimizer(filter.Effort{}, bloomery.Config{})
+	if !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("standard: %v", err)
 	}
 }
@@ -621,7 +627,8 @@ func TestShardedFailingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = l.Close()
-		if now := holds(t, dir, old).Manifest(); !slices.Equal(now.Shards, m.Shards) || !slices.Equal(entries(t, dir), before) {
+		now := holds(t, dir, old).Manifest()
+		if !slices.Equal(now.Shards, m.Shards) || !slices.Equal(entries(t, dir), before) {
 			t.Fatalf("step %d left another set: %q", n, entries(t, dir))
 		}
 	}
@@ -636,7 +643,7 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 }
 
-// TestShardedRetry opens a set while its manifest names a shard that is gone: it is an error unless the manifest changes.
+// TestShardedRetry opens a set while its manifest names a shard that is gone: an error unless the manifest changes.
 func TestShardedRetry(t *testing.T) {
 	keys := names("key", 100)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)
