@@ -180,7 +180,8 @@ func (s *Set) encode() (*container.File, error) {
 // Snapshot.
 //
 // A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
-// Locked.Replace, but without its lock. Shards that are not loaded are read one after the other.
+// Locked.Replace. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
+// loaded are read one after the other.
 func (s *Set) Save(ctx context.Context, path string) error {
 	if s.shards != nil {
 		return s.saveShards(ctx, path)

@@ -13,13 +13,34 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ErrLocked means that another process builds a sharded set in the folder.
-var ErrLocked = errors.New("another process builds a set in this folder")
+// ErrLocked means that another process builds or changes the sharded set in the folder.
+var ErrLocked = errors.New("another process builds or changes the set in this folder")
+
+// lockWait is the time for which a writer that replaces a set waits for one that only needs the lock for a moment.
+const lockWait = 2 * time.Second
+
+// lockFolder locks a folder. The error wraps ErrLocked if another process still has the lock after lockWait, or at once
+// with now.
+func lockFolder(ctx context.Context, dir string, now bool) (*os.File, error) {
+	wait := lockWait
+	if now {
+		wait = 0
+	}
+	inner, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	f, _, err := flock.Lock(inner, dir, nil)
+	if err != nil && err == inner.Err() && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, ErrLocked)
+	}
+	return f, err
+}
 
 // shardFolder is the folder that a ShardBuilder writes to. Its lock is advisory and that of the folder itself.
 type shardFolder struct {
@@ -46,11 +67,8 @@ func openFolder(dir string) (f *shardFolder, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	if f.lock, err = os.Open(dir); err != nil {
+	if f.lock, err = lockFolder(context.Background(), dir, true); err != nil {
 		return f, err
-	}
-	if lockedElsewhere(f.lock) {
-		return f, fmt.Errorf("%s: %w; wait for it, or name another folder", dir, ErrLocked)
 	}
 	if f.old, err = f.look(); err != nil {
 		return f, err
@@ -154,11 +172,11 @@ func (f *shardFolder) close() (err error) {
 		}
 	}
 	f.written = nil
-	if f.created {
+	if f.created && f.lock != nil { // else another process works in it
 		_ = os.Remove(f.dir) // unless there is something in it
 	}
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		err = errors.Join(err, flock.Unlock(f.lock))
 		f.lock = nil
 	}
 	return err

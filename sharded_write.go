@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -201,7 +202,8 @@ func sweep(dir string, m *shard.Manifest) {
 	container.RemoveAbandoned(dir, nil)
 }
 
-// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it.
+// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it. It locks the folder, unless the
+// Set is that of a Locked and has the lock.
 func (s *Set) saveShards(ctx context.Context, dir string) error {
 	const advice = "a sharded Set is a folder; name a new one, or that of a sharded set to replace"
 	st, err := os.Stat(dir)
@@ -217,6 +219,13 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 		defer func() { _ = os.Remove(dir) }() // fails unless it is empty
 	case err != nil:
 		return err
+	}
+	if !(s.shards.locked && sameFile(dir, s.shards.dir)) {
+		lock, err := lockFolder(ctx, dir, false)
+		if err != nil {
+			return err
+		}
+		defer flock.Unlock(lock)
 	}
 	old, _, err := readManifest(dir)
 	if err != nil && !errors.Is(err, ErrNoManifest) {

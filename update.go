@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/flock"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
@@ -23,9 +23,9 @@ type Locked struct {
 	was  fs.FileInfo
 }
 
-// Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while another
-// process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of Open, and
-// ctx.Err() when ctx ends.
+// Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
+// another process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of
+// Open, and ctx.Err() when ctx ends.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }
@@ -48,53 +48,20 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	} else if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	for first := true; ; first = false {
-		file, was, err := tryLock(path)
-		if err != nil {
-			return nil, err
-		}
-		if file != nil {
-			set, err := openFile(path, opts)
-			if err != nil {
-				_ = file.Close()
-				return nil, err
-			}
-			if set.shards != nil {
-				was = set.shards.was
-				sweep(path, set.shards.base)
-			}
-			return &Locked{Set: set, path: path, file: file, was: was}, nil
-		}
-		if first && waiting != nil {
-			waiting()
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// tryLock returns no file if another process has the lock, or has just replaced the file.
-func tryLock(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.Open(path)
+	file, was, err := flock.Lock(ctx, path, waiting)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	was, err := f.Stat()
-	if err == nil && lockedElsewhere(f) {
-		_ = f.Close()
-		return nil, nil, nil
+	set, err := openFile(path, opts)
+	if err != nil {
+		_ = flock.Unlock(file)
+		return nil, err
 	}
-	if err == nil {
-		now, err := os.Stat(path)
-		if err == nil && os.SameFile(was, now) {
-			return f, was, nil
-		}
+	if set.shards != nil {
+		was = set.shards.was
+		sweep(path, set.shards.base)
 	}
-	_ = f.Close()
-	return nil, nil, err
+	return &Locked{Set: set, path: path, file: file, was: was}, nil
 }
 
 // Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
@@ -118,11 +85,8 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 func (l *Locked) Close() error {
 	if t := l.Set.shards; t != nil {
 		if err := t.close(); err != nil {
-			return errors.Join(err, l.file.Close())
+			return errors.Join(err, flock.Unlock(l.file))
 		}
 	}
-	if err := l.file.Close(); !errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
+	return flock.Unlock(l.file)
 }

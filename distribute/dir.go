@@ -14,9 +14,11 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/flock"
 )
 
-// Dir returns the Store of a folder and the folders in it. The folder may be on a network file system whose renames are
+// Dir returns the Store of a folder and the folders in it. It is a Locker: its lock is the one of bloomery.Lock and
+// bloomery.ShardBuilder. The folder may be on a network file system whose renames are
 // atomic. Write creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so none leads out
 // of the folder; symbolic links in the folder are followed.
 func Dir(path string) Store { return dir{path} }
@@ -167,6 +169,22 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 		err = container.WriteAtomic(ctx, path, write)
 	}
 	return err
+}
+
+// Lock creates the folder if it does not exist, and removes it afterwards if it is still empty.
+func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
+	_, err = os.Stat(d.root)
+	created := errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(d.root, 0o777); err != nil {
+		return nil, err
+	}
+	f, _, err := flock.Lock(ctx, d.root, nil)
+	return func() error {
+		if created {
+			_ = os.Remove(d.root) // unless there is something in it
+		}
+		return flock.Unlock(f)
+	}, err
 }
 
 // clean removes the temporary files that killed writers have left, and folders of working files that are empty.

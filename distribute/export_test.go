@@ -1,4 +1,13 @@
 package distribute
 
+import "time"
+
 // Text returns the Format of a KeyFormat of keyio.
 func Text(k KeyFormat) Format { return text{k} }
+
+// SetSaveWait sets the time for which Save waits for a lock, until reset.
+func SetSaveWait(d time.Duration) (reset func()) {
+	was := saveWait
+	saveWait = d
+	return func() { saveWait = was }
+}

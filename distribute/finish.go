@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/bloomery/bloomery"
@@ -20,9 +19,17 @@ const finishedName = "finished"
 // the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set
 // that the manifest does not name. If Finish was interrupted after the manifest, it only removes.
 //
-// The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR, or
-// is one of out. Before the manifest is written, an error leaves everything as it is.
-func (p *Plan) Finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
+// The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
+// ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
+// out. Before the manifest is written, an error leaves everything as it is.
+//
+// If out is a Locker, Finish waits for its lock and has it all the time.
+func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manifest, err error) {
+	err = locked(ctx, out, 0, func() error { m, err = p.finish(ctx, out, o); return err })
+	return m, err
+}
+
+func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifest, error) {
 	m, err := p.wasFinished(ctx, out)
 	if err != nil {
 		return nil, err
@@ -79,14 +86,14 @@ func (p *Plan) commit(ctx context.Context, out Store, m *shard.Manifest) error {
 	if _, err := m.WriteTo(&b); err != nil {
 		return err
 	}
-	put := func(name string, b []byte) error {
-		return out.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(b); return err })
+	if err := p.mayReplace(ctx, out, b.Bytes()); err != nil {
+		return err
 	}
-	if err := put(shard.ManifestName, b.Bytes()); err != nil {
+	if err := put(ctx, out, shard.ManifestName, b.Bytes()); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(b.Bytes())
-	return put(p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
+	return put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
 }
 
 // wasFinished returns the manifest in the output if it is the one that this plan has written, else nil.
@@ -111,13 +118,14 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	return shard.ReadManifest(bytes.NewReader(b))
 }
 
-// clean removes all files that the manifest does not need. The plan and the note of commit are the last ones.
+// clean removes all files that the manifest does not need. The plan, what it replaces and the note of
+// commit are the last ones.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
 	keep := map[string]bool{}
 	for _, e := range m.Shards {
 		keep[e.File] = true
 	}
-	last := []string{p.work(planName), p.work(finishedName)}
+	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
 	for _, name := range last {
 		keep[name] = true
 	}

@@ -9,6 +9,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery"
 )
 
 // workPrefix begins the names of all working files.
@@ -21,8 +24,12 @@ func (p *Plan) work(format string, args ...any) string {
 
 const planName = "plan.json"
 
-// Save writes the plan to the output, unless it is there. It returns an error if the output has objects that belong to
-// no sharded set.
+// saveWait is the time for which Save waits for the lock of the output.
+var saveWait = 2 * time.Second
+
+// Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an error if the output has objects that belong to
+// no sharded set. If out is a Locker, the error wraps bloomery.ErrLocked if another process builds or changes a set
+// there, and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -31,13 +38,28 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	if there, err := readAll(ctx, out, p.work(planName), maxPlan); err == nil && bytes.Equal(there, b) {
 		return nil
 	}
-	if err := foreign(ctx, out); err != nil {
-		return err
-	}
-	return out.Write(ctx, p.work(planName), func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
+	err = locked(ctx, out, saveWait, func() error {
+		if err := foreign(ctx, out); err != nil {
+			return err
+		}
+		now, err := manifestSum(ctx, out)
+		if err == nil {
+			err = put(ctx, out, p.work(replacesName), []byte(now))
+		}
+		if err != nil {
+			return err
+		}
+		return put(ctx, out, p.work(planName), b)
 	})
+	if errors.Is(err, bloomery.ErrLocked) {
+		err = fmt.Errorf("%w; wait for it, or name another output", err)
+	}
+	return err
+}
+
+// put writes an object with these bytes.
+func put(ctx context.Context, out Store, name string, b []byte) error {
+	return out.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are

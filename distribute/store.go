@@ -7,6 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"time"
+
+	"github.com/bloomery/bloomery"
 )
 
 // Object describes a file, or an object of a bucket.
@@ -37,6 +40,37 @@ type Store interface {
 	Write(ctx context.Context, name string, write func(io.Writer) error) error
 	// Remove removes an object. It is no error if there is none.
 	Remove(ctx context.Context, name string) error
+}
+
+// Locker is a Store that can be locked: no other Locker of the same output, and nothing else that replaces or changes a
+// set there, has the lock at the same time. Without one, Finish and a change of the set must not run at the same time.
+type Locker interface {
+	Store
+	// Lock waits for the lock. It returns ctx.Err() when ctx ends.
+	Lock(ctx context.Context) (unlock func() error, err error)
+}
+
+// locked calls f while it has the lock of out, if out has one. If wait is not 0 and the lock is not free within that
+// time, the error wraps bloomery.ErrLocked.
+func locked(ctx context.Context, out Store, wait time.Duration, f func() error) error {
+	l, ok := out.(Locker)
+	if !ok {
+		return f()
+	}
+	waiting := ctx
+	if wait > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	unlock, err := l.Lock(waiting)
+	if err != nil {
+		if waiting.Err() != nil && ctx.Err() == nil {
+			return bloomery.ErrLocked
+		}
+		return err
+	}
+	return errors.Join(f(), unlock())
 }
 
 // ErrChanged means that an input is not the one that the plan was made for.

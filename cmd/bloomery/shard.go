@@ -165,7 +165,7 @@ If the set is finished already, it is only reported.`,
 			}
 			m, err := p.Finish(ctx, out, distribute.Options{})
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			return a.reportShards(args[0], m, start)
 		},

@@ -119,7 +119,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return err
 	}
 	if err := p.Save(ctx, distribute.Dir(f.output)); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.output, err)
 	}
 	r := shardPlanned{p.ID(), p.Spec.String(), len(p.Ranges), p.Shards, len(p.Objects), p.Size()}
 	if a.json {

@@ -1,0 +1,64 @@
+// Package flock takes the advisory locks of files and folders that are about to be changed.
+package flock
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// interval is the time between two attempts to take a lock.
+const interval = 50 * time.Millisecond
+
+// Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
+// calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of the
+// locked file. On systems and file systems without locks it takes none.
+func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
+	for {
+		f, was, err := try(path)
+		if f != nil || err != nil {
+			return f, was, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(interval):
+		}
+	}
+}
+
+// Unlock closes a file of Lock.
+func Unlock(f *os.File) error {
+	if err := f.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// try returns no file if another one has the lock, or if the path has just been given to another file.
+func try(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := f.Stat()
+	if err == nil && elsewhere(f) {
+		_ = f.Close()
+		return nil, nil, nil
+	}
+	if err == nil {
+		var now fs.FileInfo
+		now, err = os.Stat(path)
+		if err == nil && os.SameFile(was, now) {
+			return f, was, nil
+		}
+	}
+	_ = f.Close()
+	return nil, nil, err
+}
