@@ -127,7 +127,7 @@ func (f *shardFolder) write(ctx context.Context, set *Set, s, shards int) (e sha
 		f.written = append(f.written, e.File)
 		f.mu.Unlock()
 	}
-	err = container.WriteAtomic(ctx, f.path(e.File), func(w io.Writer) error {
+	err = container.WriteAtomic(container.Batch(ctx), f.path(e.File), func(w io.Writer) error {
 		n, err := set.WriteTo(io.MultiWriter(w, sum))
 		e.Bytes = uint64(n)
 		return err
@@ -142,6 +142,7 @@ func (f *shardFolder) commit(ctx context.Context, m *shard.Manifest) error {
 	if _, err := m.WriteTo(&b); err != nil {
 		return err
 	}
+	container.SyncFolder(f.dir)
 	err := container.WriteAtomic(ctx, f.path(shard.ManifestName), func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err

@@ -55,7 +55,9 @@ func (w target) write(ctx context.Context, i int, set *Set) (e shard.Entry, bits
 	info := set.Info()
 	e.File, e.Keys, e.Bytes = shard.NewName(w.old, i, w.shards, e.SHA256), info.Keys, uint64(bytes.n)
 	e.FPRPrior, e.FPRPosterior = shard.Rate(info.FPRPrior), shard.Rate(info.FPRPosterior)
-	err = set.Guarded(func() error { return container.WriteFile(ctx, filepath.Join(w.dir, e.File), f) })
+	err = set.Guarded(func() error {
+		return container.WriteFile(container.Batch(ctx), filepath.Join(w.dir, e.File), f)
+	})
 	return e, bits, err
 }
 
@@ -78,6 +80,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 	}
 	next.FPRChosen = s.chosen
 	path := filepath.Join(t.dir, shard.ManifestName)
+	container.SyncFolder(t.dir)
 	if err := container.ReplaceAtomic(ctx, path, was, manifestWriter(next)); err != nil {
 		if s.shards != t {
 			removeUnnamed(t.dir, next, t.base)
@@ -202,8 +205,8 @@ func sweep(dir string, m *shard.Manifest) {
 	container.RemoveAbandoned(dir, nil)
 }
 
-// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it. It locks the folder, unless the
-// Set is that of a Locked and has the lock.
+// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it. It locks the folder, unless
+// the Set is that of a Locked and has the lock.
 func (s *Set) saveShards(ctx context.Context, dir string) error {
 	const advice = "a sharded Set is a folder; name a new one, or that of a sharded set to replace"
 	st, err := os.Stat(dir)
@@ -241,10 +244,12 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 		return err
 	}
 	next.FPRChosen = s.chosen
+	container.SyncFolder(dir)
 	if err := container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), manifestWriter(next)); err != nil {
 		removeUnnamed(dir, next, old)
 		return err
 	}
+	container.RemoveAbandoned(dir, shard.IsName)
 	if old != nil {
 		removeUnnamed(dir, old, next)
 	}
@@ -256,4 +261,5 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 
 // errSharded is the error of operations on one file.
 var errSharded = fmt.Errorf(
-	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard", filter.ErrUnsupported)
+	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
+	filter.ErrUnsupported)

@@ -44,7 +44,9 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 			return err
 		}
 	}
-	removeAbandoned(target)
+	if !inBatch(ctx) {
+		removeAbandoned(target)
+	}
 	tmp, err := createTemp(target, mode)
 	if err != nil {
 		return named(path, err)
@@ -86,7 +88,9 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return err
 	}
 	_ = tmp.Close() // it is synced; only now, because that ends its lock
-	syncDir(filepath.Dir(target))
+	if !inBatch(ctx) {
+		SyncFolder(filepath.Dir(target))
+	}
 	if warning != nil {
 		warn(ctx, fmt.Errorf("%s: %w", path, warning))
 	}
@@ -106,8 +110,9 @@ func named(path string, err error) error {
 	return err
 }
 
-// syncDir makes the rename durable. Not every system can sync a folder. Without the sync the file is still complete.
-func syncDir(dir string) {
+// SyncFolder makes renames in a folder durable. Not every system can sync a folder. Without the sync the files are
+// still complete.
+func SyncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
 		_ = d.Close()

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
@@ -197,6 +198,7 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 
 // write writes the file of a shard and its result.
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
+	ctx = container.Batch(ctx) // Finish syncs the folder
 	info := set.Info()
 	r = result{
 		Shard: s, Keys: info.Keys, FPRChosen: set.FPRChosen(),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -88,6 +89,9 @@ func (p *Plan) commit(ctx context.Context, out Store, m *shard.Manifest) error {
 	}
 	if err := p.mayReplace(ctx, out, b.Bytes()); err != nil {
 		return err
+	}
+	if d, ok := out.(dir); ok {
+		container.SyncFolder(d.root)
 	}
 	if err := put(ctx, out, shard.ManifestName, b.Bytes()); err != nil {
 		return err
