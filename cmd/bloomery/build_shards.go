@@ -96,10 +96,18 @@ func (a *app) shardSet(
 	return m, adviseBuild(err, b.Spec())
 }
 
+// fewKeys is the number of keys a shard from which on headers and rates of a set are about those of one filter; see
+// docs/scale.md.
+const fewKeys = 1000
+
 // reportShards reports a sharded set that was just written, as bloomery info does.
 func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error {
 	if m.Keys() == 0 {
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the set holds nothing")
+	}
+	if n := m.Keys() / uint64(len(m.Shards)); n < fewKeys && len(m.Shards) > 1 && m.Keys() > 0 {
+		fmt.Fprintf(a.stderr, "bloomery: warning: only %d keys a shard; files and headers take more than filters. "+
+			"Better: --shards of at most %d for these keys\n", n, max(m.Keys()/fewKeys, 1))
 	}
 	r, err := a.describe(dir)
 	if err != nil {
