@@ -93,8 +93,8 @@ func NewBuilder(c Config) (*Builder, error) {
 // Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
 // Build has returned.
 //
-// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file, and
-// builds one shard after the other. The new Set is in memory.
+// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
+// and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if s.shards != nil {
 		if err := errors.Join(s.can(filter.CanSearch), c.checkRates()); err != nil {

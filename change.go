@@ -284,8 +284,8 @@ func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
 	return value, ok || err != nil, err
 }
 
-// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter stores
-// no values.
+// ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
+// stores no values.
 func (s *Set) ValueBits() (int, error) {
 	f := s.filter
 	if s.shards != nil {

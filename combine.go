@@ -138,8 +138,8 @@ func (s *Set) like(f filter.Filter) *Set {
 	return o
 }
 
-// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too. That of a sharded Set
-// opens the files of shards that are not changed by name again.
+// Clone returns a copy that shares nothing with s. The clone of a Set for many writers is one too. That of a sharded
+// Set opens the files of shards that are not changed by name again.
 func (s *Set) Clone() (*Set, error) {
 	if s.shards != nil {
 		return s.cloneShards((*Set).Clone)

@@ -21,8 +21,9 @@ import (
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
 // A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of
-// all shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the manifest;
-// Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that names it.
+// all shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the
+// manifest; Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that
+// names it.
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
 //

@@ -20,7 +20,8 @@ import (
 const DefaultInterval = time.Second
 
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live opens and verifies the
-// new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All methods are safe for concurrent use.
+// new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All
+// methods are safe for concurrent use.
 //
 // If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error,
 // and Live tries again when the file changes.

@@ -35,21 +35,21 @@ func WithSecret(secret *[filter.SecretSize]byte) Option {
 	return func(o *options) { o.secret = secret }
 }
 
-// WithMaxBytes limits the size of the filter, or of all shards of a sharded set together, including the header, and for a trimmed one its size in memory. Above the
-// limit the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for Read, and no limit for Open, OpenLive and
-// FromBytes, which need at most 64x the size of their input + 1 MiB.
+// WithMaxBytes limits the size of the filter, or of all shards of a sharded set together, including the header, and for
+// a trimmed one its size in memory. Above the limit the error wraps filter.ErrTooLarge. Default: DefaultMaxBytes for
+// Read, and no limit for Open, OpenLive and FromBytes, which need at most 64x the size of their input + 1 MiB.
 func WithMaxBytes(n uint64) Option {
 	return func(o *options) { o.maxBytes = max(n, 1) }
 }
 
-// WithConcurrent makes the Set safe for many writers, like Config.Concurrent. The file, or every shard of a sharded set,
-// is read into memory.
+// WithConcurrent makes the Set safe for many writers, like Config.Concurrent. The file, or every shard of a sharded
+// set, is read into memory.
 func WithConcurrent() Option {
 	return func(o *options) { o.concurrent = true }
 }
 
-// InMemory makes Open and OpenLive read the file, or every shard, into memory instead of mapping it. Later changes of the file then do
-// not affect the Set.
+// InMemory makes Open and OpenLive read the file, or every shard, into memory instead of mapping it. Later changes of
+// the file then do not affect the Set.
 func InMemory() Option {
 	return func(o *options) { o.inMemory = true }
 }

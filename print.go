@@ -14,7 +14,8 @@ import (
 func (s *Set) String() string {
 	switch {
 	case s != nil && s.shards != nil:
-		return fmt.Sprintf("bloomery.Set(%d shards of %s, %s, %d keys)", len(s.shards.parts), s.Spec(), s.hasher.ID(), s.Len())
+		return fmt.Sprintf("bloomery.Set(%d shards of %s, %s, %d keys)",
+			len(s.shards.parts), s.Spec(), s.hasher.ID(), s.Len())
 	case s == nil || s.filter == nil:
 		return "bloomery.Set()"
 	}

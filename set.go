@@ -86,8 +86,7 @@ func (s *Set) become(f filter.Filter, h filter.Hasher) {
 }
 
 // Filter returns the filter, for methods that only its family has. It is nil for the zero Set and a sharded one; see
-// Shard. Do not change the filter
-// of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
+// Shard. Do not change the filter of a Set from Open or FromBytes, and read that of a Set from Open in Guarded.
 func (s *Set) Filter() filter.Filter { return s.filter }
 
 // Hasher returns the hash function of the keys.
@@ -179,8 +178,8 @@ func (s *Set) EstimateKeys() (n float64) {
 }
 
 // Contains reports whether key may be in the set. If it is false, the key is absent. For an absent key it is true with
-// probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns an
-// error; see ContainsContext.
+// probability Info().FPRPosterior. If the file of a mapped Set or a shard cannot be read, it is true, and Err returns
+// an error; see ContainsContext.
 func (s *Set) Contains(key []byte) bool {
 	if s.plain {
 		return s.filter.Has(s.hasher.Sum(key))

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestShardedBatches compares batches of all sizes with single queries: fewer keys than shards, few keys for each shard,
-// many for each, more than are grouped at once. Shards are read, mapped, and not loaded at first.
+// TestShardedBatches compares batches of all sizes with single queries: fewer keys than shards, few keys for each
+// shard, many for each, more than are grouped at once. Shards are read, mapped, and not loaded at first.
 func TestShardedBatches(t *testing.T) {
 	for _, x := range []struct {
 		name, spec string

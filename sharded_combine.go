@@ -54,8 +54,7 @@ func (t *shards) copyOf(i int) (set *Set, err error) {
 	return set, err
 }
 
-// derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin. keep reports that
-// shards stay in memory.
+// derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
 func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, error)) *Set {
 	d := &shards{
 		dir: t.dir, manifest: clone(t.manifest), hasher: t.hasher, options: t.options,

@@ -15,8 +15,8 @@ import (
 
 var manyShards = flag.Bool("many.shards", false, "rates of 1,000 shards of every family, more seeds: some minutes")
 
-// manifestOf builds the shards of a set in memory and returns its manifest, without files. Each shard is sized for sized
-// keys, or for those that it has if sized is 0.
+// manifestOf builds the shards of a set in memory and returns its manifest, without files. Each shard is sized for
+// sized keys, or for those that it has if sized is 0.
 func manifestOf(t *testing.T, f families.Family, s filter.Spec, parts [][]filter.Hash, sized uint64) *shard.Manifest {
 	m := &shard.Manifest{Spec: s, Hash: filter.XXH3}
 	if f.Foreign() {
@@ -57,8 +57,8 @@ func routed(seed, n, shards int) [][]filter.Hash {
 	return parts
 }
 
-// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys a shard on average: none
-// exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built fast.
+// TestShardedExceeds builds sharded sets of every family, several rates and seeds, with 1,150 keys a shard on average:
+// none exceeds its rate. -many.shards has 1,000 shards of every family; without it, of those that are built fast.
 func TestShardedExceeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -123,8 +123,8 @@ func TestShardedOverfull(t *testing.T) {
 	}
 }
 
-// TestShardedInfo opens sharded sets from files: the rates are those of the manifest and agree with the answers. Then it
-// adds as many keys again, and Info says that the set has left its rate.
+// TestShardedInfo opens sharded sets from files: the rates are those of the manifest and agree with the answers. Then
+// it adds as many keys again, and Info says that the set has left its rate.
 func TestShardedInfo(t *testing.T) {
 	const rate, keys = 0.01, 20_000
 	for _, family := range []string{"standard", "blocked", "partitioned"} {

@@ -34,7 +34,8 @@ var viewers = map[string]func(filter.Spec) (blockView, error){
 // blocksOf returns an error unless blocks of a family can be read.
 func blocksOf(family string) error {
 	if viewers[family] == nil {
-		return fmt.Errorf("a query of %s reads more than one block: open the set without Blocks: %w", family, filter.ErrUnsupported)
+		return fmt.Errorf("a query of %s reads more than one block: open the set without Blocks: %w",
+			family, filter.ErrUnsupported)
 	}
 	return nil
 }

@@ -15,9 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Verify reads all shards from the bucket and compares them with the SHA-256 in the manifest, up to Options.Fetches at a
-// time. It neither uses nor fills the cache. progress, if not nil, is called from several goroutines with the number of
-// bytes read so far. The error is the *shard.Error of a shard that is damaged or cannot be read, or the cause of ctx.
+// Verify reads all shards from the bucket and compares them with the SHA-256 in the manifest, up to Options.Fetches at
+// a time. It neither uses nor fills the cache. progress, if not nil, is called from several goroutines with the number
+// of bytes read so far. The error is the *shard.Error of a shard that is damaged or cannot be read, or the cause of
+// ctx.
 func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return s.each(ctx, progress, func(ctx context.Context, r remote, count func(io.Reader) io.Reader) error {
 		return fetch(ctx, &s.counters, r.entry().SHA256, r, func(in io.Reader) error {

@@ -91,8 +91,8 @@ func object(name string, st fs.FileInfo) Object {
 	return Object{Name: name, Size: st.Size(), Version: fmt.Sprintf("%x", st.ModTime().UnixNano())}
 }
 
-// List leaves out files whose names begin with a dot, as the temporary files of Write. It follows links to files. A link
-// to a folder, or a device, is an error: its keys would be missing.
+// List leaves out files whose names begin with a dot, as the temporary files of Write. It follows links to files. A
+// link to a folder, or a device, is an error: its keys would be missing.
 func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		below, _ := path.Split(prefix) // the folder of all names with that prefix

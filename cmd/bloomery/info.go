@@ -73,7 +73,8 @@ func written(set *bloomery.Set, path string) (report, error) {
 	return reportOf(set, bloomery.Stored{Bytes: bytes, Version: format}), nil
 }
 
-// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard output.
+// writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
+// output.
 func writtenBytes(set *bloomery.Set, path string) (uint64, error) {
 	switch {
 	case set.Manifest() != nil:

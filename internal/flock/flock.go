@@ -13,8 +13,8 @@ import (
 const interval = 50 * time.Millisecond
 
 // Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
-// calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of the
-// locked file. On systems and file systems without locks it takes none.
+// calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of
+// the locked file. On systems and file systems without locks it takes none.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	for {
 		f, was, err := try(path)

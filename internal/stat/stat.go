@@ -178,10 +178,10 @@ func MeanInterval(v []float64) (mean, low, high float64) {
 // StandardErrors returns how many standard errors MeanInterval of n values, n at least 2, reaches to each side.
 func StandardErrors(n int) float64 { return StudentErrors(n, 0.95) }
 
-// StudentErrors returns how many standard errors an interval of the mean of n values, n at least 2, reaches to each side
-// at a level in [0, 1): the (1+level)/2 quantile of Student's t distribution with n-1 degrees of freedom ν. Its square
-// is ν·(1-x)/x, where x is the 1-level quantile of the beta distribution of ν/2 and 1/2 (Abramowitz and Stegun, 26.7.1
-// with 26.5.27).
+// StudentErrors returns how many standard errors an interval of the mean of n values, n at least 2, reaches to each
+// side at a level in [0, 1): the (1+level)/2 quantile of Student's t distribution with n-1 degrees of freedom ν. Its
+// square is ν·(1-x)/x, where x is the 1-level quantile of the beta distribution of ν/2 and 1/2 (Abramowitz and Stegun,
+// 26.7.1 with 26.5.27).
 func StudentErrors(n int, level float64) float64 {
 	nu := float64(n - 1)
 	if tail := 1 - level; tail > 0.5 {

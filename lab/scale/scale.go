@@ -77,8 +77,8 @@ func (j job) moved(bits float64) float64 {
 	return j.keys*(lineBytes+2*hashBytes+bits/8) + 2*j.segments()*(doneBytes+indexBytes)
 }
 
-// gets returns the number of reads: plan and input of each range, indexes of run files, plan and index of each shard, and
-// segments.
+// gets returns the number of reads: plan and input of each range, indexes of run files, plan and index of each shard,
+// and segments.
 func (j job) gets() float64 { return 4*j.ranges + 4*j.shards + j.segments() }
 
 // puts returns the number of writes. Uploads count by part, and 2 more for each object.

@@ -44,8 +44,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestLosses compares the work with its expectation: an attempt of length 1 is lost with probability 1-e^-λ, and the mean
-// time of all attempts until one succeeds is (e^λ-1)/λ.
+// TestLosses compares the work with its expectation: an attempt of length 1 is lost with probability 1-e^-λ, and the
+// mean time of all attempts until one succeeds is (e^λ-1)/λ.
 func TestLosses(t *testing.T) {
 	for _, lost := range []float64{0.01, 0.1, 0.5} {
 		s := stage{tasks: 20_000, workers: 50, by: 1, lost: lost, restart: 1}

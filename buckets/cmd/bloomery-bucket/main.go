@@ -1,5 +1,5 @@
-// Command bloomery-bucket queries, describes, verifies and fetches sharded sets in S3, Google Cloud Storage and folders.
-// Package buckets does the work.
+// Command bloomery-bucket queries, describes, verifies and fetches sharded sets in S3, Google Cloud Storage and
+// folders. Package buckets does the work.
 package main
 
 import (
