@@ -20,8 +20,8 @@ import (
 // The file may be replaced by rename while it is open, as Save does; see OpenLive to follow that. It must not be
 // overwritten or truncated in place: answers may then be wrong, and Err returns an error.
 //
-// A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of all
-// shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the manifest;
+// A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of
+// all shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the manifest;
 // Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that names it.
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
@@ -193,8 +193,8 @@ func (s *Set) Save(ctx context.Context, path string) error {
 }
 
 // Replace is Save for a file that was read earlier; was is its os.FileInfo at that time. If the file has been replaced
-// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded Set
-// path is the folder that it was opened from, and was that of the manifest.
+// or written to since, Replace leaves it unchanged and returns an error wrapping container.ErrChanged. For a sharded
+// Set path is the folder that it was opened from, and was that of the manifest.
 func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 	if s.shards != nil {
 		if s.shards.derive != nil || !sameFile(path, s.shards.dir) {

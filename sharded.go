@@ -47,7 +47,8 @@ type shards struct {
 	origin []*Set
 }
 
-// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and go.
+// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and
+// go.
 type slot struct {
 	ready  atomic.Bool // the others are set
 	mapped bool

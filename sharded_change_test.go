@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -103,6 +104,9 @@ func TestShardedAdd(t *testing.T) {
 				if l.Len() != uint64(len(old)+len(more)) {
 					t.Errorf("%d keys", l.Len())
 				}
+				if pending := len(entries(t, dir)) - 21; (pending > 0) != (memory == 1) {
+					t.Errorf("%d files before Replace", pending)
+				}
 				if err := l.Replace(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +131,38 @@ func TestShardedAdd(t *testing.T) {
 	}
 }
 
-// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its own.
+// TestShardedAbandoned closes a Locked without Replace, and leaves files as a writer that was killed: the old set
+// stays, and nothing else.
+func TestShardedAbandoned(t *testing.T) {
+	defer bloomery.SetLockedMemory(bloomery.SetLockedMemory(1))
+	old := names("old", 1000)
+	dir, m := sharded(t, "standard(bytes=2048)", 8, old)
+	l := lockDir(t, dir)
+	if err := errors.Join(l.AddMany(asKeys(names("more", 100))), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, dir); len(left) != 9 {
+		t.Errorf("left: %q", left)
+	}
+	for _, name := range []string{
+		shard.Name(1, 8, "0123456789ab"), "." + shard.Name(2, 8, "aa") + ".tmp-0123456789abcdef",
+		"notes.txt", shard.Name(1, 9, "aa"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = lockDir(t, dir).Close()
+	if left := entries(t, dir); runtime.GOOS != "windows" && len(left) != 11 { // files of others stay
+		t.Errorf("left: %q", left)
+	}
+	if now := holds(t, dir, old).Manifest(); !slices.Equal(now.Shards, m.Shards) {
+		t.Error("the set has changed")
+	}
+}
+
+// TestShardedOpenDuringChange has a reader whose shards are not loaded when the set is replaced: it still reads its
+// own.
 func TestShardedOpenDuringChange(t *testing.T) {
 	old := names("old", 1000)
 	dir, _ := sharded(t, "standard(bytes=2048)", 4, old)
@@ -214,7 +249,8 @@ func TestShardedPut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(l.AddValue([]byte("new"), 77), l.Upsert([]byte("newer"), 78), l.Upsert([]byte("newer"), 79)); err != nil {
+	err := errors.Join(l.AddValue([]byte("new"), 77), l.Upsert([]byte("newer"), 78), l.Upsert([]byte("newer"), 79))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Put([]byte("absent"), 1); !errors.Is(err, filter.ErrNotFound) {
@@ -353,19 +389,28 @@ func TestShardedMismatch(t *testing.T) {
 	file := save(t, one)
 	for _, other := range []string{more, size, seed, file} {
 		for _, paths := range [][]string{{dir, other}, {other, dir}} {
-			if _, err := bloomery.MergeFiles(paths); !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), paths[1]) {
+			_, err := bloomery.MergeFiles(paths)
+			if !errors.Is(err, filter.ErrMismatch) || !strings.Contains(err.Error(), paths[1]) {
 				t.Errorf("%s: %v", other, err)
 			}
 		}
 	}
-	if _, err := bloomery.MergeFiles([]string{dir, filepath.Join(dir, shard.ManifestName)}); !errors.Is(err, filter.ErrConfig) {
+	twice := []string{dir, filepath.Join(dir, shard.ManifestName)}
+	if _, err := bloomery.MergeFiles(twice); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("the same folder: %v", err)
 	}
-	// The spec is the same, but the geometry follows from the keys of each shard: the set stays as it was.
+	// The spec is the same, but the geometry of the last shard follows from other keys: the set stays as it was.
 	fpr, _ := sharded(t, "standard(fpr=0.01)", 4, names("a", 1000))
-	other, _ := sharded(t, "standard(fpr=0.01)", 4, names("b", 9000))
+	mixed, m := sharded(t, "standard(fpr=0.01)", 4, names("a", 1000))
+	larger, with := sharded(t, "standard(fpr=0.01)", 4, names("b", 9000))
+	m.Shards[3] = with.Shards[3]
+	data := readAll(t, filepath.Join(larger, with.Shards[3].File))
+	if err := os.WriteFile(filepath.Join(mixed, m.Shards[3].File), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	writeManifest(t, mixed, m)
 	set := holds(t, fpr, names("a", 1000))
-	if err := set.Merge(holds(t, other, nil)); !errors.Is(err, filter.ErrMismatch) || set.Len() != 1000 {
+	if err := set.Merge(holds(t, mixed, nil)); !errors.Is(err, filter.ErrMismatch) || set.Len() != 1000 {
 		t.Errorf("geometry: %v, %d keys", err, set.Len())
 	}
 }
@@ -506,7 +551,8 @@ func TestShardedOptimize(t *testing.T) {
 		t.Errorf("Optimize: %v, %d keys", err, other.Len())
 	}
 	standard, _ := sharded(t, "standard(fpr=0.01)", 2, keys)
-	if _, err := holds(t, standard, nil).Optimizer(filter.Effort{}, bloomery.Config{}); !errors.Is(err, filter.ErrUnsupported) {
+	_, err = holds(t, standard, nil).Optimizer(filter.Effort{}, bloomery.Config{})
+	if !errors.Is(err, filter.ErrUnsupported) {
 		t.Errorf("standard: %v", err)
 	}
 }
@@ -581,7 +627,8 @@ func TestShardedFailingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = l.Close()
-		if now := holds(t, dir, old).Manifest(); !slices.Equal(now.Shards, m.Shards) || !slices.Equal(entries(t, dir), before) {
+		now := holds(t, dir, old).Manifest()
+		if !slices.Equal(now.Shards, m.Shards) || !slices.Equal(entries(t, dir), before) {
 			t.Fatalf("step %d left another set: %q", n, entries(t, dir))
 		}
 	}
@@ -596,7 +643,7 @@ func TestShardedFailingSteps(t *testing.T) {
 	}
 }
 
-// TestShardedRetry opens a set while its manifest names a shard that is gone: it is an error unless the manifest changes.
+// TestShardedRetry opens a set while its manifest names a shard that is gone: an error unless the manifest changes.
 func TestShardedRetry(t *testing.T) {
 	keys := names("key", 100)
 	dir, m := sharded(t, "standard(bytes=2048)", 4, keys)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -294,6 +295,14 @@ var damages = []damage{
 		writeShards(t, other, c, len(m.Shards), names("member", 4000))
 		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), readAll(t, filepath.Join(other, m.Shards[2].File)), 0o666)
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
+	{"other keys", func(t *testing.T, dir string, m *shard.Manifest) error {
+		c := bloomery.Config{Spec: m.Spec.String(), Seed: m.Seed}
+		set, err := bloomery.Build(t.Context(), slices.Values(names("other", int(m.Shards[2].Keys))), c)
+		if err != nil {
+			return err
+		}
+		return set.Save(t.Context(), filepath.Join(dir, m.Shards[2].File))
+	}, []error{shard.ErrChanged}, false},
 	{"another family", func(t *testing.T, dir string, m *shard.Manifest) error {
 		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: m.Seed})
 		if err != nil {

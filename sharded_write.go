@@ -246,5 +246,5 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 }
 
 // errSharded is the error of operations on one file.
-var errSharded = fmt.Errorf("a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
-	filter.ErrUnsupported)
+var errSharded = fmt.Errorf(
+	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard", filter.ErrUnsupported)

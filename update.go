@@ -23,8 +23,9 @@ type Locked struct {
 	was  fs.FileInfo
 }
 
-// Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while another process holds the lock; before
-// that it calls waiting, if not nil. Close it when done. Errors are those of Open, and ctx.Err() when ctx ends.
+// Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while another
+// process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of Open, and
+// ctx.Err() when ctx ends.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }
@@ -96,9 +97,10 @@ func tryLock(path string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, err
 }
 
-// Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new names,
-// then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new one. If a process without the lock has replaced or written to the file,
-// Replace leaves it unchanged and returns an error wrapping container.ErrChanged. Call it at most once.
+// Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
+// names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
+// one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
+// error wrapping container.ErrChanged. Call it at most once.
 func (l *Locked) Replace(ctx context.Context) error { return l.Set.Replace(ctx, l.path, l.was) }
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.

@@ -33,8 +33,11 @@ type buildFlags struct {
 	options    []string
 }
 
-const buildHelp = `Build a sharded set from the keys in files or objects, on many machines, with Apache Beam. The result is that
-of "bloomery build --shards", byte for byte: a folder, or a prefix of a bucket, that bloomery opens.
+// programMemory is what the program takes in addition to the steps, in bytes.
+const programMemory = 64 << 20
+
+const buildHelp = `Build a sharded set from the keys in files or objects, on many machines, with Apache Beam. The result
+is that of "bloomery build --shards", byte for byte: a folder, or a prefix of a bucket, that bloomery opens.
 
 Without --runner the job runs in this process. An interrupted or failed job goes on when the command is repeated:
 what is finished is kept and checked. No set appears before all shards are there.
@@ -161,7 +164,7 @@ func (a *app) build(ctx context.Context, f *buildFlags) error {
 	start := time.Now()
 	a.logs()
 	if os.Getenv("GOMEMLIMIT") == "" && f.config.Environment == job.Loopback {
-		debug.SetMemoryLimit(f.config.Memory) // the collector works more before it exceeds the limit
+		debug.SetMemoryLimit(f.config.Memory + programMemory) // the collector works more before it exceeds the limit
 	}
 	f.config.Warn = a.warn
 	bar := a.newBar()

@@ -90,7 +90,8 @@ func TestBuild(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"-i", keys, "-o", out + "2", "--spec", "fuse", "--shards", "2"}, &errs, &errs); code != 2 {
+	args := []string{"-i", keys, "-o", out + "2", "--spec", "fuse", "--shards", "2"}
+	if code := run(ctx, args, &errs, &errs); code != 2 {
 		t.Errorf("cancelled: exit code %d: %s", code, errs.String())
 	}
 	if _, err := os.Stat(filepath.Join(out+"2", "manifest.json")); err == nil {

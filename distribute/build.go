@@ -28,6 +28,7 @@ type result struct {
 	FPRPrior     float64 `json:"fpr_prior"`
 	FPRPosterior float64 `json:"fpr_posterior"`
 	FPRChosen    float64 `json:"fpr_chosen"`
+	Version      string  `json:"version,omitempty"` // Object.Version of the file
 }
 
 // maxResult is the largest result in bytes.
@@ -48,9 +49,9 @@ func (r result) entry() (e shard.Entry, err error) {
 }
 
 // Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
-// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged,
-// Build removes its run file, and the error wraps ErrMissing and says which range to run again. Other errors are those
-// of bloomery.Builder and out.
+// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a
+// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again.
+// Other errors are those of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
@@ -119,6 +120,16 @@ func (r result) sound(ctx context.Context, out Source) error {
 		return fmt.Errorf("%s: %w", r.File, shard.ErrChanged)
 	}
 	return nil
+}
+
+// kept returns an error unless the file of a shard is the one that Build wrote. It reads the file only if the version
+// is another one: two attempts write the same bytes, and another plan in the same output writes others.
+func (r result) kept(ctx context.Context, out Source) error {
+	st, err := out.Stat(ctx, r.File)
+	if err != nil || uint64(st.Size) == r.Bytes && st.Version == r.Version && r.Version != "" {
+		return err
+	}
+	return r.sound(ctx, out)
 }
 
 // filter returns the filter of a shard.
@@ -209,6 +220,11 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 			return r, err
 		}
 	}
+	st, err := out.Stat(ctx, r.File)
+	if err != nil {
+		return r, err
+	}
+	r.Version = st.Version
 	b, err := json.Marshal(r)
 	if err != nil {
 		return r, err

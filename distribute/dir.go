@@ -89,7 +89,8 @@ func object(name string, st fs.FileInfo) Object {
 	return Object{Name: name, Size: st.Size(), Version: fmt.Sprintf("%x", st.ModTime().UnixNano())}
 }
 
-// List leaves out temporary files of Write, whose names begin with a dot.
+// List leaves out files whose names begin with a dot, as the temporary files of Write. It follows links to files. A link
+// to a folder, or a device, is an error: its keys would be missing.
 func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		below, _ := path.Split(prefix) // the folder of all names with that prefix
@@ -102,7 +103,7 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || !e.Type().IsRegular() {
+			if err != nil || e.IsDir() {
 				return err
 			}
 			name := at
@@ -115,12 +116,14 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 			if !strings.HasPrefix(name, prefix) || strings.HasPrefix(e.Name(), ".") {
 				return nil
 			}
-			st, err := e.Info()
-			if errors.Is(err, fs.ErrNotExist) {
+			st, err := os.Stat(at)
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && e.Type().IsRegular():
 				return nil // removed meanwhile
-			}
-			if err == nil && !yield(object(name, st), nil) {
-				err = stop
+			case err == nil && !st.Mode().IsRegular():
+				return fmt.Errorf("%s is not a regular file; name the files or folders that it stands for", at)
+			case err == nil && !yield(object(name, st), nil):
+				return stop
 			}
 			return err
 		})
@@ -130,7 +133,8 @@ func (d dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	}
 }
 
-// Glob returns the names of files that match a pattern of path.Match, without a walk over folders that cannot match.
+// Glob returns the names of files that match a pattern of path.Match, without a walk over folders that cannot match. As
+// in a shell, names that begin with a dot match only a pattern that begins with one.
 func (d dir) Glob(pattern string) (names []string, err error) {
 	var all []string
 	if d.root == "" {
@@ -138,7 +142,11 @@ func (d dir) Glob(pattern string) (names []string, err error) {
 	} else {
 		all, err = fs.Glob(os.DirFS(d.root), pattern)
 	}
+	hidden := strings.HasPrefix(path.Base(pattern), ".")
 	for _, name := range all {
+		if !hidden && strings.HasPrefix(filepath.Base(name), ".") {
+			continue
+		}
 		if st, err := os.Stat(filepath.Join(d.root, name)); err != nil || !st.IsDir() { // Stat of the caller has the error
 			names = append(names, filepath.ToSlash(name))
 		}

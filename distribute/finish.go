@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,9 +16,9 @@ import (
 
 const finishedName = "finished"
 
-// Finish requires all shards, checks the sizes of their files and writes the manifest, after which the set can be
-// opened. Then it removes the working files of this plan and of others, and the files of an earlier set that the
-// manifest does not name. If Finish was interrupted after the manifest, it only removes.
+// Finish requires all shards, checks that their files are those that Build wrote, and writes the manifest, after which
+// the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set
+// that the manifest does not name. If Finish was interrupted after the manifest, it only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR, or
 // is one of out. Before the manifest is written, an error leaves everything as it is.
@@ -43,8 +44,7 @@ func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error
 	err := parallel(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
 		r, err := p.built(ctx, out, s)
 		if err == nil {
-			var st Object
-			if st, err = out.Stat(ctx, r.File); err == nil && uint64(st.Size) != r.Bytes {
+			if err = r.kept(ctx, out); errors.Is(err, shard.ErrChanged) {
 				return &shard.Error{File: r.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // Match returns the objects of the patterns, sorted by name and each once. A pattern is
 //
-//   - the name of an object,
+//   - the name of an object, also one with characters of patterns,
 //   - a pattern of path.Match, in which * does not match a slash,
 //   - a prefix that ends in a slash, for all objects below it.
 //
@@ -34,13 +34,18 @@ func Match(ctx context.Context, in Source, patterns []string) ([]Object, error) 
 }
 
 func matchOne(ctx context.Context, in Source, pattern string) (found []Object, err error) {
+	meta := strings.IndexAny(pattern, `*?[\`)
+	if pattern == "" {
+		return nil, &fs.PathError{Op: "match", Path: pattern, Err: fs.ErrInvalid}
+	}
+	if !strings.HasSuffix(pattern, "/") {
+		o, err := in.Stat(ctx, pattern)
+		if err == nil || meta < 0 || !missing(err) {
+			return []Object{o}, err
+		}
+	}
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("%q: %w", pattern, err)
-	}
-	meta := strings.IndexAny(pattern, `*?[\`)
-	if meta < 0 && !strings.HasSuffix(pattern, "/") {
-		o, err := in.Stat(ctx, pattern)
-		return []Object{o}, err
 	}
 	if g, ok := in.(interface {
 		Glob(string) ([]string, error)

@@ -124,12 +124,18 @@ func TestWhole(t *testing.T) {
 // TestFolderPatterns: names, patterns and prefixes in a folder.
 func TestFolderPatterns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
-	for _, name := range []string{"a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt"} {
+	for _, name := range []string{"a.txt", "b.txt", "[x].txt", "sub/c.txt", "sub/deep/d.txt", "sub/.hidden"} {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), "x\n")
 	}
+	for _, link := range [][2]string{{"../a.txt", "sub/link"}, {"sub", "link"}, {"nothing", "dangling/link"}} {
+		at := filepath.Join(dir, filepath.FromSlash(link[1]))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o777), os.Symlink(link[0], at)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for pattern, want := range map[string]string{
-		"a.txt": "a.txt", "*.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt",
-		"sub/*": "sub/c.txt", "*/*.txt": "sub/c.txt",
+		"a.txt": "a.txt", "?.txt": "a.txt b.txt", "sub/": "sub/c.txt sub/deep/d.txt sub/link",
+		"sub/*": "sub/c.txt sub/link", "sub/.h*": "sub/.hidden", "s*/*.txt": "sub/c.txt", "[x].txt": "[x].txt",
 	} {
 		for _, in := range []struct {
 			distribute.Source
@@ -143,6 +149,12 @@ func TestFolderPatterns(t *testing.T) {
 			if got := strings.Join(names, " "); err != nil || got != want {
 				t.Errorf("%s: %s, %v; want %s", pattern, got, err, want)
 			}
+		}
+	}
+	// Keys behind such links would be missing without a word.
+	for _, pattern := range []string{"dangling/", "link/", "./", "dangling/*", ""} {
+		if all, err := distribute.Match(t.Context(), distribute.Dir(dir), []string{pattern}); err == nil {
+			t.Errorf("%q: %v", pattern, all)
 		}
 	}
 	for _, name := range []string{"../x", "/etc/passwd", "", ".", "a/../b"} {

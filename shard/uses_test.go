@@ -141,8 +141,8 @@ func TestIndependenceLarge(t *testing.T) {
 				continue
 			}
 			t.Run(f.String(), func(t *testing.T) {
-				routed, plain := f.measure(t, shard.Route, 16, keyCount(), 4_000_000, 0)
-				if e := beyondPosterior(routed) + unlikePlain(routed, plain); e != "" {
+				routed := f.measure(t, shard.Route, 16, keyCount(), 4_000_000, 0)
+				if e := beyondPosterior(routed) + unlikePlain(routed); e != "" {
 					t.Error(e)
 				}
 			})

@@ -35,8 +35,8 @@ func (c *Config) checkDataflow() error {
 	return nil
 }
 
-// runDataflow runs the pipeline on Google Cloud Dataflow, which has an interface of its own, and returns when the job has
-// ended.
+// runDataflow runs the pipeline on Google Cloud Dataflow, which has an interface of its own, and returns when the job
+// has ended.
 func (c *Config) runDataflow(ctx context.Context, t Task) error {
 	program, err := os.Executable()
 	if err != nil {

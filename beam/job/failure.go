@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// An error of a step travels through the runner as text, which the runner wraps in traces of its own. The marks show the
-// submitter where the error of the step begins and ends.
+// An error of a step travels through the runner as text, which the runner wraps in traces of its own. The marks show
+// the submitter where the error of the step begins and ends.
 const (
 	failureBegin = "{{bloomery: "
 	failureEnd   = " :bloomery}}"

@@ -88,8 +88,8 @@ func (f *gatherFn) ProcessElement(
 	return nil
 }
 
-// buildFn builds a shard and emits its number, with the key 0. Without an output, Prism 2.77 would wait for the bundle in a
-// loop that takes a processor.
+// buildFn builds a shard and emits its number, with the key 0. Without an output, Prism 2.77 would wait for the
+// bundle in a loop that takes a processor.
 type buildFn struct {
 	Task Task
 	bundle

@@ -10,9 +10,9 @@
 //
 // # Limits
 //
-// Files are decoded by github.com/parquet-go/parquet-go. Panics of the decoder and errors name the file. A footer of more
-// than 256 MiB is an error. The decoder takes the size of a page from the page's header, so a hostile file can make it
-// allocate up to 2 GiB.
+// Files are decoded by github.com/parquet-go/parquet-go. Panics of the decoder and errors name the file. A footer of
+// more than 256 MiB is an error. The decoder takes the size of a page from the page's header, so a hostile file can
+// make it allocate up to 2 GiB.
 package parquet
 
 import (
@@ -38,8 +38,8 @@ const (
 
 // Format reads a column of Parquet files.
 //
-// A span is a number of bytes. Row groups lie one after the other, each as long as its compressed columns, and belong to
-// the span in which they begin.
+// A span is a number of bytes. Row groups lie one after the other, each as long as its compressed columns, and belong
+// to the span in which they begin.
 type Format struct{}
 
 // Split divides a file before row groups, into spans of about size bytes, all columns counted.

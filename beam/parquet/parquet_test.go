@@ -76,7 +76,9 @@ func object1(t *testing.T, b []byte) distribute.Object {
 }
 
 // read returns the keys of some spans.
-func read(t *testing.T, o distribute.Object, k distribute.KeyFormat, spans ...distribute.Span) (keys []string, err error) {
+func read(t *testing.T, o distribute.Object, k distribute.KeyFormat, spans ...distribute.Span) (
+	keys []string, err error,
+) {
 	for _, s := range spans {
 		units := int64(0)
 		err = Format{}.Read(t.Context(), distribute.Files(), o, s, distribute.Reading{

@@ -15,8 +15,8 @@ import (
 // batchValues is the number of values that are decoded at once.
 const batchValues = 4096
 
-// Read reads the keys of the row groups of a span, in one goroutine. Batch.Line is the number of the value in the file's
-// column, from 1.
+// Read reads the keys of the row groups of a span, in one goroutine. Batch.Line is the number of the value in the
+// file's column, from 1.
 func (Format) Read(
 	ctx context.Context, in distribute.Source, o distribute.Object, s distribute.Span, r distribute.Reading,
 ) (err error) {

@@ -103,6 +103,9 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	}
 	config.Keys = distribute.KeysOf(o)
 	for i, pattern := range args {
+		if pattern == "" {
+			return errors.New("an INPUT is empty; name files, patterns or folders that end in /")
+		}
 		path, err := filepath.Abs(pattern)
 		if err != nil {
 			return err
