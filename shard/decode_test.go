@@ -38,7 +38,8 @@ func TestManifestEndless(t *testing.T) {
 		`{"unknown":1,"shards":[`:                 3*shard.Max + 1<<16,
 	} {
 		r := &endless{head: strings.NewReader(head)}
-		if _, err := shard.ReadManifest(r); !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "more than") {
+		_, err := shard.ReadManifest(r)
+		if !errors.Is(err, shard.ErrManifest) || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("%s: error %v", head, err)
 		}
 		if r.n > most {
@@ -68,7 +69,8 @@ func TestManifestOrder(t *testing.T) {
 		if bad == newer {
 			t.Fatalf("%s is not in %s", change[0], newer)
 		}
-		if _, err := shard.ReadManifest(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "newer Bloomery") {
+		_, err := shard.ReadManifest(strings.NewReader(bad))
+		if err == nil || !strings.Contains(err.Error(), "newer Bloomery") {
 			t.Errorf("%s: error %v", change[1], err)
 		}
 		older := strings.Replace(bad, `"version": 2`, `"version": 1`, 1)

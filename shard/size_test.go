@@ -15,7 +15,9 @@ func BenchmarkReadManifest(b *testing.B) {
 		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
 			m := &shard.Manifest{Spec: filter.NewSpec("fuse"), Hash: filter.XXH3, Shards: make([]shard.Entry, shards)}
 			for i := range m.Shards {
-				m.Shards[i] = shard.Entry{File: shard.Name(i, shards, ""), Keys: 1000, Bytes: 1472, FPRPrior: 0.01, FPRPosterior: 0.01}
+				m.Shards[i] = shard.Entry{
+					File: shard.Name(i, shards, ""), Keys: 1000, Bytes: 1472, FPRPrior: 0.01, FPRPosterior: 0.01,
+				}
 			}
 			var text bytes.Buffer
 			if _, err := m.WriteTo(&text); err != nil {
