@@ -53,7 +53,8 @@ type Plan struct {
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
 
-	id string
+	id      string
+	earlier manifestCache // of the set that Build replaces
 }
 
 // Range is a part of the input: a span of one object, or several whole objects.
