@@ -82,7 +82,7 @@ func containsMany[K any](
 ) {
 	sameLength("ContainsMany", len(dst), len(keys))
 	switch {
-	case s.shards != nil:
+	case s.shards != nil && !s.shards.spreading.ready.Load():
 		g := groupPool.Get().(*group)
 		defer groupPool.Put(g)
 		for start := 0; start < len(keys); start += groupLen {
@@ -91,7 +91,7 @@ func containsMany[K any](
 			s.shardedHasMany(dst[start:][:len(part)], g.hs[:len(part)])
 		}
 		return
-	case s.filter == nil:
+	case s.filter == nil && s.shards == nil:
 		clear(dst)
 		return
 	case s.raw != nil:

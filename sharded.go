@@ -28,20 +28,21 @@ import (
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
 //	                                                  └ not ready: sets[i], nil: load(i)
 type shards struct {
-	dir      string
-	manifest *shard.Manifest // of the files that hold the shards that are not changed in memory
-	base     *shard.Manifest // in the folder
-	was      fs.FileInfo     // of that file
-	hasher   filter.Hasher
-	options  options
-	slots    []slot
-	sets     []atomic.Pointer[Set] // nil until the first use
-	parts    []part
-	trimmed  bool // all files have the trimmed form
-	version  uint16
-	crowded  atomic.Bool  // the process has too many open files: hold none
-	locked   bool         // in a Locked: memory is limited
-	memory   atomic.Int64 // bytes of shards in memory
+	dir       string
+	manifest  *shard.Manifest // of the files that hold the shards that are not changed in memory
+	base      *shard.Manifest // in the folder
+	was       fs.FileInfo     // of that file
+	hasher    filter.Hasher
+	options   options
+	slots     []slot
+	sets      []atomic.Pointer[Set] // nil until the first use
+	parts     []part
+	spreading spreading
+	trimmed   bool // all files have the trimmed form
+	version   uint16
+	crowded   atomic.Bool  // the process has too many open files: hold none
+	locked    bool         // in a Locked: memory is limited
+	memory    atomic.Int64 // bytes of shards in memory
 	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
 	derive func(i int) (*Set, error)
 	origin []*Set
@@ -368,6 +369,7 @@ func (t *shards) fail(i int, err error) error {
 // close closes all files and mappings.
 func (t *shards) close() error {
 	var all []error
+	t.spreading.ready.Store(false)
 	for i := range t.parts {
 		t.slots[i].ready.Store(false)
 		if set := t.sets[i].Swap(nil); set != nil {

@@ -55,6 +55,7 @@ func (t *shards) publish(i int, set *Set) {
 		p := &t.slots[i]
 		p.filter, p.cold, p.mapped = set.filter, set.cold, set.mapping != nil
 		p.ready.Store(true)
+		t.spreading.put(i, len(t.parts), set.filter)
 	}
 }
 
@@ -67,6 +68,7 @@ func (t *shards) drop(i int) {
 		t.memory.Add(-int64(t.manifest.Shards[i].Bytes))
 	}
 	t.slots[i].ready.Store(false)
+	t.spreading.ready.Store(false)
 	t.sets[i].Store(nil)
 }
 

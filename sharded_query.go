@@ -80,6 +80,10 @@ const groupFrom = 4
 
 // shardedHasMany is HasMany for a sharded Set.
 func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
+	if s.shards.spreading.ready.Load() {
+		s.hasSpread(dst, hs)
+		return
+	}
 	if min(len(hs), groupLen) >= groupFrom*len(s.shards.sets) {
 		s.hasGroups(dst, hs)
 		return

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"sync"
 
 	"github.com/bloomery/bloomery"
@@ -244,11 +245,42 @@ func (p *Plan) shardName(ctx context.Context, out Source, s int, r result) (stri
 	if err != nil {
 		return "", err
 	}
-	old, err := ReadManifest(ctx, out)
+	old, err := p.earlier.read(ctx, out)
 	if err != nil {
 		return "", err
 	}
 	return shard.NewName(old, s, p.Shards, e.SHA256), nil
+}
+
+// manifestCache keeps the manifest in an output, so that not every shard of a large set reads it again.
+type manifestCache struct {
+	mu       sync.Mutex
+	out      Source
+	object   Object // that was read; its Version is empty if there is none
+	manifest *shard.Manifest
+}
+
+// read returns what ReadManifest returns. It reads a manifest again if its output, size or version is another one, or
+// if the output has no versions.
+func (c *manifestCache) read(ctx context.Context, out Source) (*shard.Manifest, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st, err := out.Stat(ctx, shard.ManifestName)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	same := reflect.ValueOf(out).Comparable() // else == panics
+	if same && c.object.Version != "" && c.object == st && c.out == out {
+		return c.manifest, nil
+	}
+	m, err := ReadManifest(ctx, out)
+	if err == nil && same {
+		c.out, c.object, c.manifest = out, st, m
+	}
+	return m, err
 }
 
 // ReadManifest returns the manifest of the set in an output, or nil if there is none.

@@ -34,5 +34,7 @@
 // # Memory
 //
 // Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and the blocks of keyio. Build takes what
-// bloomery.Build takes for one shard within Options.Memory, and the filter. Gather takes 16 bytes a range and shard.
+// bloomery.Build takes for one shard within Options.Memory, and the filter. Gather takes
+// 28 bytes x shards x groups: 8 for the index of a run file and 20 for the shard index. A range has one group for each
+// 4,194,304 keys, rounded up.
 package distribute

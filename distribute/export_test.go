@@ -11,3 +11,8 @@ func SetSaveWait(d time.Duration) (reset func()) {
 	saveWait = d
 	return func() { saveWait = was }
 }
+
+// ParsePlanOf is ParsePlan with other limits of objects and ranges.
+func ParsePlanOf(b []byte, objects, ranges int) (*Plan, error) {
+	return parsePlan(b, nil, objects, ranges)
+}

@@ -20,8 +20,11 @@ import (
 // DefaultRangeBytes is the size of a range of plain text: 32 MiB.
 const DefaultRangeBytes = 32 << 20
 
-// MaxRanges is the largest number of ranges of a plan.
-const MaxRanges = 1 << 24
+// MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
+const (
+	MaxObjects = 1 << 24
+	MaxRanges  = 1 << 24
+)
 
 // Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
 // mean what they mean for bloomery.BuildShards; the other fields of Build are ignored. Build.Shards must be set, and
@@ -50,7 +53,8 @@ type Plan struct {
 	Objects   []Object      `json:"objects"`
 	Ranges    []Range       `json:"ranges"`
 
-	id string
+	id      string
+	earlier manifestCache // of the set that Build replaces
 }
 
 // Range is a part of the input: a span of one object, or several whole objects.
@@ -194,6 +198,8 @@ func (p *Plan) check(formats Formats) error {
 		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
 	case p.Shards < 1 || p.Shards > shard.Max:
 		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
+	case len(p.Objects) > MaxObjects:
+		return bad("objects", len(p.Objects), fmt.Sprintf("want at most %d; put the keys into fewer files", MaxObjects))
 	case len(p.Ranges) > MaxRanges:
 		return bad("ranges", len(p.Ranges), fmt.Sprintf("want at most %d", MaxRanges))
 	case (p.KeyCheck != 0) != (p.Hash == filter.SipHash) || p.Seed != 0 && p.Hash != filter.XXH3:
@@ -203,9 +209,15 @@ func (p *Plan) check(formats Formats) error {
 	case !isRate(p.FPRChosen) || !isRate(p.MaxFPR):
 		return bad("fpr", p.FPRChosen, "want a rate")
 	}
-	if f, err := families.ByName(p.Spec.Family()); err != nil {
+	// The spec is already that of a shard. ForShard checks it; of a set with one shard it changes nothing.
+	c := bloomery.Config{Spec: p.Spec.String(), Shards: 1, Hash: p.Hash, Seed: p.Seed}
+	if c.Hash == filter.SipHash {
+		c.Hash = 0 // it would need the secret
+	}
+	if _, err := c.ForShard(context.Background()); err != nil {
 		return err
-	} else if err := f.Check(p.Spec); err != nil {
+	}
+	if f, err := families.ByName(p.Spec.Family()); err != nil {
 		return err
 	} else if !f.TakesHash(p.Spec, p.Hash) {
 		return bad("hash", p.Hash, "it is not one of the family")

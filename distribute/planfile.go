@@ -63,15 +63,56 @@ func put(ctx context.Context, out Store, name string, b []byte) error {
 }
 
 // ParsePlan returns the plan in JSON. The error wraps filter.ErrConfig if the plan contradicts itself. formats are
-// those that the plan may name besides those of keyio.
+// those that the plan may name besides those of keyio. Lists of more than MaxObjects and MaxRanges are not read.
 func ParsePlan(b []byte, formats Formats) (*Plan, error) {
+	return parsePlan(b, formats, MaxObjects, MaxRanges)
+}
+
+func parsePlan(b []byte, formats Formats, objects, ranges int) (*Plan, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	p := new(Plan)
-	if err := d.Decode(p); err != nil {
+	var j struct {
+		*Plan
+		Objects list[Object] `json:"objects"` // instead of those of Plan
+		Ranges  list[Range]  `json:"ranges"`
+	}
+	j.Plan, j.Objects.most, j.Ranges.most = new(Plan), objects, ranges
+	if err := d.Decode(&j); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
 	}
+	p := j.Plan
+	p.Objects, p.Ranges = j.Objects.all, j.Ranges.all
 	return p, p.check(formats)
+}
+
+// list is a list of JSON that is decoded value by value, so that the memory for more than most is never taken.
+type list[T any] struct {
+	all  []T
+	most int
+}
+
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	l.all = nil
+	if string(b) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errors.Join(err, errors.New("objects and ranges must be lists"))
+	}
+	l.all = []T{} // as encoding/json: an empty list is not null
+	for d.More() {
+		if len(l.all) == l.most {
+			return fmt.Errorf("a list has more than %d values", l.most)
+		}
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		l.all = append(l.all, v)
+	}
+	return nil
 }
 
 // Plans returns the ids of the plans in an output, sorted. Work on them has not finished.

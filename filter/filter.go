@@ -41,6 +41,24 @@ type ColdBatcher interface {
 	HasManyCold(dst []bool, hs []Hash)
 }
 
+// Spreader is a Filter that can be queried together with others of its family: each key in a filter of its own.
+type Spreader interface {
+	Filter
+	// Spread returns a Spread with room for that many filters, none of them set, or nil if it would gain nothing.
+	Spread(filters int) Spread
+}
+
+// Spread answers keys of many filters of one family, so that their cache misses overlap although the keys of each
+// filter are few. It shares the memory of the filters and needs what they need of it. A Spread is safe for concurrent
+// queries; SetFilter may run at the same time as calls for other filters.
+type Spread interface {
+	// SetFilter makes f filter i. It returns false, and changes nothing, if f cannot be queried together with the others.
+	SetFilter(i int, f Filter) bool
+	// HasManySpread sets dst[j] to Has(hs[j]) of filter at[j] for every j. These filters must be set. It panics if dst, hs
+	// and at differ in length. It does not allocate.
+	HasManySpread(dst []bool, hs []Hash, at []uint32)
+}
+
 // Adder is a Filter that takes keys at any time. Add needs exclusive use, except in a Concurrent.
 type Adder interface {
 	// Add adds the key with hash h. On error the filter is unchanged.

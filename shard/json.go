@@ -79,8 +79,9 @@ func (m *Manifest) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive. The
-// error wraps ErrManifest, or is one of r.
+// ReadManifest reads and checks a manifest of at most 512 MiB. Its memory is bounded by the bytes that arrive, and by
+// 256 bytes and the texts of each entry; it stops at the first entry above count, or above Max. The error wraps
+// ErrManifest, or is one of r.
 func ReadManifest(r io.Reader) (*Manifest, error) {
 	limited := &io.LimitedReader{R: r, N: maxManifest + 1}
 	var failed error
@@ -91,11 +92,8 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 		return n, err
 	}))
 	d.DisallowUnknownFields()
-	var j struct {
-		head
-		Shards []entry `json:"shards"`
-	}
-	err := d.Decode(&j)
+	var j document
+	err := j.decode(d)
 	switch {
 	case failed != nil:
 		return nil, failed
@@ -113,7 +111,7 @@ func ReadManifest(r io.Reader) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
-	return j.head.manifest(j.Shards)
+	return j.head.manifest(j.shards)
 }
 
 type readerFunc func(p []byte) (int, error)

@@ -29,13 +29,28 @@ func Route(h filter.Hash, shards int) int {
 	if shards <= 0 {
 		panic("shard: Route needs at least one shard")
 	}
+	return int(route(h, uint64(shards)))
+}
+
+func route(h filter.Hash, shards uint64) uint64 {
 	x := mix(mix(h.Hi^routeHi, h.Lo^routeLo)^routeHi, routeMix)
-	s, _ := bits.Mul64(x, uint64(shards))
-	return int(s)
+	s, _ := bits.Mul64(x, shards)
+	return s
 }
 
 // mix returns the high half of a·b XORed with its low half.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
+}
+
+// Routes sets dst[i] to Route(hs[i], shards) for every i. dst must be as long as hs.
+func Routes(dst []uint32, hs []filter.Hash, shards int) {
+	if shards <= 0 {
+		panic("shard: Routes needs at least one shard")
+	}
+	dst = dst[:len(hs)]
+	for i, h := range hs {
+		dst[i] = uint32(route(h, uint64(shards)))
+	}
 }

@@ -36,6 +36,11 @@ func TestBlocksBounds(t *testing.T) {
 		}
 		for _, b := range []Blocks{NewLine(words, 7), NewLine(words, 20), NewSplit(words)} {
 			b.HasMany(dst, hs)
+			at := unsafe.Slice((*unsafe.Pointer)(guarded(t, 8*n)), n)
+			for i := range at {
+				at[i] = unsafe.Pointer(&words[0])
+			}
+			b.HasAt(dst, hs, at)
 			for _, h := range hs {
 				if b.Has(h.Hi, h.Lo) {
 					t.Fatal("a key in an empty filter")

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -127,13 +128,22 @@ func TestBlocksHas(t *testing.T) {
 			if want := Vector && k <= LineProbes; many != want {
 				t.Fatalf("k=%d: HasMany returned %v", k, many)
 			}
+			apart, at := make([]bool, n+1), make([]unsafe.Pointer, n)
+			for i, h := range hs {
+				block, _ := bits.Mul64(h.Hi, 50)
+				at[i] = unsafe.Pointer(&words[int(block)*blockWords])
+			}
+			apart[n] = true
+			if b.HasAt(apart[:n], hs, at) != many {
+				t.Fatalf("k=%d: HasAt returned %v", k, !many)
+			}
 			for i, h := range hs {
 				want := b.hasGo(h.Hi, h.Lo)
-				if b.Has(h.Hi, h.Lo) != want || many && got[i] != want {
+				if b.Has(h.Hi, h.Lo) != want || many && (got[i] != want || apart[i] != want) {
 					t.Fatalf("k=%d, key %d of %d, %x: want %v", k, i, n, h, want)
 				}
 			}
-			if !got[n] {
+			if !got[n] || !apart[n] {
 				t.Fatalf("k=%d: wrote behind %d answers", k, n)
 			}
 		}
@@ -161,6 +171,9 @@ func TestBlocksWithoutVector(t *testing.T) {
 		}
 		if b.HasMany(make([]bool, 1), make([]filter.Hash, 1)) {
 			t.Fatal("HasMany has code for nothing")
+		}
+		if b.HasAt(make([]bool, 1), make([]filter.Hash, 1), make([]unsafe.Pointer, 1)) {
+			t.Fatal("HasAt has code for nothing")
 		}
 	})
 }

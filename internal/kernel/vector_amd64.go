@@ -60,6 +60,25 @@ func (b *Blocks) HasMany(dst []bool, hs []filter.Hash) bool {
 	return true
 }
 
+// HasAt sets dst[i] to Has of hs[i] for a key whose block is at at[i], in the layout of b, and returns true, or returns
+// false if it has no vector code for these blocks. The words of b are not used. It panics if dst or at is shorter than
+// hs.
+func (b *Blocks) HasAt(dst []bool, hs []filter.Hash, at []unsafe.Pointer) bool {
+	if b.how != byLine && b.how != bySplit {
+		return false
+	}
+	dst, at = dst[:len(hs)], at[:len(hs)]
+	for len(hs) > 0 {
+		n, further := rounds(len(hs))
+		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs)))
+		block := (*uint64)(unsafe.Pointer(unsafe.SliceData(at)))
+		further /= uint64(unsafe.Sizeof(hs[0]) / unsafe.Sizeof(at[0]))
+		blocksHasAt((*[26]uint64)(unsafe.Pointer(b)), unsafe.SliceData(dst), first, block, n, further)
+		dst, hs, at = dst[n:], hs[n:], at[n:]
+	}
+	return true
+}
+
 // AddMany sets the bits of all keys and returns true, or returns false if it has no vector code for these blocks.
 func (b *Blocks) AddMany(hs []filter.Hash) bool {
 	if b.how != bySplit {

@@ -471,6 +471,69 @@ split:
 	VZEROUPPER
 	RET
 
+// func blocksHasAt(b *[26]uint64, dst *bool, hs *uint64, at *uint64, n uint64, ahead uint64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·blocksHasAt(SB), NOSPLIT, $0-48
+	MOVQ    b+0(FP), AX
+	MOVQ    dst+8(FP), CX
+	MOVQ    hs+16(FP), DX
+	MOVQ    at+24(FP), BX
+	MOVQ    n+32(FP), SI
+	MOVQ    ahead+40(FP), DI
+	VMOVDQU 48(AX), Y0
+	VMOVDQU 80(AX), Y1
+	VMOVDQU 112(AX), Y2
+	CMPQ    32(AX), $0x02
+	JNE     split
+
+line:
+	MOVQ         (BX)(DI*1), AX
+	PREFETCHT0   (AX)
+	MOVQ         (BX), AX
+	VPBROADCASTQ 8(DX), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPSRLVD      Y1, Y3, Y3
+	VPSLLD       $0x17, Y3, Y5
+	VPADDD       Y3, Y3, Y4
+	VPSRLD       $0x1f, Y5, Y5
+	VPADDD       Y5, Y4, Y4
+	VPERMD       (AX), Y4, Y5
+	VPERMD       32(AX), Y4, Y6
+	VPSLLD       $0x1c, Y4, Y4
+	VBLENDVPS    Y4, Y6, Y5, Y5
+	VPSLLD       $0x18, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSRLVD      Y3, Y5, Y5
+	VPTEST       Y2, Y5
+	SETCS        (CX)
+	ADDQ         $0x10, DX
+	ADDQ         $0x08, BX
+	INCQ         CX
+	DECQ         SI
+	JNE          line
+	VZEROUPPER
+	RET
+
+split:
+	MOVQ         (BX)(DI*1), AX
+	PREFETCHT0   (AX)
+	MOVQ         (BX), AX
+	VPBROADCASTD 8(DX), Y3
+	VMOVDQU      Y1, Y2
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y2, Y3
+	VMOVDQU      (AX), Y2
+	VPTEST       Y3, Y2
+	SETCS        (CX)
+	ADDQ         $0x10, DX
+	ADDQ         $0x08, BX
+	INCQ         CX
+	DECQ         SI
+	JNE          split
+	VZEROUPPER
+	RET
+
 // func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
 // Requires: AVX, AVX2, MMX+
 TEXT ·blocksAddSplit(SB), NOSPLIT, $0-32

@@ -2,7 +2,11 @@
 
 package kernel
 
-import "github.com/bloomery/bloomery/filter"
+import (
+	"unsafe"
+
+	"github.com/bloomery/bloomery/filter"
+)
 
 func bestLanes(cells []byte, at []uint32, start, keep *[4]uint64) uint32 {
 	return bestLanesGo(cells, at, start, keep)
@@ -20,6 +24,9 @@ func (b *Blocks) hasInVector([]byte, uint64) bool        { panic("kernel: no vec
 
 // HasMany returns false: there is no vector code.
 func (b *Blocks) HasMany([]bool, []filter.Hash) bool { return false }
+
+// HasAt returns false: there is no vector code.
+func (b *Blocks) HasAt([]bool, []filter.Hash, []unsafe.Pointer) bool { return false }
 
 // AddMany returns false: there is no vector code.
 func (b *Blocks) AddMany([]filter.Hash) bool { return false }

@@ -23,6 +23,9 @@ func blocksHasIn(b *[26]uint64, block *byte, lo uint64) bool
 func blocksHasMany(b *[26]uint64, dst *bool, hs *uint64, n uint64, ahead uint64)
 
 //go:noescape
+func blocksHasAt(b *[26]uint64, dst *bool, hs *uint64, at *uint64, n uint64, ahead uint64)
+
+//go:noescape
 func blocksAddSplit(b *[26]uint64, hs *uint64, n uint64, ahead uint64)
 
 //go:noescape

@@ -16,6 +16,7 @@ func main() {
 	blocksHas()
 	blocksHasIn()
 	blocksHasMany()
+	blocksHasAt()
 	blocksAddSplit()
 	chainsHas()
 	chainsFollow()
@@ -408,6 +409,53 @@ func blocksHasMany() {
 		VPTEST(ones, lineProbe(x, v0, v1, line))
 	})
 	loop("split", 5, func(half Mem) {
+		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
+		splitMask(x, v0, v1)
+		VMOVDQU(half, block)
+		VPTEST(x, block)
+	})
+}
+
+// blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a block
+// to that of the block which it prefetches.
+func blocksHasAt() {
+	TEXT("blocksHasAt", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	dst := Load(Param("dst"), GP64())
+	h := Load(Param("hs"), GP64())
+	at := Load(Param("at"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	v0, v1, ones := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), v0)
+	VMOVDQU(b.last(1), v1)
+	VMOVDQU(b.ones(), ones)
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+
+	loop := func(name string, has func(block Mem)) {
+		Label(name)
+		first := GP64()
+		MOVQ(Mem{Base: at, Index: ahead, Scale: 1}, first)
+		PREFETCHT0(Mem{Base: first})
+		MOVQ(Mem{Base: at}, first)
+		has(Mem{Base: first})
+		SETCS(Mem{Base: dst})
+		ADDQ(Imm(16), h)
+		ADDQ(Imm(8), at)
+		INCQ(dst)
+		DECQ(n)
+		JNE(LabelRef(name))
+		VZEROUPPER()
+		RET()
+	}
+	x, block := YMM(), YMM()
+	loop("line", func(line Mem) {
+		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
+		VPTEST(ones, lineProbe(x, v0, v1, line))
+	})
+	loop("split", func(half Mem) {
 		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
 		splitMask(x, v0, v1)
 		VMOVDQU(half, block)

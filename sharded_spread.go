@@ -1,0 +1,77 @@
+package bloomery
+
+import (
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// spreading has the filter.Spread of the shards, which answers batches once all shards are loaded. There is none if the
+// family has none, if shards cannot be queried together, or in a Locked.
+type spreading struct {
+	ready  atomic.Bool   // all filters are set
+	spread filter.Spread // does not change once ready was true
+	mu     sync.Mutex    // for the others
+	began  bool
+	set    []bool // by shard
+	unset  int    // number of shards
+}
+
+// put sets the filter of a shard, of so many. Queries may run if it is the first filter of this shard.
+func (p *spreading) put(i, shards int, f filter.Filter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.began {
+		p.began = true
+		if f, ok := f.(filter.Spreader); ok {
+			p.spread, p.set, p.unset = f.Spread(shards), make([]bool, shards), shards
+		}
+	}
+	if p.spread == nil {
+		return
+	}
+	was := p.set[i]
+	p.set[i] = p.spread.SetFilter(i, f)
+	switch {
+	case p.set[i] && !was:
+		p.unset--
+	case was && !p.set[i]:
+		p.unset++
+	}
+	p.ready.Store(p.unset == 0)
+}
+
+// spreadIDs holds buffers for the shards of the keys of a batch.
+var spreadIDs = sync.Pool{New: func() any { return new([batchLen]uint32) }}
+
+// hasSpread is HasMany if all shards are in the Spread.
+func (s *Set) hasSpread(dst []bool, hs []filter.Hash) {
+	ids := spreadIDs.Get().(*[batchLen]uint32)
+	defer spreadIDs.Put(ids)
+	for len(hs) > 0 {
+		n := min(len(hs), batchLen)
+		shard.Routes(ids[:n], hs[:n], len(s.shards.slots))
+		if !s.hasSpreadBatch(dst[:n], hs[:n], ids[:n]) {
+			for i, h := range hs[:n] {
+				dst[i] = s.shardedHas(h)
+			}
+		}
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
+// hasSpreadBatch returns false, and the answers are incomplete, if the file of a mapped shard can no longer be read.
+func (s *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok bool) {
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		if recover() != nil {
+			ok = false // if it is no fault of a mapping, the single queries panic again
+		}
+	}()
+	s.shards.spreading.spread.HasManySpread(dst, hs, ids)
+	return true
+}
