@@ -40,7 +40,11 @@ func unbuilt(t *testing.T, out distribute.Store, name string) *distribute.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Save(t.Context(), out); err != nil {
+	unwatched := out
+	if w, ok := out.(*watched); ok { // Save and Finish read the manifest themselves
+		unwatched = w.Store
+	}
+	if err := p.Save(t.Context(), unwatched); err != nil {
 		t.Fatal(err)
 	}
 	for i := range p.Ranges {
@@ -67,7 +71,7 @@ func TestReplaceReadsOnce(t *testing.T) {
 	}
 	first := unbuilt(t, out, "first")
 	build(first, out, numbers)
-	if _, err := first.Finish(t.Context(), out, distribute.Options{}); err != nil || out.reads.Load() != 0 {
+	if _, err := first.Finish(t.Context(), out.Store, distribute.Options{}); err != nil || out.reads.Load() != 0 {
 		t.Fatalf("%d reads without a manifest, error %v", out.reads.Load(), err)
 	}
 	before := folder(t, dir)
