@@ -20,6 +20,10 @@ import (
 // DefaultRangeBytes is the size of a range of plain text: 32 MiB.
 const DefaultRangeBytes = 32 << 20
 
+// LeastRangeBytes is the smallest size of a range that the commands take: 64 KiB. With smaller ranges the files and
+// requests of a build take more time than its keys.
+const LeastRangeBytes = 64 << 10
+
 // MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
 const (
 	MaxObjects = 1 << 24
