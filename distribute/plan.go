@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery"
@@ -58,6 +59,7 @@ type Plan struct {
 	Ranges    []Range       `json:"ranges"`
 
 	id      string
+	once    sync.Once     // sets id
 	earlier manifestCache // of the set that Build replaces
 }
 
@@ -161,14 +163,14 @@ const planReads = 16
 
 // ID returns 32 hex digits that depend on all fields.
 func (p *Plan) ID() string {
-	if p.id == "" {
+	p.once.Do(func() {
 		b, err := json.Marshal(p)
 		if err != nil {
 			panic(err) // no field can fail
 		}
 		sum := sha256.Sum256(b)
 		p.id = hex.EncodeToString(sum[:16])
-	}
+	})
 	return p.id
 }
 
