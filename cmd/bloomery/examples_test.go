@@ -25,7 +25,7 @@ import (
 var exampleInputs = map[string]func(t *testing.T) []byte{
 	"blocklist.txt": keyList(0, 1000), "visitors.txt": keyList(500, 1500), "new-entries.txt": keyList(2000, 2050),
 	"allowed.txt": keyList(3000, 5000), "monday.txt": keyList(0, 600), "tuesday.txt": keyList(400, 1000),
-	"words.txt": keyList(0, 800), "keys.txt": keyList(0, 500), "large.txt": keyList(0, 3000), "log.txt": keyList(0, 300),
+	"words.txt": keyList(0, 800), "keys.txt": keyList(0, 500), "large.txt": keyList(0, 12_000), "log.txt": keyList(0, 300),
 	"names.txt": keyList(200, 400), "sessions.txt": keyList(0, 400), "ended.txt": keyList(0, 40),
 	"candidates.txt": keyList(0, 20), "addresses.txt": keyList(0, 30),
 	"disposable.txt":   func(*testing.T) []byte { return []byte("0-mail.com\nyopmail.com\n") },
@@ -93,7 +93,7 @@ var exampleSetup = map[string]string{
 }
 
 // shardSetup makes a plan with two ranges.
-const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 16Ki large.txt"
+const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"
 
 // longExamples run too long for a test. They must still run after a second, without an error, and end when they are
 // interrupted.
