@@ -156,7 +156,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	defer b.Close()
 	var mu sync.Mutex
 	read := uint64(0)
-	err = parallel(ctx, len(all), max(2, o.workers()), func(ctx context.Context, i int) error {
+	err = parallel(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
 		g := all[i]
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
 		if err == nil {
@@ -177,6 +177,22 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		return nil, err
 	}
 	return b.Build(ctx)
+}
+
+// buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard
+// are many and small, and a read from a bucket waits longer than it lasts. Their order does not matter to any family.
+const buildReads = 16
+
+// readMemory is the memory of one read in bytes; see run.Read.
+const readMemory = 512 << 10
+
+// reads returns the number of segments to read at the same time: at least one for each worker, and two.
+func (o Options) reads() int {
+	n := int64(buildReads)
+	if o.Memory > 0 {
+		n = min(n, o.Memory/8/readMemory)
+	}
+	return max(2, o.workers(), int(n))
 }
 
 // readShare is the part of the progress of a Build that reading is.

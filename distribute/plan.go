@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery"
@@ -19,6 +20,10 @@ import (
 
 // DefaultRangeBytes is the size of a range of plain text: 32 MiB.
 const DefaultRangeBytes = 32 << 20
+
+// LeastRangeBytes is the smallest size of a range that the commands take: 64 KiB. With smaller ranges the files and
+// requests of a build take more time than its keys.
+const LeastRangeBytes = 64 << 10
 
 // MaxObjects and MaxRanges are the largest numbers of objects and ranges of a plan.
 const (
@@ -54,6 +59,7 @@ type Plan struct {
 	Ranges    []Range       `json:"ranges"`
 
 	id      string
+	once    sync.Once     // sets id
 	earlier manifestCache // of the set that Build replaces
 }
 
@@ -157,14 +163,14 @@ const planReads = 16
 
 // ID returns 32 hex digits that depend on all fields.
 func (p *Plan) ID() string {
-	if p.id == "" {
+	p.once.Do(func() {
 		b, err := json.Marshal(p)
 		if err != nil {
 			panic(err) // no field can fail
 		}
 		sum := sha256.Sum256(b)
 		p.id = hex.EncodeToString(sum[:16])
-	}
+	})
 	return p.id
 }
 

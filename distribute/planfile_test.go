@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -87,4 +88,22 @@ func TestPlanSpec(t *testing.T) {
 			t.Errorf("%s: error %v", spec, err)
 		}
 	}
+}
+
+// TestPlanIDConcurrent: the race detector sees a plan that goroutines share before anybody asked for its ID.
+func TestPlanIDConcurrent(t *testing.T) {
+	want, text := planText(t)
+	p, err := distribute.ParsePlan([]byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if p.ID() != want.ID() {
+				t.Error("another ID")
+			}
+		})
+	}
+	wg.Wait()
 }

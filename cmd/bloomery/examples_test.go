@@ -93,7 +93,7 @@ var exampleSetup = map[string]string{
 }
 
 // shardSetup makes a plan with two ranges.
-const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 16Ki large.txt"
+const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"
 
 // longExamples run too long for a test. They must still run after a second, without an error, and end when they are
 // interrupted.

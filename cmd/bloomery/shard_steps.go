@@ -47,7 +47,7 @@ and flags give the same plan, and what is finished of it stays. No secret is sto
 	f.hash.register(c)
 	f.wishes.register(c)
 	c.Flags().StringVar((*string)(&f.shards), "shards", "", "number of shards; 4 million keys a shard are a good size")
-	c.Flags().StringVar(&f.size, "range", "32MiB", "size of a range of plain text")
+	c.Flags().StringVar(&f.size, "range", "32MiB", "size of a range of plain text, at least 64KiB")
 	c.Flags().StringVar(&f.keys, "keys", "", "about how many keys there are, for a build without --family")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
@@ -95,6 +95,9 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 	size, err := parseBytes("--range", f.size)
 	if err != nil {
 		return err
+	}
+	if size < distribute.LeastRangeBytes {
+		return fmt.Errorf("--range %s: every range is a file from which every shard reads; want 64KiB or more", f.size)
 	}
 	config.RangeBytes = int64(min(size, 1<<50))
 	o, err := f.in.options()

@@ -1,0 +1,79 @@
+package distribute_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/distribute"
+)
+
+// slow is a Store in which run files are opened slowly. It counts how many wait at the same time.
+type slow struct {
+	*memory
+	mu        sync.Mutex
+	now, most int
+}
+
+func (s *slow) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if strings.HasSuffix(name, ".run") {
+		s.mu.Lock()
+		s.now++
+		s.most = max(s.most, s.now)
+		s.mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		s.mu.Lock()
+		s.now--
+		s.mu.Unlock()
+	}
+	return s.memory.Open(ctx, name, offset, length)
+}
+
+// TestBuildReads: a Build reads several segments at the same time, within Options.Memory, and the shard is the same.
+func TestBuildReads(t *testing.T) {
+	_, text := lines("key", 20_000)
+	in, out := memoryOf("keys", text), memoryOf()
+	p, err := distribute.NewPlan(t.Context(), in, []string{"keys"},
+		distribute.Config{Build: bloomery.Config{Spec: "fuse", Shards: 3}, RangeBytes: 5000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Ranges {
+		if _, err := p.Range(t.Context(), in, out, i, distribute.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Gather(t.Context(), out, nil, distribute.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Ranges) < 32 {
+		t.Fatalf("%d ranges", len(p.Ranges))
+	}
+	var files []string
+	for _, c := range []struct {
+		o           distribute.Options
+		least, most int
+	}{
+		{distribute.Options{Workers: 1}, 8, 16},
+		{distribute.Options{Workers: 1, Memory: 1 << 20}, 1, 2},
+		{distribute.Options{Workers: 20, Memory: 1 << 20}, 3, 20},
+	} {
+		s := &slow{memory: out}
+		e, err := p.Build(t.Context(), s, 1, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.most < c.least || s.most > c.most {
+			t.Errorf("%+v: %d segments at the same time, want %d to %d", c.o, s.most, c.least, c.most)
+		}
+		files = append(files, out.objects[e.File])
+		delete(out.objects, e.File)
+	}
+	if files[0] != files[1] || files[0] != files[2] {
+		t.Error("the shards differ")
+	}
+}
