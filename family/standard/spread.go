@@ -38,21 +38,24 @@ func (s *spread) SetFilter(i int, f filter.Filter) bool {
 	return true
 }
 
-// HasManySpread is as Filter.HasMany: it prefetches the first probes of a batch, then the others of those that may be
-// present.
+// HasManySpread is as Filter.HasMany. It prefetches the first probes of a batch before it tests the batch before it,
+// which makes up for some of the time that it takes to find the shards.
 func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	filter.CheckBatch(dst, hs)
 	at = at[:len(hs)]
-	var p spreadPending
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		out := dst[start:][:len(group)]
-		n := s.begin(&p, out, group, at[start:][:len(group)])
+	var both [2]spreadPending // of this batch and the next one
+	s.ask(&both[0], hs[:min(batch, len(hs))], at)
+	for i := 0; len(hs) > 0; i++ {
+		p, size := &both[i%2], min(batch, len(hs))
+		group, out := hs[:size], dst[:size]
+		dst, hs, at = dst[size:], hs[size:], at[size:]
+		s.ask(&both[(i+1)%2], hs[:min(batch, len(hs))], at)
+		n := s.begin(p, out)
 		if s.k <= first {
 			continue
 		}
 		for step := maxAhead / (s.k - first); n > 0; n -= min(n, step) {
-			s.finish(&p, out, group, p.maybe[max(0, n-step):n])
+			s.finish(p, out, group, p.maybe[max(0, n-step):n])
 		}
 	}
 }
@@ -64,8 +67,8 @@ type spreadPending struct {
 	ask    [maxAhead]uint64 // what to prefetch; see bitvec.PrefetchBitsAt
 }
 
-// begin is Filter.begin.
-func (s *spread) begin(p *spreadPending, out []bool, group []filter.Hash, at []uint32) (n int) {
+// ask prefetches the first probes of a group of keys.
+func (s *spread) ask(p *spreadPending, group []filter.Hash, at []uint32) {
 	for i, h := range group {
 		place := s.places[at[i]]
 		p.places[i] = place
@@ -79,7 +82,11 @@ func (s *spread) begin(p *spreadPending, out []bool, group []filter.Hash, at []u
 		p.next[i] = probe.Mix(y, probe.Mixer(h))
 	}
 	bitvec.PrefetchBitsAt(p.ask[:len(group)*first])
-	for i := range group {
+}
+
+// begin tests the first probes, as Filter.begin.
+func (s *spread) begin(p *spreadPending, out []bool) (n int) {
+	for i := range out {
 		words := p.places[i].first
 		hit := bitvec.BitAt(words, p.at[i*first]) & bitvec.BitAt(words, p.at[i*first+1]) & 1
 		out[i] = hit == 1

@@ -14,5 +14,12 @@ func PrefetchBits(words []uint64, at []uint64) { prefetch(words, at, 6) }
 // bit. It has no effect if Prefetches is false.
 func PrefetchBitsAt(at []uint64) { prefetch(nil, at, 6) }
 
+// PrefetchAt asks for the words at some addresses. It has no effect if Prefetches is false.
+func PrefetchAt(at []unsafe.Pointer) {
+	if Prefetches {
+		prefetch(nil, unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(at))), len(at)), 3)
+	}
+}
+
 // BitAddress returns the address of words, in bits.
 func BitAddress(words unsafe.Pointer) uint64 { return uint64(uintptr(words)) * 8 }
