@@ -43,6 +43,7 @@ func (f *Filter) Spread(filters int) filter.Spread {
 func (s *spread) SetFilter(i int, f filter.Filter) bool {
 	o, ok := f.(*Filter)
 	if !ok || o.k != s.k || o.split != s.split || o.blocks == 0 {
+		s.places[i] = place{}
 		return false
 	}
 	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.words)), blocks: o.blocks}
