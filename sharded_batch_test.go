@@ -57,17 +57,13 @@ func TestShardedBatches(t *testing.T) {
 	}
 }
 
-// TestShardedBatchesChange adds keys after batches, which copies mapped and read shards: later batches find them. A
-// batch does not allocate.
+// TestShardedBatchesChange adds keys after batches, which copies mapped and read shards: later batches find them.
 func TestShardedBatchesChange(t *testing.T) {
 	for _, spec := range []string{"blocked(blocks=18750,k=7)", "blocked(bits_per_key=10)", "standard(bits_per_key=10)"} {
 		keys := integers(30_000, 1)
 		set := openSet(t, writeIntegers(t, spec, 3, keys))
 		got := make([]bool, len(keys))
 		set.ContainsManyUint64(got, keys) // loads all shards
-		if n := testing.AllocsPerRun(10, func() { set.ContainsManyUint64(got[:5000], keys[:5000]) }); n >= 1 {
-			t.Errorf("%s: a batch allocates %v times", spec, n)
-		}
 		further := integers(len(keys), 2)
 		for _, k := range further {
 			if err := set.AddUint64(k); err != nil {
