@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/shard"
@@ -18,6 +19,11 @@ func TestShardedBatches(t *testing.T) {
 	}{
 		{"read", "blocked(bits_per_key=10)", 16},
 		{"mapped", "standard(bytes=1200000)", 5},
+		{"mapped blocks", "blocked(blocks=18750,k=7)", 3},
+		{"different k", "blocked(bytes=1000)", 16},
+		{"split", "blocked(bits_per_key=10,layout=split)", 16},
+		{"fuse", "fuse(width=8)", 16},
+		{"fuse of other widths", "fuse(width=11)", 16},
 		{"without prefetching", "counting(bits_per_key=38)", 16},
 		{"searched", "partitioned(bits_per_key=8,effort=fast)", 3},
 	} {
@@ -48,6 +54,28 @@ func TestShardedBatches(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestShardedBatchesChange adds keys after batches, which copies mapped and read shards: later batches find them.
+func TestShardedBatchesChange(t *testing.T) {
+	for _, spec := range []string{"blocked(blocks=18750,k=7)", "blocked(bits_per_key=10)", "standard(bits_per_key=10)"} {
+		keys := integers(30_000, 1)
+		set := openSet(t, writeIntegers(t, spec, 3, keys))
+		got := make([]bool, len(keys))
+		set.ContainsManyUint64(got, keys) // loads all shards
+		further := integers(len(keys), 2)
+		for _, k := range further {
+			if err := set.AddUint64(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, part := range [][]uint64{keys, further} {
+			set.ContainsManyUint64(got, part)
+			if i := slices.Index(got, false); i >= 0 {
+				t.Errorf("%s: key %d is missing", spec, part[i])
+			}
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (s *Set) mappedHas(p *slot, i int, h filter.Hash) (present bool) {
 // groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.
 const groupFrom = 4
 
-// shardedHasMany is HasMany for a sharded Set.
+// shardedHasMany is HasMany for a sharded Set. Without a Spread it groups the keys by shard if there are enough.
 func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
 	if s.shards.spreading.ready.Load() {
 		s.hasSpread(dst, hs)

@@ -52,7 +52,8 @@ type Spreader interface {
 // filter are few. It shares the memory of the filters and needs what they need of it. A Spread is safe for concurrent
 // queries; SetFilter may run at the same time as calls for other filters.
 type Spread interface {
-	// SetFilter makes f filter i. It returns false, and changes nothing, if f cannot be queried together with the others.
+	// SetFilter makes f filter i. It returns false, and filter i is not set, if f cannot be queried together with the
+	// others.
 	SetFilter(i int, f Filter) bool
 	// HasManySpread sets dst[j] to Has(hs[j]) of filter at[j] for every j. These filters must be set. It panics if dst, hs
 	// and at differ in length. It does not allocate.

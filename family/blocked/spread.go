@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
@@ -42,6 +43,7 @@ func (f *Filter) Spread(filters int) filter.Spread {
 func (s *spread) SetFilter(i int, f filter.Filter) bool {
 	o, ok := f.(*Filter)
 	if !ok || o.k != s.k || o.split != s.split || o.blocks == 0 {
+		s.places[i] = place{}
 		return false
 	}
 	s.places[i] = place{first: unsafe.Pointer(unsafe.SliceData(o.words)), blocks: o.blocks}
@@ -58,12 +60,22 @@ func (s *spread) HasManySpread(dst []bool, hs []filter.Hash, at []uint32) {
 	var blocks [spreadBatch]unsafe.Pointer
 	for len(hs) > 0 {
 		n := min(len(hs), spreadBatch)
-		for i, h := range hs[:n] {
-			p := s.places[at[i]]
-			block, _ := bits.Mul64(h.Hi, p.blocks)
-			blocks[i] = unsafe.Add(p.first, block<<s.shift)
-		}
+		early := min(n, batch)
+		s.find(blocks[:early], hs, at)
+		bitvec.PrefetchAt(blocks[:early]) // HasAt prefetches those behind them
+		s.find(blocks[early:n], hs[early:], at[early:])
 		s.query.HasAt(dst[:n], hs[:n], blocks[:n])
 		dst, hs, at = dst[n:], hs[n:], at[n:]
+	}
+}
+
+// find sets the blocks of the first keys.
+func (s *spread) find(blocks []unsafe.Pointer, hs []filter.Hash, at []uint32) {
+	hs, at = hs[:len(blocks)], at[:len(blocks)]
+	places, shift := s.places, s.shift&63
+	for i, h := range hs {
+		p := &places[at[i]]
+		block, _ := bits.Mul64(h.Hi, p.blocks)
+		blocks[i] = unsafe.Add(p.first, block<<shift)
 	}
 }

@@ -22,6 +22,11 @@ func Bit(words []uint64, i uint64) uint64 {
 	return *(*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), i/64*8)) >> (i % 64)
 }
 
+// BitAt is Bit for the array of words that begins at words.
+func BitAt(words unsafe.Pointer, i uint64) uint64 {
+	return *(*uint64)(unsafe.Add(words, i/64*8)) >> (i % 64)
+}
+
 // Load57 returns a word whose lowest 57 bits are bits [i, i+57); the others are undefined. It has no bounds check:
 // i+64 is at most 64·len(words).
 func Load57(words []uint64, i uint64) uint64 {

@@ -2,6 +2,9 @@
 
 package bitvec
 
+// Prefetches reports whether this package has a prefetch instruction of the machine.
+const Prefetches = false
+
 // prefetch may read words that others write at the same time: their values have no effect.
 //
 //go:norace

@@ -181,6 +181,9 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 			cold.HasManyCold(dst, hs)
 		})
 	}
+	if spreader, ok := f.(filter.Spreader); ok {
+		forms = append(forms, alone(t, spreader)...)
+	}
 	mixed := append(slices.Clone(hs), Hashes(len(hs)+77, 2)...)
 	for _, n := range []int{0, 1, 31, 32, 33, len(mixed)} {
 		n = min(n, len(mixed))
@@ -194,6 +197,27 @@ func batched(t *testing.T, f filter.Filter, hs []filter.Hash) {
 			}
 		}
 	}
+}
+
+// alone returns forms of HasMany by a Spread in which every third filter is f.
+func alone(t *testing.T, f filter.Spreader) []func(dst []bool, hs []filter.Hash) {
+	const filters = 9
+	s := f.Spread(filters)
+	if s == nil {
+		return nil
+	}
+	for i := 0; i < filters; i += 3 {
+		if !s.SetFilter(i, f) {
+			t.Fatal("a Spread refuses the filter that made it")
+		}
+	}
+	return []func(dst []bool, hs []filter.Hash){func(dst []bool, hs []filter.Hash) {
+		at := make([]uint32, len(hs))
+		for i := range at {
+			at[i] = uint32(i % 3 * 3)
+		}
+		s.HasManySpread(dst, hs, at)
+	}}
 }
 
 // wrongBatches calls HasMany with a dst that is too short or too long. It must panic and write nothing.

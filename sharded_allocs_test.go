@@ -1,0 +1,18 @@
+//go:build !race
+
+package bloomery_test
+
+import "testing"
+
+// TestShardedBatchesAllocate needs a build without the race detector, under which sync.Pool drops memory at random.
+func TestShardedBatchesAllocate(t *testing.T) {
+	for _, spec := range []string{"blocked(bits_per_key=10)", "standard(bits_per_key=10)", "fuse(width=8)"} {
+		keys := integers(30_000, 1)
+		set := openSet(t, writeIntegers(t, spec, 3, keys))
+		got := make([]bool, len(keys))
+		set.ContainsManyUint64(got, keys) // loads all shards
+		if n := testing.AllocsPerRun(100, func() { set.ContainsManyUint64(got[:5000], keys[:5000]) }); n >= 1 {
+			t.Errorf("%s: a batch allocates %v times", spec, n)
+		}
+	}
+}
