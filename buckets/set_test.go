@@ -544,7 +544,8 @@ func TestDownload(t *testing.T) {
 	damage(t, filepath.Join(dir, name), func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
 	s = openSet(t, buckets.Folder(dir), buckets.Options{})
 	var named *shard.Error
-	if err := s.Verify(t.Context(), nil); !errors.Is(err, shard.ErrChanged) || !errors.As(err, &named) || named.File != name {
+	err := s.Verify(t.Context(), nil)
+	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &named) || named.File != name {
 		t.Error(err)
 	}
 	other := filepath.Join(t.TempDir(), "other")

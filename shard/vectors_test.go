@@ -116,7 +116,8 @@ func documented(v vector) string {
 	case v.Key == "":
 		key = "empty"
 	}
-	return fmt.Sprintf("| %s | %s, %s | %s | %s | %d | %d |", key, v.Hash, v.Seed, v.Hi, v.Lo, v.Shards["16"], v.Shards["1000"])
+	return fmt.Sprintf("| %s | %s, %s | %s | %s | %d | %d |", key, v.Hash, v.Seed, v.Hi, v.Lo,
+		v.Shards["16"], v.Shards["1000"])
 }
 
 // checkDocumented requires that every vector in the table of docs/format.md is in testdata/routing.json.

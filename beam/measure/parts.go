@@ -37,7 +37,8 @@ func (b *bench) row(t trial, keys int) (beam cost, err error) {
 		mark = " **over**"
 	}
 	fmt.Printf("| %s | %.3gM | %d | %.2f | %.2f%s | %.2f | %.2f | %.0f | %.0f, %.0f |\n",
-		t.spec, float64(keys)/1e6, t.shards, single.wall, beam.wall, mark, bound, beam.cpu, 1e9*beam.wall/float64(keys), single.peak, beam.peak)
+		t.spec, float64(keys)/1e6, t.shards, single.wall, beam.wall, mark, bound, beam.cpu,
+		1e9*beam.wall/float64(keys), single.peak, beam.peak)
 	return beam, nil
 }
 

@@ -114,8 +114,8 @@ the keys themselves.
 With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
 place of a file. Sizes (--bytes, --capacity, --bits-per-key) and rates are those of the whole set. Inputs are read once,
-except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further ones
-go to a temporary file. An existing set is replaced when the new one is complete.`
+except with auto or without --family. Hashes of keys stay in memory up to half of --memory, by default 1 GiB; further
+ones go to a temporary file. An existing set is replaced when the new one is complete.`
 
 // familyHelp lists the families with the parameters of their specs.
 func familyHelp() string {

@@ -116,7 +116,8 @@ func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
 		}
 	}
 	result.Notes = append(result.Notes, fmt.Sprintf(
-		"Computed, not measured: keys of %d bytes; %d workers with %d cores, %.0f MB/s, %.0f ms a read and %d reads at a time.",
+		"Computed, not measured: keys of %d bytes; %d workers with %d cores, %.0f MB/s, %.0f ms a read and %d reads "+
+			"at a time.",
 		lineBytes, workers, cores, bandwidth/1e6, latency*1000, parallel))
 	return result, nil
 }

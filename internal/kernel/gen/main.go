@@ -416,8 +416,8 @@ func blocksHasMany() {
 	})
 }
 
-// blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a block
-// to that of the block which it prefetches.
+// blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a
+// block to that of the block which it prefetches.
 func blocksHasAt() {
 	TEXT("blocksHasAt", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
 	Pragma("noescape")

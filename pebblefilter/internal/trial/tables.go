@@ -86,8 +86,8 @@ func makeTable(x Contender, first, n int) []byte {
 
 // askAll asks the tables of every contender, one table after the other, for their own keys or for absent ones. It
 // returns the number of yes of each contender, and adds to times the median times of a query and their median ratios to
-// the first contender. All contenders get the same keys, then all the next ones, a few milliseconds each. The first keys
-// are not timed: they bring the filter of the contender back into the caches.
+// the first contender. All contenders get the same keys, then all the next ones, a few milliseconds each. The first
+// keys are not timed: they bring the filter of the contender back into the caches.
 func askAll(all []Contender, blocks [][][]byte, n, queries int, absent bool, times []turns) (yes []int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
