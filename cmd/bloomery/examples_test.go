@@ -80,11 +80,14 @@ func golden(name string) func(*testing.T) []byte {
 
 // exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
 var exampleSetup = map[string]string{
-	"bloomery check":       "bloomery build -o blocked.bloom blocklist.txt && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt",
-	"bloomery verify":      "bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery info":        "bloomery build -o monday.bloom monday.txt && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery get":         "bloomery build -o routes.bloom --value-bits 8 keys.txt",
-	"bloomery convert":     "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli && bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery check": "bloomery build -o blocked.bloom blocklist.txt" +
+		" && bloomery build -o known.bloom keys.txt && bloomery build -o disposable.bloom disposable.txt",
+	"bloomery verify": "bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery info": "bloomery build -o monday.bloom monday.txt" +
+		" && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
+	"bloomery get": "bloomery build -o routes.bloom --value-bits 8 keys.txt",
+	"bloomery convert": "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli" +
+		" && bloomery build -o seen.bloom --family redisbloom log.txt",
 	"bloomery shard range": shardSetup,
 	"bloomery shard build": shardSetup + " && bloomery shard range large.set --all",
 	"bloomery shard finish": shardSetup +
