@@ -107,6 +107,8 @@ var jobs = [][3]float64{
 
 func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(1)
+	defer c.Work(1).Step(1)
+	result.Plots = []figure.Plot{minutes()}
 	for _, n := range jobs {
 		j := newJob(n[0], n[1], n[2]*(1<<20))
 		name := fmt.Sprintf("%.0e keys, %.0f shards, ranges of %.0f MiB: ", n[0], n[1], n[2])
@@ -120,6 +122,23 @@ func runBuild(_ context.Context, c experiment.Config) (figure.Result, error) {
 			"at a time.",
 		lineBytes, workers, cores, bandwidth/1e6, latency*1000, parallel))
 	return result, nil
+}
+
+// minutes plots the time of a build of blocked filters by the numbers of keys and shards.
+func minutes() figure.Plot {
+	p := figure.Plot{
+		Name: "scale-build", Title: fmt.Sprintf("Time of a build with %d workers, blocked, 10 bits a key", workers),
+		X: "keys", Y: "minutes", LogX: true, LogY: true,
+	}
+	for _, shards := range []float64{250, 1000, 4000, 16000} {
+		curve := figure.Curve{Name: fmt.Sprintf("%.0f shards", shards)}
+		for keys := 1e9; keys <= 1e12; keys *= math.Sqrt(math.Sqrt(10)) {
+			ranges, built := newJob(keys, shards, 80<<20).seconds(builds[0].cpu, builds[0].bits)
+			curve.Points = append(curve.Points, [2]float64{keys, (ranges + built) / 60})
+		}
+		p.Curves = append(p.Curves, curve)
+	}
+	return p
 }
 
 // rows returns the numbers of a job.

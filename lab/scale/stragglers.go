@@ -213,6 +213,13 @@ var troubles = []struct {
 func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(40)
 	work := c.Work(float64(len(stages) * len(troubles) * 2))
+	plot := figure.Plot{
+		Name: "scale-stragglers", Title: "Time of a stage with slow and lost workers", X: "trouble",
+		Y: "time over that without trouble", LogY: true, Curves: make([]figure.Curve, 2*len(stages)),
+	}
+	for _, trouble := range troubles {
+		plot.Names = append(plot.Names, trouble.name)
+	}
 	for i, at := range stages {
 		for j, trouble := range troubles {
 			for k, second := range []bool{false, true} {
@@ -238,11 +245,18 @@ func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, err
 				if second {
 					name += ", second attempts"
 				}
-				result.Rows = append(result.Rows, figure.Mean(name+": time", times), figure.Mean(name+": work", works))
+				time := figure.Mean(name+": time", times)
+				result.Rows = append(result.Rows, time, figure.Mean(name+": work", works))
+				curve := &plot.Curves[2*i+k]
+				if curve.Name = at.name; second {
+					curve.Name += ", second attempts"
+				}
+				curve.Add(float64(j+1), time)
 				work.Step(1)
 			}
 		}
 	}
+	result.Plots = []figure.Plot{plot}
 	result.Notes = append(result.Notes,
 		"Time is over that of as many workers of equal speed that never fail; work is that of all attempts over that of "+
 			"the tasks. Times of tasks have a lognormal spread of 20%; a lost worker is replaced after the time of a task.")
