@@ -201,24 +201,24 @@ var stages = []struct {
 
 // troubles are what happens to a stage.
 var troubles = []struct {
-	name           string
+	name, short    string
 	slow, by, lost float64
 }{
-	{"no slow workers", 0, 1, 0},
-	{"2% are 5x slower", 0.02, 5, 0},
-	{"1 loss in 100 tasks", 0, 1, 0.01},
-	{"2% are 5x slower, 1 loss in 10 tasks", 0.02, 5, 0.1},
+	{"no slow workers", "none", 0, 1, 0},
+	{"2% are 5x slower", "2% slow", 0.02, 5, 0},
+	{"1 loss in 100 tasks", "1% lost", 0, 1, 0.01},
+	{"2% are 5x slower, 1 loss in 10 tasks", "2% slow, 10% lost", 0.02, 5, 0.1},
 }
 
 func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(40)
 	work := c.Work(float64(len(stages) * len(troubles) * 2))
 	plot := figure.Plot{
-		Name: "scale-stragglers", Title: "Time of a stage with slow and lost workers", X: "trouble",
+		Name: "scale-stragglers", Title: "Time of a stage with slow and lost workers", X: "workers that are 5x slower, tasks that lose theirs",
 		Y: "time over that without trouble", LogY: true, Curves: make([]figure.Curve, 2*len(stages)),
 	}
 	for _, trouble := range troubles {
-		plot.Names = append(plot.Names, trouble.name)
+		plot.Names = append(plot.Names, trouble.short)
 	}
 	for i, at := range stages {
 		for j, trouble := range troubles {
