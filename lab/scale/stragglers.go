@@ -214,7 +214,8 @@ func runStragglers(ctx context.Context, c experiment.Config) (figure.Result, err
 	result := c.Begin(40)
 	work := c.Work(float64(len(stages) * len(troubles) * 2))
 	plot := figure.Plot{
-		Name: "scale-stragglers", Title: "Time of a stage with slow and lost workers", X: "workers that are 5x slower, tasks that lose theirs",
+		Name: "scale-stragglers", Title: "Time of a stage with slow and lost workers",
+		X: "workers that are 5x slower, tasks that lose theirs",
 		Y: "time over that without trouble", LogY: true, Curves: make([]figure.Curve, 2*len(stages)),
 	}
 	for _, trouble := range troubles {

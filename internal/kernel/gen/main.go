@@ -112,7 +112,8 @@ func slotsHas() {
 	IMULQ(s.field(40), bit) // side
 	slotsRounds(s, line, bit)
 	Label("go")
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}, IsTerminal: true})
+	jump := []Op{NewDataAddr(Symbol{Name: "·slotsHasGo"}, 0)}
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: jump, IsTerminal: true})
 }
 
 // slotsHasIn is slotsHas for the bytes of one block, at any address, and what MULQ leaves of hi times the number of
