@@ -1,6 +1,16 @@
 // All families.
 
+import { bitsandblooms } from './family/bitsandblooms.js';
 import { blocked } from './family/blocked.js';
+import { blockpartitioned } from './family/blockpartitioned.js';
+import { dleft } from './family/dleft.js';
+import { guava } from './family/guava.js';
+import { partitioned } from './family/partitioned.js';
+import { rankindexed } from './family/rankindexed.js';
+import { redisbloom } from './family/redisbloom.js';
+import { twochoice } from './family/twochoice.js';
 import type { Family } from './types.js';
 
-export const families: readonly Family[] = [blocked];
+export const families: readonly Family[] = [
+  blocked, partitioned, blockpartitioned, twochoice, rankindexed, dleft, guava, bitsandblooms, redisbloom,
+];
