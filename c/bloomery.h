@@ -563,7 +563,6 @@ typedef struct {
 typedef struct {
   const uint8_t *bucket;
   uint64_t remainder, at, cell;
-  bool beyond; /* a cell lay in an extension */
 } bloomery_walk;
 
 static inline bloomery_walk bloomery_walk_begin(const bloomery_rankindexed *f, bloomery_key_hash h) {
@@ -573,7 +572,6 @@ static inline bloomery_walk bloomery_walk_begin(const bloomery_rankindexed *f, b
   w.bucket = f->level[0] + (size_t)(bucket * f->stride[0]);
   w.remainder = top >> 1 >> (63 - f->growth) << f->remainder | rest >> (64 - f->remainder);
   w.cell = 0;
-  w.beyond = false;
   return w;
 }
 
@@ -607,7 +605,6 @@ static inline bool bloomery_walk_next(const bloomery_rankindexed *f, bloomery_wa
     cell -= f->cells[level];
     record = bloomery_extension(f, record, level);
     if (!record) return false;
-    w->beyond = true;
   }
   first = f->pointer[level] + f->cells[level] + (level == 0 ? f->chains : 0);
   w->cell = bloomery_field(record, first + cell * f->width, f->width);
@@ -628,7 +625,7 @@ static inline uint64_t bloomery_rankindexed_count(const bloomery_rankindexed *f,
   uint64_t n = 0;
   while (bloomery_walk_next(f, &w)) {
     uint64_t r = w.cell >> f->payload;
-    if (r > w.remainder || (r < w.remainder && n > 0 && !w.beyond)) return n;
+    if (r > w.remainder) return n;
     if (r == w.remainder) n += f->counting ? (w.cell & 3) + 1 : 1;
   }
   return n;
@@ -1567,6 +1564,15 @@ static inline bool bloomery_check_counts(const bloomery_filter *f, const uint8_t
   return few && bloomery_load64(counts) <= keys && bloomery_load64(counts + 8) <= bits;
 }
 
+/* Returns whether the bits between the head and the payload of all blocks are 0. */
+static inline bool bloomery_check_heads(const bloomery_blockpartitioned *g) {
+  uint32_t head = g->groups * g->k * g->width, unused = g->block - g->payload - head;
+  for (uint64_t i = 0; unused > 0 && i < g->count; i++) {
+    if (bloomery_field(g->blocks + (size_t)(i * (g->block / 8)), head, unused) != 0) return false;
+  }
+  return true;
+}
+
 static inline bool bloomery_check_dleft(const bloomery_filter *f, const bloomery_file *file) {
   const bloomery_dleft *g = &f->as.dleft;
   uint64_t copies = 0;
@@ -1620,8 +1626,7 @@ static inline bool bloomery_check_redisbloom(const bloomery_filter *f, const blo
   return bytes == g->bytes && keys == bloomery_load64(p) && keys == f->header.keys;
 }
 
-/* Takes an extension of level 1 or 2 by its number. taken has a bit for each. Returns false if there is no such extension
-   or it is taken. */
+/* Takes extension number of level 1 or 2. taken has a bit for each. Returns false if it does not exist or is taken. */
 static inline bool bloomery_claim(const bloomery_rankindexed *g, uint8_t *taken, uint32_t level, uint64_t number) {
   uint8_t *at = taken + (size_t)((level == 1 ? 0 : (g->count[1] + 7) / 8) + number / 8);
   if (number >= g->count[level] || *at >> (number % 8) & 1) return false;
@@ -1629,66 +1634,92 @@ static inline bool bloomery_claim(const bloomery_rankindexed *g, uint8_t *taken,
   return true;
 }
 
-/* Checks one bucket: its pointers, its index and that each cell is in a chain. Adds its cells to *used, and the
-   additions that they stand for to *keys. */
-static inline bool bloomery_check_bucket(const bloomery_rankindexed *g, uint8_t *taken, const uint8_t *bucket,
-                                         uint64_t *all_used, uint64_t *keys) {
+/* A bucket of a rankindexed filter and its extensions. */
+typedef struct {
   const uint8_t *record[3];
-  uint64_t first[3], bits[3], used = 0, room = 0, before = 0, at, reached;
-  uint32_t n = 0;
-  record[0] = bucket;
-  first[0] = 0;
-  bits[0] = g->chains + g->cells[0];
+  uint32_t index[3]; /* first bit of the index in each record */
+  uint32_t bits[3];  /* bits of the index */
+  uint32_t first[3]; /* first bit of the cells */
+  uint32_t levels;   /* 1 to 3 */
+} bloomery_bucket;
+
+/* Adds a record to a bucket. */
+static inline void bloomery_lengthen(const bloomery_rankindexed *g, bloomery_bucket *b, const uint8_t *record) {
+  uint32_t i = b->levels++;
+  b->record[i] = record;
+  b->index[i] = i == 0 ? 0 : g->pointer[i];
+  b->bits[i] = i == 0 ? g->chains + g->cells[0] : g->cells[i];
+  b->first[i] = b->bits[i] + g->pointer[i];
+}
+
+/* Returns cell c of a bucket that has it. */
+static inline uint64_t bloomery_cell(const bloomery_rankindexed *g, const bloomery_bucket *b, uint64_t c) {
+  uint32_t i = 0;
+  for (; c >= g->cells[i]; i++) c -= g->cells[i];
+  return bloomery_field(b->record[i], b->first[i] + c * g->width, g->width);
+}
+
+/* Checks that each of the used cells of a bucket is in a chain, and that no cell has a smaller remainder than the one
+   before it in its chain. The bucket has as many cells, and used bits of its index are set. */
+static inline bool bloomery_check_chains(const bloomery_rankindexed *g, const bloomery_bucket *b, uint64_t used) {
+  uint64_t reached = bloomery_ones_below(b->record[0], g->chains); /* cells of the chains up to that of cell c */
+  for (uint64_t c = 0; c < reached; c++) {
+    uint64_t at = g->chains + c;
+    uint32_t i = 0;
+    for (; at >= b->bits[i]; i++) at -= b->bits[i];
+    if (!(bloomery_bit(b->record[i], b->index[i] + at) & 1)) continue;
+    if (bloomery_cell(g, b, reached) >> g->payload < bloomery_cell(g, b, c) >> g->payload) return false;
+    reached++;
+  }
+  return reached == used;
+}
+
+/* Checks one bucket: its pointers, its index, its chains and that all unused bits are 0. Adds the additions that its
+   cells stand for to *keys. */
+static inline bool bloomery_check_bucket(const bloomery_rankindexed *g, uint8_t *taken, const uint8_t *bucket,
+                                         uint64_t *keys) {
+  bloomery_bucket b;
+  uint64_t used = 0, room = 0, before, at, in;
+  b.levels = 0;
+  bloomery_lengthen(g, &b, bucket);
   for (;;) {
+    uint32_t i = b.levels - 1;
     uint64_t to;
-    used += bloomery_ones_below(record[n], first[n] + bits[n]) - bloomery_ones_below(record[n], first[n]);
+    used += bloomery_ones_below(b.record[i], b.index[i] + b.bits[i]) - bloomery_ones_below(b.record[i], b.index[i]);
     before = room;
-    room += g->cells[n];
-    if (n == 2 || g->pointer[n] == 0) break;
-    to = bloomery_field(record[n], n == 0 ? bits[0] : 0, g->pointer[n]);
+    room += g->cells[i];
+    if (i == 2 || g->pointer[i] == 0) break;
+    to = bloomery_field(b.record[i], i == 0 ? b.bits[0] : 0, g->pointer[i]);
     if (to == 0) break;
-    if (!bloomery_claim(g, taken, n + 1, to - 1)) return false;
-    n++;
-    record[n] = g->level[n] + (size_t)((to - 1) * g->stride[n]);
-    first[n] = g->pointer[n];
-    bits[n] = g->cells[n];
+    if (!bloomery_claim(g, taken, i + 1, to - 1)) return false;
+    bloomery_lengthen(g, &b, g->level[i + 1] + (size_t)((to - 1) * g->stride[i + 1]));
   }
-  if (used > room || (n > 0 && used <= before)) return false;
+  if (used > room || (b.levels > 1 && used <= before)) return false;
   at = g->chains + used; /* no bit of the index from here on is set */
-  for (uint32_t i = 0; i <= n; i++) {
-    if (at < bits[i]) {
-      if (bloomery_ones_below(record[i], first[i] + bits[i]) != bloomery_ones_below(record[i], first[i] + at)) {
-        return false;
-      }
-      at = 0;
-    } else {
-      at -= bits[i];
+  in = used;             /* no bit behind that many cells is set */
+  for (uint32_t i = 0; i < b.levels; i++) {
+    uint64_t bits = at < b.bits[i] ? at : b.bits[i], cells = in < g->cells[i] ? in : g->cells[i];
+    if (bloomery_ones_below(b.record[i], b.index[i] + b.bits[i]) !=
+            bloomery_ones_below(b.record[i], b.index[i] + bits) ||
+        !bloomery_zero_bits(b.record[i], b.first[i] + cells * g->width, g->stride[i] / 8)) {
+      return false;
     }
+    at -= bits;
+    in -= cells;
   }
-  reached = bloomery_ones_below(bucket, g->chains); /* cells that a chain reaches */
-  for (uint64_t c = 0; c < reached && reached <= used; c++) {
-    uint32_t i = 0;
-    for (at = g->chains + c; at >= bits[i]; i++) at -= bits[i];
-    reached += bloomery_bit(record[i], first[i] + at) & 1;
-  }
-  if (reached != used) return false;
-  *all_used += used;
+  if (!bloomery_check_chains(g, &b, used)) return false;
   *keys += used;
-  for (uint64_t c = 0; g->counting && c < used; c++) {
-    uint32_t i = 0;
-    for (at = c; at >= g->cells[i]; i++) at -= g->cells[i];
-    *keys += bloomery_field(record[i], first[i] + bits[i] + (i == 0 ? g->pointer[0] : 0) + at * g->width, g->width) & 3;
-  }
+  for (uint64_t c = 0; g->counting && c < used; c++) *keys += bloomery_cell(g, &b, c) & 3;
   return true;
 }
 
 static inline bool bloomery_check_rankindexed(const bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   const bloomery_rankindexed *g = &f->as.rankindexed;
   uint8_t few[8192], *taken = file->memory > 0 ? memory : few; /* a bit for each extension: a bucket has it */
-  uint64_t used = 0, keys = 0;
+  uint64_t keys = 0;
   for (uint64_t i = 0; i < (g->count[1] + 7) / 8 + (g->count[2] + 7) / 8; i++) taken[(size_t)i] = 0;
   for (uint64_t i = 0; i < g->count[0]; i++) {
-    if (!bloomery_check_bucket(g, taken, g->level[0] + (size_t)(i * g->stride[0]), &used, &keys)) return false;
+    if (!bloomery_check_bucket(g, taken, g->level[0] + (size_t)(i * g->stride[0]), &keys)) return false;
   }
   for (uint32_t level = 1; level < 3; level++) { /* free extensions are 0 */
     for (uint64_t i = 0; i < g->count[level]; i++) {
@@ -1708,20 +1739,19 @@ static inline void bloomery_put(uint8_t *p, uint64_t at, uint32_t width, uint64_
   }
 }
 
-/* Expands a trimmed filter: a stream of end bits that has, for each bucket, its base index, its higher index and its
-   cells. level are the three levels, all 0. Buckets take extensions in order. */
-static inline bool bloomery_expand(const bloomery_filter *f, const bloomery_file *file, uint8_t *level[3]) {
+/* Expands a trimmed filter into memory, which is 0 and where level points to. The stream has, for each bucket, its base
+   index, its higher index and its cells. Buckets take extensions in order. */
+static inline bool bloomery_expand(const bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   const bloomery_rankindexed *g = &f->as.rankindexed;
   const uint8_t *stream = bloomery_section(file, 0);
   uint64_t at = 0, end = g->count[0] * g->chains + file->cells * (1 + g->width), keys = 0, next[3];
   next[1] = next[2] = 0;
-  for (uint64_t b = 0; b < g->count[0]; b++) {
-    uint8_t *record[3];
-    uint64_t first[3], bits[3], used = 0, room = g->cells[0], index = at, i, left;
-    uint32_t n = 0, r = 0;
-    record[0] = level[0] + (size_t)(b * g->stride[0]);
-    first[0] = 0;
-    bits[0] = g->chains + g->cells[0];
+  for (uint64_t number = 0; number < g->count[0]; number++) {
+    bloomery_bucket b;
+    uint64_t used = 0, room = g->cells[0], index = at, i, left;
+    uint32_t r;
+    b.levels = 0;
+    bloomery_lengthen(g, &b, g->level[0] + (size_t)(number * g->stride[0]));
     if (end - at < g->chains) return false;
     for (i = 0; i < g->chains; i++, at++) used += bloomery_bit(stream, at) & 1;
     for (i = 0; i < used; i++, at++) {
@@ -1730,48 +1760,46 @@ static inline bool bloomery_expand(const bloomery_filter *f, const bloomery_file
     }
     if ((end - at) / g->width < used) return false;
     while (room < used) {
-      if (n == 2 || next[n + 1] == g->count[n + 1]) return false;
-      bloomery_put(record[n], n == 0 ? bits[0] : 0, g->pointer[n], ++next[n + 1]);
-      n++;
-      record[n] = level[n] + (size_t)((next[n] - 1) * g->stride[n]);
-      first[n] = g->pointer[n];
-      bits[n] = g->cells[n];
-      room += g->cells[n];
+      uint32_t level = b.levels, last = level - 1;
+      if (level == 3 || next[level] == g->count[level]) return false;
+      bloomery_put(memory + (b.record[last] - memory), last == 0 ? b.bits[0] : 0, g->pointer[last], ++next[level]);
+      bloomery_lengthen(g, &b, g->level[level] + (size_t)((next[level] - 1) * g->stride[level]));
+      room += g->cells[level];
     }
-    for (i = 0, left = 0; i < g->chains + used; i++, left++) {
-      if (left == bits[r]) {
+    for (i = left = 0, r = 0; i < g->chains + used; i++, left++) {
+      if (left == b.bits[r]) {
         left = 0;
         r++;
       }
-      bloomery_put(record[r], first[r] + left, 1, bloomery_bit(stream, index + i) & 1);
+      bloomery_put(memory + (b.record[r] - memory), b.index[r] + left, 1, bloomery_bit(stream, index + i) & 1);
     }
-    for (i = 0, left = 0, r = 0; i < used; i++, left++, at += g->width) {
+    for (i = left = 0, r = 0; i < used; i++, left++, at += g->width) {
       uint64_t cell = bloomery_field(stream, at, g->width);
       if (left == g->cells[r]) {
         left = 0;
         r++;
       }
-      bloomery_put(record[r], first[r] + bits[r] + (r == 0 ? g->pointer[0] : 0) + left * g->width, g->width, cell);
+      bloomery_put(memory + (b.record[r] - memory), b.first[r] + left * g->width, g->width, cell);
       keys += g->counting ? (cell & 3) + 1 : 1;
     }
+    if (!bloomery_check_chains(g, &b, used)) return false;
   }
   return at == end && bloomery_zero_bits(stream, end, file->words[0]) && keys == f->header.keys;
 }
 
 static inline bool bloomery_attach_rankindexed(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   bloomery_rankindexed *g = &f->as.rankindexed;
-  uint8_t *level[3];
+  const uint8_t *at = memory;
   if (!f->header.trimmed) {
     for (uint32_t i = 0; i < 3; i++) g->level[i] = bloomery_section(file, i);
     return bloomery_check_rankindexed(f, file, memory);
   }
   for (uint32_t i = 0; i < 3; i++) {
-    uint64_t bytes = g->count[i] * g->stride[i];
-    g->level[i] = level[i] = memory;
-    for (uint64_t j = 0; j < bytes; j++) memory[(size_t)j] = 0;
-    memory += (size_t)bytes;
+    g->level[i] = at;
+    at += (size_t)(g->count[i] * g->stride[i]);
   }
-  return bloomery_expand(f, file, level);
+  for (uint64_t i = 0; i < file->memory; i++) memory[(size_t)i] = 0;
+  return bloomery_expand(f, file, memory);
 }
 
 /* Sets the pointers of f to the sections of the file and checks their content. */
@@ -1800,7 +1828,8 @@ static inline bool bloomery_attach(bloomery_filter *f, const bloomery_file *file
   }
   case BLOOMERY_BLOCKPARTITIONED:
     f->as.blockpartitioned.blocks = s;
-    return bloomery_check_counts(f, bloomery_section(file, 1),
+    return bloomery_check_heads(&f->as.blockpartitioned) &&
+           bloomery_check_counts(f, bloomery_section(file, 1),
                                  f->as.blockpartitioned.count * f->as.blockpartitioned.payload);
   case BLOOMERY_TWOCHOICE: {
     bloomery_twochoice *g = &f->as.twochoice;
