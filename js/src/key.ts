@@ -1,0 +1,91 @@
+// Keys become bytes: text its UTF-8, an integer its eight bytes, little endian.
+
+import type { KeyBuffer } from './types.js';
+
+/**
+ * A key of a filter: text, bytes, or an integer of 64 bits, as a BigInt of -2^63 to 2^64-1 (negative ones in two's
+ * complement) or as its lower and upper 32 bits. A number is not a key: use BigInt(n).
+ */
+export type Key = string | Uint8Array | bigint | readonly [low: number, high: number];
+
+/** A buffer that grows, and shrinks again after a long key. */
+export class OwnBuffer implements KeyBuffer {
+  bytes = new Uint8Array(0);
+  view = new DataView(this.bytes.buffer);
+
+  constructor() {
+    this.grow(256);
+  }
+
+  grow(n: number): void {
+    this.bytes = new Uint8Array(n);
+    this.view = new DataView(this.bytes.buffer);
+  }
+}
+
+/** Writes the bytes of a key to the start of the buffer and returns their number. It throws TypeError or RangeError. */
+export function putKey(to: KeyBuffer, key: Key): number {
+  if (typeof key !== 'string') return putOther(to, key);
+  const n = key.length;
+  if (n > to.bytes.length) to.grow(n);
+  const bytes = to.bytes;
+  for (let i = 0; i < n; i++) {
+    const c = key.charCodeAt(i);
+    if (c > 127) return putText(to, key);
+    bytes[i] = c;
+  }
+  return n;
+}
+
+function putText(to: KeyBuffer, key: string): number {
+  if (3 * key.length > to.bytes.length) to.grow(3 * key.length);
+  const bytes = to.bytes;
+  let n = 0;
+  for (let i = 0; i < key.length; i++) {
+    let c = key.charCodeAt(i);
+    if (c < 0x80) {
+      bytes[n++] = c;
+      continue;
+    }
+    if (c < 0x800) {
+      bytes[n++] = 0xc0 | (c >> 6);
+    } else {
+      if (c >> 11 === 27) {
+        c = key.codePointAt(i++)!;
+        if (c < 0x10000) throw new TypeError('the key has a lone surrogate: it is not text');
+        bytes[n++] = 0xf0 | (c >> 18);
+        bytes[n++] = 0x80 | ((c >> 12) & 63);
+      } else {
+        bytes[n++] = 0xe0 | (c >> 12);
+      }
+      bytes[n++] = 0x80 | ((c >> 6) & 63);
+    }
+    bytes[n++] = 0x80 | (c & 63);
+  }
+  return n;
+}
+
+function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
+  if (typeof key === 'bigint') {
+    if (key < -0x8000000000000000n || key >> 64n > 0n) throw new RangeError('an integer key has 64 bits');
+    to.view.setBigUint64(0, BigInt.asUintN(64, key), true);
+    return 8;
+  }
+  if (ArrayBuffer.isView(key) && key.BYTES_PER_ELEMENT === 1) {
+    const n = key.length;
+    if (n > to.bytes.length) to.grow(n);
+    const bytes = to.bytes;
+    if (n > 64) bytes.set(key);
+    else for (let i = 0; i < n; i++) bytes[i] = key[i];
+    return n;
+  }
+  if (!Array.isArray(key) || key.length !== 2) {
+    throw new TypeError('a key is a string, a Uint8Array, a BigInt or a pair of its low and high 32 bits');
+  }
+  for (let i = 0; i < 2; i++) {
+    const word = key[i];
+    if (word >>> 0 !== word && (word | 0) !== word) throw new TypeError('a pair has two integers of 32 bits');
+    to.view.setInt32(4 * i, word, true);
+  }
+  return 8;
+}

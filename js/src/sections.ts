@@ -1,0 +1,33 @@
+// The sections of a file as words of 32 bits.
+
+import { CorruptError } from './errors.js';
+import type { Section } from './header.js';
+import type { FilterFile } from './types.js';
+
+const littleEndian = /* @__PURE__ */ (() => new Uint8Array(Uint16Array.of(1).buffer)[0] === 1)();
+
+/** Returns the words of a section: a view of the file, or a copy if it is not aligned or the machine is big endian. */
+export function sectionWords(file: Uint8Array, { offset, length }: Section): Uint32Array {
+  const at = file.byteOffset + offset;
+  if (!littleEndian) {
+    const view = new DataView(file.buffer, at, length);
+    return new Uint32Array(length / 4).map((_, i) => view.getUint32(4 * i, true));
+  }
+  if (at % 4 === 0) return new Uint32Array(file.buffer, at, length / 4);
+  return new Uint32Array(file.slice(offset, offset + length).buffer);
+}
+
+/** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */
+export function checkSections(file: FilterFile, ...words: number[]): void {
+  const { sections } = file;
+  if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
+    throw new CorruptError(`the sections are not those of ${file.spec.text}`);
+  }
+}
+
+/** Throws CorruptError unless all bits of the words from number from on are 0. */
+export function checkZeros(words: Uint32Array, from: number): void {
+  let at = Math.floor(from / 32), bad = at < words.length ? words[at] >>> (from % 32) : 0;
+  while (++at < words.length) bad |= words[at];
+  if (bad) throw new CorruptError('bits of the padding are set');
+}

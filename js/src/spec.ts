@@ -1,0 +1,63 @@
+// The spec of a filter: the name of a family and parameters that fix all sizes.
+
+import { CorruptError, TooLargeError } from './errors.js';
+
+/** A spec in canonical form, such as blocked(blocks=17,k=7,layout=line). */
+export class Spec {
+  readonly text: string;
+  readonly family: string;
+  readonly params: ReadonlyMap<string, string>;
+
+  /** Parses the canonical form, as files have it, and nothing else. It throws CorruptError. */
+  constructor(text: string) {
+    const parts = /^([a-z][a-z0-9_]*)(?:\(([^()]+)\))?$/.exec(text);
+    if (!parts || text.length > 512) throw new CorruptError('spec does not parse');
+    this.text = text;
+    this.family = parts[1];
+    const params = new Map<string, string>();
+    let last = '';
+    for (const item of parts[2]?.split(',') ?? []) {
+      const p = /^([a-z][a-z0-9_]*)=([A-Za-z0-9_.+-]+)$/.exec(item);
+      if (!p || p[1] <= last) throw new CorruptError('spec is not in canonical form');
+      params.set((last = p[1]), p[2]);
+    }
+    this.params = params;
+  }
+
+  has(name: string): boolean {
+    return this.params.has(name);
+  }
+
+  /** Throws CorruptError unless the parameters are all of required and any of optional: names between spaces. */
+  want(required: string, optional = ''): void {
+    const names = required.split(' ');
+    const known = names.concat(optional.split(' '));
+    if (!names.every((n) => this.has(n)) || ![...this.params.keys()].every((n) => known.includes(n))) {
+      throw this.bad();
+    }
+  }
+
+  /** The integer parameter of that name, of 0 to 2^64-1 in canonical decimal form, or 0 if it is not given. */
+  uint64(name: string): bigint {
+    const text = this.params.get(name) ?? '0';
+    const v = /^(0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : -1n;
+    if (v < 0n || v >> 64n) throw this.bad();
+    return v;
+  }
+
+  /**
+   * The integer parameter of that name, or 0 if it is not given. It throws CorruptError unless it is of least to most,
+   * and TooLargeError above 2^53-1, which JavaScript does not count to.
+   */
+  uint(name: string, least = 0, most = Infinity): number {
+    const v = this.uint64(name);
+    if (v < least || v > most) throw this.bad();
+    if (v > Number.MAX_SAFE_INTEGER) throw new TooLargeError(`${this.text}: ${name} is above 2^53-1`);
+    return Number(v);
+  }
+
+  /** The error for a spec that is not that of a built filter. */
+  bad(): CorruptError {
+    return new CorruptError(`${this.text} is not the spec of a built filter`);
+  }
+}

@@ -1,0 +1,89 @@
+// The contract between the core, the families and the engines that answer queries.
+
+import type { Header } from './header.js';
+import type { Spec } from './spec.js';
+
+/**
+ * The hash of a key: eight signed words of 32 bits, reused between calls. Words 0 and 1 are the low and the high word
+ * of Lo, words 2 and 3 those of Hi. A hash function of 256 bits (number 5) also fills words 4 to 7 with its second and
+ * its third 64-bit word; the first is Lo and the last is Hi.
+ */
+export type Hash = Int32Array;
+
+/** Where the bytes of the queried key are. Engines replace `bytes` and `view` together, never their content. */
+export interface KeyBuffer {
+  bytes: Uint8Array;
+  /** The same bytes. */
+  view: DataView;
+  /** Makes room for n bytes. It may replace `bytes` and `view` and need not keep their content. */
+  grow(n: number): void;
+}
+
+/** Computes the hash of the first n bytes of a view. */
+export type HashFunction = (view: DataView, n: number, out: Hash) => void;
+
+/** A file whose header and, unless the caller waived them, checksums are verified. */
+export interface FilterFile {
+  readonly header: Header;
+  readonly spec: Spec;
+  /** The sections in words of 32 bits, low half of a 64-bit word first. Views of the file where it is aligned. */
+  readonly sections: Uint32Array[];
+}
+
+/** A family of filters. */
+export interface Family {
+  readonly name: string;
+  /** The number of the family in files. */
+  readonly id: number;
+  /**
+   * Returns the hash function with number id, of another system, if a filter of this spec may have it. `only` is true
+   * for families of other systems: their filters have no hash but this one.
+   */
+  readonly foreign?: { readonly only: boolean; hash(id: number, spec: Spec): HashFunction | undefined };
+  /**
+   * Returns the queries of a file. It checks the parameters of the spec, the exact number and lengths of the sections
+   * and all padding, and throws CorruptError or TooLargeError. It allocates nothing that the sections do not justify.
+   */
+  open(file: FilterFile): Query;
+}
+
+/** The queries of an open filter. Each takes the hash of a key. */
+export interface Query {
+  has(h: Hash): boolean;
+  /** How often the key was added, or more: families that count. */
+  count?(h: Hash): number;
+  /** The value of the key, or undefined if it is absent: families with values. */
+  get?(h: Hash): bigint | undefined;
+  /** What the WebAssembly core needs to answer the same queries. Absent: the plain form answers. */
+  readonly core?: CoreSetup;
+}
+
+/** The geometry of a filter for the WebAssembly core. */
+export interface CoreSetup {
+  /** Integers of 0 to 2^64-1 in the order of the family's setup in wasm/core.c. */
+  readonly numbers: (number | bigint)[];
+  /** The sections that queries read: those of the file, or what a trimmed file stands for. */
+  readonly sections: Uint32Array[];
+}
+
+/** Which hash function a filter has: its number in files, and the parameter of ours. */
+export interface HashSetup {
+  readonly id: number;
+  /** Hash 1: the seed. */
+  readonly seed: bigint;
+  /** Hash 2: the 16 bytes of the secret. */
+  readonly secret?: Uint8Array;
+  /** The plain form. */
+  readonly sum: HashFunction;
+}
+
+/** Answers queries about the key in the first n bytes of its buffer. */
+export interface Engine {
+  readonly buffer: KeyBuffer;
+  has(n: number): boolean;
+  count?(n: number): number;
+  get?(n: number): bigint | undefined;
+}
+
+/** Makes the engine of a filter. `bloomery/plain` has plainEngine, `bloomery` that of the WebAssembly core. */
+export type EngineMaker = (query: Query, hash: HashSetup, file: FilterFile) => Engine;

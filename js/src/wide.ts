@@ -1,0 +1,82 @@
+// Integers of 64 bits as two words of 32. Words are taken as 32 bits of either sign and returned signed, unless a
+// function says otherwise: `x >>> 0` makes a word unsigned.
+
+const { imul } = Math;
+
+/** The upper word of the 64-bit product of two unsigned words. */
+export function mulHigh(a: number, b: number): number {
+  const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
+  const t = (imul(ah, bl) + (imul(al, bl) >>> 16)) | 0;
+  const u = (imul(al, bh) + (t & 0xffff)) | 0;
+  return (imul(ah, bh) + (t >>> 16) + (u >>> 16)) | 0;
+}
+
+/** 1 if the unsigned word sum is below the unsigned word part: the carry of sum = part + another word. */
+export function carry(sum: number, part: number): number {
+  return (sum >>> 0) < (part >>> 0) ? 1 : 0;
+}
+
+/** The results of mul and fold, lowest word first. */
+export const product = new Int32Array(4);
+
+/** Sets product to the four words of a·b. */
+export function mul(al: number, ah: number, bl: number, bh: number): void {
+  const p01 = imul(al, bh), p10 = imul(ah, bl), p11 = imul(ah, bh);
+  const h00 = mulHigh(al, bl), h01 = mulHigh(al, bh), h10 = mulHigh(ah, bl);
+  const s = (h00 + p01) | 0, w1 = (s + p10) | 0;
+  const c = carry(s, p01) + carry(w1, p10);
+  const t = (h01 + h10) | 0, u = (t + p11) | 0, w2 = (u + c) | 0;
+  product[0] = imul(al, bl);
+  product[1] = w1;
+  product[2] = w2;
+  product[3] = mulHigh(ah, bh) + carry(t, h01) + carry(u, p11) + carry(w2, c);
+}
+
+/** Sets words 0 and 1 of product to the lower half of a·b. */
+export function mulLow(al: number, ah: number, bl: number, bh: number): void {
+  product[1] = mulHigh(al, bl) + imul(al, bh) + imul(ah, bl);
+  product[0] = imul(al, bl);
+}
+
+/** Adds the 64-bit number (l, h) to that in words at and at+1 of a. */
+export function add(a: Int32Array, at: number, l: number, h: number): void {
+  const s = (a[at] + l) | 0;
+  a[at + 1] += h + carry(s, l);
+  a[at] = s;
+}
+
+/** Rotates the 64-bit number in words at and at+1 of a left by s, 1 to 31. */
+export function rotate(a: Int32Array, at: number, s: number): void {
+  const l = a[at], h = a[at + 1];
+  a[at] = (l << s) | (h >>> (32 - s));
+  a[at + 1] = (h << s) | (l >>> (32 - s));
+}
+
+/** Sets words 0 and 1 of product to the exclusive or of the two halves of the 128-bit product a·b. */
+export function fold(al: number, ah: number, bl: number, bh: number): void {
+  mul(al, ah, bl, bh);
+  product[0] ^= product[2];
+  product[1] ^= product[3];
+}
+
+/** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^53: a number of 0 to m-1, exactly. */
+export function position(xl: number, xh: number, m: number): number {
+  if (m <= 0xffffffff) {
+    const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
+    return (mulHigh(xh, m) + carry(s, p)) >>> 0;
+  }
+  mul(xl, xh, m | 0, Math.floor(m / 0x100000000));
+  return (product[3] >>> 0) * 0x100000000 + (product[2] >>> 0);
+}
+
+/**
+ * Sets words 0 and 1 of product to 64 further bits from Lo, for families that use Hi only to choose a block: Remix of
+ * docs/format.md with a round of 1 or more.
+ */
+export function remix(lo: number, hi: number, round: number): void {
+  // round·0x9E3779B97F4A7C15
+  const gl = imul(round, 0x7f4a7c15), gh = (mulHigh(round, 0x7f4a7c15) + imul(round, 0x9e3779b9)) | 0;
+  const l = (lo + gl) | 0;
+  fold(l, (hi + gh + carry(l, gl)) | 0, 0xf3bcc909, 0x6a09e667);
+  fold(product[0], product[1], 0x7f4a7c15, 0x9e3779b9);
+}

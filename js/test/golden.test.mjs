@@ -1,0 +1,35 @@
+// Golden files: every key is present, and nearly every other key is absent.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import * as core from '../dist/core.js';
+import * as plain from '../dist/plain.js';
+import { internal } from './internal.mjs';
+import { blocked } from '../dist/family/blocked.js';
+
+const folder = new URL('../../container/testdata/', import.meta.url);
+const secret = Uint8Array.of(1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+const files = ['', 'old/'].flatMap((dir) =>
+  readdirSync(new URL(dir, folder)).filter((f) => f.endsWith('.bloom')).map((f) => dir + f));
+
+function check(filter) {
+  for (let i = 0; i < 40; i++) assert.ok(filter.has(`key-${i}`), `key-${i} is absent`);
+  let yes = 0;
+  for (let i = 0; i < 1000; i++) yes += filter.has(`absent ${i}`);
+  assert.ok(yes < 200, `${yes} of 1000 absent keys are present`);
+}
+
+assert.ok(files.length >= 36, `${files.length} golden files`);
+const known = internal.families.map((f) => f.name);
+for (const name of files.filter((f) => known.includes(f.split('-')[1]))) {
+  const bytes = readFileSync(new URL(name, folder));
+  test(name, async () => {
+    check(await plain.open(bytes, { secret }));
+    // at an odd address
+    const odd = new Uint8Array(bytes.length + 1).subarray(1);
+    odd.set(bytes);
+    check(await plain.open(odd, { secret }));
+    if (name.includes('-blocked-')) check(await core.open(bytes, { secret, families: [blocked] }));
+  });
+}

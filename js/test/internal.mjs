@@ -1,0 +1,20 @@
+// Internal functions of the sources, for tests: bundled in memory, because dist/ exports only what is public.
+
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const modules = ['wide', 'spec', 'crc32c', 'header', 'key', 'sections', 'filter', 'families', 'hash/xxh3', 'hash/siphash', 'hash/xxh64'];
+
+const { outputFiles } = await build({
+  stdin: {
+    contents: modules.map((m) => `export * from './${m}.js';`).join('\n'),
+    resolveDir: fileURLToPath(new URL('../src', import.meta.url)),
+    loader: 'ts',
+  },
+  bundle: true,
+  write: false,
+  format: 'esm',
+  target: 'es2022',
+});
+
+export const internal = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
