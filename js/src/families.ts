@@ -1,6 +1,9 @@
 // All families.
 
 import { blocked } from './family/blocked.js';
+import { counting } from './family/counting.js';
+import { fuse } from './family/fuse.js';
+import { standard } from './family/standard.js';
 import type { Family } from './types.js';
 
-export const families: readonly Family[] = [blocked];
+export const families: readonly Family[] = [standard, blocked, fuse, counting];

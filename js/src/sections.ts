@@ -31,3 +31,9 @@ export function checkZeros(words: Uint32Array, from: number): void {
   while (++at < words.length) bad |= words[at];
   if (bad) throw new CorruptError('bits of the padding are set');
 }
+
+/** Returns the 32 bits from bit number at on. A word must follow the one that has that bit. */
+export function bitsAt(words: Uint32Array, at: number): number {
+  const i = Math.floor(at / 32), s = at & 31;
+  return (words[i] >>> s) | ((words[i + 1] << 1) << (31 - s));
+}
