@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // vectorFilter describes a filter of testdata/vectors: one of a size or form that the golden files do not have.
@@ -16,7 +17,7 @@ type vectorFilter struct {
 	// spec is that of a builder or of New; with made that of a built filter, whose shifts are random.
 	spec string
 	made bool
-	keys int // how many of the held keys of mixedKeys, then further ones, are in it
+	keys int // how many of the held keys of filtertest.MixedKeys, then further ones, are in it
 	// lengths has the filter hold keys of all lengths instead.
 	lengths bool
 	seed    uint64
@@ -178,26 +179,26 @@ func putValues(width int) func(filter.Filter, []filter.Hash) error {
 }
 
 // held returns the keys in filter number i of vectorFilters, and keys that are not in it.
-func (v vectorFilter) held(i int) (held, absent []vectorKey) {
+func (v vectorFilter) held(i int) (held, absent []filtertest.VectorKey) {
 	if v.lengths {
-		for j, n := range allLengths {
+		for j, n := range filtertest.KeyLengths {
 			if j%2 == 0 {
-				held = append(held, bytesKey(n))
+				held = append(held, filtertest.BytesKey(n))
 			} else {
-				absent = append(absent, bytesKey(n))
+				absent = append(absent, filtertest.BytesKey(n))
 			}
 		}
 		return held, absent
 	}
-	held, absent = mixedKeys(i)
+	held, absent = filtertest.MixedKeys(i)
 	for n := len(held); n < v.keys; n++ {
-		held = append(held, textKey(fmt.Sprintf("member-%d", n)))
+		held = append(held, filtertest.TextKey(fmt.Sprintf("member-%d", n)))
 	}
 	return held[:v.keys], absent
 }
 
 // make builds the filter and returns its file.
-func (v vectorFilter) make(t *testing.T, keys []vectorKey) []byte {
+func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -217,7 +218,7 @@ func (v vectorFilter) make(t *testing.T, keys []vectorKey) []byte {
 	must(err)
 	var hs []filter.Hash
 	for _, k := range keys {
-		hs = append(hs, k.hash(h))
+		hs = append(hs, k.Hash(h))
 	}
 	var f filter.Filter
 	switch {
@@ -239,7 +240,7 @@ func (v vectorFilter) make(t *testing.T, keys []vectorKey) []byte {
 	}
 	for i, k := range keys {
 		if raw, ok := f.(filter.RawKeyFilter); ok {
-			must(raw.AddKey(k.bytes))
+			must(raw.AddKey(k.Bytes))
 		} else {
 			must(f.(filter.Adder).Add(hs[i]))
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
 // The files of testdata/vectors are for readers in other languages: keys with their hash, the places at which a query
@@ -33,18 +34,18 @@ type vectorFile struct {
 }
 
 // goldenKeys returns some of the keys of the golden files, and others.
-func goldenKeys(number int) (held, absent []vectorKey) {
+func goldenKeys(number int) (held, absent []filtertest.VectorKey) {
 	for i := 0; i < 40; i += 3 {
-		held = append(held, textKey(fmt.Sprintf("key-%d", i)))
+		held = append(held, filtertest.TextKey(fmt.Sprintf("key-%d", i)))
 	}
-	more, absent := mixedKeys(number)
+	more, absent := filtertest.MixedKeys(number)
 	return held, append(more, absent...)
 }
 
 func TestVectors(t *testing.T) {
 	const dir = "testdata/vectors"
 	want := map[string]bool{}
-	check := func(path, name string, held, absent []vectorKey) {
+	check := func(path, name string, held, absent []filtertest.VectorKey) {
 		want[name+".json"] = true
 		t.Run(name, func(t *testing.T) {
 			text := vectorsOf(t, dir, path, held, absent)
@@ -113,7 +114,7 @@ func compare(t *testing.T, path string, content []byte) {
 }
 
 // vectorsOf returns the JSON of the vectors of a filter. All keys of held must be present.
-func vectorsOf(t *testing.T, dir, path string, held, absent []vectorKey) []byte {
+func vectorsOf(t *testing.T, dir, path string, held, absent []filtertest.VectorKey) []byte {
 	options := reading{Secret: &secret}
 	got, err := readFilterFile(path, options)
 	if err != nil {
@@ -136,12 +137,12 @@ func vectorsOf(t *testing.T, dir, path string, held, absent []vectorKey) []byte 
 	}
 	b.WriteString("  \"keys\": [")
 	for i, k := range append(slices.Clone(held), absent...) {
-		v := vector{vectorKey: k, sum: k.hash(got.Hasher)}
-		v.positions = p.family.positions(p, k.bytes, v.sum)
+		v := vector{VectorKey: k, sum: k.Hash(got.Hasher)}
+		v.positions = p.family.positions(p, k.Bytes, v.sum)
 		v.answer = p.family.answer(p, v.positions)
 		agree(t, got.Filter, v)
 		if i < len(held) && !v.has {
-			t.Errorf("key %s %q of the filter is absent", k.kind, k.inJSON())
+			t.Errorf("key %s %q of the filter is absent", k.Kind, k.Text())
 		}
 		if i > 0 {
 			b.WriteString(",")
@@ -157,10 +158,10 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 	t.Helper()
 	has := f.Has(v.sum)
 	if raw, ok := f.(filter.RawKeyFilter); ok {
-		has = raw.HasKey(v.bytes)
+		has = raw.HasKey(v.Bytes)
 	}
 	if has != v.has {
-		t.Errorf("%s %q: has %t by the positions %d, %t by the family", v.kind, v.inJSON(), v.has, v.positions, has)
+		t.Errorf("%s %q: has %t by the positions %d, %t by the family", v.Kind, v.Text(), v.has, v.positions, has)
 	}
 	counter, counts := f.(filter.Counter)
 	if counts != v.counts {
@@ -169,7 +170,7 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 	if counts {
 		if n, saturated := counter.Count(v.sum); n != v.count || saturated != v.saturated {
 			t.Errorf("%s %q: count %d, %t by the positions %d, %d, %t by the family",
-				v.kind, v.inJSON(), v.count, v.saturated, v.positions, n, saturated)
+				v.Kind, v.Text(), v.count, v.saturated, v.positions, n, saturated)
 		}
 	}
 	valuer, ok := f.(filter.Valuer)
@@ -179,7 +180,7 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 	if v.values {
 		if value, ok := valuer.Get(v.sum); ok != v.hasValue || value != v.value {
 			t.Errorf("%s %q: value %d, %t by the positions %d, %d, %t by the family",
-				v.kind, v.inJSON(), v.value, v.hasValue, v.positions, value, ok)
+				v.Kind, v.Text(), v.value, v.hasValue, v.positions, value, ok)
 		}
 	}
 }

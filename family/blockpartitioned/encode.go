@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // Encode returns two sections that share the memory of the filter: the blocks one after the other, and two words that
@@ -23,7 +24,7 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if the sections do not have
-// the sizes of SectionWords, or the counts contradict each other.
+// the sizes of SectionWords, bits between head and payload are set, or the counts contradict each other.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -38,7 +39,25 @@ func Decode(e filter.Encoded) (*Filter, error) {
 		return nil, fmt.Errorf("%d keys of %d added late, %d bits of %d set by the search",
 			f.late, f.keys, f.searched, g.blocks*g.payload())
 	}
+	if b, ok := f.stray(); ok {
+		return nil, fmt.Errorf("bits between head and payload of block %d are set", b)
+	}
 	return f, nil
+}
+
+// stray returns the number of a block with a set bit between head and payload, if there is one.
+func (f *Filter) stray() (block uint64, ok bool) {
+	head := f.groups * uint64(f.k*f.width)
+	unused := f.first - head
+	if unused == 0 {
+		return 0, false
+	}
+	for b := range f.blocks {
+		if bitvec.Field(f.words, b*f.block+head, uint(unused)) != 0 {
+			return b, true
+		}
+	}
+	return 0, false
 }
 
 func (g geometry) words() uint64 { return g.blocks * (g.block / 64) }

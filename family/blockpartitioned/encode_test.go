@@ -66,6 +66,39 @@ func TestDecodeCounts(t *testing.T) {
 	}
 }
 
+// TestDecodeUnused sets each bit between the head and the payload of a block, the first bit of the payload and the last
+// one of the head.
+func TestDecodeUnused(t *testing.T) {
+	hs := filtertest.Hashes(200, 1)
+	for unused, s := range map[uint64]shape{
+		29: {block: 512, groups: 13, k: 3, width: 5}, 1: {block: 1024, groups: 1, k: 31, width: 1},
+		0: {block: 512, groups: 4, k: 8, width: 5},
+	} {
+		g := geometry{s, 4}
+		f := newFilter(g, make([]uint64, g.words()), 0)
+		for _, h := range hs {
+			_ = f.Add(h)
+		}
+		head := g.groups * uint64(g.k*g.width)
+		if head+unused != f.first {
+			t.Fatalf("%v: %d unused bits, want %d", g, f.first-head, unused)
+		}
+		for bit := head - 1; bit <= f.first; bit++ {
+			for _, block := range []uint64{0, g.blocks - 1} {
+				e := f.Encode()
+				e.Sections = [][]uint64{slices.Clone(e.Sections[0]), e.Sections[1]}
+				at := block*g.block + bit
+				e.Sections[0][at/64] ^= 1 << (at % 64)
+				want := bit < head || bit >= f.first
+				if _, err := Decode(e); (err == nil) != want {
+					t.Errorf("bit %d of block %d, the head has %d and the payload begins at %d: %v",
+						bit, block, head, f.first, err)
+				}
+			}
+		}
+	}
+}
+
 // TestSmallPayload has heads that leave little of a block: two words of 32 bits must be left, so that the 64 bits read
 // from any shift on lie in the block.
 func TestSmallPayload(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 var (
 	errIndex   = errors.New("the index of a bucket does not match its cells")
+	errOrder   = errors.New("the cells of a chain are not in the order of their remainders")
+	errUnused  = errors.New("bits behind the last cell of a bucket or extension are set")
 	errPointer = errors.New("an extension does not exist, belongs to two buckets, or is free but not empty")
 	errKeys    = errors.New("the number of keys does not match the cells")
 )
@@ -66,8 +68,10 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 		return Geometry{}, 0, false, &filter.ConfigError{Field: field, Value: value, Reason: reason}
 	}
 	if trimmed = s.Has("trimmed"); trimmed {
-		r := s.Reader()
-		cells = r.Uint("trimmed")
+		cells = s.Reader().Uint("trimmed")
+		if !s.With("trimmed", cells).Equal(s) {
+			return bad("trimmed", s.Reader().Text("trimmed", ""), "want a whole number of 0 or more")
+		}
 		s = s.Without("trimmed")
 	}
 	c, err := ConfigFromSpec(s, 0)
@@ -84,8 +88,8 @@ func geometry(s filter.Spec) (g Geometry, cells uint64, trimmed bool, err error)
 }
 
 // Decode returns the filter of the result of Encode of a Filter, whose words it keeps, or of a Trimmed. It checks
-// everything: the sizes of the sections, that each chain stays in cells of its own bucket, that no two buckets share an
-// extension, and the number of keys.
+// everything: the sizes of the sections, that each chain stays in cells of its own bucket and is in order, that no two
+// buckets share an extension, that all unused bits are 0, and the number of keys.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err
@@ -113,7 +117,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 }
 
 // adopt counts the cells of a bucket of a stored filter and takes its extensions. It returns an error if following a
-// chain could leave the bucket's cells, or a cell is in no chain.
+// chain could leave the bucket's cells, a cell is in no chain, a chain is not in order, or an unused bit is set.
 func (f *Filter) adopt(b uint64) error {
 	if err := f.claim(b); err != nil {
 		return err
@@ -132,17 +136,48 @@ func (f *Filter) adopt(b uint64) error {
 		}
 		at -= min(at, p.bits)
 	}
-	// Each cell must be in a chain.
-	reached := u.rank(f.chains)
-	for c := uint64(0); c < reached && reached <= used; c++ {
-		if u.bit(f.chains + c) {
-			reached++
+	if !u.clean(used) {
+		return errUnused
+	}
+	if err := u.checkChains(used); err != nil {
+		return err
+	}
+	f.used += used
+	return nil
+}
+
+// clean reports whether all bits behind the last cell in use are 0, up to the end of the bucket and each extension.
+func (u *bucket) clean(used uint64) bool {
+	for i := range u.n {
+		p := &u.parts[i]
+		in := min(used, p.room)
+		used -= in
+		from, end := p.cells+in*uint64(u.f.width), 64*(p.index/64+u.f.g.words(i))
+		if bitvec.Ones(p.words, from, end-from) != 0 {
+			return false
 		}
+	}
+	return true
+}
+
+// checkChains returns an error unless each cell in use is in a chain and no cell has a smaller remainder than the one
+// before it in its chain.
+func (u *bucket) checkChains(used uint64) error {
+	// The first cells of all chains come first, in the order of the chains. The next cell of cell c is the first that
+	// no bit before that of c stands for.
+	reached := u.rank(u.f.chains)
+	for c := uint64(0); c < reached; c++ {
+		if !u.bit(u.f.chains + c) {
+			continue
+		}
+		if u.cell(reached)>>u.f.payload < u.cell(c)>>u.f.payload {
+			return errOrder
+		}
+		reached++
 	}
 	if reached != used {
 		return errIndex
 	}
-	f.used += used
 	return nil
 }
 

@@ -30,11 +30,7 @@ func TestHostile(t *testing.T) {
 		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
 			r := rand.New(rand.NewPCG(1, 2))
 			for range rounds {
-				e := form.Encode()
-				e.Sections = slices.Clone(e.Sections)
-				for i := range e.Sections {
-					e.Sections[i] = slices.Clone(e.Sections[i])
-				}
+				e := copied(form.Encode())
 				for range 1 + r.IntN(4) {
 					if s := e.Sections[r.IntN(len(e.Sections))]; len(s) > 0 {
 						s[r.IntN(len(s))] ^= 1 << r.IntN(64)
@@ -98,6 +94,9 @@ func TestDecodeChecks(t *testing.T) {
 		"a free extension that is not 0": {func(e *filter.Encoded) { e.Sections[1][len(e.Sections[1])-1] |= 1 }, errPointer},
 		"a cell that no chain leads to":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 20; e.Keys++ }, errIndex},
 		"an extension that is empty":     {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
+		"a bit behind all cells":         {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 }, errUnused},
+		"a cell that is not in use":      {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 32 }, errUnused},
+		"a bit behind an extension":      {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 63 }, errUnused},
 	} {
 		e := build()
 		c.change(&e)
@@ -111,7 +110,9 @@ func TestDecodeChecks(t *testing.T) {
 		"rankindexed(buckets=0,capacity=1,cells=5,chains=9,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,pool2=4,remainder=5)", "rankindexed(buckets=1,capacity=1,cells=5,cells2=1,cells3=1,chains=9,pool2=1,pool3=2,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,counting=1,remainder=5,value_bits=3)", "rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=40,value_bits=30)",
-		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)", "rankindexed(buckets=1,capacity=0,cells=5,chains=9,growth=3,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=01)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=a)", "rankindexed(buckets=1,capacity=0,cells=5,chains=9,growth=3,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,growth=24,pool2=140737488355328,remainder=5)", "rankindexed(buckets=281474976710657,capacity=1,cells=5,chains=9,remainder=5)",
 	} {
 		s, err := filter.ParseSpec(spec)
@@ -122,6 +123,49 @@ func TestDecodeChecks(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
+}
+
+// TestDecodeOrder decodes a chain whose remainders do not rise, in the bucket, across its extension, and trimmed.
+func TestDecodeOrder(t *testing.T) {
+	for _, cells := range []int{2, 1} {
+		f, err := newFilter(Geometry{
+			Buckets: 1, Chains: 20, Cells: [levels]int{cells, 6, 4}, Pools: [levels]uint64{0, 1, 1}, Remainder: 8,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lo := range []uint64{1 << 54, 1 << 55} { // one chain
+			if err := f.Add(filter.Hash{Lo: lo}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u := f.bucket(0)
+		first, second := u.cell(0), u.cell(1)
+		if first >= second {
+			t.Fatalf("remainders %d and %d do not rise", first, second)
+		}
+		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
+			if _, err := Decode(copied(form.Encode())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u.setCell(0, second)
+		u.setCell(1, first)
+		for _, form := range []filter.Encoder{f, f.Trimmed().(filter.Encoder)} {
+			if _, err := Decode(copied(form.Encode())); !errors.Is(err, errOrder) {
+				t.Errorf("%s: %v, want %v", form.Encode().Spec, err, errOrder)
+			}
+		}
+	}
+}
+
+// copied returns e with sections of its own.
+func copied(e filter.Encoded) filter.Encoded {
+	e.Sections = slices.Clone(e.Sections)
+	for i := range e.Sections {
+		e.Sections[i] = slices.Clone(e.Sections[i])
+	}
+	return e
 }
 
 // TestTrimChecks decodes trimmed filters that were truncated or extended.

@@ -154,5 +154,5 @@ func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error)
 		at += uint64(f.width)
 	}
 	f.used += used
-	return at, nil
+	return at, u.checkChains(used)
 }

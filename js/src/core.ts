@@ -1,23 +1,41 @@
 // Entry bloomery/core: opens filters of the families that you import, without WebAssembly.
 
-import { Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { type FetchOptions, fetchAny } from './fetch.js';
+import { type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import type { Family } from './types.js';
 
 export * from './errors.js';
+export type { FetchOptions } from './fetch.js';
 export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
+export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 export type { Family } from './types.js';
 
-/** Options of open in bloomery/core. */
-export interface CoreOptions extends OpenOptions {
-  /** The families that files may have, such as [blocked] of bloomery/family/blocked. */
+/** The families that files may have, such as [blocked] of bloomery/family/blocked. */
+export interface Families {
   families: readonly Family[];
 }
 
 /**
- * Opens a filter file. Sections are views of the bytes if these are aligned to 4 bytes: do not change them while the
- * filter is in use. It rejects with FormatError: its subclass says why.
+ * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
+ * filter is in use. It rejects with FormatError, whose subclass says why.
  */
-export async function open(file: Uint8Array | ArrayBuffer, options: CoreOptions): Promise<Filter> {
-  return openBytes(file, options.families, options, plainEngine);
+export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions & Families): Promise<Filter> {
+  return openBytes(file, { ...options, engine: plainEngine });
+}
+
+/** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
+export function fetchFilter(url: string | URL, options: FetchOptions & Families): Promise<Filter | ShardedFilter> {
+  return fetchAny(url, options, { ...options, engine: plainEngine });
+}
+
+/**
+ * Opens a sharded set from the content of its manifest.json. load returns the bytes of a file beside it; they must not
+ * change while the set is in use. It rejects with ManifestError.
+ */
+export function openSharded(
+  manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions & Families,
+): Promise<ShardedFilter> {
+  return openShards(manifest, load, { ...options, engine: plainEngine });
 }

@@ -64,3 +64,37 @@ export class SecretError extends FormatError {
 export class NoSecretError extends SecretError {
   static override label = 'NoSecretError';
 }
+
+/** The manifest of a sharded set is damaged, contradicts itself, or was written by a newer version. */
+export class ManifestError extends FormatError {
+  static override label = 'ManifestError';
+}
+
+/**
+ * A shard of a sharded set could not be loaded, for the reason in `cause`: the answer for its keys is not known. The
+ * next query tries again.
+ */
+export class ShardError extends Error {
+  /** The name of the shard's file. */
+  readonly file: string;
+
+  constructor(file: string, cause: unknown) {
+    super(`shard ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.file = file;
+    this.name = 'ShardError';
+  }
+}
+
+/** A server did not send a file. */
+export class FetchError extends Error {
+  readonly url: string;
+  /** The status of HTTP, or 0 if the connection failed: `cause` says why. */
+  readonly status: number;
+
+  constructor(url: string, status: number, what: string, cause?: unknown) {
+    super(`${url}: ${what}`, { cause });
+    this.url = url;
+    this.status = status;
+    this.name = 'FetchError';
+  }
+}

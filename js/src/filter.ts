@@ -1,13 +1,13 @@
 // An open filter, and how files become filters.
 
 import { crc32c } from './crc32c.js';
-import { ChecksumError, CorruptError, FamilyError, FormatError, NoSecretError, SecretError, TruncatedError } from './errors.js';
+import { ChecksumError, CorruptError, FamilyError, NoSecretError, SecretError, TruncatedError } from './errors.js';
 import { keyCheck, siphash } from './hash/siphash.js';
 import { xxh3 } from './hash/xxh3.js';
-import { type Header, parseHeader } from './header.js';
+import { type Header, hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { sectionWords } from './sections.js';
-import type { Engine, EngineMaker, Family, FilterFile, HashSetup } from './types.js';
+import type { Engine, EngineMaker, Family, HashSetup } from './types.js';
 
 /** How a file is opened. */
 export interface OpenOptions {
@@ -34,11 +34,13 @@ export interface FilterInfo {
   chosenRate?: number;
   /** The format version of the file: 1 or 2. */
   version: number;
+  /** True if the filter counts: see count. */
+  counts: boolean;
+  /** True if keys have values: see get. */
+  values: boolean;
   /** True if queries are answered by WebAssembly. */
   wasm: boolean;
 }
-
-const hashNames = ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice'.split(' ');
 
 /** An open filter. It answers queries from memory and never changes. */
 export class Filter {
@@ -91,6 +93,8 @@ export class Filter {
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
       ...(chosenRate ? { chosenRate } : {}),
       version,
+      counts: !!this.#engine.count,
+      values: !!this.#engine.get,
       wasm: 'wasm' in this.#engine,
     };
   }
@@ -112,73 +116,95 @@ export const plainEngine: EngineMaker = (query, { sum }) => {
   return engine;
 };
 
-/** Opens a file whose header is parsed. verified: its checksums and padding are verified. It throws FormatError. */
-export function openFile(
-  file: Uint8Array, header: Header, families: readonly Family[], options: OpenOptions, engine: EngineMaker, verified = false,
-): Filter {
-  const { spec, length } = header;
-  const family = families.find((f) => f.id === header.family);
-  if (!family) throw new FamilyError(`family ${header.family} is unknown, or not among the families given`, 10);
-  if (family.name !== spec.family) throw new CorruptError(`${spec.text} in a file of ${family.name}`, 10);
-  const hash = hashOf(header, family, options);
-  if (file.length !== length) {
-    if (file.length < length) throw new TruncatedError('the file ends too early', file.length);
-    throw new CorruptError('bytes behind the filter', length);
-  }
-  if (!verified) verify(file, header, options.verify ?? true);
-  const sections = header.sections.map((s) => sectionWords(file, s));
-  const opened: FilterFile = { header, spec, sections };
-  return new Filter(header, engine(family.open(opened), hash, opened));
+/** How filters are opened: by a caller's options and an entry of this package. */
+export interface Opener extends OpenOptions {
+  readonly families: readonly Family[];
+  readonly engine: EngineMaker;
 }
 
-/** Throws FormatError if bytes between sections are not zero or, with sums, a checksum differs. */
-function verify(file: Uint8Array, { sections, dataAt }: Header, sums: boolean): void {
-  let at = dataAt;
-  for (const { offset, length, crc } of sections) {
-    if (file.subarray(at, offset).some((b) => b)) throw new CorruptError('padding is not zero', at);
-    at = offset + length;
-    if (sums && crc32c(file.subarray(offset, at)) !== crc) throw new ChecksumError('the file is damaged', offset);
+/** Returns the family and the hash function of a file, or throws FormatError. */
+export function accept(header: Header, opener: Opener): { family: Family; hash: HashSetup } {
+  const family = opener.families.find((f) => f.id === header.family);
+  if (!family) throw new FamilyError(`family ${header.family} is unknown, or not among the families given`, 10);
+  if (family.name !== header.spec.family) throw new CorruptError(`${header.spec.text} in a file of ${family.name}`, 10);
+  return { family, hash: hashOf(header, family, opener.secret) };
+}
+
+/** Verifies padding and checksums of a file while its bytes arrive. */
+export class Checker {
+  #at: number;
+  #section = 0;
+  #crc = 0;
+
+  /** Without sums it verifies only the padding. */
+  constructor(readonly header: Header, readonly sums: boolean) {
+    this.#at = header.dataAt;
+  }
+
+  /** Verifies the file up to byte end. It throws FormatError. */
+  check(file: Uint8Array, end: number): void {
+    const { sections } = this.header;
+    while (this.#section < sections.length) {
+      const { offset, length, crc } = sections[this.#section], last = offset + length;
+      if (this.#at < offset) {
+        const to = Math.min(end, offset);
+        if (file.subarray(this.#at, to).some((b) => b)) throw new CorruptError('padding is not zero', this.#at);
+        this.#at = Math.max(this.#at, to);
+      }
+      if (end < offset) return;
+      const to = Math.min(end, last);
+      if (this.sums && this.#at < to) this.#crc = crc32c(file.subarray(this.#at, to), this.#crc);
+      this.#at = Math.max(this.#at, to);
+      if (end < last) return;
+      if (this.sums && this.#crc !== crc) throw new ChecksumError('the file is damaged', offset);
+      this.#section++;
+      this.#crc = 0;
+    }
   }
 }
+
+/** Returns the queries of a file of the length in its header that a Checker has verified. It throws FormatError. */
+export function openVerified(file: Uint8Array, header: Header, opener: Opener): Filter {
+  const { family, hash } = accept(header, opener);
+  const opened = { header, spec: header.spec, sections: header.sections.map((s) => sectionWords(file, s)) };
+  return new Filter(header, opener.engine(family.open(opened), hash, opened));
+}
+
+/** Opens a whole file. It throws FormatError. */
+export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
+  const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('a file is a Uint8Array or an ArrayBuffer');
+  const header = parseHeader(bytes), { length } = header;
+  accept(header, opener);
+  if (bytes.length < length) throw new TruncatedError('the file ends too early', bytes.length);
+  if (bytes.length > length) throw new CorruptError('bytes behind the filter', length);
+  new Checker(header, opener.verify ?? true).check(bytes, length);
+  return openVerified(bytes, header, opener);
+}
+
+type Secret = OpenOptions['secret'];
+
+/** What decides about the hash function: of a header, or of the manifest of a sharded set. */
+type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
 
 /** Returns the hash function of a file. It throws FormatError if the family does not have it, or the secret is wrong. */
-export function hashOf({ hash: id, seed, keyCheck: check, spec }: Header, { foreign }: Family, options: OpenOptions): HashSetup {
+export function hashOf({ hash: id, seed, keyCheck: check, spec }: Hashed, { foreign }: Family, given: Secret): HashSetup {
   const sum = foreign?.hash(id, spec);
   if (sum) return { id, seed, sum };
   if (foreign?.only || id > 2) throw new CorruptError(`a filter ${spec.text} does not have hash ${id}`, 12);
   if (id === 1) return { id, seed, sum: xxh3(seed) };
-  const secret = secretOf(options.secret);
+  const secret = secretOf(given);
   const keyed = siphash(secret);
   if (keyCheck(keyed) !== check) throw new SecretError('the secret is not the one that the filter was built with', 24);
   return { id, seed, secret, sum: keyed };
 }
 
 /** Returns the 16 bytes of a secret. */
-function secretOf(secret: OpenOptions['secret']): Uint8Array {
+function secretOf(secret: Secret): Uint8Array {
   if (secret === undefined) throw new NoSecretError('the filter was built with a secret: pass it as option secret', 24);
   if (typeof secret === 'string' && /^[0-9a-f]{32}$/i.test(secret)) {
     return Uint8Array.from(secret.match(/../g)!, (b) => parseInt(b, 16));
   }
   if (typeof secret === 'string' || secret.length !== 16) throw new TypeError('a secret is 16 bytes, or 32 hexadecimal digits');
   return secret.slice();
-}
-
-/** Returns the bytes of what a caller gave as a file. */
-export function bytesOf(file: Uint8Array | ArrayBuffer): Uint8Array {
-  if (file instanceof ArrayBuffer) return new Uint8Array(file);
-  if (file instanceof Uint8Array) return file;
-  throw new TypeError('a file is a Uint8Array or an ArrayBuffer');
-}
-
-/** Opens a whole file. It throws FormatError. */
-export function openBytes(
-  file: Uint8Array | ArrayBuffer, families: readonly Family[], options: OpenOptions, engine: EngineMaker,
-): Filter {
-  const bytes = bytesOf(file);
-  try {
-    return openFile(bytes, parseHeader(bytes), families, options, engine);
-  } catch (e) {
-    if (e instanceof RangeError && !(e instanceof FormatError)) throw new CorruptError(e.message); // no memory
-    throw e;
-  }
 }

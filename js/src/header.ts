@@ -30,8 +30,9 @@ export interface Section {
   readonly crc: number;
 }
 
-/** The largest length of a header in bytes. */
-export const maxHeader = 768;
+/** The names of hash functions; the index is the number in files. */
+export const hashNames: readonly string[] =
+  /* @__PURE__ */ ' xxh3-128 siphash-128 xxh64 murmur3-x64-128 murmur3-x64-128-twice murmur64a-twice'.split(' ');
 
 const align = (n: number) => Math.ceil(n / 64) * 64;
 

@@ -1,16 +1,35 @@
 // Entry bloomery: opens filters of all families.
 
 import { families } from './families.js';
-import { type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { type FetchOptions, fetchAny } from './fetch.js';
+import { type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
+import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 
 export * from './errors.js';
+export type { FetchOptions } from './fetch.js';
 export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
+export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
 /**
- * Opens a filter file. Sections are views of the bytes if these are aligned to 4 bytes: do not change them while the
- * filter is in use. It rejects with FormatError: its subclass says why.
+ * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
+ * filter is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
-  return openBytes(file, families, options, plainEngine);
+  return openBytes(file, { ...options, families, engine });
+}
+
+/** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
+export function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
+  return fetchAny(url, options, { ...options, families, engine });
+}
+
+/**
+ * Opens a sharded set from the content of its manifest.json. load returns the bytes of a file beside it; they must not
+ * change while the set is in use. It rejects with ManifestError.
+ */
+export function openSharded(
+  manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions = {},
+): Promise<ShardedFilter> {
+  return openShards(manifest, load, { ...options, families, engine });
 }

@@ -1,0 +1,167 @@
+// Filters over HTTP: checked while their bytes arrive, and resumed if the connection breaks.
+
+import { CorruptError, FetchError, FormatError, TooLargeError, TruncatedError } from './errors.js';
+import { accept, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
+import { headerLength, parseHeader } from './header.js';
+import { maxManifest } from './manifest.js';
+import { openShards, type ShardedFilter } from './sharded.js';
+
+/** How a file is fetched and opened. */
+export interface FetchOptions extends OpenOptions {
+  /** Ends the download, and later those of shards. */
+  signal?: AbortSignal;
+  /** Used instead of the global fetch, for headers and credentials. It gets the URL and an object for its options. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Called as bytes of a file arrive: how many are there, of how many. Not called for shards. */
+  progress?: (loaded: number, total: number) => void;
+  /** The largest length of a filter file or of a shard in bytes. Default: 2^30. */
+  maxBytes?: number;
+  /** How often a download that makes no progress is tried again, after 0.25 s, 0.5 s, 1 s and so on. Default: 3. */
+  retries?: number;
+}
+
+/** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
+type Sink = (bytes: Uint8Array, n: number) => number | undefined;
+
+const defaultMost = 2 ** 30;
+
+/**
+ * Fetches a filter file, or opens a sharded set if the path of the URL ends with "/" or ".json". Shards are fetched
+ * when they are first needed. Memory: the length in the header, if the server announces the same, or at most 3 times
+ * the bytes that arrived + 64 KiB.
+ *
+ * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
+ */
+export async function fetchAny(url: string | URL, options: FetchOptions, opener: Opener): Promise<Filter | ShardedFilter> {
+  const at = new URL(url, globalThis.location?.href), verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
+  if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
+  if (at.pathname.endsWith('.json')) {
+    const none = () => () => undefined;
+    return openShards(await download(at, options, maxManifest, false, none), async (file, bytes) => {
+      if (bytes > most) throw new TooLargeError(`${bytes} bytes are more than maxBytes`);
+      const shard = new URL(file, at);
+      shard.search = at.search;
+      return download(shard, options, bytes, verify, none);
+    }, opener);
+  }
+  let checker: Checker | undefined;
+  const bytes = await download(at, options, most, verify, () => {
+    checker = undefined;
+    return (bytes, n) => {
+      if (!checker) {
+        const first = bytes.subarray(0, n);
+        if (n < headerLength(first)) return undefined;
+        const header = parseHeader(first);
+        accept(header, opener);
+        checker = new Checker(header, verify);
+      }
+      const { length } = checker.header, there = Math.min(n, length);
+      checker.check(bytes, there);
+      options.progress?.(there, length);
+      return length;
+    };
+  });
+  return openVerified(bytes, checker?.header ?? parseHeader(bytes), opener);
+}
+
+/**
+ * Fetches a file of at most `most` bytes. resume: the content is verified, so that a download that breaks can be
+ * continued; else it starts anew. start returns the Sink of a download from its first byte.
+ */
+async function download(
+  url: URL, options: FetchOptions, most: number, resume: boolean, start: () => Sink,
+): Promise<Uint8Array> {
+  const { signal, retries = 3 } = options, get = options.fetch ?? globalThis.fetch;
+  const net = <T>(p: Promise<T>) => p.catch((e) => {
+    throw new FetchError(url.href, 0, 'the connection failed', e);
+  });
+  let bytes = new Uint8Array(0), have = 0, total: number | undefined, tag = '', resumed = false, sink = start();
+  const restart = () => {
+    have = 0;
+    total = undefined;
+    resumed = false;
+    sink = start();
+  };
+  for (let failures = 0; ; await pause(2 ** failures / 8, signal)) {
+    const before = have;
+    try {
+      signal?.throwIfAborted();
+      const headers: Record<string, string> = have ? { range: `bytes=${have}-` } : {};
+      const response = await net(get(url.href, { signal, headers })), { status } = response;
+      const header = (name: string) => response.headers.get(name) ?? '';
+      const own = header('etag') + header('last-modified'), range = header('content-range');
+      if (status === 206 && have && own === tag && (!range || range.startsWith(`bytes ${have}-`))) {
+        resumed = true;
+      } else if (status === 200) {
+        restart();
+      } else {
+        response.body?.cancel().catch(() => {});
+        if (have) restart();
+        throw new FetchError(url.href, status, `HTTP status ${status}`);
+      }
+      tag = own;
+      const announced = Number(header('content-length')), from = have, reader = response.body?.getReader();
+      try {
+        for (;;) {
+          const { done, value } = reader ? await net(reader.read()) : { done: true };
+          signal?.throwIfAborted();
+          if (done || !value) break;
+          const n = have + value.length;
+          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the filter', total) : tooLarge(n, most);
+          if (n > bytes.length) {
+            const whole = total !== undefined && from + announced === total;
+            bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
+          }
+          bytes.set(value, have);
+          have = n;
+          total = sink(bytes, have);
+          if (total !== undefined && total > most) throw tooLarge(total, most);
+          if (total !== undefined && have > total) throw new CorruptError('bytes behind the filter', total);
+        }
+      } finally {
+        reader?.cancel().catch(() => {});
+      }
+      if (total === undefined || have === total) return bytes.subarray(0, have);
+      if (have - from === announced) throw new TruncatedError('the file ends too early', have);
+      throw new FetchError(url.href, 0, `the download ended after ${have} of ${total} bytes`);
+    } catch (e) {
+      signal?.throwIfAborted();
+      if (e instanceof FormatError && resumed) {
+        resume = false; // the parts do not fit together: load the whole
+      } else if (!(e instanceof FetchError) || (e.status && e.status !== 206 && e.status !== 416 && e.status !== 429 && e.status < 500)) {
+        throw e;
+      }
+      failures = resume && have > before ? 1 : failures + 1;
+      if (failures > retries) throw e;
+      if (!resume) restart();
+    }
+  }
+}
+
+const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
+
+/** Returns a copy of the first n bytes with room for size. */
+function grown(bytes: Uint8Array, n: number, size: number): Uint8Array<ArrayBuffer> {
+  let larger: Uint8Array<ArrayBuffer>;
+  try {
+    larger = new Uint8Array(size);
+  } catch {
+    throw new TooLargeError(`no memory for ${size} bytes`);
+  }
+  larger.set(bytes.subarray(0, n));
+  return larger;
+}
+
+/** Waits. It rejects with the reason of signal as soon as that ends. */
+function pause(seconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, 1000 * seconds);
+    signal?.addEventListener('abort', end);
+  });
+}
