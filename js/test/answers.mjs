@@ -59,9 +59,8 @@ async function answer(path, secret, keysPath, out) {
     const has = await filter.has(keys[i]);
     if (has !== many[i]) throw new Error(`key ${i}: has is ${has}, hasMany is ${many[i]}`);
     b[18 * i] = has ? 1 : 0;
-    const count = able.counts ? await filter.count(keys[i]) : 0;
+    b.writeBigUInt64LE(able.counts ? BigInt(await filter.count(keys[i])) : 0n, 18 * i + 1);
     const value = able.values ? await filter.get(keys[i]) : undefined;
-    b.writeBigUInt64LE(BigInt(count), 18 * i + 1);
     if (value !== undefined) {
       b[18 * i + 9] = 1;
       b.writeBigUInt64LE(value, 18 * i + 10);

@@ -1,6 +1,7 @@
 // Partitioned hashing in blocks of 512 or 1024 bits: a query reads one block, which also holds the shifts.
 
 import { field } from '../bits.js';
+import { CorruptError } from '../errors.js';
 import { salts } from '../salts.js';
 import { checkSections } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
@@ -24,6 +25,9 @@ export const blockpartitioned: Family = {
     const [words, counts] = sections;
     checkSearched(file, counts, blocks * bits, 1001 * 2 ** 44);
     const size = block / 32, first = (block - bits) / 32;
+    for (let b = 0, unused = 32 * first - groups * side; unused && b < blocks; b++) {
+      if (field(words, b * size, groups * side, unused)) throw new CorruptError(`unused bits of block ${b} are set`);
+    }
     return {
       has(h: Hash): boolean {
         const start = position(h[2], h[3], blocks) * size;
