@@ -26,11 +26,14 @@ test('every truncation', async () => {
   }
 });
 
-test('every flipped bit, every other byte', async () => {
+/** What to change a byte by: one bit, another one for each byte, and all; with CI_FULL=1 every bit and all. */
+const flips = (i) => (process.env.CI_FULL ? [1, 2, 4, 8, 16, 32, 64, 128, 255] : [1 << i % 8, 255]);
+
+test('every flipped byte', async () => {
   for (const [name, file] of Object.entries(golden)) {
     const copy = file.slice();
     for (let i = 0; i < file.length; i++) {
-      for (const flip of [1, 2, 4, 8, 16, 32, 64, 128, 255]) {
+      for (const flip of flips(i)) {
         copy[i] ^= flip;
         await refused(copy, `${name}: byte ${i} ^ ${flip}`);
         copy[i] ^= flip;
@@ -40,16 +43,17 @@ test('every flipped bit, every other byte', async () => {
 });
 
 // Under checksums that are right, a file is refused, or it is a filter of these bits that answers.
-test('every flipped bit, mended', async () => {
+test('every flipped byte, mended', async () => {
   let opened = 0;
-  for (const [name, file] of Object.entries(golden)) {
-    for (let i = 0; i < 8 * file.length; i++) {
-      if (i >= 480 && i < 512) continue; // the checksum of the header
-      const forged = forge(file, (_, b) => (b[i >> 3] ^= 1 << (i & 7)));
-      const filter = await open(forged, { secret }).catch((e) => {
-        assert.ok(e instanceof FormatError, `${name}: bit ${i}: ${e.stack}`);
-      });
-      if (!filter) continue;
+  const damaged = Object.entries(golden).flatMap(([name, file]) =>
+    Array.from(file, (_, i) => flips(i).map((flip) => [name, file, i, flip])).flat());
+  for (const [name, file, i, flip] of damaged) {
+    if (i >= 60 && i < 64) continue; // the checksum of the header
+    const forged = forge(file, (_, b) => (b[i] ^= flip));
+    const filter = await open(forged, { secret }).catch((e) => {
+      assert.ok(e instanceof FormatError, `${name}: byte ${i} ^ ${flip}: ${e.stack}`);
+    });
+    if (filter) {
       opened++;
       const { counts, values } = filter.info();
       for (let key = 0; key < 20; key++) {
@@ -59,7 +63,7 @@ test('every flipped bit, mended', async () => {
       }
     }
   }
-  assert.ok(opened > 1000);
+  assert.ok(opened > 1000, `${opened} opened`);
 });
 
 test('what every reader refuses or accepts', async () => {
