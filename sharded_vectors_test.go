@@ -33,7 +33,8 @@ var vectorSecret = [filter.SecretSize]byte{1, 2, 3}
 
 var vectorSets = []vectorSet{
 	{"blocked", bloomery.Config{Spec: "blocked(fpr=0.01)", Seed: 1<<53 + 1, Shards: 5}, 300, ""},
-	{"counting", bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.001)", Secret: &vectorSecret, Shards: 3}, 90, "3f2a9c"},
+	{"counting", bloomery.Config{Spec: "rankindexed(counting=1,fpr=0.001)", Secret: &vectorSecret, Shards: 3}, 90,
+		"3f2a9c"},
 	{"one-shard", bloomery.Config{Spec: "standard(fpr=0.1)", Seed: 7, Shards: 1}, 18, ""},
 	{"empty-shards", bloomery.Config{Spec: "fuse(width=9)", Shards: 7}, 2, ""},
 }
@@ -61,8 +62,10 @@ func TestShardVectors(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got, want := filesOf(t, dir), filesOf(t, golden); !maps.Equal(got, want) || len(want) != v.config.Shards+1 {
-				t.Errorf("%s has %d files, the same keys give %d, or they differ: -update writes them", golden, len(want), len(got))
+			got, want := filesOf(t, dir), filesOf(t, golden)
+			if !maps.Equal(got, want) || len(want) != v.config.Shards+1 {
+				t.Errorf("%s has %d files, the same keys give %d, or they differ: -update writes them",
+					golden, len(want), len(got))
 			}
 			if want, err := os.ReadFile(golden + ".json"); err != nil || text != string(want) {
 				t.Errorf("%s.json has other vectors: %v", golden, err)
@@ -123,13 +126,14 @@ func (v vectorSet) vectors(t *testing.T, dir string, held, absent []filtertest.V
 	}
 	defer set.Close()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\n  \"set\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", v.name, set.Hasher().ID(), set.Hasher().Seed())
+	hasher := set.Hasher()
+	fmt.Fprintf(&b, "{\n  \"set\": %q,\n  \"hash\": %q,\n  \"seed\": \"%d\",\n", v.name, hasher.ID(), hasher.Seed())
 	if v.config.Secret != nil {
 		fmt.Fprintf(&b, "  \"secret\": %q,\n", hex.EncodeToString(v.config.Secret[:]))
 	}
 	fmt.Fprintf(&b, "  \"shards\": %d,\n  \"keys\": [", v.config.Shards)
 	for i, k := range slices.Concat(held, absent) {
-		h := k.Hash(set.Hasher())
+		h := k.Hash(hasher)
 		has := set.Has(h)
 		if i < len(held) && !has {
 			t.Errorf("key %s %q is absent", k.Kind, k.Text())

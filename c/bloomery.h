@@ -1,4 +1,30 @@
-/* bloomery.h: a reader of Bloomery filter files in one header. C11 and C++11; no dependency, no allocation. */
+/* bloomery.h: a reader of Bloomery filter files in one header.
+
+   bloomery_filter f;
+   int result = bloomery_open(&f, data, length, NULL);
+   if (result != BLOOMERY_OK) {
+     fprintf(stderr, "%s\n", bloomery_message(result));
+     return 1;
+   }
+   if (bloomery_has(&f, "example.com", 11)) puts("may be in the set");
+   if (bloomery_has_integer(&f, 255)) puts("255 may be in the set");
+   printf("%.*s\n", (int)bloomery_info(&f)->spec_length, bloomery_info(&f)->spec);
+
+   It needs C11 or C++11 and nothing else: no library, no allocation, no global state. All functions are static inline.
+   data is the whole file, read or mapped, at any address. Opening checks all of it, so that queries need no checks:
+   damaged and hostile files are refused. After that the filter is read only, by any number of threads. Hosts of either
+   byte order and with 32 or 64 bits give the same answers.
+
+   bloomery_open     opens a file in memory          bloomery_has       is the key in the set?
+   bloomery_open_in  opens a trimmed file            bloomery_count     how often was it added?
+   bloomery_memory   memory for bloomery_open_in     bloomery_get       the value of a key
+   bloomery_info     spec, keys, hash of the file    bloomery_integer   bytes of an integer key
+   bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
+
+   Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
+   files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
+   bits are computed in halves, as on machines without __int128. With BLOOMERY_QUERIES_ONLY the header has only the hash
+   functions and the queries, which need no C library. */
 
 #ifndef BLOOMERY_H
 #define BLOOMERY_H
@@ -463,7 +489,1609 @@ static inline bool bloomery_blockpartitioned_has(const bloomery_blockpartitioned
   }
 }
 
+/* Returns the number of set bits of v. */
+static inline unsigned bloomery_ones64(uint64_t v) {
+#if defined(__POPCNT__) || defined(__wasm__) || (defined(__GNUC__) && (defined(__aarch64__) || defined(__s390x__)))
+  return (unsigned)__builtin_popcountll(v);
+#else
+  v -= v >> 1 & 0x5555555555555555u;
+  v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+  return (unsigned)(((v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+#endif
+}
+
+/* Returns the number of set bits among the first n bits of p. Reads the whole words of 8 bytes that hold them. */
+static inline uint64_t bloomery_ones_below(const uint8_t *p, uint64_t n) {
+  uint64_t ones = 0;
+  for (; n >= 64; n -= 64, p += 8) ones += bloomery_ones64(bloomery_load64(p));
+  if (n > 0) ones += bloomery_ones64(bloomery_load64(p) << (64 - n));
+  return ones;
+}
+
+/* Returns bits [at, at+width) of p, width from 1 to 63. Reads the whole words of 8 bytes that hold them. */
+static inline uint64_t bloomery_field(const uint8_t *p, uint64_t at, unsigned width) {
+  uint64_t low = bloomery_load64(p + (size_t)(at >> 6 << 3));
+  uint64_t high = bloomery_load64(p + (size_t)((at + width - 1) >> 6 << 3)); /* low again if one word holds all */
+  unsigned s = (unsigned)(at & 63);
+  return (low >> s | high << 1 << (63 - s)) & (((uint64_t)1 << width) - 1);
+}
+
+/* twochoice: shards of bits bits, choices groups of k probes. With double hashing bits is a multiple of 64. */
+typedef struct {
+  const uint8_t *words;
+  uint64_t shards, bits;
+  uint32_t choices, k;
+  bool twice; /* double hashing */
+} bloomery_twochoice;
+
+static inline bool bloomery_twochoice_has(const bloomery_twochoice *f, bloomery_key_hash h) {
+  uint64_t start = bloomery_scale(h.hi, f->shards) * f->bits;
+  for (uint32_t j = 0; j < f->choices; j++) {
+    uint64_t x = j == 0 ? h.lo : bloomery_remix(h.lo, j), by = bloomery_remix(h.hi, j) | 1;
+    unsigned all = 1;
+    if (f->twice) {
+      x = bloomery_scale(x, f->bits);
+      by = bloomery_scale(by, f->bits) | 1;
+      for (uint32_t i = 0; i < f->k && (all & 1); i++) {
+        all &= bloomery_bit(f->words, start + x);
+        x += by;
+        if (x >= f->bits) x -= f->bits;
+      }
+    } else {
+      for (uint32_t i = 0; i < f->k && (all & 1); i++) {
+        all &= bloomery_bit(f->words, start + bloomery_scale(x, f->bits));
+        x = bloomery_fold(x, by);
+      }
+    }
+    if (all & 1) return true;
+  }
+  return false;
+}
+
+/* rankindexed: level 0 has the buckets, levels 1 and 2 their extensions. Each record is stride[level] bytes. */
+typedef struct {
+  const uint8_t *level[3];
+  uint64_t count[3];   /* number of records */
+  uint32_t stride[3];  /* bytes of a record */
+  uint32_t cells[3];   /* cells of a record */
+  uint32_t pointer[3]; /* bits of the pointer to the next level in a record, or 0 */
+  uint32_t chains, remainder, growth, payload, width;
+  bool counting;
+} bloomery_rankindexed;
+
+/* A way along a chain: the bucket, the remainder of the key, the next bit of the index, and the last cell. */
+typedef struct {
+  const uint8_t *bucket;
+  uint64_t remainder, at, cell;
+} bloomery_walk;
+
+static inline bloomery_walk bloomery_walk_begin(const bloomery_rankindexed *f, bloomery_key_hash h) {
+  bloomery_walk w;
+  uint64_t bucket, top = bloomery_multiply(h.hi, f->count[0], &bucket);
+  uint64_t rest = bloomery_multiply(h.lo, f->chains, &w.at);
+  w.bucket = f->level[0] + (size_t)(bucket * f->stride[0]);
+  w.remainder = top >> 1 >> (63 - f->growth) << f->remainder | rest >> (64 - f->remainder);
+  w.cell = 0;
+  return w;
+}
+
+/* Returns the extension of a record of a level, or NULL. */
+static inline const uint8_t *bloomery_extension(const bloomery_rankindexed *f, const uint8_t *record, unsigned level) {
+  uint64_t to;
+  if (level == 2 || f->pointer[level] == 0) return NULL;
+  to = bloomery_field(record, level == 0 ? f->chains + f->cells[0] : 0, f->pointer[level]);
+  return to == 0 ? NULL : f->level[level + 1] + (size_t)((to - 1) * f->stride[level + 1]);
+}
+
+/* Goes to the next cell of the chain. Returns false at the end of the chain. */
+static inline bool bloomery_walk_next(const bloomery_rankindexed *f, bloomery_walk *w) {
+  const uint8_t *record = w->bucket;
+  uint64_t at = w->at, first = 0, bits = f->chains + f->cells[0], cell = 0;
+  unsigned level = 0;
+  while (at >= bits) { /* the bit lies in an extension */
+    cell += bloomery_ones_below(record, first + bits) - bloomery_ones_below(record, first);
+    at -= bits;
+    record = bloomery_extension(f, record, level);
+    if (!record) return false;
+    first = f->pointer[++level];
+    bits = f->cells[level];
+  }
+  if (!(bloomery_bit(record, first + at) & 1)) return false;
+  cell += bloomery_ones_below(record, first + at);
+  if (first > 0) cell -= bloomery_ones_below(record, first);
+  w->at = f->chains + cell;
+  record = w->bucket;
+  for (level = 0; cell >= f->cells[level]; level++) { /* the cell lies in an extension */
+    cell -= f->cells[level];
+    record = bloomery_extension(f, record, level);
+    if (!record) return false;
+  }
+  first = f->pointer[level] + f->cells[level] + (level == 0 ? f->chains : 0);
+  w->cell = bloomery_field(record, first + cell * f->width, f->width);
+  return true;
+}
+
+static inline bool bloomery_rankindexed_has(const bloomery_rankindexed *f, bloomery_key_hash h) {
+  bloomery_walk w = bloomery_walk_begin(f, h);
+  while (bloomery_walk_next(f, &w)) {
+    if (w.cell >> f->payload >= w.remainder) return w.cell >> f->payload == w.remainder;
+  }
+  return false;
+}
+
+/* Returns how often the key was added, less how often it was removed. Keys that look alike count together. */
+static inline uint64_t bloomery_rankindexed_count(const bloomery_rankindexed *f, bloomery_key_hash h) {
+  bloomery_walk w = bloomery_walk_begin(f, h);
+  uint64_t n = 0;
+  while (bloomery_walk_next(f, &w)) {
+    uint64_t r = w.cell >> f->payload;
+    if (r > w.remainder) return n;
+    if (r == w.remainder) n += f->counting ? (w.cell & 3) + 1 : 1;
+  }
+  return n;
+}
+
+/* Sets *value to the value of the key, that of the first cell with its remainder. Returns false if it is absent. */
+static inline bool bloomery_rankindexed_get(const bloomery_rankindexed *f, bloomery_key_hash h, uint64_t *value) {
+  bloomery_walk w = bloomery_walk_begin(f, h);
+  *value = 0;
+  while (bloomery_walk_next(f, &w)) {
+    if (w.cell >> f->payload < w.remainder) continue;
+    if (w.cell >> f->payload > w.remainder) return false;
+    if (!f->counting) *value = w.cell & (((uint64_t)1 << f->payload) - 1);
+    return true;
+  }
+  return false;
+}
+
+/* dleft: 4·buckets buckets of remainder bytes, and 2 more if counting; 8 bytes may be read behind the last. */
+typedef struct {
+  const uint8_t *words;
+  uint64_t buckets;
+  uint32_t remainder, width; /* width is remainder, or remainder + 2 if counting */
+} bloomery_dleft;
+
+/* Returns the 8 low bits of r as bytes of 0 or 255, the lowest bit first. */
+static inline uint64_t bloomery_spread(uint64_t r) {
+  r = (r & 255) * 0x0101010101010101u & 0x8040201008040201u;
+  return ((r + 0x7F7F7F7F7F7F7F7Fu) >> 7 & 0x0101010101010101u) * 255;
+}
+
+/* Returns a bit for each of the 8 cells of a bucket that holds remainder r; 0 is the remainder of an empty cell. */
+static inline unsigned bloomery_dleft_match(const bloomery_dleft *f, const uint8_t *bucket, uint64_t r) {
+  uint64_t differ = 0;
+  uint32_t left = f->remainder;
+  for (; left > 8; left -= 8, bucket += 8, r >>= 8) differ |= bloomery_load64(bucket) ^ bloomery_spread(r);
+  differ |= (bloomery_load64(bucket) ^ bloomery_spread(r)) & ~(uint64_t)0 >> (64 - 8 * left);
+  differ |= differ >> 32;
+  differ |= differ >> 16;
+  differ |= differ >> 8;
+  return (unsigned)~differ & 255;
+}
+
+/* Returns the number of copies in some cells of a bucket: those with a bit in set. */
+static inline uint64_t bloomery_dleft_copies(const bloomery_dleft *f, const uint8_t *bucket, unsigned set) {
+  uint64_t n = bloomery_ones64(set);
+  if (f->width > f->remainder) {
+    n += bloomery_ones64(set & bucket[f->remainder]) + 2 * bloomery_ones64(set & bucket[f->remainder + 1]);
+  }
+  return n;
+}
+
+/* Returns bucket i of the four of a key whose remainder is r and whose first bucket is b. */
+static inline const uint8_t *bloomery_dleft_bucket(const bloomery_dleft *f, uint64_t b, uint64_t r, uint32_t i) {
+  if (i > 0) b += bloomery_scale(bloomery_remix(r, i), f->buckets);
+  if (b >= f->buckets) b -= f->buckets;
+  return f->words + (size_t)((i * f->buckets + b) * f->width);
+}
+
+/* Returns how often the key was added, or more: the copies of all keys that look like it. */
+static inline uint64_t bloomery_dleft_count(const bloomery_dleft *f, bloomery_key_hash h) {
+  uint64_t b = bloomery_scale(h.lo, f->buckets), r = 1 + bloomery_scale(h.hi, ((uint64_t)1 << f->remainder) - 1), n = 0;
+  for (uint32_t i = 0; i < 4; i++) {
+    const uint8_t *bucket = bloomery_dleft_bucket(f, b, r, i);
+    n += bloomery_dleft_copies(f, bucket, bloomery_dleft_match(f, bucket, r));
+  }
+  return n;
+}
+
+static inline bool bloomery_dleft_has(const bloomery_dleft *f, bloomery_key_hash h) {
+  uint64_t b = bloomery_scale(h.lo, f->buckets), r = 1 + bloomery_scale(h.hi, ((uint64_t)1 << f->remainder) - 1);
+  unsigned found = 0;
+  for (uint32_t i = 0; i < 4; i++) found |= bloomery_dleft_match(f, bloomery_dleft_bucket(f, b, r, i), r);
+  return found != 0;
+}
+
+/* guava: m bits, k probes; strategy is 32 or 64. */
+typedef struct {
+  const uint8_t *words;
+  uint64_t m;
+  uint32_t k, strategy;
+} bloomery_guava;
+
+static inline bool bloomery_guava_has(const bloomery_guava *f, bloomery_key_hash h) {
+  uint64_t x = h.lo, by = h.hi;
+  if (f->strategy == 32) {
+    by = h.lo >> 32;
+    x += by;
+  }
+  for (uint32_t i = 0; i < f->k; i++, x += by) {
+    uint64_t at = x & 0x7FFFFFFFFFFFFFFFu;
+    if (f->strategy == 32) at = (uint32_t)x >> 31 ? ~(uint32_t)x : (uint32_t)x;
+    if (!(bloomery_bit(f->words, at % f->m) & 1)) return false;
+  }
+  return true;
+}
+
+/* bitsandblooms: m bits, k probes. four are the two words of murmur3-x64-128 of the key, then those of the key followed
+   by a byte 1. */
+static inline bool bloomery_bitsandblooms_has(const bloomery_standard *f, const uint64_t four[4]) {
+  for (uint32_t i = 0; i < f->k; i++) {
+    uint64_t at = four[i % 2] + i * four[2 + (i + i % 2) % 4 / 2];
+    if (!(bloomery_bit(f->bits, at % f->m) & 1)) return false;
+  }
+  return true;
+}
+
+/* redisbloom: the header of the chain with links links, and the bits of all links, bytes bytes in all. */
+typedef struct {
+  const uint8_t *header, *bits;
+  uint64_t bytes;
+  uint32_t links;
+} bloomery_redisbloom;
+
+static inline bool bloomery_redisbloom_has(const bloomery_redisbloom *f, bloomery_key_hash h) {
+  const uint8_t *bits = f->bits + (size_t)f->bytes;
+  for (uint32_t i = f->links; i-- > 0;) { /* the last link is the largest */
+    const uint8_t *link = f->header + 20 + 53 * (size_t)i;
+    uint64_t m = bloomery_load64(link + 8), x = h.lo;
+    uint32_t k = bloomery_load32(link + 40);
+    bits -= (size_t)(m / 8);
+    while (k > 0 && (bloomery_bit(bits, x % m) & 1)) {
+      x += h.hi;
+      k--;
+    }
+    if (k == 0) return true;
+  }
+  return false;
+}
+
 #ifndef BLOOMERY_QUERIES_ONLY
+
+/* ---- Other hashes of keys ---- */
+
+/* Returns the last 0 to 7 bytes of a key, from p on, as a little-endian number. */
+static inline uint64_t bloomery_load_tail(const uint8_t *p, size_t n) {
+  uint64_t v = 0;
+  while (n-- > 0) v = v << 8 | p[n];
+  return v;
+}
+
+static inline void bloomery_sip_round(uint64_t v[4]) {
+  v[0] += v[1];
+  v[2] += v[3];
+  v[1] = bloomery_rotate(v[1], 13) ^ v[0];
+  v[3] = bloomery_rotate(v[3], 16) ^ v[2];
+  v[0] = bloomery_rotate(v[0], 32);
+  v[2] += v[1];
+  v[0] += v[3];
+  v[1] = bloomery_rotate(v[1], 17) ^ v[2];
+  v[3] = bloomery_rotate(v[3], 21) ^ v[0];
+  v[2] = bloomery_rotate(v[2], 32);
+}
+
+/* Returns SipHash-2-4 with 128 bits of output; lo is the first word. secret has its two little-endian words. */
+static inline bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t length, const uint64_t secret[2]) {
+  bloomery_key_hash h;
+  uint64_t v[4], m;
+  size_t i;
+  v[0] = secret[0] ^ 0x736F6D6570736575u;
+  v[1] = secret[1] ^ 0x646F72616E646F6Du ^ 0xEE;
+  v[2] = secret[0] ^ 0x6C7967656E657261u;
+  v[3] = secret[1] ^ 0x7465646279746573u;
+  for (i = 0; length - i >= 8; i += 8) {
+    m = bloomery_load64(key + i);
+    v[3] ^= m;
+    bloomery_sip_round(v);
+    bloomery_sip_round(v);
+    v[0] ^= m;
+  }
+  m = (uint64_t)length << 56 | bloomery_load_tail(key + i, length - i);
+  v[3] ^= m;
+  bloomery_sip_round(v);
+  bloomery_sip_round(v);
+  v[0] ^= m;
+  v[2] ^= 0xEE;
+  for (i = 0; i < 4; i++) bloomery_sip_round(v);
+  h.lo = v[0] ^ v[1] ^ v[2] ^ v[3];
+  v[1] ^= 0xDD;
+  for (i = 0; i < 4; i++) bloomery_sip_round(v);
+  h.hi = v[0] ^ v[1] ^ v[2] ^ v[3];
+  return h;
+}
+
+static inline uint64_t bloomery_xxh64_round(uint64_t acc, uint64_t v) {
+  return bloomery_rotate(acc + v * BLOOMERY_PRIME64_2, 31) * BLOOMERY_PRIME64_1;
+}
+
+/* Returns XXH64 with seed 0. */
+static inline uint64_t bloomery_xxh64(const uint8_t *key, size_t length) {
+  uint64_t h = BLOOMERY_PRIME64_5;
+  size_t left = length;
+  if (left >= 32) {
+    uint64_t v[4];
+    v[0] = BLOOMERY_PRIME64_1 + BLOOMERY_PRIME64_2;
+    v[1] = BLOOMERY_PRIME64_2;
+    v[2] = 0;
+    v[3] = 0 - BLOOMERY_PRIME64_1;
+    for (; left >= 32; left -= 32, key += 32) {
+      for (size_t i = 0; i < 4; i++) v[i] = bloomery_xxh64_round(v[i], bloomery_load64(key + 8 * i));
+    }
+    h = bloomery_rotate(v[0], 1) + bloomery_rotate(v[1], 7) + bloomery_rotate(v[2], 12) + bloomery_rotate(v[3], 18);
+    for (size_t i = 0; i < 4; i++) {
+      h = (h ^ bloomery_xxh64_round(0, v[i])) * BLOOMERY_PRIME64_1 + BLOOMERY_PRIME64_4;
+    }
+  }
+  h += length;
+  for (; left >= 8; left -= 8, key += 8) {
+    h = bloomery_rotate(h ^ bloomery_xxh64_round(0, bloomery_load64(key)), 27) * BLOOMERY_PRIME64_1 +
+        BLOOMERY_PRIME64_4;
+  }
+  if (left >= 4) {
+    h ^= bloomery_load32(key) * BLOOMERY_PRIME64_1;
+    h = bloomery_rotate(h, 23) * BLOOMERY_PRIME64_2 + BLOOMERY_PRIME64_3;
+    left -= 4;
+    key += 4;
+  }
+  for (; left > 0; left--, key++) h = bloomery_rotate(h ^ (uint64_t)*key * BLOOMERY_PRIME64_5, 11) * BLOOMERY_PRIME64_1;
+  return bloomery_xxh64_mix(h);
+}
+
+static inline uint64_t bloomery_murmur3_mix(uint64_t k) {
+  k = (k ^ k >> 33) * 0xFF51AFD7ED558CCDu;
+  k = (k ^ k >> 33) * 0xC4CEB9FE1A85EC53u;
+  return k ^ k >> 33;
+}
+
+static inline uint64_t bloomery_murmur3_low(uint64_t k) {
+  return bloomery_rotate(k * 0x87C37B91114253D5u, 31) * 0x4CF5AD432745937Fu;
+}
+
+static inline uint64_t bloomery_murmur3_high(uint64_t k) {
+  return bloomery_rotate(k * 0x4CF5AD432745937Fu, 33) * 0x87C37B91114253D5u;
+}
+
+/* Mixes 16 bytes into the state h. */
+static inline void bloomery_murmur3_block(uint64_t h[2], const uint8_t *p) {
+  h[0] ^= bloomery_murmur3_low(bloomery_load64(p));
+  h[0] = (bloomery_rotate(h[0], 27) + h[1]) * 5 + 0x52DCE729;
+  h[1] ^= bloomery_murmur3_high(bloomery_load64(p + 8));
+  h[1] = (bloomery_rotate(h[1], 31) + h[0]) * 5 + 0x38495AB5;
+}
+
+/* Ends the hash of a key of length bytes with its last n bytes, 0 to 15. */
+static inline void bloomery_murmur3_end(uint64_t h[2], const uint8_t *tail, size_t n, uint64_t length) {
+  uint64_t a = h[0], b = h[1];
+  a ^= bloomery_murmur3_low(bloomery_load_tail(tail, n < 8 ? n : 8)) ^ length;
+  b ^= bloomery_murmur3_high(n > 8 ? bloomery_load_tail(tail + 8, n - 8) : 0) ^ length;
+  a += b;
+  b += a;
+  a = bloomery_murmur3_mix(a);
+  b = bloomery_murmur3_mix(b);
+  h[0] = a + b;
+  h[1] = b + h[0];
+}
+
+/* Sets four to the two words of murmur3-x64-128 of the key with seed 0, then to those of the key followed by a byte
+   1. */
+static inline void bloomery_murmur3(const uint8_t *key, size_t length, uint64_t four[4]) {
+  uint8_t tail[16];
+  uint64_t h[2];
+  size_t n = length % 16;
+  h[0] = h[1] = 0;
+  for (size_t i = 0; i + 16 <= length; i += 16) bloomery_murmur3_block(h, key + i);
+  for (size_t i = 0; i < n; i++) tail[i] = key[length - n + i];
+  tail[n] = 1;
+  four[0] = four[2] = h[0];
+  four[1] = four[3] = h[1];
+  bloomery_murmur3_end(four, tail, n, length);
+  if (n == 15) bloomery_murmur3_block(four + 2, tail);
+  bloomery_murmur3_end(four + 2, tail, n == 15 ? 0 : n + 1, (uint64_t)length + 1);
+}
+
+/* Returns MurmurHash64A. */
+static inline uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uint64_t seed) {
+  const uint64_t m = 0xC6A4A7935BD1E995u;
+  uint64_t h = seed ^ (uint64_t)length * m;
+  for (; length >= 8; length -= 8, key += 8) {
+    uint64_t k = bloomery_load64(key) * m;
+    h = (h ^ (k ^ k >> 47) * m) * m;
+  }
+  if (length > 0) h = (h ^ bloomery_load_tail(key, length)) * m;
+  h = (h ^ h >> 47) * m;
+  return h ^ h >> 47;
+}
+
+/* ---- Files ---- */
+
+/* The families, by their numbers in files. */
+enum {
+  BLOOMERY_STANDARD = 1,
+  BLOOMERY_BLOCKED = 2,
+  BLOOMERY_FUSE = 3,
+  BLOOMERY_PARTITIONED = 4,
+  BLOOMERY_BLOCKPARTITIONED = 5,
+  BLOOMERY_TWOCHOICE = 6,
+  BLOOMERY_RANKINDEXED = 7,
+  BLOOMERY_COUNTING = 8,
+  BLOOMERY_DLEFT = 9,
+  BLOOMERY_GUAVA = 20,
+  BLOOMERY_BITSANDBLOOMS = 21,
+  BLOOMERY_REDISBLOOM = 22
+};
+
+/* The hash functions of keys, by their numbers in files. */
+enum {
+  BLOOMERY_XXH3 = 1,          /* XXH3-128 with a seed */
+  BLOOMERY_SIPHASH = 2,       /* SipHash-2-4-128 with a secret that is not in the file */
+  BLOOMERY_XXH64 = 3,         /* XXH64 */
+  BLOOMERY_MURMUR3 = 4,       /* MurmurHash3 x64 128 */
+  BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
+  BLOOMERY_MURMUR64A = 6      /* MurmurHash64A, twice */
+};
+
+/* Results of bloomery_open. */
+enum {
+  BLOOMERY_OK = 0,
+  BLOOMERY_BAD_MAGIC,
+  BLOOMERY_BAD_VERSION,
+  BLOOMERY_BAD_FAMILY,
+  BLOOMERY_BAD_HASH,
+  BLOOMERY_BAD_CHECKSUM,
+  BLOOMERY_CORRUPT,
+  BLOOMERY_TRUNCATED,
+  BLOOMERY_TOO_LARGE,
+  BLOOMERY_NO_SECRET,
+  BLOOMERY_WRONG_SECRET,
+  BLOOMERY_NEEDS_MEMORY
+};
+
+/* Returns the message of a result of bloomery_open, in English. The text is constant. */
+static inline const char *bloomery_message(int result) {
+  switch (result) {
+  case BLOOMERY_OK: return "no error";
+  case BLOOMERY_BAD_MAGIC: return "not a Bloomery file";
+  case BLOOMERY_BAD_VERSION: return "the file has a newer format version: use a newer bloomery.h";
+  case BLOOMERY_BAD_FAMILY: return "the filter has an unknown family: use a newer bloomery.h";
+  case BLOOMERY_BAD_HASH: return "the filter has an unknown hash function: use a newer bloomery.h";
+  case BLOOMERY_BAD_CHECKSUM: return "a checksum does not match, the file is damaged: copy it again";
+  case BLOOMERY_CORRUPT: return "the file contradicts itself: build it again";
+  case BLOOMERY_TRUNCATED: return "the file ends too early: copy it again";
+  case BLOOMERY_TOO_LARGE: return "the filter is too large";
+  case BLOOMERY_NO_SECRET: return "the filter was built with a secret: give its 16 bytes";
+  case BLOOMERY_WRONG_SECRET: return "the secret is not the one that the filter was built with";
+  case BLOOMERY_NEEDS_MEMORY: return "the filter needs memory: give as many bytes as bloomery_memory returns";
+  }
+  return "unknown result";
+}
+
+/* What the header of a file says. */
+typedef struct {
+  const char *spec;      /* canonical text in the file, without a zero at the end */
+  uint64_t spec_length;  /* bytes, 1 to 512 */
+  uint64_t bytes;        /* length of the file */
+  uint64_t keys;         /* number of keys */
+  uint64_t seed;         /* of BLOOMERY_XXH3, else 0 */
+  uint64_t key_check;    /* of BLOOMERY_SIPHASH, else 0 */
+  double fpr_chosen;     /* false-positive rate that was chosen, above 0 and below 1; 0 if none was */
+  uint32_t version;      /* of the format: 1 or 2 */
+  uint32_t family;       /* BLOOMERY_STANDARD and so on */
+  uint32_t hash;         /* BLOOMERY_XXH3 and so on */
+  uint32_t value_bits;   /* bits of the value of a key, 0 without values: see bloomery_get */
+  bool counts;           /* the filter counts keys: see bloomery_count */
+  bool trimmed;          /* the file is a trimmed filter, which lies in the caller's memory */
+} bloomery_header;
+
+/* An open filter. Its fields are private. It points into the file and holds the secret. */
+typedef struct {
+  bloomery_header header;
+  uint64_t secret[2];
+  union {
+    bloomery_standard standard; /* counting, bitsandblooms too */
+    bloomery_blocked blocked;
+    bloomery_fuse fuse;
+    bloomery_partitioned partitioned;
+    bloomery_blockpartitioned blockpartitioned;
+    bloomery_twochoice twochoice;
+    bloomery_rankindexed rankindexed;
+    bloomery_dleft dleft;
+    bloomery_guava guava;
+    bloomery_redisbloom redisbloom;
+  } as;
+} bloomery_filter;
+
+/* A file while it is opened. */
+typedef struct {
+  const uint8_t *data;
+  uint64_t length;                     /* as the header says */
+  uint32_t sections;                   /* 1 to 8 */
+  uint64_t data_at;                    /* offset of the first section */
+  uint64_t offset[8], words[8];        /* of each section */
+  uint64_t want[3];                    /* words of each section that the spec gives */
+  uint32_t wanted;                     /* number of these sections */
+  uint64_t memory;                     /* bytes of memory that the filter needs */
+  uint64_t cells;                      /* of a trimmed rankindexed: cells in use */
+} bloomery_file;
+
+/* Returns whether the length bytes at p are zero. */
+static inline bool bloomery_zeros(const uint8_t *p, uint64_t length) {
+  for (uint64_t i = 0; i < length; i++) {
+    if (p[(size_t)i] != 0) return false;
+  }
+  return true;
+}
+
+/* Returns whether bits [from, 64·words) of p are zero. */
+static inline bool bloomery_zero_bits(const uint8_t *p, uint64_t from, uint64_t words) {
+  uint64_t byte = from / 8;
+  if (from % 8 != 0 && p[(size_t)byte++] >> (from % 8) != 0) return false;
+  return bloomery_zeros(p + (size_t)byte, 8 * words - byte);
+}
+
+/* The tables of CRC-32C for 8 bytes at a time. */
+typedef struct {
+  uint32_t at[8][256];
+} bloomery_crc_tables;
+
+static inline void bloomery_crc_begin(bloomery_crc_tables *t) {
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t c = i;
+    for (int bit = 0; bit < 8; bit++) c = c & 1 ? c >> 1 ^ 0x82F63B78u : c >> 1;
+    t->at[0][i] = c;
+  }
+  for (uint32_t i = 0; i < 256; i++) {
+    for (uint32_t j = 1; j < 8; j++) t->at[j][i] = t->at[j - 1][i] >> 8 ^ t->at[0][t->at[j - 1][i] & 255];
+  }
+}
+
+/* Returns the CRC-32C of bytes whose first ones have the checksum crc, followed by length bytes at p. */
+static inline uint32_t bloomery_crc(const bloomery_crc_tables *t, uint32_t crc, const uint8_t *p, uint64_t length) {
+  crc = ~crc;
+  for (; length >= 8; length -= 8, p += 8) {
+    uint32_t a = crc ^ bloomery_load32(p), b = bloomery_load32(p + 4);
+    crc = t->at[7][a & 255] ^ t->at[6][a >> 8 & 255] ^ t->at[5][a >> 16 & 255] ^ t->at[4][a >> 24] ^
+          t->at[3][b & 255] ^ t->at[2][b >> 8 & 255] ^ t->at[1][b >> 16 & 255] ^ t->at[0][b >> 24];
+  }
+  for (; length > 0; length--, p++) crc = crc >> 8 ^ t->at[0][(crc ^ *p) & 255];
+  return ~crc;
+}
+
+/* ---- Specs: family(name=value,...), names in order ---- */
+
+static inline bool bloomery_is_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+static inline bool bloomery_is_name(const char *s, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!bloomery_is_letter(s[i]) && (i == 0 || (s[i] != '_' && (s[i] < '0' || s[i] > '9')))) return false;
+  }
+  return n > 0;
+}
+
+static inline bool bloomery_is_value(const char *s, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    char c = s[i];
+    if (!bloomery_is_letter(c) && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_' && c != '.' &&
+        c != '+' && c != '-') {
+      return false;
+    }
+  }
+  return n > 0;
+}
+
+/* Returns the number of bytes of s before the first c, or n. */
+static inline size_t bloomery_cut(const char *s, size_t n, char c) {
+  size_t i = 0;
+  while (i < n && s[i] != c) i++;
+  return i;
+}
+
+/* Compares two texts as bytes: below, equal to or above 0. */
+static inline int bloomery_compare(const char *a, size_t a_length, const char *b, size_t b_length) {
+  for (size_t i = 0; i < a_length && i < b_length; i++) {
+    if (a[i] != b[i]) return (unsigned char)a[i] < (unsigned char)b[i] ? -1 : 1;
+  }
+  return a_length == b_length ? 0 : a_length < b_length ? -1 : 1;
+}
+
+/* A parameter of a spec, and the place of the next one. */
+typedef struct {
+  const char *name, *value, *next;
+  size_t name_length, value_length, left;
+} bloomery_parameter;
+
+/* Reads the parameter at p->next, of which p->left bytes are left, with the comma or parenthesis behind it. Returns
+   false if none is left. The spec must be valid. */
+static inline bool bloomery_next_parameter(bloomery_parameter *p) {
+  size_t n;
+  if (p->left == 0) return false;
+  n = bloomery_cut(p->next, p->left - 1, ',');
+  p->name = p->next;
+  p->name_length = bloomery_cut(p->name, n, '=');
+  p->value = p->name + p->name_length + (p->name_length < n);
+  p->value_length = n - p->name_length - (p->name_length < n);
+  p->next += n + 1;
+  p->left -= n + 1;
+  return true;
+}
+
+/* Returns the iterator of the parameters of a spec that has some. */
+static inline bloomery_parameter bloomery_parameters(const bloomery_header *h) {
+  bloomery_parameter p;
+  size_t head = bloomery_cut(h->spec, (size_t)h->spec_length, '(') + 1;
+  p.name = p.value = NULL;
+  p.name_length = p.value_length = 0;
+  p.next = h->spec + head;
+  p.left = head < h->spec_length ? (size_t)h->spec_length - head : 0;
+  return p;
+}
+
+/* Returns whether the spec of h is canonical. A spec without parameters is not: no family has such a filter. */
+static inline bool bloomery_spec_valid(const bloomery_header *h) {
+  bloomery_parameter p = bloomery_parameters(h);
+  const char *last = NULL;
+  size_t last_length = 0;
+  if (p.left == 0 || p.next[p.left - 1] != ')') return false;
+  if (!bloomery_is_name(h->spec, (size_t)(p.next - h->spec) - 1)) return false;
+  while (bloomery_next_parameter(&p)) {
+    if (!bloomery_is_name(p.name, p.name_length) || !bloomery_is_value(p.value, p.value_length)) return false;
+    if (last && bloomery_compare(last, last_length, p.name, p.name_length) >= 0) return false;
+    last = p.name;
+    last_length = p.name_length;
+  }
+  return last && p.next == h->spec + h->spec_length;
+}
+
+static inline size_t bloomery_text_length(const char *text) {
+  size_t n = 0;
+  while (text[n]) n++;
+  return n;
+}
+
+static inline bool bloomery_is_text(const char *s, size_t n, const char *text) {
+  return bloomery_compare(s, n, text, bloomery_text_length(text)) == 0;
+}
+
+/* A reader of the parameters of a spec. */
+typedef struct {
+  const bloomery_header *header;
+  uint32_t read; /* number of parameters that were found */
+  bool bad;      /* one of them has a wrong value */
+} bloomery_spec;
+
+static inline bloomery_spec bloomery_spec_begin(const bloomery_header *h) {
+  bloomery_spec s;
+  s.header = h;
+  s.read = 0;
+  s.bad = false;
+  return s;
+}
+
+/* Sets *p to a parameter. Returns false if the spec does not have it. Ask for each name once. */
+static inline bool bloomery_spec_find(bloomery_spec *s, const char *name, bloomery_parameter *p) {
+  *p = bloomery_parameters(s->header);
+  while (bloomery_next_parameter(p)) {
+    if (bloomery_is_text(p->name, p->name_length, name)) {
+      s->read++;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Returns a parameter, a decimal number without a sign or leading zeros; 0 if the spec does not have it. */
+static inline uint64_t bloomery_spec_number(bloomery_spec *s, const char *name, bool *has) {
+  bloomery_parameter p;
+  uint64_t v = 0;
+  *has = bloomery_spec_find(s, name, &p);
+  if (!*has) return 0;
+  if (p.value_length > 1 && p.value[0] == '0') s->bad = true;
+  for (size_t i = 0; i < p.value_length; i++) {
+    unsigned digit = (unsigned)((unsigned char)p.value[i] - '0');
+    if (p.value[i] < '0' || digit > 9 || v > (~(uint64_t)0 - digit) / 10) {
+      s->bad = true;
+      return 0;
+    }
+    v = 10 * v + digit;
+  }
+  return v;
+}
+
+/* Returns a parameter that the spec must have, from least to most. */
+static inline uint64_t bloomery_spec_must(bloomery_spec *s, const char *name, uint64_t least, uint64_t most) {
+  bool has;
+  uint64_t v = bloomery_spec_number(s, name, &has);
+  if (!has || v < least || v > most) s->bad = true;
+  return v;
+}
+
+/* Returns a parameter that the spec may have, from 1 to most; 0 if it does not have it. */
+static inline uint64_t bloomery_spec_may(bloomery_spec *s, const char *name, uint64_t most) {
+  bool has;
+  uint64_t v = bloomery_spec_number(s, name, &has);
+  if (has && (v < 1 || v > most)) s->bad = true;
+  return v;
+}
+
+/* Returns which of two texts a parameter is: 0 or 1. */
+static inline uint32_t bloomery_spec_either(bloomery_spec *s, const char *name, const char *zero, const char *one) {
+  bloomery_parameter p;
+  if (bloomery_spec_find(s, name, &p)) {
+    if (bloomery_is_text(p.value, p.value_length, zero)) return 0;
+    if (bloomery_is_text(p.value, p.value_length, one)) return 1;
+  }
+  s->bad = true;
+  return 0;
+}
+
+/* Returns whether all parameters were read and are good. */
+static inline bool bloomery_spec_good(const bloomery_spec *s) {
+  bloomery_parameter p = bloomery_parameters(s->header);
+  uint32_t n = 0;
+  while (bloomery_next_parameter(&p)) n++;
+  return !s->bad && n == s->read;
+}
+
+/* ---- Geometry: the sizes that follow from the spec. Each function sets those of f, and the words of each section.
+   ---- */
+
+#define BLOOMERY_ANY (~(uint64_t)0)
+
+static inline int bloomery_plan_standard(bloomery_filter *f, bloomery_file *file, uint32_t width) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_standard *g = &f->as.standard;
+  g->m = bloomery_spec_must(&s, "m", 1, BLOOMERY_ANY);
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 64);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (g->m >= ((uint64_t)1 << 62) / width) return BLOOMERY_TOO_LARGE;
+  file->wanted = 1;
+  file->want[0] = (g->m - 1) / (64 / width) + 1;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_blocked(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_blocked *g = &f->as.blocked;
+  g->split = bloomery_spec_either(&s, "layout", "line", "split") != 0;
+  g->count = bloomery_spec_must(&s, "blocks", 1, BLOOMERY_ANY);
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", g->split ? 8 : 1, g->split ? 8 : 32);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (g->count >= (uint64_t)1 << 53) return BLOOMERY_TOO_LARGE;
+  file->wanted = 1;
+  file->want[0] = g->count * (g->split ? 4 : 8);
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_fuse(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_fuse *g = &f->as.fuse;
+  g->seed = bloomery_spec_must(&s, "seed", 0, BLOOMERY_ANY);
+  g->segment = bloomery_spec_must(&s, "segment", 1, (uint64_t)1 << 18);
+  g->segments = bloomery_spec_must(&s, "segments", 1, (uint64_t)1 << 32);
+  g->width = (uint32_t)bloomery_spec_must(&s, "width", 1, 32);
+  if (!bloomery_spec_good(&s) || (g->segment & (g->segment - 1)) != 0 ||
+      g->segments > ((uint64_t)1 << 32) / g->segment) {
+    return BLOOMERY_CORRUPT;
+  }
+  file->wanted = 1;
+  file->want[0] = (g->segments + 2) * g->segment * g->width / 64 + 2;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_partitioned(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_partitioned *g = &f->as.partitioned;
+  const uint64_t most = (uint64_t)1 << 31;
+  g->bits = bloomery_spec_must(&s, "bits", 1, most);
+  g->groups = bloomery_spec_must(&s, "groups", 1, most);
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 64);
+  g->shards = bloomery_spec_must(&s, "shards", 1, most);
+  g->width = (uint32_t)bloomery_spec_must(&s, "width", 0, 5);
+  if (!bloomery_spec_good(&s) || g->bits < (uint64_t)1 << g->width || (g->shards > 1 && g->bits < 4096) ||
+      (g->width == 0 && g->groups > 1)) {
+    return BLOOMERY_CORRUPT;
+  }
+  if (g->shards * g->groups >= (uint64_t)1 << 50 || g->shards * g->bits >= (uint64_t)1 << 60) return BLOOMERY_TOO_LARGE;
+  file->wanted = 3;
+  file->want[0] = (g->shards * g->bits + 63) / 64 + 1;
+  file->want[1] = (g->shards * g->groups * g->k * g->width + 63) / 64 + 1;
+  file->want[2] = 2;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_blockpartitioned(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_blockpartitioned *g = &f->as.blockpartitioned;
+  uint32_t head;
+  g->block = (uint32_t)bloomery_spec_must(&s, "block", 512, 1024);
+  g->count = bloomery_spec_must(&s, "blocks", 1, BLOOMERY_ANY);
+  g->groups = (uint32_t)bloomery_spec_must(&s, "groups", 1, 1024);
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 64);
+  g->width = (uint32_t)bloomery_spec_must(&s, "width", 1, 5);
+  if (!bloomery_spec_good(&s) || (g->block != 512 && g->block != 1024)) return BLOOMERY_CORRUPT;
+  head = g->groups * g->k * g->width;
+  if (head > g->block) return BLOOMERY_CORRUPT;
+  g->payload = (g->block - head) / 32 * 32;
+  if (g->payload < 64) return BLOOMERY_CORRUPT;
+  if (g->count >= (uint64_t)1 << 52) return BLOOMERY_TOO_LARGE;
+  file->wanted = 2;
+  file->want[0] = g->count * (g->block / 64);
+  file->want[1] = 2;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_twochoice(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_twochoice *g = &f->as.twochoice;
+  g->bits = bloomery_spec_must(&s, "bits", 1, (uint64_t)1 << 28);
+  g->choices = (uint32_t)bloomery_spec_must(&s, "choices", 2, 16);
+  g->twice = bloomery_spec_either(&s, "hashing", "independent", "double") != 0;
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 64);
+  g->shards = bloomery_spec_must(&s, "shards", 1, (uint64_t)1 << 32);
+  if (!bloomery_spec_good(&s) || (g->twice && g->bits % 64 != 0) || (g->shards > 1 && g->bits < 4096)) {
+    return BLOOMERY_CORRUPT;
+  }
+  file->wanted = 2;
+  file->want[0] = (g->shards * g->bits + 63) / 64;
+  file->want[1] = 2;
+  return BLOOMERY_OK;
+}
+
+/* Returns the number of bits of v without leading zeros. */
+static inline uint32_t bloomery_bit_length(uint64_t v) {
+  uint32_t n = 0;
+  for (; v > 0; v >>= 1) n++;
+  return n;
+}
+
+static inline int bloomery_plan_rankindexed(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_rankindexed *g = &f->as.rankindexed;
+  const uint64_t most_keys = (uint64_t)1 << 50, most_records = (uint64_t)1 << 48;
+  uint64_t capacity, words = 0, most = 0;
+  uint32_t value_bits;
+  bool too_many, trimmed;
+  g->count[0] = bloomery_spec_must(&s, "buckets", 1, BLOOMERY_ANY);
+  capacity = bloomery_spec_must(&s, "capacity", 0, BLOOMERY_ANY);
+  g->cells[0] = (uint32_t)bloomery_spec_must(&s, "cells", 1, 1 << 13);
+  g->cells[1] = (uint32_t)bloomery_spec_may(&s, "cells2", 1 << 13);
+  g->cells[2] = (uint32_t)bloomery_spec_may(&s, "cells3", 1 << 13);
+  g->chains = (uint32_t)bloomery_spec_must(&s, "chains", 1, 1 << 14);
+  g->counting = bloomery_spec_may(&s, "counting", 1) != 0;
+  g->growth = (uint32_t)bloomery_spec_may(&s, "growth", 24);
+  g->count[1] = bloomery_spec_may(&s, "pool2", BLOOMERY_ANY);
+  g->count[2] = bloomery_spec_may(&s, "pool3", BLOOMERY_ANY);
+  g->remainder = (uint32_t)bloomery_spec_must(&s, "remainder", 1, 48);
+  file->cells = bloomery_spec_number(&s, "trimmed", &trimmed);
+  value_bits = (uint32_t)bloomery_spec_may(&s, "value_bits", 32);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (g->count[0] > most_records) return BLOOMERY_TOO_LARGE;
+  g->payload = g->counting ? 2 : value_bits;
+  g->width = g->growth + g->remainder + g->payload;
+  too_many = g->growth > 0 && (capacity == 0 || capacity > most_keys >> g->growth);
+  if (too_many || g->growth + g->remainder > 48 || (g->counting && value_bits > 0) || g->width > 63) {
+    return BLOOMERY_CORRUPT;
+  }
+  for (uint32_t i = 1; i < 3; i++) {
+    if ((g->cells[i] == 0) != (g->count[i] == 0) || g->count[i] > most_records ||
+        (i == 2 && g->count[2] > g->count[1])) {
+      return BLOOMERY_CORRUPT;
+    }
+    g->pointer[i - 1] = g->count[i] == 0 ? 0 : bloomery_bit_length(g->count[i]) + g->growth;
+    if (g->pointer[i - 1] > 63) return BLOOMERY_CORRUPT;
+  }
+  g->pointer[2] = 0;
+  for (uint32_t i = 0; i < 3; i++) {
+    uint32_t bits = (i == 0 ? g->chains : 0) + g->pointer[i] + g->cells[i] * (1 + g->width);
+    uint64_t high, low;
+    g->stride[i] = g->cells[i] == 0 ? 0 : (bits + 63) / 64 * 8;
+    low = bloomery_multiply(g->count[i], g->stride[i] / 8, &high);
+    if (high != 0 || low > (uint64_t)1 << 54) return BLOOMERY_TOO_LARGE;
+    words += low;
+    most += g->count[i] * g->cells[i];
+    file->want[i] = low;
+  }
+  file->wanted = 3;
+  f->header.counts = true;
+  f->header.value_bits = value_bits;
+  f->header.trimmed = trimmed;
+  if (!trimmed) { /* a bit for each extension, see bloomery_check_rankindexed */
+    uint64_t bytes = (g->count[1] + 7) / 8 + (g->count[2] + 7) / 8;
+    file->memory = bytes > 8192 ? bytes : 0;
+    return BLOOMERY_OK;
+  }
+  if (file->cells > most_keys || file->cells > most) return BLOOMERY_CORRUPT;
+  file->wanted = 1;
+  file->want[0] = (g->count[0] * g->chains + file->cells * (1 + g->width) + 63) / 64;
+  file->memory = 8 * words;
+  return words > 64 * file->want[0] + ((uint64_t)1 << 17) ? BLOOMERY_TOO_LARGE : BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_dleft(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_dleft *g = &f->as.dleft;
+  uint64_t capacity;
+  g->buckets = bloomery_spec_must(&s, "buckets", 1, BLOOMERY_ANY);
+  capacity = bloomery_spec_must(&s, "capacity", 1, BLOOMERY_ANY);
+  g->remainder = (uint32_t)bloomery_spec_must(&s, "remainder", 4, 32);
+  g->width = g->remainder + (bloomery_spec_may(&s, "counting", 1) != 0 ? 2 : 0);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (g->buckets > (uint64_t)1 << 50) return BLOOMERY_TOO_LARGE;
+  if (capacity > 32 * g->buckets) return BLOOMERY_CORRUPT;
+  file->wanted = 1;
+  file->want[0] = (32 * g->buckets * g->width + 63) / 64 + 1;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_guava(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_guava *g = &f->as.guava;
+  uint64_t words;
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 255);
+  g->strategy = bloomery_spec_either(&s, "strategy", "32", "64") == 0 ? 32 : 64;
+  words = bloomery_spec_must(&s, "words", 1, BLOOMERY_ANY);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  if (words > 0x7FFFFFFF) return BLOOMERY_TOO_LARGE;
+  g->m = 64 * words;
+  file->wanted = 1;
+  file->want[0] = words;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_bitsandblooms(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_standard *g = &f->as.standard;
+  uint64_t length, most = (uint64_t)1 << 62;
+  g->m = bloomery_spec_must(&s, "m", 1, BLOOMERY_ANY);
+  g->k = (uint32_t)bloomery_spec_must(&s, "k", 1, 255);
+  length = bloomery_spec_may(&s, "length", BLOOMERY_ANY);
+  if (!bloomery_spec_good(&s) || (length != 0 && length <= g->m)) return BLOOMERY_CORRUPT;
+  if (length == 0) length = g->m;
+  if (length >= most) return BLOOMERY_TOO_LARGE;
+  file->wanted = 1;
+  file->want[0] = (length - 1) / 64 + 1;
+  file->cells = length;
+  return BLOOMERY_OK;
+}
+
+static inline int bloomery_plan_redisbloom(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_redisbloom *g = &f->as.redisbloom;
+  uint64_t words;
+  g->links = (uint32_t)bloomery_spec_must(&s, "links", 1, 1 << 20);
+  words = bloomery_spec_must(&s, "words", 1, ((uint64_t)1 << 56) - 1);
+  if (!bloomery_spec_good(&s)) return BLOOMERY_CORRUPT;
+  g->bytes = 8 * words;
+  file->wanted = 2;
+  file->want[0] = (20 + 53 * (uint64_t)g->links + 7) / 8;
+  file->want[1] = words;
+  return BLOOMERY_OK;
+}
+
+/* A family: its name, its number, and the hash function that it needs, 0 for xxh3-128 or siphash-128. */
+typedef struct {
+  const char *name;
+  uint32_t family, hash;
+} bloomery_family;
+
+/* Returns a family by its number in files; its name is NULL if there is none. */
+static inline bloomery_family bloomery_family_of(uint32_t number) {
+  static const bloomery_family list[] = {
+      {"standard", BLOOMERY_STANDARD, 0},       {"blocked", BLOOMERY_BLOCKED, 0},
+      {"fuse", BLOOMERY_FUSE, 0},               {"partitioned", BLOOMERY_PARTITIONED, 0},
+      {"twochoice", BLOOMERY_TWOCHOICE, 0},     {"blockpartitioned", BLOOMERY_BLOCKPARTITIONED, 0},
+      {"rankindexed", BLOOMERY_RANKINDEXED, 0}, {"counting", BLOOMERY_COUNTING, 0},
+      {"dleft", BLOOMERY_DLEFT, 0},             {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
+      {"bitsandblooms", BLOOMERY_BITSANDBLOOMS, BLOOMERY_MURMUR3_TWICE},
+      {"redisbloom", BLOOMERY_REDISBLOOM, BLOOMERY_MURMUR64A},
+  };
+  bloomery_family none = {NULL, 0, 0};
+  for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    if (list[i].family == number) return list[i];
+  }
+  return none;
+}
+
+/* Sets the geometry of f, and the sections and the memory that it has. */
+static inline int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
+  bloomery_header *h = &f->header;
+  bloomery_family family = bloomery_family_of(h->family);
+  int result = BLOOMERY_OK;
+  bool parquet;
+  if (!family.name) return BLOOMERY_BAD_FAMILY;
+  if (!bloomery_is_text(h->spec, bloomery_cut(h->spec, (size_t)h->spec_length, '('), family.name)) {
+    return BLOOMERY_CORRUPT;
+  }
+  file->memory = 0;
+  file->cells = 0;
+  switch (h->family) {
+  case BLOOMERY_STANDARD: result = bloomery_plan_standard(f, file, 1); break;
+  case BLOOMERY_BLOCKED: result = bloomery_plan_blocked(f, file); break;
+  case BLOOMERY_FUSE: result = bloomery_plan_fuse(f, file); break;
+  case BLOOMERY_PARTITIONED: result = bloomery_plan_partitioned(f, file); break;
+  case BLOOMERY_BLOCKPARTITIONED: result = bloomery_plan_blockpartitioned(f, file); break;
+  case BLOOMERY_TWOCHOICE: result = bloomery_plan_twochoice(f, file); break;
+  case BLOOMERY_RANKINDEXED: result = bloomery_plan_rankindexed(f, file); break;
+  case BLOOMERY_COUNTING: result = bloomery_plan_standard(f, file, 4); break;
+  case BLOOMERY_DLEFT: result = bloomery_plan_dleft(f, file); break;
+  case BLOOMERY_GUAVA: result = bloomery_plan_guava(f, file); break;
+  case BLOOMERY_BITSANDBLOOMS: result = bloomery_plan_bitsandblooms(f, file); break;
+  case BLOOMERY_REDISBLOOM: result = bloomery_plan_redisbloom(f, file); break;
+  }
+  if (result != BLOOMERY_OK) return result;
+  if (h->family == BLOOMERY_COUNTING || h->family == BLOOMERY_DLEFT) h->counts = true;
+  parquet = h->family == BLOOMERY_BLOCKED && f->as.blocked.split && h->hash == BLOOMERY_XXH64;
+  if (family.hash != 0 ? h->hash != family.hash : h->hash > BLOOMERY_SIPHASH && !parquet) return BLOOMERY_CORRUPT;
+  if (file->sections != file->wanted) return BLOOMERY_CORRUPT;
+  for (uint32_t i = 0; i < file->sections; i++) {
+    if (file->words[i] != file->want[i]) return BLOOMERY_CORRUPT;
+  }
+  return BLOOMERY_OK;
+}
+
+/* ---- Content: each function sets the pointers of f to the sections and checks what they hold ---- */
+
+static inline const uint8_t *bloomery_section(const bloomery_file *file, uint32_t i) {
+  return file->data + (size_t)file->offset[i];
+}
+
+static inline bool bloomery_check_counting(const bloomery_filter *f, const bloomery_file *file) {
+  const bloomery_standard *g = &f->as.standard;
+  uint64_t high, want = bloomery_multiply(f->header.keys, g->k, &high), sum = 0;
+  bool stuck = false;
+  for (uint64_t i = 0; i < file->words[0]; i++) {
+    uint64_t w = bloomery_load64(g->bits + (size_t)(8 * i));
+    uint64_t pairs = (w & 0x0F0F0F0F0F0F0F0Fu) + (w >> 4 & 0x0F0F0F0F0F0F0F0Fu);
+    sum += pairs * 0x0101010101010101u >> 56;
+    stuck |= (w & w >> 1 & w >> 2 & w >> 3 & 0x1111111111111111u) != 0;
+  }
+  return bloomery_zero_bits(g->bits, 4 * g->m, file->words[0]) && (stuck || (high == 0 && sum == want));
+}
+
+/* Checks the two counts of a searched filter of that many bits: keys that were added later, bits that were set. */
+static inline bool bloomery_check_counts(const bloomery_filter *f, const uint8_t *counts, uint64_t bits) {
+  uint64_t keys = f->header.keys;
+  bool few = f->header.family == BLOOMERY_TWOCHOICE || keys < ((uint64_t)1 << 44) * 1001;
+  return few && bloomery_load64(counts) <= keys && bloomery_load64(counts + 8) <= bits;
+}
+
+/* Returns whether the bits between the head and the payload of all blocks are 0. */
+static inline bool bloomery_check_heads(const bloomery_blockpartitioned *g) {
+  uint32_t head = g->groups * g->k * g->width, unused = g->block - g->payload - head;
+  for (uint64_t i = 0; unused > 0 && i < g->count; i++) {
+    if (bloomery_field(g->blocks + (size_t)(i * (g->block / 8)), head, unused) != 0) return false;
+  }
+  return true;
+}
+
+static inline bool bloomery_check_dleft(const bloomery_filter *f, const bloomery_file *file) {
+  const bloomery_dleft *g = &f->as.dleft;
+  uint64_t copies = 0;
+  if (!bloomery_zero_bits(g->words, 32 * g->buckets * g->width, file->words[0])) return false;
+  for (uint64_t i = 0; i < 4 * g->buckets; i++) {
+    const uint8_t *bucket = g->words + (size_t)(i * g->width);
+    unsigned empty = bloomery_dleft_match(g, bucket, 0);
+    for (uint32_t j = g->remainder; j < g->width; j++) {
+      if (empty & bucket[j]) return false; /* an empty cell counts copies */
+    }
+    copies += bloomery_dleft_copies(g, bucket, ~empty & 255);
+  }
+  return copies == f->header.keys;
+}
+
+/* Returns whether bits is the rate of a filter: a float64 above 0 and below 1. */
+static inline bool bloomery_is_rate(uint64_t bits) { return bits - 1 < 0x3FF0000000000000u - 1; }
+
+/* Returns whether k is ⌈ln 2 · bits a key⌉. */
+static inline bool bloomery_is_probes(uint32_t k, uint64_t bits_per_key) {
+  union {
+    uint64_t bits;
+    double value;
+  } v;
+  volatile double probes; /* rounded to 64 bits on every machine */
+  v.bits = bits_per_key;
+  probes = 0.693147180559945 * v.value;
+  return k >= 1 && k <= 1075 && probes > (double)(k - 1) && probes <= (double)k;
+}
+
+static inline bool bloomery_check_redisbloom(const bloomery_filter *f, const bloomery_file *file) {
+  const bloomery_redisbloom *g = &f->as.redisbloom;
+  const uint8_t *p = g->header;
+  uint64_t end = 20 + 53 * (uint64_t)g->links, keys = 0, bytes = 0;
+  uint32_t options = bloomery_load32(p + 12);
+  if (bloomery_load32(p + 8) != g->links || (options & ~8u) != 5) return false;
+  if (!bloomery_zeros(p + (size_t)end, 8 * file->words[0] - end)) return false;
+  for (uint32_t i = 0; i < g->links; i++) {
+    const uint8_t *link = p + 20 + 53 * (size_t)i;
+    uint64_t m = bloomery_load64(link + 8), added = bloomery_load64(link + 16);
+    if (link[52] != 0 || m == 0 || m % 64 != 0 || m / 8 != bloomery_load64(link) || m >= (uint64_t)1 << 62 ||
+        !bloomery_is_rate(bloomery_load64(link + 24)) ||
+        !bloomery_is_probes(bloomery_load32(link + 40), bloomery_load64(link + 32)) ||
+        added > ((uint64_t)1 << 62) - keys || bloomery_load64(link + 44) == 0) {
+      return false;
+    }
+    keys += added;
+    bytes += m / 8; /* a sum that is too large does not come back: at most g->bytes + 2^59 */
+    if (bytes > g->bytes) return false;
+  }
+  return bytes == g->bytes && keys == bloomery_load64(p) && keys == f->header.keys;
+}
+
+/* Takes extension number of level 1 or 2. taken has a bit for each. Returns false if it does not exist or is taken. */
+static inline bool bloomery_claim(const bloomery_rankindexed *g, uint8_t *taken, uint32_t level, uint64_t number) {
+  uint8_t *at = taken + (size_t)((level == 1 ? 0 : (g->count[1] + 7) / 8) + number / 8);
+  if (number >= g->count[level] || *at >> (number % 8) & 1) return false;
+  *at = (uint8_t)(*at | 1u << (number % 8));
+  return true;
+}
+
+/* A bucket of a rankindexed filter and its extensions. */
+typedef struct {
+  const uint8_t *record[3];
+  uint32_t index[3]; /* first bit of the index in each record */
+  uint32_t bits[3];  /* bits of the index */
+  uint32_t first[3]; /* first bit of the cells */
+  uint32_t levels;   /* 1 to 3 */
+} bloomery_bucket;
+
+/* Adds a record to a bucket. */
+static inline void bloomery_lengthen(const bloomery_rankindexed *g, bloomery_bucket *b, const uint8_t *record) {
+  uint32_t i = b->levels++;
+  b->record[i] = record;
+  b->index[i] = i == 0 ? 0 : g->pointer[i];
+  b->bits[i] = i == 0 ? g->chains + g->cells[0] : g->cells[i];
+  b->first[i] = b->bits[i] + g->pointer[i];
+}
+
+/* Returns cell c of a bucket that has it. */
+static inline uint64_t bloomery_cell(const bloomery_rankindexed *g, const bloomery_bucket *b, uint64_t c) {
+  uint32_t i = 0;
+  for (; c >= g->cells[i]; i++) c -= g->cells[i];
+  return bloomery_field(b->record[i], b->first[i] + c * g->width, g->width);
+}
+
+/* Checks that each of the used cells of a bucket is in a chain, and that no cell has a smaller remainder than the one
+   before it in its chain. The bucket has as many cells, and used bits of its index are set. */
+static inline bool bloomery_check_chains(const bloomery_rankindexed *g, const bloomery_bucket *b, uint64_t used) {
+  uint64_t reached = bloomery_ones_below(b->record[0], g->chains); /* cells of the chains up to that of cell c */
+  for (uint64_t c = 0; c < reached; c++) {
+    uint64_t at = g->chains + c;
+    uint32_t i = 0;
+    for (; at >= b->bits[i]; i++) at -= b->bits[i];
+    if (!(bloomery_bit(b->record[i], b->index[i] + at) & 1)) continue;
+    if (bloomery_cell(g, b, reached) >> g->payload < bloomery_cell(g, b, c) >> g->payload) return false;
+    reached++;
+  }
+  return reached == used;
+}
+
+/* Checks one bucket: its pointers, its index, its chains and that all unused bits are 0. Adds the additions that its
+   cells stand for to *keys. */
+static inline bool bloomery_check_bucket(const bloomery_rankindexed *g, uint8_t *taken, const uint8_t *bucket,
+                                         uint64_t *keys) {
+  bloomery_bucket b;
+  uint64_t used = 0, room = 0, before, at, in;
+  b.levels = 0;
+  bloomery_lengthen(g, &b, bucket);
+  for (;;) {
+    uint32_t i = b.levels - 1;
+    uint64_t to;
+    used += bloomery_ones_below(b.record[i], b.index[i] + b.bits[i]) - bloomery_ones_below(b.record[i], b.index[i]);
+    before = room;
+    room += g->cells[i];
+    if (i == 2 || g->pointer[i] == 0) break;
+    to = bloomery_field(b.record[i], i == 0 ? b.bits[0] : 0, g->pointer[i]);
+    if (to == 0) break;
+    if (!bloomery_claim(g, taken, i + 1, to - 1)) return false;
+    bloomery_lengthen(g, &b, g->level[i + 1] + (size_t)((to - 1) * g->stride[i + 1]));
+  }
+  if (used > room || (b.levels > 1 && used <= before)) return false;
+  at = g->chains + used; /* no bit of the index from here on is set */
+  in = used;             /* no bit behind that many cells is set */
+  for (uint32_t i = 0; i < b.levels; i++) {
+    uint64_t bits = at < b.bits[i] ? at : b.bits[i], cells = in < g->cells[i] ? in : g->cells[i];
+    if (bloomery_ones_below(b.record[i], b.index[i] + b.bits[i]) !=
+            bloomery_ones_below(b.record[i], b.index[i] + bits) ||
+        !bloomery_zero_bits(b.record[i], b.first[i] + cells * g->width, g->stride[i] / 8)) {
+      return false;
+    }
+    at -= bits;
+    in -= cells;
+  }
+  if (!bloomery_check_chains(g, &b, used)) return false;
+  *keys += used;
+  for (uint64_t c = 0; g->counting && c < used; c++) *keys += bloomery_cell(g, &b, c) & 3;
+  return true;
+}
+
+static inline bool bloomery_check_rankindexed(const bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
+  const bloomery_rankindexed *g = &f->as.rankindexed;
+  uint8_t few[8192], *taken = file->memory > 0 ? memory : few; /* a bit for each extension: a bucket has it */
+  uint64_t keys = 0;
+  for (uint64_t i = 0; i < (g->count[1] + 7) / 8 + (g->count[2] + 7) / 8; i++) taken[(size_t)i] = 0;
+  for (uint64_t i = 0; i < g->count[0]; i++) {
+    if (!bloomery_check_bucket(g, taken, g->level[0] + (size_t)(i * g->stride[0]), &keys)) return false;
+  }
+  for (uint32_t level = 1; level < 3; level++) { /* free extensions are 0 */
+    for (uint64_t i = 0; i < g->count[level]; i++) {
+      if (bloomery_claim(g, taken, level, i) &&
+          !bloomery_zeros(g->level[level] + (size_t)(i * g->stride[level]), g->stride[level])) {
+        return false;
+      }
+    }
+  }
+  return keys == f->header.keys;
+}
+
+/* Sets bits [at, at+width) of p, which are 0, to v; width is at most 63. */
+static inline void bloomery_put(uint8_t *p, uint64_t at, uint32_t width, uint64_t v) {
+  for (uint32_t i = 0; i < width; i++) {
+    if (v >> i & 1) p[(size_t)((at + i) / 8)] = (uint8_t)(p[(size_t)((at + i) / 8)] | 1u << ((at + i) % 8));
+  }
+}
+
+/* Expands a trimmed filter into memory, which is 0 and where level points to. The stream has, for each bucket, its base
+   index, its higher index and its cells. Buckets take extensions in order. */
+static inline bool bloomery_expand(const bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
+  const bloomery_rankindexed *g = &f->as.rankindexed;
+  const uint8_t *stream = bloomery_section(file, 0);
+  uint64_t at = 0, end = g->count[0] * g->chains + file->cells * (1 + g->width), keys = 0, next[3];
+  next[1] = next[2] = 0;
+  for (uint64_t number = 0; number < g->count[0]; number++) {
+    bloomery_bucket b;
+    uint64_t used = 0, room = g->cells[0], index = at, i, left;
+    uint32_t r;
+    b.levels = 0;
+    bloomery_lengthen(g, &b, g->level[0] + (size_t)(number * g->stride[0]));
+    if (end - at < g->chains) return false;
+    for (i = 0; i < g->chains; i++, at++) used += bloomery_bit(stream, at) & 1;
+    for (i = 0; i < used; i++, at++) {
+      if (at == end) return false;
+      used += bloomery_bit(stream, at) & 1;
+    }
+    if ((end - at) / g->width < used) return false;
+    while (room < used) {
+      uint32_t level = b.levels, last = level - 1;
+      if (level == 3 || next[level] == g->count[level]) return false;
+      bloomery_put(memory + (b.record[last] - memory), last == 0 ? b.bits[0] : 0, g->pointer[last], ++next[level]);
+      bloomery_lengthen(g, &b, g->level[level] + (size_t)((next[level] - 1) * g->stride[level]));
+      room += g->cells[level];
+    }
+    for (i = left = 0, r = 0; i < g->chains + used; i++, left++) {
+      if (left == b.bits[r]) {
+        left = 0;
+        r++;
+      }
+      bloomery_put(memory + (b.record[r] - memory), b.index[r] + left, 1, bloomery_bit(stream, index + i) & 1);
+    }
+    for (i = left = 0, r = 0; i < used; i++, left++, at += g->width) {
+      uint64_t cell = bloomery_field(stream, at, g->width);
+      if (left == g->cells[r]) {
+        left = 0;
+        r++;
+      }
+      bloomery_put(memory + (b.record[r] - memory), b.first[r] + left * g->width, g->width, cell);
+      keys += g->counting ? (cell & 3) + 1 : 1;
+    }
+    if (!bloomery_check_chains(g, &b, used)) return false;
+  }
+  return at == end && bloomery_zero_bits(stream, end, file->words[0]) && keys == f->header.keys;
+}
+
+static inline bool bloomery_attach_rankindexed(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
+  bloomery_rankindexed *g = &f->as.rankindexed;
+  const uint8_t *at = memory;
+  if (!f->header.trimmed) {
+    for (uint32_t i = 0; i < 3; i++) g->level[i] = bloomery_section(file, i);
+    return bloomery_check_rankindexed(f, file, memory);
+  }
+  for (uint32_t i = 0; i < 3; i++) {
+    g->level[i] = at;
+    at += (size_t)(g->count[i] * g->stride[i]);
+  }
+  for (uint64_t i = 0; i < file->memory; i++) memory[(size_t)i] = 0;
+  return bloomery_expand(f, file, memory);
+}
+
+/* Sets the pointers of f to the sections of the file and checks their content. */
+static inline bool bloomery_attach(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
+  const uint8_t *s = bloomery_section(file, 0);
+  uint64_t words = file->words[0];
+  switch (f->header.family) {
+  case BLOOMERY_STANDARD:
+    f->as.standard.bits = s;
+    return bloomery_zero_bits(s, f->as.standard.m, words);
+  case BLOOMERY_BLOCKED:
+    f->as.blocked.blocks = s;
+    return true;
+  case BLOOMERY_FUSE: {
+    const bloomery_fuse *g = &f->as.fuse;
+    f->as.fuse.slots = s;
+    return bloomery_zero_bits(s, (g->segments + 2) * g->segment * g->width, words);
+  }
+  case BLOOMERY_PARTITIONED: {
+    bloomery_partitioned *g = &f->as.partitioned;
+    g->bitmap = s;
+    g->shifts = bloomery_section(file, 1);
+    return bloomery_zero_bits(s, g->shards * g->bits, words) &&
+           bloomery_zero_bits(g->shifts, g->shards * g->groups * g->k * g->width, file->words[1]) &&
+           bloomery_check_counts(f, bloomery_section(file, 2), g->shards * g->bits);
+  }
+  case BLOOMERY_BLOCKPARTITIONED:
+    f->as.blockpartitioned.blocks = s;
+    return bloomery_check_heads(&f->as.blockpartitioned) &&
+           bloomery_check_counts(f, bloomery_section(file, 1),
+                                 f->as.blockpartitioned.count * f->as.blockpartitioned.payload);
+  case BLOOMERY_TWOCHOICE: {
+    bloomery_twochoice *g = &f->as.twochoice;
+    g->words = s;
+    return bloomery_zero_bits(s, g->shards * g->bits, words) &&
+           bloomery_check_counts(f, bloomery_section(file, 1), g->shards * g->bits);
+  }
+  case BLOOMERY_RANKINDEXED: return bloomery_attach_rankindexed(f, file, memory);
+  case BLOOMERY_COUNTING: f->as.standard.bits = s; return bloomery_check_counting(f, file);
+  case BLOOMERY_DLEFT: f->as.dleft.words = s; return bloomery_check_dleft(f, file);
+  case BLOOMERY_GUAVA: f->as.guava.words = s; return true;
+  case BLOOMERY_BITSANDBLOOMS:
+    f->as.standard.bits = s;
+    return bloomery_zero_bits(s, file->cells, words); /* bits from length on */
+  case BLOOMERY_REDISBLOOM:
+    f->as.redisbloom.header = s;
+    f->as.redisbloom.bits = bloomery_section(file, 1);
+    return bloomery_check_redisbloom(f, file);
+  }
+  return false;
+}
+
+/* ---- Opening ---- */
+
+static inline uint32_t bloomery_load16(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
+
+/* Reads the section table. Sections lie one after the other, each at a multiple of 64. */
+static inline bool bloomery_read_table(bloomery_file *file, uint64_t length) {
+  uint64_t end = file->data_at;
+  for (uint32_t i = 0; i < file->sections; i++) {
+    const uint8_t *p = file->data + 64 + 24 * i;
+    uint64_t at = bloomery_load64(p), bytes = bloomery_load64(p + 8);
+    if (bytes % 8 != 0 || bytes / 8 > (uint64_t)1 << 56 || at != (end + 63) / 64 * 64 || bloomery_load32(p + 20)) {
+      return false;
+    }
+    file->offset[i] = at;
+    file->words[i] = bytes / 8;
+    end = at + bytes;
+  }
+  return end == length;
+}
+
+/* Reads and checks the header of a file, of which length bytes are there, and its spec. */
+static inline int bloomery_read_header(bloomery_filter *f, bloomery_file *file, const uint8_t *data, uint64_t length,
+                                       const bloomery_crc_tables *tables) {
+  static const uint8_t magic[8] = {0x89, 'B', 'L', 'M', 'R', 'Y', '\r', '\n'};
+  bloomery_header *h = &f->header;
+  uint64_t spec_at, spec_end, rate;
+  union {
+    uint64_t bits;
+    double value;
+  } fpr;
+  for (size_t i = 0; i < 8 && i < length; i++) {
+    if (data[i] != magic[i]) return BLOOMERY_BAD_MAGIC;
+  }
+  if (length < 64) return BLOOMERY_TRUNCATED;
+  h->version = bloomery_load16(data + 8);
+  if (h->version == 0) return BLOOMERY_CORRUPT;
+  if (h->version > 2) return BLOOMERY_BAD_VERSION;
+  file->data = data;
+  file->sections = bloomery_load16(data + 14);
+  h->spec_length = bloomery_load32(data + 48);
+  if (file->sections < 1 || file->sections > 8 || h->spec_length < 1 || h->spec_length > 512) return BLOOMERY_CORRUPT;
+  spec_at = 64 + 24 * (uint64_t)file->sections;
+  spec_end = spec_at + h->spec_length;
+  file->data_at = (spec_end + 63) / 64 * 64;
+  if (length < file->data_at) return BLOOMERY_TRUNCATED;
+  if (bloomery_crc(tables, bloomery_crc(tables, 0, data, 60), data + 64, spec_end - 64) != bloomery_load32(data + 60)) {
+    return BLOOMERY_BAD_CHECKSUM;
+  }
+  h->family = bloomery_load16(data + 10);
+  h->hash = bloomery_load16(data + 12);
+  h->seed = bloomery_load64(data + 16);
+  h->key_check = bloomery_load64(data + 24);
+  h->keys = bloomery_load64(data + 32);
+  h->bytes = file->length = bloomery_load64(data + 40);
+  h->spec = (const char *)data + spec_at;
+  h->value_bits = 0;
+  h->counts = h->trimmed = false;
+  rate = bloomery_load64(data + 52);
+  fpr.bits = rate;
+  h->fpr_chosen = fpr.value;
+  if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_MURMUR64A) return BLOOMERY_BAD_HASH;
+  if ((h->hash != BLOOMERY_SIPHASH) != (h->key_check == 0) || (h->hash != BLOOMERY_XXH3 && h->seed != 0) ||
+      (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate)) ||
+      !bloomery_zeros(data + (size_t)spec_end, file->data_at - spec_end) || !bloomery_spec_valid(h) ||
+      !bloomery_read_table(file, file->length)) {
+    return BLOOMERY_CORRUPT;
+  }
+  return BLOOMERY_OK;
+}
+
+/* Sets the two words of the secret of a filter with a keyed hash, and checks them. */
+static inline int bloomery_take_secret(bloomery_filter *f, const uint8_t *secret) {
+  static const char label[] = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1";
+  f->secret[0] = f->secret[1] = 0;
+  if (f->header.hash != BLOOMERY_SIPHASH) return BLOOMERY_OK;
+  if (!secret) return BLOOMERY_NO_SECRET;
+  f->secret[0] = bloomery_load64(secret);
+  f->secret[1] = bloomery_load64(secret + 8);
+  if ((bloomery_siphash((const uint8_t *)label, sizeof label - 1, f->secret).hi | 1) != f->header.key_check) {
+    return BLOOMERY_WRONG_SECRET;
+  }
+  return BLOOMERY_OK;
+}
+
+/* Returns the number of bytes of memory that bloomery_open_in needs for the file: 0 for most, or if its header is
+   damaged. A trimmed rankindexed filter needs memory for the whole filter, at most 64 times the file + 1 MiB. Another
+   rankindexed filter needs a bit for each of its extensions if it has more than about 65,000, about one for 2,000 keys,
+   and only while it is opened. Returns SIZE_MAX if the number is larger. */
+static inline size_t bloomery_memory(const void *data, size_t length) {
+  bloomery_filter f;
+  bloomery_file file;
+  bloomery_crc_tables tables;
+  bloomery_crc_begin(&tables);
+  if (bloomery_read_header(&f, &file, (const uint8_t *)data, length, &tables) != BLOOMERY_OK) return 0;
+  if (bloomery_plan(&f, &file) != BLOOMERY_OK) return 0;
+  return file.memory < SIZE_MAX ? (size_t)file.memory : SIZE_MAX;
+}
+
+/* Opens the filter file in the length bytes at data, which must be the whole file. Checks everything: header, spec,
+   sizes, checksums, padding and the content of all sections, so that no query reads beyond them. secret has 16 bytes,
+   or is NULL; it is used only if the hash is BLOOMERY_SIPHASH. memory has memory_length bytes, at least
+   bloomery_memory(data, length), of any alignment; it may be NULL if that is 0.
+
+   Returns BLOOMERY_OK or another result, with which f must not be used. data, and for a trimmed filter memory, must not
+   change or move while f is in use. Allocates nothing; the stack needs 10 KiB. */
+static inline int bloomery_open_in(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret,
+                                   void *memory, size_t memory_length) {
+  bloomery_file file;
+  bloomery_crc_tables tables;
+  const uint8_t *p = (const uint8_t *)data;
+  uint64_t end;
+  int result;
+  bloomery_crc_begin(&tables);
+  result = bloomery_read_header(f, &file, p, length, &tables);
+  if (result == BLOOMERY_OK) result = bloomery_plan(f, &file);
+  if (result == BLOOMERY_OK) result = bloomery_take_secret(f, secret);
+  if (result != BLOOMERY_OK) return result;
+  if (file.length > length) return BLOOMERY_TRUNCATED;
+  if (file.length < length) return BLOOMERY_CORRUPT;
+  if (file.memory > memory_length) return BLOOMERY_NEEDS_MEMORY;
+  end = file.data_at;
+  for (uint32_t i = 0; i < file.sections; i++) {
+    const uint8_t *section = bloomery_section(&file, i);
+    if (!bloomery_zeros(p + (size_t)end, file.offset[i] - end)) return BLOOMERY_CORRUPT;
+    if (bloomery_crc(&tables, 0, section, 8 * file.words[i]) != bloomery_load32(p + 64 + 24 * i + 16)) {
+      return BLOOMERY_BAD_CHECKSUM;
+    }
+    end = file.offset[i] + 8 * file.words[i];
+  }
+  return bloomery_attach(f, &file, (uint8_t *)memory) ? BLOOMERY_OK : BLOOMERY_CORRUPT;
+}
+
+/* bloomery_open_in without memory, for all filters for which bloomery_memory is 0. */
+static inline int bloomery_open(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret) {
+  return bloomery_open_in(f, data, length, secret, NULL, 0);
+}
+
+/* ---- Keys. All functions read f only, so that any number of threads may call them at once. ---- */
+
+/* Returns what the header of the file says. */
+static inline const bloomery_header *bloomery_info(const bloomery_filter *f) { return &f->header; }
+
+/* Returns the hash of a key of length bytes. key may be NULL if length is 0. */
+static inline bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
+  static const uint8_t none[1] = {0};
+  const uint8_t *p = length > 0 ? (const uint8_t *)key : none;
+  bloomery_key_hash h;
+  uint64_t four[4];
+  switch (f->header.hash) {
+  case BLOOMERY_SIPHASH: return bloomery_siphash(p, length, f->secret);
+  case BLOOMERY_XXH64:
+    h.lo = bloomery_xxh64(p, length);
+    h.hi = h.lo >> 32 << 32;
+    return h;
+  case BLOOMERY_MURMUR3:
+  case BLOOMERY_MURMUR3_TWICE:
+    bloomery_murmur3(p, length, four);
+    h.lo = four[0];
+    h.hi = f->header.hash == BLOOMERY_MURMUR3 ? four[1] : four[3];
+    return h;
+  case BLOOMERY_MURMUR64A:
+    h.lo = bloomery_murmur64a(p, length, 0xC6A4A7935BD1E995u);
+    h.hi = bloomery_murmur64a(p, length, h.lo);
+    return h;
+  }
+  return bloomery_xxh3(p, length, f->header.seed);
+}
+
+/* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
+   it tests only half of its probes there. */
+static inline bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+  switch (f->header.family) {
+  case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
+  case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);
+  case BLOOMERY_FUSE: return bloomery_fuse_has(&f->as.fuse, h);
+  case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&f->as.partitioned, h);
+  case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&f->as.blockpartitioned, h);
+  case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&f->as.twochoice, h);
+  case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_has(&f->as.rankindexed, h);
+  case BLOOMERY_COUNTING: return bloomery_counting_has(&f->as.standard, h);
+  case BLOOMERY_DLEFT: return bloomery_dleft_has(&f->as.dleft, h);
+  case BLOOMERY_GUAVA: return bloomery_guava_has(&f->as.guava, h);
+  case BLOOMERY_REDISBLOOM: return bloomery_redisbloom_has(&f->as.redisbloom, h);
+  case BLOOMERY_BITSANDBLOOMS: {
+    const bloomery_standard *g = &f->as.standard;
+    for (uint32_t i = 0; i < g->k; i += 2 + (i & 2)) { /* probes of the first and the last word: 0, 2, 6, 10, ... */
+      if (!(bloomery_bit(g->bits, (h.lo + i * h.hi) % g->m) & 1)) return false;
+    }
+    return true;
+  }
+  }
+  return false;
+}
+
+/* Returns whether the key of length bytes may be in the filter: always true for a key that is, and for others with the
+   false-positive rate of the filter. */
+static inline bool bloomery_has(const bloomery_filter *f, const void *key, size_t length) {
+  static const uint8_t none[1] = {0};
+  uint64_t four[4];
+  if (f->header.family != BLOOMERY_BITSANDBLOOMS) return bloomery_has_hash(f, bloomery_hash(f, key, length));
+  bloomery_murmur3(length > 0 ? (const uint8_t *)key : none, length, four);
+  return bloomery_bitsandblooms_has(&f->as.standard, four);
+}
+
+/* Returns how often the key was added, or more. 0 if it is absent or the filter does not count. A counting filter
+   returns 15 if it no longer knows the number. */
+static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key, size_t length) {
+  switch (f->header.family) {
+  case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_count(&f->as.rankindexed, bloomery_hash(f, key, length));
+  case BLOOMERY_COUNTING: return bloomery_counting_count(&f->as.standard, bloomery_hash(f, key, length));
+  case BLOOMERY_DLEFT: return bloomery_dleft_count(&f->as.dleft, bloomery_hash(f, key, length));
+  }
+  return 0;
+}
+
+/* Sets *value to the value of the key, 0 if it was added without one. Returns false, and sets 0, if the key is absent
+   or the filter has no values. */
+static inline bool bloomery_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value) {
+  *value = 0;
+  if (f->header.value_bits == 0) return false;
+  return bloomery_rankindexed_get(&f->as.rankindexed, bloomery_hash(f, key, length), value);
+}
+
+/* Writes the key of an integer to key: its eight bytes, little endian. A negative integer is its two's complement. */
+static inline void bloomery_integer(uint8_t key[8], uint64_t n) {
+  for (int i = 0; i < 8; i++) key[i] = (uint8_t)(n >> 8 * i);
+}
+
+/* bloomery_has for the key of an integer. */
+static inline bool bloomery_has_integer(const bloomery_filter *f, uint64_t n) {
+  uint8_t key[8];
+  bloomery_integer(key, n);
+  return bloomery_has(f, key, 8);
+}
+
+/* Returns the shard of a key in a set of that many shards, 1 to 2^20, from any filter of the set (routing 1): the key
+   is in no other shard. */
+static inline uint64_t bloomery_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
+  return bloomery_route(bloomery_hash(f, key, length), shards);
+}
 
 #endif /* BLOOMERY_QUERIES_ONLY */
 

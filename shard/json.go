@@ -154,15 +154,19 @@ func (j head) manifest(shards []entry) (*Manifest, error) {
 			File: e.File, Keys: e.Keys, Bytes: e.Bytes, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
 		}
 		if n, err := hex.Decode(m.Shards[i].SHA256[:], []byte(e.SHA256)[:min(len(e.SHA256), 2*sha256.Size)]); err != nil ||
-			n != sha256.Size || len(e.SHA256) != 2*sha256.Size {
+			n != sha256.Size || hex.EncodeToString(m.Shards[i].SHA256[:]) != e.SHA256 {
 			return nil, fmt.Errorf("%w: shard %d: sha256 %.80q", ErrManifest, i, e.SHA256)
 		}
 	}
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	if id := m.ID(); id != j.Plan {
-		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, id)
+	want := m.head()
+	if want.Plan = m.ID(); j.Plan != want.Plan {
+		return nil, fmt.Errorf("%w: plan %.40q, but its fields give %s: it was edited", ErrManifest, j.Plan, want.Plan)
+	}
+	if j != want {
+		return nil, fmt.Errorf("%w: its spec, seed or key_check is not in the canonical form", ErrManifest)
 	}
 	return m, nil
 }

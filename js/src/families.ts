@@ -1,9 +1,20 @@
 // All families.
 
+import { bitsandblooms } from './family/bitsandblooms.js';
 import { blocked } from './family/blocked.js';
+import { blockpartitioned } from './family/blockpartitioned.js';
 import { counting } from './family/counting.js';
+import { dleft } from './family/dleft.js';
 import { fuse } from './family/fuse.js';
+import { guava } from './family/guava.js';
+import { partitioned } from './family/partitioned.js';
+import { rankindexed } from './family/rankindexed.js';
+import { redisbloom } from './family/redisbloom.js';
 import { standard } from './family/standard.js';
+import { twochoice } from './family/twochoice.js';
 import type { Family } from './types.js';
 
-export const families: readonly Family[] = [standard, blocked, fuse, counting];
+export const families: readonly Family[] = [
+  standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava, bitsandblooms,
+  redisbloom,
+];

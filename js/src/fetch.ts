@@ -1,7 +1,7 @@
 // Filters over HTTP: checked while their bytes arrive, and resumed if the connection breaks.
 
 import { CorruptError, FetchError, FormatError, TooLargeError, TruncatedError } from './errors.js';
-import { accept, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
+import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
 import { headerLength, parseHeader } from './header.js';
 import { maxManifest } from './manifest.js';
 import { openShards, type ShardedFilter } from './sharded.js';
@@ -44,7 +44,7 @@ export async function fetchAny(url: string | URL, options: FetchOptions, opener:
       return download(shard, options, bytes, verify, none);
     }, opener);
   }
-  let checker: Checker | undefined;
+  let checker: Checker | undefined, accepted: Accepted | undefined;
   const bytes = await download(at, options, most, verify, () => {
     checker = undefined;
     return (bytes, n) => {
@@ -52,7 +52,7 @@ export async function fetchAny(url: string | URL, options: FetchOptions, opener:
         const first = bytes.subarray(0, n);
         if (n < headerLength(first)) return undefined;
         const header = parseHeader(first);
-        accept(header, opener);
+        accepted = accept(header, opener);
         checker = new Checker(header, verify);
       }
       const { length } = checker.header, there = Math.min(n, length);
@@ -61,7 +61,8 @@ export async function fetchAny(url: string | URL, options: FetchOptions, opener:
       return length;
     };
   });
-  return openVerified(bytes, checker?.header ?? parseHeader(bytes), opener);
+  const header = checker?.header ?? parseHeader(bytes);
+  return openVerified(bytes, header, opener, accepted!);
 }
 
 /**

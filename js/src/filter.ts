@@ -163,9 +163,11 @@ export class Checker {
   }
 }
 
-/** Returns the queries of a file of the length in its header that a Checker has verified. It throws FormatError. */
-export function openVerified(file: Uint8Array, header: Header, opener: Opener): Filter {
-  const { family, hash } = accept(header, opener);
+/** A family and the hash function of a file. */
+export type Accepted = ReturnType<typeof accept>;
+
+/** Opens a file of the length in its header that a Checker has verified. It throws FormatError. */
+export function openVerified(file: Uint8Array, header: Header, opener: Opener, { family, hash }: Accepted): Filter {
   const opened = { header, spec: header.spec, sections: header.sections.map((s) => sectionWords(file, s)) };
   return new Filter(header, opener.engine(family.open(opened), hash, opened));
 }
@@ -174,12 +176,11 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener): 
 export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
   const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
   if (!(bytes instanceof Uint8Array)) throw new TypeError('a file is a Uint8Array or an ArrayBuffer');
-  const header = parseHeader(bytes), { length } = header;
-  accept(header, opener);
+  const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('the file ends too early', bytes.length);
   if (bytes.length > length) throw new CorruptError('bytes behind the filter', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
-  return openVerified(bytes, header, opener);
+  return openVerified(bytes, header, opener, accepted);
 }
 
 type Secret = OpenOptions['secret'];

@@ -8,7 +8,7 @@ import type { KeyBuffer } from './types.js';
  */
 export type Key = string | Uint8Array | bigint | readonly [low: number, high: number];
 
-/** A buffer that grows, and shrinks again after a long key. */
+/** A buffer that grows to the longest key. */
 export class OwnBuffer implements KeyBuffer {
   bytes = new Uint8Array(0);
   view = new DataView(this.bytes.buffer);

@@ -1,6 +1,6 @@
 // The sections of a file as words of 32 bits.
 
-import { CorruptError } from './errors.js';
+import { CorruptError, TooLargeError } from './errors.js';
 import type { Section } from './header.js';
 import type { FilterFile } from './types.js';
 
@@ -20,6 +20,8 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */
 export function checkSections(file: FilterFile, ...words: number[]): void {
   const { sections } = file;
+  // Queries have indexes of words in 32 bits.
+  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section of more than 16 GiB');
   if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
     throw new CorruptError(`the sections are not those of ${file.spec.text}`);
   }

@@ -143,7 +143,8 @@ export class ShardedFilter {
 
   /** Returns the hash of a key, which the next call overwrites. */
   #sum(key: Key): Hash {
-    this.#hash.sum(this.#key.view, putKey(this.#key, key), this.#h);
+    const n = putKey(this.#key, key); // may replace the view
+    this.#hash.sum(this.#key.view, n, this.#h);
     return this.#h;
   }
 

@@ -13,7 +13,7 @@ export function mulHigh(a: number, b: number): number {
 
 /** 1 if the unsigned word sum is below the unsigned word part: the carry of sum = part + another word. */
 export function carry(sum: number, part: number): number {
-  return (sum >>> 0) < (part >>> 0) ? 1 : 0;
+  return +((sum >>> 0) < (part >>> 0)); // compiled without a branch, unlike ?:
 }
 
 /** The results of mul and fold, lowest word first. */

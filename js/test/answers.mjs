@@ -45,12 +45,6 @@ function openPath(path, secret) {
     .then((manifest) => openSharded(manifest, (name) => readFile(join(path, name)), { secret }));
 }
 
-/** Answers one query, or undefined if the filter does not have it. */
-async function ask(filter, able, what, key) {
-  if (!able[what]) return undefined;
-  return filter[what](key);
-}
-
 async function answer(path, secret, keysPath, out) {
   const filter = await openPath(path, secret === '-' ? undefined : secret);
   if (form === '--wasm' && filter.info().wasm === false) throw new Error(`${path}: not answered by WebAssembly`);
@@ -65,8 +59,8 @@ async function answer(path, secret, keysPath, out) {
     const has = await filter.has(keys[i]);
     if (has !== many[i]) throw new Error(`key ${i}: has is ${has}, hasMany is ${many[i]}`);
     b[18 * i] = has ? 1 : 0;
-    const count = await ask(filter, able, 'counts', keys[i]) ?? 0, value = await ask(filter, able, 'values', keys[i]);
-    b.writeBigUInt64LE(BigInt(count), 18 * i + 1);
+    b.writeBigUInt64LE(able.counts ? BigInt(await filter.count(keys[i])) : 0n, 18 * i + 1);
+    const value = able.values ? await filter.get(keys[i]) : undefined;
     if (value !== undefined) {
       b[18 * i + 9] = 1;
       b.writeBigUInt64LE(value, 18 * i + 10);

@@ -2,6 +2,7 @@
 // See docs/format/blocked.md.
 
 import { xxh64 } from '../hash/xxh64.js';
+import { salts } from '../salts.js';
 import { checkSections } from '../sections.js';
 import type { Family, Hash } from '../types.js';
 import { position, product, remix } from '../wide.js';
@@ -45,10 +46,6 @@ function hasLine(words: Uint32Array, blocks: number, k: number, h: Hash): boolea
     u = product[1];
   }
 }
-
-const salts = /* @__PURE__ */ Int32Array.of(
-  0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
-);
 
 function hasSplit(words: Uint32Array, blocks: number, h: Hash): boolean {
   const block = 8 * position(h[2], h[3], blocks);

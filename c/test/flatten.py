@@ -1,0 +1,152 @@
+"""Turns the test vectors (JSON) into lines that vectors.c reads.
+
+usage: flatten.py REPOSITORY SCRATCH > vectors.txt
+
+Lines of fields, separated by tabs:
+
+    file     PATH SECRET                               the next keys are those of this filter
+    key      KEY HI LO HAS COUNT VALUE                 bytes of the key, hash, answers; "-": not stated
+    refused  PATH SECRET REFUSED                       1: a reader must refuse the file, 0: it must not
+    route    HI LO COUNT SHARD                         the shard of a hash in a set of COUNT shards
+    hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
+"""
+
+import json
+import os
+import struct
+import sys
+
+POLYNOMIAL = 0x82F63B78
+TABLE = []
+for number in range(256):
+    for _ in range(8):
+        number = number >> 1 ^ (POLYNOMIAL if number & 1 else 0)
+    TABLE.append(number)
+
+
+def crc32c(data):
+    """Returns the CRC-32C of data."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def fix_checksums(data):
+    """Computes the checksums of a file again: those of all sections that lie in it, then that of the header."""
+    (sections,) = struct.unpack_from("<H", data, 14)
+    (spec,) = struct.unpack_from("<I", data, 48)
+    for i in range(sections):
+        at = 64 + 24 * i
+        if at + 24 > len(data):
+            return
+        offset, length = struct.unpack_from("<QQ", data, at)
+        if offset + length <= len(data):
+            struct.pack_into("<I", data, at + 16, crc32c(data[offset : offset + length]))
+    end = 64 + 24 * sections + spec
+    if end <= len(data):
+        struct.pack_into("<I", data, 60, crc32c(data[:60] + data[64:end]))
+
+
+def key_bytes(key):
+    """Returns the bytes of a key of a vector."""
+    if "key" in key:
+        return key["key"].encode()
+    if "text" in key:
+        return key["text"].encode()
+    if "bytes" in key:
+        return bytes.fromhex(key["bytes"])
+    return struct.pack("<Q", int(key["integer"]) % 2**64)
+
+
+def edited(case, folder):
+    """Returns the bytes of a case of refused.json."""
+    with open(os.path.join(folder, case["file"]), "rb") as f:
+        data = bytearray(f.read())
+    if "length" in case:
+        data = data[: case["length"]] + bytes(max(0, case["length"] - len(data)))
+    for edit in case.get("edits", []):
+        replacement = bytes.fromhex(edit["hex"])
+        at = edit["offset"]
+        if at + len(replacement) > len(data):
+            raise ValueError(f"{case['name']}: an edit behind the end of the file")
+        data[at : at + len(replacement)] = replacement
+    if case.get("checksums"):
+        fix_checksums(data)
+    return bytes(data)
+
+
+def vector_files(repository):
+    """Yields the path of each file of vectors."""
+    folder = os.path.join(repository, "container", "testdata", "vectors")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            yield os.path.join(folder, name)
+
+
+def refused(repository):
+    """Yields name, bytes, secret and the expected result of each case of refused.json."""
+    path = os.path.join(repository, "container", "testdata", "refused.json")
+    with open(path, encoding="utf-8") as f:
+        cases = json.load(f)
+    for case in cases:
+        yield case["name"], edited(case, os.path.dirname(path)), case.get("secret"), case["refused"]
+
+
+def routing(repository):
+    """Returns the vectors of routing."""
+    with open(os.path.join(repository, "shard", "testdata", "routing.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def set_shards(repository):
+    """Yields each shard of the golden sets: path, secret, vectors, number of shards, its own number."""
+    folder = os.path.join(repository, "shard", "testdata", "sets")
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".json"):
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            vectors = json.load(f)
+        path = os.path.join(folder, vectors["set"])
+        with open(os.path.join(path, "manifest.json"), encoding="utf-8") as f:
+            shards = json.load(f)["shards"]
+        for number, shard in enumerate(shards):
+            keys = [key for key in vectors["keys"] if key["shard"] == number]
+            yield os.path.join(path, shard["file"]), vectors.get("secret"), keys, len(shards), number
+
+
+def print_keys(path, secret, keys):
+    """Prints the lines of a filter and its keys."""
+    print("file", path, secret or "-", sep="\t")
+    for key in keys:
+        answers = [str(int(key["has"])), key.get("count", "-"), key.get("value", "-")]
+        print("key", key_bytes(key).hex() or "-", key["hi"], key["lo"], *answers, sep="\t")
+
+
+def main():
+    repository, scratch = sys.argv[1:]
+    os.makedirs(scratch, exist_ok=True)
+    for path in vector_files(repository):
+        with open(path, encoding="utf-8") as f:
+            vectors = json.load(f)
+        path = os.path.join(os.path.dirname(path), vectors["file"])
+        print_keys(path, vectors.get("secret"), vectors["keys"])
+    for path, secret, keys, count, number in set_shards(repository):
+        print_keys(path, secret, keys)
+        for key in keys:
+            print("route", key["hi"], key["lo"], count, number, sep="\t")
+    for number, (_, data, secret, expected) in enumerate(refused(repository)):
+        path = os.path.join(scratch, f"refused-{number}.bloom")
+        with open(path, "wb") as f:
+            f.write(data)
+        print("refused", path, secret or "-", int(expected), sep="\t")
+    for vector in routing(repository)["hashes"] + routing(repository)["keys"]:
+        for count, shard in vector["shards"].items():
+            print("route", vector["hi"], vector["lo"], count, shard, sep="\t")
+    for vector in routing(repository)["keys"]:
+        seed = vector.get("secret") or vector["seed"]
+        print("hash", vector["hash"], seed, key_bytes(vector).hex() or "-", vector["hi"], vector["lo"], sep="\t")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+/* vectors: checks the header against the lines of flatten.py, given as a file. */
+
+#include "../bloomery.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned long checks, failures;
+
+/* Counts a check. Reports it if it fails. */
+static void check(bool good, const char *what, const char *line) {
+  checks++;
+  if (good) return;
+  failures++;
+  if (failures <= 20) printf("FAIL %s: %s\n", what, line);
+}
+
+/* A filter file. The file lies at an odd address, in memory that ends with it: a reader needs no alignment. */
+typedef struct {
+  uint8_t *block, *memory;
+  bloomery_filter filter;
+  int result;
+} opened;
+
+static int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+/* Writes the bytes of hex digits to out and returns their number. "-" has none. */
+static size_t from_hex(const char *hex, uint8_t *out) {
+  size_t n = 0;
+  if (hex[0] == '-') return 0;
+  for (; hex[2 * n]; n++) out[n] = (uint8_t)(digit(hex[2 * n]) << 4 | digit(hex[2 * n + 1]));
+  return n;
+}
+
+static void open_file(opened *o, const char *path, const char *secret_hex) {
+  uint8_t secret[64];
+  bool keyed = from_hex(secret_hex, secret) == 16;
+  FILE *file = fopen(path, "rb");
+  long length;
+  size_t need;
+  free(o->block);
+  free(o->memory);
+  if (!file || fseek(file, 0, SEEK_END) != 0 || (length = ftell(file)) < 0 || fseek(file, 0, SEEK_SET) != 0) {
+    fprintf(stderr, "vectors: cannot read %s\n", path);
+    exit(1);
+  }
+  o->block = (uint8_t *)malloc((size_t)length + 1);
+  if (!o->block || fread(o->block + 1, 1, (size_t)length, file) != (size_t)length) {
+    fprintf(stderr, "vectors: cannot read %s\n", path);
+    exit(1);
+  }
+  fclose(file);
+  need = bloomery_memory(o->block + 1, (size_t)length);
+  o->memory = (uint8_t *)malloc(need + 1);
+  if (!o->memory) exit(1);
+  o->result = bloomery_open_in(&o->filter, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need);
+}
+
+static void check_key(const opened *o, char **part, const char *line) {
+  static uint8_t key[1 << 16];
+  const bloomery_filter *f = &o->filter;
+  size_t n = from_hex(part[1], key);
+  bloomery_key_hash h = bloomery_hash(f, n > 0 ? key : NULL, n);
+  uint64_t value;
+  bool has = part[4][0] == '1', counts = part[5][0] != '-', got;
+  check(h.hi == strtoull(part[2], NULL, 16) && h.lo == strtoull(part[3], NULL, 16), "hash", line);
+  check(bloomery_has(f, key, n) == has, "has", line);
+  check(!has || bloomery_has_hash(f, h), "has of the hash", line);
+  check(bloomery_info(f)->family == BLOOMERY_BITSANDBLOOMS || bloomery_has_hash(f, h) == has, "has of the hash", line);
+  check(!counts || bloomery_count(f, key, n) == strtoull(part[5], NULL, 10), "count", line);
+  check(bloomery_info(f)->counts || bloomery_count(f, key, n) == 0, "count without counts", line);
+  got = bloomery_get(f, key, n, &value);
+  check(got == (bloomery_info(f)->value_bits > 0 && has), "value present", line);
+  check(value == (part[6][0] == '-' ? 0 : strtoull(part[6], NULL, 10)), "value", line);
+}
+
+static void check_route(char **part, const char *line) {
+  bloomery_key_hash h;
+  h.hi = strtoull(part[1], NULL, 16);
+  h.lo = strtoull(part[2], NULL, 16);
+  check(bloomery_route(h, strtoull(part[3], NULL, 10)) == strtoull(part[4], NULL, 10), "route", line);
+}
+
+static void check_hash(char **part, const char *line) {
+  static uint8_t key[1 << 16];
+  size_t n = from_hex(part[3], key);
+  bloomery_key_hash h;
+  if (strcmp(part[1], "siphash-128") == 0) {
+    uint8_t secret[64];
+    uint64_t words[2];
+    check(from_hex(part[2], secret) == 16, "secret", line);
+    words[0] = bloomery_load64(secret);
+    words[1] = bloomery_load64(secret + 8);
+    h = bloomery_siphash(key, n, words);
+  } else {
+    check(strcmp(part[1], "xxh3-128") == 0, "unknown hash", line);
+    h = bloomery_xxh3(key, n, strtoull(part[2], NULL, 10));
+  }
+  check(h.hi == strtoull(part[4], NULL, 16) && h.lo == strtoull(part[5], NULL, 16), "hash", line);
+}
+
+/* Every result has a message. */
+static void check_messages(void) {
+  check(bloomery_message(BLOOMERY_OK) != NULL && strcmp(bloomery_message(-1), "unknown result") == 0, "message", "-1");
+  for (int i = 1; i <= BLOOMERY_NEEDS_MEMORY; i++) {
+    check(strcmp(bloomery_message(i), "unknown result") != 0, "message", "a result");
+  }
+}
+
+int main(int argc, char **argv) {
+  static char line[1 << 18], copy[1 << 18];
+  opened o;
+  FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+  unsigned long files = 0, keys = 0, refused = 0, routes = 0;
+  memset(&o, 0, sizeof o);
+  if (!file) {
+    fprintf(stderr, "usage: vectors FILE\n");
+    return 1;
+  }
+  check_messages();
+  while (fgets(line, sizeof line, file)) {
+    char *part[8] = {0}, *rest = copy;
+    line[strcspn(line, "\n")] = 0;
+    memcpy(copy, line, strlen(line) + 1);
+    for (int i = 0; i < 8 && *rest; i++) {
+      part[i] = rest;
+      rest += strcspn(rest, "\t");
+      if (*rest) *rest++ = 0;
+    }
+    if (strcmp(part[0], "file") == 0) {
+      open_file(&o, part[1], part[2]);
+      check(o.result == BLOOMERY_OK, bloomery_message(o.result), line);
+      if (o.result != BLOOMERY_OK) return 1;
+      files++;
+    } else if (strcmp(part[0], "key") == 0) {
+      check_key(&o, part, line);
+      keys++;
+    } else if (strcmp(part[0], "refused") == 0) {
+      open_file(&o, part[1], part[2]);
+      check((o.result != BLOOMERY_OK) == (part[3][0] == '1'), bloomery_message(o.result), line);
+      refused++;
+    } else if (strcmp(part[0], "route") == 0) {
+      check_route(part, line);
+      routes++;
+    } else if (strcmp(part[0], "hash") == 0) {
+      check_hash(part, line);
+    } else {
+      check(false, "unknown line", line);
+    }
+  }
+  fclose(file);
+  free(o.block);
+  free(o.memory);
+  check(files > 100 && keys > 2000 && routes > 10, "too few vectors", argv[1]);
+  printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes: %lu checks, %lu failures\n", files, keys,
+         refused, routes, checks, failures);
+  return failures > 0;
+}

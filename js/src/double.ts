@@ -1,0 +1,57 @@
+// Double hashing modulo a number of bits, as other systems have it.
+
+import { carry } from './wide.js';
+
+/** The 64-bit number (l, h) modulo m, exactly, for m of 1 to 2^37. */
+export function modulo(l: number, h: number, m: number): number {
+  const r = rest(rest(h >>> 0, m) * 0x10000 + (l >>> 16), m);
+  return rest(r * 0x10000 + (l & 0xffff), m);
+}
+
+/** v modulo m, for v below 2^53. The quotient is exact or rounded up. */
+function rest(v: number, m: number): number {
+  const r = v - Math.floor(v / m) * m;
+  return r < 0 ? r + m : r;
+}
+
+/** One array of bits, which begins at a word, and k probes a key. */
+export class Doubly {
+  readonly words: Uint32Array;
+  readonly word: number;
+  readonly m: number;
+  readonly k: number;
+  /** Starts and steps have 32 bits more than this many. */
+  readonly top: number;
+  /** 2^32·top modulo m. */
+  readonly wrap: number;
+
+  /** m is 1 to 2^37. Sums of starts and steps are modulo 2^32·top; top is 2^31 or 2^32. */
+  constructor(words: Uint32Array, word: number, m: number, k: number, top: number) {
+    this.words = words;
+    this.word = word;
+    this.m = m;
+    this.k = k;
+    this.top = top;
+    this.wrap = rest(modulo(-1, top - 1, m) + 1, m);
+  }
+
+  /** Whether the bits ((x + i·by) mod 2^32·top) mod m are set for i = 0 to k-1. x and by are below 2^32·top. */
+  covers(xl: number, xh: number, byl: number, byh: number): boolean {
+    const { words, word, m, k, top, wrap } = this, step = modulo(byl, byh, m);
+    // The position follows from the previous one. The sum of the numbers only tells whether it wraps.
+    let at = modulo(xl, xh, m), high = xh >>> 0;
+    for (let i = 1; (words[word + ((at / 32) >>> 0)] >>> (at & 31)) & 1; i++) {
+      if (i === k) return true;
+      xl = (xl + byl) | 0;
+      high += (byh >>> 0) + carry(xl, byl);
+      at += step;
+      if (high >= top) {
+        high -= top;
+        at -= wrap;
+      }
+      if (at < 0) at += m;
+      else if (at >= m) at -= m;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,36 @@
+// The Bloom filter of the Go library bits-and-blooms. Its probes need 256 bits of hash: words 4 to 7 have the middle.
+
+import { modulo } from '../double.js';
+import { murmur3Twice } from '../hash/murmur3.js';
+import { checkSections, checkZeros } from '../sections.js';
+import type { Family } from '../types.js';
+import { carry, mulLow, product } from '../wide.js';
+
+/** Family 21. CoreSetup: k, m; sections: the words. The core needs all 256 bits of the hash. */
+export const bitsandblooms: Family = {
+  name: 'bitsandblooms',
+  id: 21,
+  foreign: { only: true, hash: (id) => (id === 5 ? murmur3Twice : undefined) },
+  open(file) {
+    const { spec, sections } = file;
+    spec.want('k m', 'length');
+    const k = spec.uint('k', 1, 255), m = spec.uint('m', 1);
+    const length = spec.has('length') ? spec.uint('length', m + 1) : m;
+    checkSections(file, Math.ceil(length / 64));
+    const [words] = sections;
+    checkZeros(words, length);
+    return {
+      has(h) {
+        for (let i = 0; i < k; i++) {
+          // Starts are the first and the second word of the hash, in turn; steps the third, fourth, fourth, third.
+          const start = i & 1 ? 4 : 0, step = (i + 1) & 2 ? 2 : 6;
+          mulLow(h[step], h[step + 1], i, 0);
+          const l = (h[start] + product[0]) | 0, at = modulo(l, h[start + 1] + product[1] + carry(l, product[0]), m);
+          if (!((words[(at / 32) >>> 0] >>> (at & 31)) & 1)) return false;
+        }
+        return true;
+      },
+      core: { numbers: [k, m], sections },
+    };
+  },
+};

@@ -1,0 +1,81 @@
+// The d-left fingerprint table: a key has one bucket of eight cells in each of four subtables.
+
+import { field, popcount } from '../bits.js';
+import { CorruptError } from '../errors.js';
+import { checkSections, checkZeros } from '../sections.js';
+import type { Family, FilterFile, Hash, Query } from '../types.js';
+import { position, product, remix } from '../wide.js';
+
+/** Four bits as four bytes of 0 or 255, the lowest bit first. */
+const spread = /* @__PURE__ */ Int32Array.from({ length: 16 }, (_, v) => 255 * ((v & 1) | ((v & 2) << 7) | ((v & 4) << 14) | ((v & 8) << 21)));
+
+/** Family 9. CoreSetup: buckets, counting (0 or 1), remainder; sections: the buckets. */
+export const dleft: Family = {
+  name: 'dleft',
+  id: 9,
+  open(file: FilterFile): Query {
+    const { spec, sections, header } = file;
+    spec.want('buckets capacity remainder', 'counting');
+    const buckets = spec.uint('buckets', 1, 2 ** 50), remainder = spec.uint('remainder', 4, 32);
+    const counting = spec.has('counting') ? spec.uint('counting', 1, 1) : 0, width = remainder + 2 * counting;
+    spec.uint('capacity', 1, 32 * buckets);
+    const all = 4 * buckets * width; // bytes
+    checkSections(file, Math.ceil(all / 8) + 1);
+    const [words] = sections;
+    checkZeros(words, 8 * all);
+
+    /** Byte j of the bucket at byte at: bit j of its cells. */
+    const slice = (at: number, j: number): number => (words[((at + j) / 4) >>> 0] >>> (8 * ((at + j) & 3))) & 255;
+    /** The cells of the bucket at byte at that hold a remainder, one bit each. Remainder 0: the empty cells. */
+    const match = (at: number, r: number): number => {
+      const word = (at / 4) >>> 0, bit = 8 * (at & 3);
+      let differ = 0;
+      for (let j = 0; j < remainder; j += 4) {
+        const some = remainder - j < 4 ? 8 * (remainder - j) : 32;
+        differ |= field(words, word, bit + 8 * j, some) ^ (spread[(r >>> j) & 15] & (-1 >>> (32 - some)));
+      }
+      differ |= differ >>> 16;
+      return ~(differ | (differ >>> 8)) & 255;
+    };
+    /** The number of copies in some cells of the bucket at byte at. */
+    const copies = (at: number, set: number): number => {
+      const n = popcount(set);
+      return counting ? n + popcount(set & slice(at, remainder)) + 2 * popcount(set & slice(at, remainder + 1)) : n;
+    };
+
+    let keys = 0;
+    for (let at = 0; at < all; at += width) {
+      const empty = match(at, 0);
+      keys += copies(at, ~empty & 255);
+      if (counting && empty & (slice(at, remainder) | slice(at, remainder + 1))) {
+        throw new CorruptError('an empty cell counts copies');
+      }
+    }
+    if (BigInt(keys) !== header.keys) throw new CorruptError(`the cells hold ${keys} keys, want ${header.keys}`);
+
+    /** The copies of a key. If any is true, it stops at the first cell with the key's remainder. */
+    const find = (h: Hash, any: boolean): number => {
+      const b = position(h[0], h[1], buckets), r = position(h[2], h[3], 2 ** remainder - 1) + 1;
+      let n = 0;
+      for (let i = 0; i < 4; i++) {
+        let j = b;
+        if (i) {
+          remix(r, 0, i);
+          j += position(product[0], product[1], buckets);
+          if (j >= buckets) j -= buckets;
+        }
+        const at = (i * buckets + j) * width, set = match(at, r);
+        if (set) {
+          n += copies(at, set);
+          if (any) break;
+        }
+      }
+      return n;
+    };
+    return {
+      has: (h) => find(h, true) > 0,
+      count: (h) => find(h, false),
+      core: { numbers: [buckets, counting, remainder], sections: [words] },
+    };
+  },
+};

@@ -1,0 +1,35 @@
+// The BloomFilter of Google's Guava, with either of its strategies.
+
+import { Doubly } from '../double.js';
+import { murmur3 } from '../hash/murmur3.js';
+import { checkSections } from '../sections.js';
+import type { Family } from '../types.js';
+
+/** Family 20. CoreSetup: k, strategy (32 or 64), words; sections: the words. */
+export const guava: Family = {
+  name: 'guava',
+  id: 20,
+  foreign: { only: true, hash: (id) => (id === 4 ? murmur3 : undefined) },
+  open(file) {
+    const { spec, sections } = file;
+    spec.want('k strategy words');
+    const k = spec.uint('k', 1, 255), strategy = spec.uint('strategy', 32, 64), size = spec.uint('words', 1, 2 ** 31 - 1);
+    if (strategy % 32) throw spec.bad();
+    checkSections(file, size);
+    const [words] = sections, m = 64 * size, bits = new Doubly(words, 0, m, k, 2 ** 31);
+    return {
+      has:
+        strategy === 64
+          ? (h) => bits.covers(h[0], h[1] & 0x7fffffff, h[2], h[3] & 0x7fffffff)
+          : (h) => {
+              for (let i = 0, c = h[0]; i < k; i++) {
+                c = (c + h[1]) | 0;
+                const at = (c ^ (c >> 31)) % m;
+                if (!((words[at >>> 5] >>> (at & 31)) & 1)) return false;
+              }
+              return true;
+            },
+      core: { numbers: [k, strategy, size], sections },
+    };
+  },
+};

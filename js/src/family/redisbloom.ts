@@ -1,0 +1,60 @@
+// The Bloom filter of RedisBloom: a chain of filters, its links.
+
+import { field } from '../bits.js';
+import { Doubly } from '../double.js';
+import { CorruptError } from '../errors.js';
+import { murmur64aTwice } from '../hash/murmur64a.js';
+import { checkSections, checkZeros } from '../sections.js';
+import type { Family } from '../types.js';
+
+/** Bytes of the header: of the chain, and of each link. */
+const chainHeader = 20, linkHeader = 53;
+
+/** ln 2 with as many digits as RedisBloom has. */
+const ln2 = 0.693147180559945;
+
+/** Family 22. CoreSetup: links, then bits and k of each link; sections: the words of all links. */
+export const redisbloom: Family = {
+  name: 'redisbloom',
+  id: 22,
+  foreign: { only: true, hash: (id) => (id === 6 ? murmur64aTwice : undefined) },
+  open(file) {
+    const { spec } = file;
+    spec.want('links words');
+    const count = spec.uint('links', 1, 2 ** 20), size = spec.uint('words', 1), end = chainHeader + linkHeader * count;
+    checkSections(file, Math.ceil(end / 8), size);
+    const [header, words] = file.sections;
+    checkZeros(header, 8 * end);
+
+    const u32 = (at: number) => field(header, 0, 8 * at, 32);
+    const u64 = (at: number) => (BigInt(u32(at + 4)) << 32n) | BigInt(u32(at));
+    const f64 = (at: number) => new Float64Array(BigUint64Array.of(u64(at)).buffer)[0];
+    const options = u32(12);
+    let bad = u32(8) !== count || (options !== 5 && options !== 13);
+    const links: Doubly[] = [], numbers = [count];
+    let start = 0, keys = 0n;
+    for (let at = chainHeader; at < end && !bad; at += linkHeader) {
+      const bits = u64(at + 8), rate = f64(at + 24), k = u32(at + 40), m = Number(bits);
+      bad =
+        !bits || bits % 64n !== 0n || bits !== 8n * u64(at) || m > 64 * size - 32 * start ||
+        !(rate > 0 && rate < 1) || k < 1 || k > 1075 || k !== Math.ceil(ln2 * f64(at + 32)) ||
+        !u64(at + 44) || field(header, 0, 8 * at + 416, 8) !== 0;
+      keys += u64(at + 16);
+      if (bad) break;
+      links.push(new Doubly(words, start, m, k, 2 ** 32));
+      numbers.push(m, k);
+      start += m / 32;
+    }
+    if (bad || start !== words.length || keys > 1n << 62n || keys !== u64(0) || keys !== file.header.keys) {
+      throw new CorruptError('the header of the chain contradicts itself');
+    }
+    links.reverse(); // the last link has most of the keys
+    return {
+      has(h) {
+        for (const link of links) if (link.covers(h[0], h[1], h[2], h[3])) return true;
+        return false;
+      },
+      core: { numbers, sections: [words] },
+    };
+  },
+};

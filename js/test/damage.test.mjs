@@ -1,0 +1,166 @@
+// Damaged and hostile files are refused, with an error of this package.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import * as plain from '../dist/plain.js';
+import { forge, golden, mend, secret } from './damage.mjs';
+import { internal } from './internal.mjs';
+
+const { FormatError, open } = plain;
+const testdata = new URL('../../container/testdata/', import.meta.url);
+
+/** Fails unless the file is refused with a FormatError, of that class if one is given. */
+async function refused(file, what, error = FormatError, options = { secret }) {
+  await assert.rejects(open(file, options), (e) => {
+    assert.ok(e instanceof error, `${what}: ${e}`);
+    assert.notEqual(e.name, 'FormatError');
+    return true;
+  }, what);
+}
+
+test('every truncation', async () => {
+  for (const [name, file] of Object.entries(golden)) {
+    for (let n = 0; n < file.length; n++) await refused(file.subarray(0, n), `${name} cut at ${n}`);
+    await refused(Uint8Array.of(...file, 0), `${name} and a byte`, plain.CorruptError);
+  }
+});
+
+/** What to change a byte by: one bit, another one for each byte, and all; with CI_FULL=1 every bit and all. */
+const flips = (i) => (process.env.CI_FULL ? [1, 2, 4, 8, 16, 32, 64, 128, 255] : [1 << i % 8, 255]);
+
+test('every flipped byte', async () => {
+  for (const [name, file] of Object.entries(golden)) {
+    const copy = file.slice();
+    for (let i = 0; i < file.length; i++) {
+      for (const flip of flips(i)) {
+        copy[i] ^= flip;
+        await refused(copy, `${name}: byte ${i} ^ ${flip}`);
+        copy[i] ^= flip;
+      }
+    }
+  }
+});
+
+// Under checksums that are right, a file is refused, or it is a filter of these bits that answers.
+test('every flipped byte, mended', async () => {
+  let opened = 0;
+  const damaged = Object.entries(golden).flatMap(([name, file]) =>
+    Array.from(file, (_, i) => flips(i).map((flip) => [name, file, i, flip])).flat());
+  for (const [name, file, i, flip] of damaged) {
+    if (i >= 60 && i < 64) continue; // the checksum of the header
+    const forged = forge(file, (_, b) => (b[i] ^= flip));
+    const filter = await open(forged, { secret }).catch((e) => {
+      assert.ok(e instanceof FormatError, `${name}: byte ${i} ^ ${flip}: ${e.stack}`);
+    });
+    if (filter) {
+      opened++;
+      const { counts, values } = filter.info();
+      for (let key = 0; key < 20; key++) {
+        filter.has(`key-${key}`);
+        if (counts) filter.count(`key-${key}`);
+        if (values) filter.get(`key-${key}`);
+      }
+    }
+  }
+  assert.ok(opened > 1000, `${opened} opened`);
+});
+
+test('what every reader refuses or accepts', async () => {
+  const list = JSON.parse(readFileSync(new URL('refused.json', testdata), 'utf8'));
+  assert.ok(list.length > 20);
+  for (const { name, file, edits = [], length, checksums, refused: bad, secret: own } of list) {
+    if (!existsSync(new URL(file, testdata))) throw new Error(`${name}: no ${file}`);
+    if (!internal.families.some((f) => file.includes(f.name))) continue; // of a family that is not here yet
+    const original = readFileSync(new URL(file, testdata));
+    let bytes = new Uint8Array(length ?? original.length);
+    bytes.set(original.subarray(0, bytes.length));
+    for (const { offset, hex } of edits) bytes.set(Buffer.from(hex, 'hex'), offset);
+    if (checksums) bytes = mend(bytes);
+    const options = { secret: own ?? secret };
+    if (bad) await refused(bytes, name, FormatError, options);
+    else await open(bytes, options).catch((e) => assert.fail(`${name} is refused: ${e}`));
+  }
+});
+
+const standard = golden['v1-standard-0.bloom'];
+const spec = (text) => (view, b) => {
+  b.fill(0, 88, 128);
+  b.set(new TextEncoder().encode(text), 88);
+  view.setUint32(48, text.length, true);
+};
+const forged = {
+  magic: [(v) => v.setUint8(3, 0), plain.MagicError],
+  'version 0': [(v) => v.setUint16(8, 0, true), plain.CorruptError],
+  'version 3': [(v) => v.setUint16(8, 3, true), plain.VersionError],
+  'version 2 without a rate': [(v) => v.setUint16(8, 2, true), plain.CorruptError],
+  'version 2, rate 1': [(v) => (v.setUint16(8, 2, true), v.setFloat64(52, 1, true)), plain.CorruptError],
+  'version 2, rate NaN': [(v) => (v.setUint16(8, 2, true), v.setFloat64(52, NaN, true)), plain.CorruptError],
+  'a rate in version 1': [(v) => v.setFloat64(52, 0.5, true), plain.CorruptError],
+  'family 99': [(v) => v.setUint16(10, 99, true), plain.FamilyError],
+  'another family': [(v) => v.setUint16(10, 2, true), plain.CorruptError],
+  'hash 0': [(v) => v.setUint16(12, 0, true), plain.HashError],
+  'hash 7': [(v) => v.setUint16(12, 7, true), plain.HashError],
+  'hash of another family': [(v) => (v.setUint16(12, 4, true), v.setBigUint64(16, 0n, true)), plain.CorruptError],
+  'a key check without a secret': [(v) => v.setUint8(24, 1), plain.CorruptError],
+  'no section': [(v) => v.setUint16(14, 0, true), plain.CorruptError],
+  '9 sections': [(v) => v.setUint16(14, 9, true), plain.CorruptError],
+  '2 sections': [(v) => v.setUint16(14, 2, true)],
+  'spec of 0 bytes': [(v) => v.setUint32(48, 0, true), plain.CorruptError],
+  'spec of 513 bytes': [(v) => v.setUint32(48, 513, true), plain.CorruptError],
+  'spec of 2^32-1 bytes': [(v) => v.setUint32(48, 2 ** 32 - 1, true), plain.CorruptError],
+  'padding of the header': [(v) => v.setUint8(127, 1), plain.CorruptError],
+  'a section of 2^63 bytes': [(v) => v.setBigUint64(72, 1n << 63n, true), plain.TooLargeError],
+  'a section of 2^52 bytes': [(v) => v.setBigUint64(72, 1n << 52n, true), plain.CorruptError],
+  'a section that is no multiple of 8': [(v) => v.setUint8(72, v.getUint8(72) + 1), plain.CorruptError],
+  'a section at 0': [(v) => v.setBigUint64(64, 0n, true), plain.CorruptError],
+  'a section at 2^64-64': [(v) => v.setBigUint64(64, (1n << 64n) - 64n, true), plain.CorruptError],
+  'reserved bytes of the table': [(v) => v.setUint8(84, 1), plain.CorruptError],
+  'another length': [(v) => v.setUint8(40, v.getUint8(40) + 8), plain.CorruptError],
+  'spec with spaces': [spec('standard(k=2, m=400)'), plain.CorruptError],
+  'spec out of order': [spec('standard(m=400,k=2)'), plain.CorruptError],
+  'spec with a parameter twice': [spec('standard(k=2,k=2,m=400)'), plain.CorruptError],
+  'spec without parameters': [spec('standard()'), plain.CorruptError],
+  'spec with text behind it': [spec('standard(k=2,m=400) '), plain.CorruptError],
+  'spec without an end': [spec('standard(k=2,m=400'), plain.CorruptError],
+  'spec with a zero before a number': [spec('standard(k=02,m=400)'), plain.CorruptError],
+  'spec with a sign': [spec('standard(k=+2,m=400)'), plain.CorruptError],
+  'spec with an exponent': [spec('standard(k=2,m=4e2)'), plain.CorruptError],
+  'spec with another parameter': [spec('standard(fpr=0.01,k=2,m=400)'), plain.CorruptError],
+  'spec with k=0': [spec('standard(k=0,m=400)'), plain.CorruptError],
+  'spec with k=65': [spec('standard(k=65,m=400)'), plain.CorruptError],
+  'spec with m=0': [spec('standard(k=2,m=0)'), plain.CorruptError],
+  'spec with m=2^64': [spec('standard(k=2,m=18446744073709551616)'), plain.CorruptError],
+  'spec with m=2^64-1': [spec('standard(k=2,m=18446744073709551615)'), plain.TooLargeError],
+  'spec with m=2^53-1': [spec('standard(k=2,m=9007199254740991)'), plain.CorruptError],
+  'spec of one word more': [spec('standard(k=2,m=449)'), plain.CorruptError],
+};
+for (const [name, [change, error]] of Object.entries(forged)) {
+  test(`forged: ${name}`, () => refused(forge(standard, change), name, error));
+}
+
+test('secrets', async () => {
+  const keyed = golden['v1-standard-1.bloom'];
+  await refused(keyed, 'none', plain.NoSecretError, {});
+  await refused(keyed, 'none', plain.SecretError, {});
+  await refused(keyed, 'another', plain.SecretError, { secret: new Uint8Array(16) });
+  await open(keyed, { secret: '01020300000000000000000000000000' });
+  for (const bad of ['', '01', 'g'.repeat(32), new Uint8Array(15)]) {
+    await assert.rejects(open(keyed, { secret: bad }), TypeError);
+  }
+});
+
+test('verify: false skips only the checksums of sections', async () => {
+  const file = golden['v1-blocked-0.bloom'].slice();
+  file[file.length - 1] ^= 1;
+  await refused(file, 'verified', plain.ChecksumError);
+  await open(file, { verify: false });
+  file[127] = 1;
+  await assert.rejects(open(file, { verify: false }), plain.CorruptError);
+});
+
+test('what is no file', async () => {
+  for (const bad of [undefined, null, 'text', [137], {}, new Uint16Array(100)]) await assert.rejects(open(bad), TypeError);
+  await refused(new Uint8Array(0), 'nothing', plain.TruncatedError);
+  await open(golden['v1-blocked-0.bloom'].slice().buffer);
+});
