@@ -106,18 +106,24 @@ static inline uint64_t bloomery_fold(uint64_t a, uint64_t b) {
   return high ^ low;
 }
 
+/* Returns the high half of a·b. Apart on machines without products of 128 bits, so that bloomery_scale is small. */
+#if defined(__GNUC__) && (!defined(__SIZEOF_INT128__) || defined(__wasm__) || defined(BLOOMERY_NO_INT128))
+static __attribute__((noinline, unused))
+#else
+static inline
+#endif
+uint64_t bloomery_high(uint64_t a, uint64_t b) {
+  uint64_t high;
+  bloomery_multiply(a, b, &high);
+  return high;
+}
+
 /* Returns ⌊x·m / 2^64⌋, which is below m. */
 static inline uint64_t bloomery_scale(uint64_t x, uint64_t m) {
-#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(BLOOMERY_NO_INT128)
-  uint64_t high;
-  bloomery_multiply(x, m, &high);
-  return high;
-#else
-  uint64_t high;
+#if !defined(__SIZEOF_INT128__) || defined(__wasm__) || defined(BLOOMERY_NO_INT128)
   if (m >> 32 == 0) return ((x >> 32) * m + ((x & 0xFFFFFFFFu) * m >> 32)) >> 32;
-  bloomery_multiply(x, m, &high);
-  return high;
 #endif
+  return bloomery_high(x, m);
 }
 
 /* Returns 64 further bits that follow from lo; round is 1 or more. */
@@ -756,8 +762,6 @@ static inline bool bloomery_redisbloom_has(const bloomery_redisbloom *f, bloomer
   return false;
 }
 
-#ifndef BLOOMERY_QUERIES_ONLY
-
 /* ---- Other hashes of keys ---- */
 
 /* Returns the last 0 to 7 bytes of a key, from p on, as a little-endian number. */
@@ -912,8 +916,6 @@ static inline uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uin
   return h ^ h >> 47;
 }
 
-/* ---- Files ---- */
-
 /* The families, by their numbers in files. */
 enum {
   BLOOMERY_STANDARD = 1,
@@ -939,6 +941,10 @@ enum {
   BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
   BLOOMERY_MURMUR64A = 6      /* MurmurHash64A, twice */
 };
+
+#ifndef BLOOMERY_QUERIES_ONLY
+
+/* ---- Files ---- */
 
 /* Results of bloomery_open. */
 enum {
