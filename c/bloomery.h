@@ -106,18 +106,24 @@ static inline uint64_t bloomery_fold(uint64_t a, uint64_t b) {
   return high ^ low;
 }
 
+/* Returns the high half of a·b. Apart on machines without products of 128 bits, so that bloomery_scale is small. */
+#if defined(__GNUC__) && (!defined(__SIZEOF_INT128__) || defined(__wasm__) || defined(BLOOMERY_NO_INT128))
+static __attribute__((noinline, unused))
+#else
+static inline
+#endif
+uint64_t bloomery_high(uint64_t a, uint64_t b) {
+  uint64_t high;
+  bloomery_multiply(a, b, &high);
+  return high;
+}
+
 /* Returns ⌊x·m / 2^64⌋, which is below m. */
 static inline uint64_t bloomery_scale(uint64_t x, uint64_t m) {
-#if defined(__SIZEOF_INT128__) && !defined(__wasm__) && !defined(BLOOMERY_NO_INT128)
-  uint64_t high;
-  bloomery_multiply(x, m, &high);
-  return high;
-#else
-  uint64_t high;
+#if !defined(__SIZEOF_INT128__) || defined(__wasm__) || defined(BLOOMERY_NO_INT128)
   if (m >> 32 == 0) return ((x >> 32) * m + ((x & 0xFFFFFFFFu) * m >> 32)) >> 32;
-  bloomery_multiply(x, m, &high);
-  return high;
 #endif
+  return bloomery_high(x, m);
 }
 
 /* Returns 64 further bits that follow from lo; round is 1 or more. */
@@ -756,8 +762,6 @@ static inline bool bloomery_redisbloom_has(const bloomery_redisbloom *f, bloomer
   return false;
 }
 
-#ifndef BLOOMERY_QUERIES_ONLY
-
 /* ---- Other hashes of keys ---- */
 
 /* Returns the last 0 to 7 bytes of a key, from p on, as a little-endian number. */
@@ -912,8 +916,6 @@ static inline uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uin
   return h ^ h >> 47;
 }
 
-/* ---- Files ---- */
-
 /* The families, by their numbers in files. */
 enum {
   BLOOMERY_STANDARD = 1,
@@ -939,6 +941,10 @@ enum {
   BLOOMERY_MURMUR3_TWICE = 5, /* the same of the key, then of the key followed by a byte 1 */
   BLOOMERY_MURMUR64A = 6      /* MurmurHash64A, twice */
 };
+
+#ifndef BLOOMERY_QUERIES_ONLY
+
+/* ---- Files ---- */
 
 /* Results of bloomery_open. */
 enum {
@@ -1038,18 +1044,22 @@ static inline bool bloomery_zero_bits(const uint8_t *p, uint64_t from, uint64_t 
   return bloomery_zeros(p + (size_t)byte, 8 * words - byte);
 }
 
-/* The tables of CRC-32C for 8 bytes at a time. */
+/* The tables of CRC-32C. Only the first is filled for short files. */
 typedef struct {
   uint32_t at[8][256];
+  bool all; /* 8 bytes at a time */
 } bloomery_crc_tables;
 
-static inline void bloomery_crc_begin(bloomery_crc_tables *t) {
-  for (uint32_t i = 0; i < 256; i++) {
-    uint32_t c = i;
-    for (int bit = 0; bit < 8; bit++) c = c & 1 ? c >> 1 ^ 0x82F63B78u : c >> 1;
-    t->at[0][i] = c;
+/* Fills the tables for about length bytes. */
+static inline void bloomery_crc_begin(bloomery_crc_tables *t, uint64_t length) {
+  uint32_t c = 1;
+  t->at[0][0] = 0;
+  for (uint32_t bit = 128; bit > 0; bit >>= 1) { /* the table is linear: an entry is the sum of those of its bits */
+    c = c & 1 ? c >> 1 ^ 0x82F63B78u : c >> 1;
+    for (uint32_t i = 0; i < 256; i += 2 * bit) t->at[0][i + bit] = c ^ t->at[0][i];
   }
-  for (uint32_t i = 0; i < 256; i++) {
+  t->all = length >= 4096;
+  for (uint32_t i = 0; t->all && i < 256; i++) {
     for (uint32_t j = 1; j < 8; j++) t->at[j][i] = t->at[j - 1][i] >> 8 ^ t->at[0][t->at[j - 1][i] & 255];
   }
 }
@@ -1057,7 +1067,7 @@ static inline void bloomery_crc_begin(bloomery_crc_tables *t) {
 /* Returns the CRC-32C of bytes whose first ones have the checksum crc, followed by length bytes at p. */
 static inline uint32_t bloomery_crc(const bloomery_crc_tables *t, uint32_t crc, const uint8_t *p, uint64_t length) {
   crc = ~crc;
-  for (; length >= 8; length -= 8, p += 8) {
+  for (; t->all && length >= 8; length -= 8, p += 8) {
     uint32_t a = crc ^ bloomery_load32(p), b = bloomery_load32(p + 4);
     crc = t->at[7][a & 255] ^ t->at[6][a >> 8 & 255] ^ t->at[5][a >> 16 & 255] ^ t->at[4][a >> 24] ^
           t->at[3][b & 255] ^ t->at[2][b >> 8 & 255] ^ t->at[1][b >> 16 & 255] ^ t->at[0][b >> 24];
@@ -1944,7 +1954,7 @@ static inline size_t bloomery_memory(const void *data, size_t length) {
   bloomery_filter f;
   bloomery_file file;
   bloomery_crc_tables tables;
-  bloomery_crc_begin(&tables);
+  bloomery_crc_begin(&tables, 0);
   if (bloomery_read_header(&f, &file, (const uint8_t *)data, length, &tables) != BLOOMERY_OK) return 0;
   if (bloomery_plan(&f, &file) != BLOOMERY_OK) return 0;
   return file.memory < SIZE_MAX ? (size_t)file.memory : SIZE_MAX;
@@ -1964,7 +1974,7 @@ static inline int bloomery_open_in(bloomery_filter *f, const void *data, size_t 
   const uint8_t *p = (const uint8_t *)data;
   uint64_t end;
   int result;
-  bloomery_crc_begin(&tables);
+  bloomery_crc_begin(&tables, length);
   result = bloomery_read_header(f, &file, p, length, &tables);
   if (result == BLOOMERY_OK) result = bloomery_plan(f, &file);
   if (result == BLOOMERY_OK) result = bloomery_take_secret(f, secret);
