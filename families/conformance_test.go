@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestDocumentedIDs holds the two descriptions of the format to the list of families.
+// TestDocumentedIDs holds the descriptions of the format to the list of families.
 func TestDocumentedIDs(t *testing.T) {
 	for _, path := range []string{"../container/format.go", "../docs/format.md"} {
 		text, err := os.ReadFile(path)
@@ -60,6 +60,16 @@ func TestDocumentedIDs(t *testing.T) {
 			if id := fmt.Sprintf("%d %s", f.ID, f.Name); !bytes.Contains(text, []byte(id)) {
 				t.Errorf("%s does not list %q", path, id)
 			}
+		}
+	}
+	for _, f := range All() {
+		page, err := os.ReadFile("../docs/format/" + f.Name + ".md")
+		if err != nil {
+			t.Error(err)
+		}
+		want := fmt.Sprintf("Family %d of the [file format](../format.md)", f.ID)
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("docs/format/%s.md lacks %q", f.Name, want)
 		}
 	}
 }

@@ -9,12 +9,16 @@ Lines of fields, separated by tabs:
     refused  PATH SECRET REFUSED                       1: a reader must refuse the file, 0: it must not
     route    HI LO COUNT SHARD                         the shard of a hash in a set of COUNT shards
     hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
+    murmur3  KEY WORDS                                 the four words of murmur3-x64-128-twice
 """
 
 import json
 import os
 import struct
 import sys
+
+# The secret of files with a keyed hash in refused.json.
+SECRET = "010203" + 13 * "00"
 
 POLYNOMIAL = 0x82F63B78
 TABLE = []
@@ -99,6 +103,23 @@ def routing(repository):
         return json.load(f)
 
 
+def hashes(repository):
+    """Yields the fields of the lines of hashes."""
+    for vector in routing(repository)["keys"]:
+        seed = vector.get("secret") or vector["seed"]
+        yield "hash", vector["hash"], seed, key_bytes(vector).hex() or "-", vector["hi"], vector["lo"]
+    with open(os.path.join(repository, "filter", "testdata", "hashes.json"), encoding="utf-8") as f:
+        vectors = json.load(f)
+    keys = [bytes((i * i + 7 * i + n) % 251 for i in range(n)).hex() or "-" for n in vectors["lengths"]]
+    for hasher, sums in vectors["hashes"].items():
+        name, _, seed = hasher.partition("(")
+        seed = vectors["secret"] if name == "siphash-128" else seed[len("seed=") : -1] or "0"
+        for key, sum128 in zip(keys, sums, strict=True):
+            yield "hash", name, seed, key, sum128[:16], sum128[16:]
+    for key, words in zip(keys, vectors["quarters"], strict=True):
+        yield "murmur3", key, words
+
+
 def set_shards(repository):
     """Yields each shard of the golden sets: path, secret, vectors, number of shards, its own number."""
     folder = os.path.join(repository, "shard", "testdata", "sets")
@@ -139,13 +160,12 @@ def main():
         path = os.path.join(scratch, f"refused-{number}.bloom")
         with open(path, "wb") as f:
             f.write(data)
-        print("refused", path, secret or "-", int(expected), sep="\t")
+        print("refused", path, secret or SECRET, int(expected), sep="\t")
     for vector in routing(repository)["hashes"] + routing(repository)["keys"]:
         for count, shard in vector["shards"].items():
             print("route", vector["hi"], vector["lo"], count, shard, sep="\t")
-    for vector in routing(repository)["keys"]:
-        seed = vector.get("secret") or vector["seed"]
-        print("hash", vector["hash"], seed, key_bytes(vector).hex() or "-", vector["hi"], vector["lo"], sep="\t")
+    for line in hashes(repository):
+        print(*line, sep="\t")
 
 
 if __name__ == "__main__":

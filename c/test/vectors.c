@@ -7,6 +7,7 @@
 #include <string.h>
 
 static unsigned long checks, failures;
+static uint8_t key[1 << 17];
 
 /* Counts a check. Reports it if it fails. */
 static void check(bool good, const char *what, const char *line) {
@@ -58,7 +59,6 @@ static void open_file(opened *o, const char *path, const char *secret_hex) {
 }
 
 static void check_key(const opened *o, char **part, const char *line) {
-  static uint8_t key[1 << 16];
   const bloomery_filter *f = &o->filter;
   size_t n = from_hex(part[1], key);
   bloomery_key_hash h = bloomery_hash(f, n > 0 ? key : NULL, n);
@@ -82,22 +82,40 @@ static void check_route(char **part, const char *line) {
   check(bloomery_route(h, strtoull(part[3], NULL, 10)) == strtoull(part[4], NULL, 10), "route", line);
 }
 
-static void check_hash(char **part, const char *line) {
-  static uint8_t key[1 << 16];
-  size_t n = from_hex(part[3], key);
-  bloomery_key_hash h;
-  if (strcmp(part[1], "siphash-128") == 0) {
-    uint8_t secret[64];
-    uint64_t words[2];
-    check(from_hex(part[2], secret) == 16, "secret", line);
-    words[0] = bloomery_load64(secret);
-    words[1] = bloomery_load64(secret + 8);
-    h = bloomery_siphash(key, n, words);
-  } else {
-    check(strcmp(part[1], "xxh3-128") == 0, "unknown hash", line);
-    h = bloomery_xxh3(key, n, strtoull(part[2], NULL, 10));
+static uint32_t hash_named(const char *name) {
+  static const char *const names[] = {"xxh3-128",        "siphash-128",           "xxh64",
+                                      "murmur3-x64-128", "murmur3-x64-128-twice", "murmur64a-twice"};
+  for (uint32_t i = 0; i < 6; i++) {
+    if (strcmp(name, names[i]) == 0) return i + 1;
   }
+  return 0;
+}
+
+static void check_hash(char **part, const char *line) {
+  uint8_t secret[64];
+  bloomery_filter f;
+  bloomery_key_hash h;
+  size_t n = from_hex(part[3], key);
+  memset(&f, 0, sizeof f);
+  f.header.hash = hash_named(part[1]);
+  check(f.header.hash != 0, "unknown hash", line);
+  if (f.header.hash == BLOOMERY_SIPHASH) {
+    check(from_hex(part[2], secret) == 16, "secret", line);
+    f.secret[0] = bloomery_load64(secret);
+    f.secret[1] = bloomery_load64(secret + 8);
+  } else {
+    f.header.seed = strtoull(part[2], NULL, 10);
+  }
+  h = bloomery_hash(&f, key, n);
   check(h.hi == strtoull(part[4], NULL, 16) && h.lo == strtoull(part[5], NULL, 16), "hash", line);
+}
+
+static void check_murmur3(char **part, const char *line) {
+  uint64_t four[4];
+  char text[65];
+  bloomery_murmur3(key, from_hex(part[1], key), four);
+  for (int i = 0; i < 4; i++) snprintf(text + 16 * i, 17, "%016llx", (unsigned long long)four[i]);
+  check(strcmp(text, part[2]) == 0, "murmur3", line);
 }
 
 /* Every result has a message. */
@@ -112,7 +130,7 @@ int main(int argc, char **argv) {
   static char line[1 << 18], copy[1 << 18];
   opened o;
   FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-  unsigned long files = 0, keys = 0, refused = 0, routes = 0;
+  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0;
   memset(&o, 0, sizeof o);
   if (!file) {
     fprintf(stderr, "usage: vectors FILE\n");
@@ -145,6 +163,9 @@ int main(int argc, char **argv) {
       routes++;
     } else if (strcmp(part[0], "hash") == 0) {
       check_hash(part, line);
+      hashes++;
+    } else if (strcmp(part[0], "murmur3") == 0) {
+      check_murmur3(part, line);
     } else {
       check(false, "unknown line", line);
     }
@@ -152,8 +173,8 @@ int main(int argc, char **argv) {
   fclose(file);
   free(o.block);
   free(o.memory);
-  check(files > 100 && keys > 2000 && routes > 10, "too few vectors", argv[1]);
-  printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes: %lu checks, %lu failures\n", files, keys,
-         refused, routes, checks, failures);
+  check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000, "too few vectors", argv[1]);
+  printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes, %lu hashes: %lu checks, %lu failures\n", files,
+         keys, refused, routes, hashes, checks, failures);
   return failures > 0;
 }

@@ -1,27 +1,47 @@
-// Entry bloomery: opens filters of all families.
+// Entry bloomery: opens filters of all families. WebAssembly answers queries where the page's policy allows it.
 
 import { families } from './families.js';
-import { type FetchOptions, fetchAny } from './fetch.js';
-import { type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
+import { fetchAny, type FetchOptions as PlainFetchOptions } from './fetch.js';
+import { type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
+import { wasmEngine } from './wasm/engine.js';
 
 export * from './errors.js';
-export type { FetchOptions } from './fetch.js';
-export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
+export { Filter, type FilterInfo } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
+interface WasmOption {
+  /**
+   * False: JavaScript answers queries, and the filter takes no memory besides the file. Default: WebAssembly does, in
+   * memory of its own, unless it is missing, the page's Content-Security-Policy forbids it, or that memory is not to be
+   * had. Info says which. The shards of a set are always answered by JavaScript.
+   */
+  wasm?: boolean;
+}
+
+/** How a file is opened. */
+export interface OpenOptions extends PlainOptions, WasmOption {}
+/** How a file is fetched and opened. */
+export interface FetchOptions extends PlainFetchOptions, WasmOption {}
+
+const withEngine = async <Options extends WasmOption>(options: Options) => ({
+  ...options,
+  families,
+  engine: options.wasm === false ? plainEngine : await wasmEngine(),
+});
+
 /**
- * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
- * filter is in use. It rejects with FormatError, whose subclass says why.
+ * Opens a filter file. With WebAssembly its sections are copied. Otherwise they are not if the bytes are aligned to 4
+ * bytes: do not change them while the filter is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
-  return openBytes(file, { ...options, families, engine });
+  return openBytes(file, await withEngine(options));
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
-  return fetchAny(url, options, { ...options, families, engine });
+export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
+  return fetchAny(url, options, await withEngine(options));
 }
 
 /**
@@ -29,7 +49,7 @@ export function fetchFilter(url: string | URL, options: FetchOptions = {}): Prom
  * change while the set is in use. It rejects with ManifestError.
  */
 export function openSharded(
-  manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions = {},
+  manifest: string | Uint8Array, load: ShardLoader, options: PlainOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, families, engine });
+  return openShards(manifest, load, { ...options, families, engine: plainEngine });
 }

@@ -58,11 +58,11 @@ export interface Query {
   readonly core?: CoreSetup;
 }
 
-/** The geometry of a filter for the WebAssembly core. */
+/** What the WebAssembly core has of a filter: the fields of its struct in c/bloomery.h, such as bloomery_standard. */
 export interface CoreSetup {
-  /** Integers of 0 to 2^64-1 in the order of the family's setup in wasm/core.c. */
+  /** The integers of the struct in its order: a BigInt has 64 bits there, a number 32. */
   readonly numbers: (number | bigint)[];
-  /** The sections that queries read: those of the file, or what a trimmed file stands for. */
+  /** The sections that its pointers lead to: those of the file, or what a trimmed file stands for. */
   readonly sections: Uint32Array[];
 }
 

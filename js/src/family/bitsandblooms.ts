@@ -6,7 +6,7 @@ import { checkSections, checkZeros } from '../sections.js';
 import type { Family } from '../types.js';
 import { carry, mulLow, product } from '../wide.js';
 
-/** Family 21. CoreSetup: k, m; sections: the words. The core needs all 256 bits of the hash. */
+/** Family 21. CoreSetup: bloomery_standard; sections: the words. */
 export const bitsandblooms: Family = {
   name: 'bitsandblooms',
   id: 21,
@@ -30,7 +30,7 @@ export const bitsandblooms: Family = {
         }
         return true;
       },
-      core: { numbers: [k, m], sections },
+      core: { numbers: [BigInt(m), k], sections },
     };
   },
 };

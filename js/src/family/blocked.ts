@@ -23,7 +23,7 @@ export const blocked: Family = {
     const words = file.sections[0];
     return {
       has: split ? (h) => hasSplit(words, blocks, h) : (h) => hasLine(words, blocks, k, h),
-      core: { numbers: [blocks, k, split ? 1 : 0], sections: file.sections },
+      core: { numbers: [BigInt(blocks), k, split ? 1 : 0], sections: file.sections },
     };
   },
 };

@@ -10,7 +10,7 @@ import { checkSearched } from '../searched.js';
 
 const { imul } = Math;
 
-/** Family 5. CoreSetup: block, blocks, groups, k, width; sections: the blocks. */
+/** Family 5. CoreSetup: bloomery_blockpartitioned; sections: the blocks. */
 export const blockpartitioned: Family = {
   name: 'blockpartitioned',
   id: 5,
@@ -49,7 +49,7 @@ export const blockpartitioned: Family = {
         }
         return true;
       },
-      core: { numbers: [block, blocks, groups, k, width], sections: [words] },
+      core: { numbers: [BigInt(blocks), block, groups, k, width, bits], sections: [words] },
     };
   },
 };

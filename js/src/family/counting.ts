@@ -54,7 +54,7 @@ export const counting: Family = {
         }
         return Math.min(least, 15);
       },
-      core: { numbers: [m, k], sections: file.sections },
+      core: { numbers: [BigInt(m), k], sections: file.sections },
     };
   },
 };

@@ -9,7 +9,7 @@ import { position, product, remix } from '../wide.js';
 /** Four bits as four bytes of 0 or 255, the lowest bit first. */
 const spread = /* @__PURE__ */ Int32Array.from({ length: 16 }, (_, v) => 255 * ((v & 1) | ((v & 2) << 7) | ((v & 4) << 14) | ((v & 8) << 21)));
 
-/** Family 9. CoreSetup: buckets, counting (0 or 1), remainder; sections: the buckets. */
+/** Family 9. CoreSetup: bloomery_dleft; sections: the buckets. */
 export const dleft: Family = {
   name: 'dleft',
   id: 9,
@@ -75,7 +75,7 @@ export const dleft: Family = {
     return {
       has: (h) => find(h, true) > 0,
       count: (h) => find(h, false),
-      core: { numbers: [buckets, counting, remainder], sections: [words] },
+      core: { numbers: [BigInt(buckets), remainder, width], sections: [words] },
     };
   },
 };

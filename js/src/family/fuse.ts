@@ -32,7 +32,7 @@ export const fuse: Family = {
         const found = bitsAt(words, at * width) ^ slot(at + segment, (l >>> 18) | (u << 14)) ^ slot(at + 2 * segment, l);
         return (l ^ u ^ found) << low === 0;
       },
-      core: { numbers: [seed, segment, segments, width], sections: file.sections },
+      core: { numbers: [seed, BigInt(segment), BigInt(segments), width], sections: file.sections },
     };
   },
 };

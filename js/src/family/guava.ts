@@ -5,7 +5,7 @@ import { murmur3 } from '../hash/murmur3.js';
 import { checkSections } from '../sections.js';
 import type { Family } from '../types.js';
 
-/** Family 20. CoreSetup: k, strategy (32 or 64), words; sections: the words. */
+/** Family 20. CoreSetup: bloomery_guava; sections: the words. */
 export const guava: Family = {
   name: 'guava',
   id: 20,
@@ -29,7 +29,7 @@ export const guava: Family = {
               }
               return true;
             },
-      core: { numbers: [k, strategy, size], sections },
+      core: { numbers: [BigInt(m), k, strategy], sections },
     };
   },
 };

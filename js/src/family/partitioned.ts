@@ -6,7 +6,7 @@ import type { Family, FilterFile, Hash, Query } from '../types.js';
 import { fold, position, product } from '../wide.js';
 import { checkSearched } from '../searched.js';
 
-/** Family 4. CoreSetup: bits, groups, k, shards, width; sections: the bitmaps, the shifts. */
+/** Family 4. CoreSetup: bloomery_partitioned; sections: the bitmaps, the shifts. */
 export const partitioned: Family = {
   name: 'partitioned',
   id: 4,
@@ -41,7 +41,7 @@ export const partitioned: Family = {
           y = product[1];
         }
       },
-      core: { numbers: [bits, groups, k, shards, width], sections: [bitmap, shifts] },
+      core: { numbers: [BigInt(shards), BigInt(groups), BigInt(bits), k, width], sections: [bitmap, shifts] },
     };
   },
 };

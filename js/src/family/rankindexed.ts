@@ -10,10 +10,7 @@ import { mulHigh, position } from '../wide.js';
 
 const { imul } = Math;
 
-/**
- * Family 7. CoreSetup: buckets, cells, cells2, cells3, chains, counting (0 or 1), growth, pool2, pool3, remainder,
- * value_bits, with 0 for absent ones; sections: the buckets and the extensions, which a trimmed file stands for.
- */
+/** Family 7. CoreSetup: bloomery_rankindexed; sections: the levels, those that a trimmed file stands for. */
 export const rankindexed: Family = {
   name: 'rankindexed',
   id: 7,
@@ -102,7 +99,10 @@ export const rankindexed: Family = {
         },
       }),
       core: {
-        numbers: [buckets, ...rooms, chains, counting, growth, pool2, pool3, low, values],
+        numbers: [
+          ...pools.map(BigInt), ...levels.map(({ stride }) => 4 * stride), ...rooms,
+          ...levels.map(({ pointerBits }) => pointerBits), chains, low, growth, payload, width, counting,
+        ],
         sections: levels.map(({ words }) => words),
       },
     };

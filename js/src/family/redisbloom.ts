@@ -13,7 +13,7 @@ const chainHeader = 20, linkHeader = 53;
 /** ln 2 with as many digits as RedisBloom has. */
 const ln2 = 0.693147180559945;
 
-/** Family 22. CoreSetup: links, then bits and k of each link; sections: the words of all links. */
+/** Family 22. CoreSetup: bloomery_redisbloom; sections: the header, the words of all links. */
 export const redisbloom: Family = {
   name: 'redisbloom',
   id: 22,
@@ -31,7 +31,7 @@ export const redisbloom: Family = {
     const f64 = (at: number) => new Float64Array(BigUint64Array.of(u64(at)).buffer)[0];
     const options = u32(12);
     let bad = u32(8) !== count || (options !== 5 && options !== 13);
-    const links: Doubly[] = [], numbers = [count];
+    const links: Doubly[] = [];
     let start = 0, keys = 0n;
     for (let at = chainHeader; at < end && !bad; at += linkHeader) {
       const bits = u64(at + 8), rate = f64(at + 24), k = u32(at + 40), m = Number(bits);
@@ -42,7 +42,6 @@ export const redisbloom: Family = {
       keys += u64(at + 16);
       if (bad) break;
       links.push(new Doubly(words, start, m, k, 2 ** 32));
-      numbers.push(m, k);
       start += m / 32;
     }
     if (bad || start !== words.length || keys > 1n << 62n || keys !== u64(0) || keys !== file.header.keys) {
@@ -54,7 +53,7 @@ export const redisbloom: Family = {
         for (const link of links) if (link.covers(h[0], h[1], h[2], h[3])) return true;
         return false;
       },
-      core: { numbers, sections: [words] },
+      core: { numbers: [8n * BigInt(size), count], sections: file.sections },
     };
   },
 };

@@ -14,7 +14,7 @@ export const standard: Family = {
     checkSections(file, Math.ceil(m / 64));
     const words = file.sections[0];
     checkZeros(words, m);
-    return { has: (h) => has(words, m, k, h), core: { numbers: [m, k], sections: file.sections } };
+    return { has: (h) => has(words, m, k, h), core: { numbers: [BigInt(m), k], sections: file.sections } };
   },
 };
 

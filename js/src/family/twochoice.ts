@@ -5,7 +5,7 @@ import type { Family, FilterFile, Hash, Query } from '../types.js';
 import { fold, position, product, remix } from '../wide.js';
 import { checkSearched } from '../searched.js';
 
-/** Family 6. CoreSetup: bits, choices, hashing (0 independent, 1 double), k, shards; sections: the bits. */
+/** Family 6. CoreSetup: bloomery_twochoice; sections: the bits. */
 export const twochoice: Family = {
   name: 'twochoice',
   id: 6,
@@ -51,7 +51,7 @@ export const twochoice: Family = {
         }
         return false;
       },
-      core: { numbers: [bits, choices, double ? 1 : 0, k, shards], sections: [words] },
+      core: { numbers: [BigInt(shards), BigInt(bits), choices, k, double ? 1 : 0], sections: [words] },
     };
   },
 };

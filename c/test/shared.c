@@ -1,0 +1,44 @@
+/* shared: a shared library of the header, for ctypes_test.py and other languages. */
+
+#include "../bloomery.h"
+
+#include <stdlib.h>
+
+size_t shared_size(void);
+int shared_open(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret, void *memory, size_t n);
+size_t shared_memory(const void *data, size_t length);
+const char *shared_message(int result);
+const bloomery_header *shared_info(const bloomery_filter *f);
+bool shared_has(const bloomery_filter *f, const void *key, size_t length);
+uint64_t shared_count(const bloomery_filter *f, const void *key, size_t length);
+bool shared_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value);
+bool shared_has_integer(const bloomery_filter *f, uint64_t n);
+uint64_t shared_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards);
+
+size_t shared_size(void) { return sizeof(bloomery_filter); }
+
+int shared_open(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret, void *memory, size_t n) {
+  return bloomery_open_in(f, data, length, secret, memory, n);
+}
+
+size_t shared_memory(const void *data, size_t length) { return bloomery_memory(data, length); }
+
+const char *shared_message(int result) { return bloomery_message(result); }
+
+const bloomery_header *shared_info(const bloomery_filter *f) { return bloomery_info(f); }
+
+bool shared_has(const bloomery_filter *f, const void *key, size_t length) { return bloomery_has(f, key, length); }
+
+uint64_t shared_count(const bloomery_filter *f, const void *key, size_t length) {
+  return bloomery_count(f, key, length);
+}
+
+bool shared_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value) {
+  return bloomery_get(f, key, length, value);
+}
+
+bool shared_has_integer(const bloomery_filter *f, uint64_t n) { return bloomery_has_integer(f, n); }
+
+uint64_t shared_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
+  return bloomery_shard(f, key, length, shards);
+}

@@ -1,0 +1,123 @@
+// fetchFilter from servers that send slowly, stop, lie about the length, or send something else, and fetchFilter of a
+// sharded set: in Chromium and in node.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { launch } from './chromium.mjs';
+import { fetched } from './page/jobs.js';
+import { policies, serveTests } from './server.mjs';
+
+const keys = ['yopmail.com', 'mailinator.com', 'gmail.com', 'example.com'];
+const has = [true, true, false, false];
+
+/** The keys of the sharded set in test/data/set. */
+const setKeys = Array.from({ length: 1000 }, (_, i) => `key-${i}`);
+
+/** What fetchFilter makes of each mode of the server: the answers, or the names of the errors it may reject with. */
+const expected = {
+  slow: has,
+  gzip: has,
+  resumed: has,
+  restarted: has,
+  cut: ['FetchError'],
+  short: ['FetchError'],
+  header: ['TruncatedError'],
+  empty: ['TruncatedError'],
+  small: ['TruncatedError'],
+  long: ['CorruptError'],
+  endless: ['CorruptError'],
+  garbage: ['MagicError'],
+  page: ['MagicError'],
+  flipped: ['ChecksumError'],
+  large: ['FetchError'],
+  missing: ['FetchError'],
+  broken: ['FetchError'],
+};
+
+function check(mode, got) {
+  const want = expected[mode];
+  if (want === has) assert.deepEqual(got.has, has);
+  else assert.ok(want.includes(got.error), `${mode}: ${JSON.stringify(got)} instead of ${want.join(' or ')}`);
+}
+
+let server;
+before(async () => (server = await serveTests(policies.wasm)));
+after(() => server?.close());
+
+const path = '/example/disposable.bloom';
+
+/** Runs the same tests with run, which does a job of jobs.js where the tests are about. */
+function trial(run) {
+  for (const mode of Object.keys(expected)) {
+    test(mode, async () => {
+      const options = { retries: mode === 'resumed' || mode === 'restarted' ? 1 : 0 };
+      check(mode, await run({ url: `${server.origin}/${mode}${path}`, keys, options }));
+    });
+  }
+
+  test('the status is in the error', async () => {
+    for (const [mode, status] of [['missing', 404], ['broken', 500]]) {
+      const got = await run({ url: `${server.origin}/${mode}${path}`, options: { retries: 0 } });
+      assert.match(got.message, new RegExp(`${status}`));
+    }
+  });
+
+  test('a download that breaks is tried again, a wrong file is not', async () => {
+    const asked = async (mode, options) => {
+      const before = server.requests.length;
+      await run({ url: `${server.origin}/${mode}${path}`, options });
+      return server.requests.length - before;
+    };
+    assert.equal(await asked('cut', { retries: 2 }), 3);
+    assert.equal(await asked('garbage', { retries: 2 }), 1);
+    assert.equal(await asked('missing', { retries: 2 }), 1);
+  });
+
+  test('without checksums a flipped bit is not noticed, a garbage file is', async () => {
+    const options = { verify: false };
+    const flipped = await run({ url: `${server.origin}/flipped${path}`, keys, options });
+    assert.equal(flipped.has?.length, keys.length, JSON.stringify(flipped));
+    const garbage = await run({ url: `${server.origin}/garbage${path}`, keys, options });
+    assert.equal(garbage.error, 'MagicError');
+  });
+
+  test('a sharded set loads the shards that it needs', async () => {
+    const before = server.requests.length;
+    const url = `${server.origin}/set/`;
+    assert.deepEqual(await run({ url, keys: [] }), { has: [], shards: 4, loaded: 0 });
+    assert.deepEqual(server.requests.slice(before), ['/set/manifest.json']);
+    const { has, loaded } = await run({ url, keys: ['key-1'] });
+    assert.deepEqual([has, loaded], [[true], 1]);
+    assert.equal(server.requests.length - before, 3);
+    const all = await run({ url: `${url}manifest.json`, keys: setKeys });
+    assert.deepEqual([all.has.every(Boolean), all.loaded], [true, 4]);
+    const others = await run({ url, keys: setKeys.map((key) => `${key}x`) });
+    assert.ok(others.has.filter(Boolean).length < 20, `${others.has.filter(Boolean).length} of 1000 other keys`);
+  });
+
+  test('a shard that is damaged or missing is an error, not an answer', async () => {
+    for (const [mode, cause] of [['flipped', 'ChecksumError'], ['short', 'CorruptError'], ['missing', 'FetchError']]) {
+      const got = await run({ url: `${server.origin}/set/?${mode}`, keys: setKeys, options: { retries: 0 } });
+      assert.deepEqual([got.error, got.cause], ['ShardError', cause], mode);
+    }
+  });
+}
+
+describe('in node', () => {
+  trial(async ({ url, keys, options }) => {
+    const { fetchFilter } = await import('../../dist/index.js');
+    return fetched({ fetchFilter, url, keys, options });
+  });
+});
+
+describe('in Chromium', () => {
+  let browser, page;
+  before(async () => {
+    browser = await launch();
+    page = await browser.newPage();
+    await page.goto(`${server.origin}/test/index.html`);
+    await page.waitForFunction(() => 'run' in globalThis);
+  });
+  after(() => browser?.close());
+  trial((job) => page.evaluate((job) => globalThis.run('fetched', job), job));
+});

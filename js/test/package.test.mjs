@@ -1,0 +1,89 @@
+// The package as users get it: installed from its tarball into an empty project, used by the programs of README.md.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { programs, project, runProgram, serveSite } from './readme.mjs';
+
+const run = promisify(execFile);
+const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
+const blocks = await programs('js');
+
+let installed, site;
+before(async () => {
+  [installed, site] = await Promise.all([project(), serveSite()]);
+});
+after(async () => {
+  await site?.close();
+  await installed?.remove();
+});
+
+test('README.md has programs, and the first two have five lines', () => {
+  assert.ok(blocks.length >= 6, `${blocks.length} programs`);
+  for (const { code } of blocks.slice(0, 2)) assert.ok(code.trim().split('\n').length <= 5, code);
+});
+
+blocks.forEach(({ code, prints }, i) => {
+  test(`program ${i + 1} of README.md`, async () => {
+    const lines = await runProgram([process.execPath], installed.folder, `program-${i + 1}.mjs`, code, site.origin);
+    assert.deepEqual(lines, prints);
+  });
+});
+
+test('the tarball has the built package and no sources', async () => {
+  const licences = ['../LICENSE', '../../LICENSE'].map((path) => readFile(new URL(path, import.meta.url), 'utf8'));
+  assert.equal(await licences[0], await licences[1], 'js/LICENSE is not that of the repository');
+  const known = /^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|LICENSE)$/;
+  assert.deepEqual(installed.files.filter((path) => !known.test(path)), []);
+  for (const path of ['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', 'dist/plain.js', 'dist/core.js']) {
+    assert.ok(installed.files.includes(path), `${path} is missing`);
+  }
+  const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');
+  const { exports, dependencies } = JSON.parse(manifest);
+  assert.equal(dependencies, undefined);
+  assert.deepEqual(Object.keys(exports), ['.', './plain', './core', './family/*', './package.json']);
+});
+
+/** A program that uses the declarations; each line with an error on purpose says so. */
+const typed = `
+import { type Filter, type FilterInfo, FormatError, type Key, open, SecretError } from 'bloomery';
+import { open as openPlain } from 'bloomery/plain';
+import { open as openCore, type Family } from 'bloomery/core';
+import { blocked } from 'bloomery/family/blocked';
+import { fuse } from 'bloomery/family/fuse';
+
+export async function use(file: Uint8Array): Promise<boolean[]> {
+  const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
+  const keys: Key[] = ['text', Uint8Array.of(1), 12n, [1, 2]];
+  const info: FilterInfo = filter.info();
+  const value: bigint | undefined = filter.get('x');
+  const families: Family[] = [blocked, fuse];
+  // @ts-expect-error a number is not a key
+  filter.has(5);
+  // @ts-expect-error core needs families
+  openCore(file);
+  // @ts-expect-error a secret is not a number
+  open(file, { secret: 7 });
+  const error: FormatError = new SecretError(\`\${info.spec} \${value} \${filter.count('x') + 1}\`);
+  return [filter.has('x'), ...filter.hasMany(keys), (await openPlain(file)).has(error.message),
+    (await openCore(file, { families })).has('y')];
+}
+`;
+
+for (const [module, moduleResolution] of [['nodenext', 'nodenext'], ['esnext', 'bundler']]) {
+  test(`TypeScript finds the declarations (${moduleResolution})`, async () => {
+    const folder = join(installed.folder, moduleResolution);
+    await mkdir(folder);
+    const compilerOptions = {
+      strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'dom'], types: [], module, moduleResolution,
+    };
+    await writeFile(join(folder, 'use.ts'), typed);
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
+    const result = await run(process.execPath, [tsc, '-p', folder]).catch((error) => error);
+    assert.equal(result.stdout, '');
+  });
+}

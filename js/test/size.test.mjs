@@ -1,0 +1,72 @@
+// The size of what a site downloads: each entry, bundled and minified by esbuild, then gzip.
+
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = dirname(fileURLToPath(new URL('.', import.meta.url)));
+
+/**
+ * Budgets in bytes, gzip: of `open` for one family and for all, and what WebAssembly and the rest (fetchFilter and
+ * sharded sets) may add.
+ */
+const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 4000;
+
+/** Returns the minified bytes of a program, and their number after gzip. */
+async function sizeOf(program) {
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: root },
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    legalComments: 'none',
+    logOverride: { 'ignored-bare-import': 'silent' }, // of chunks without side effects
+  });
+  const minified = outputFiles[0].contents;
+  return { minified: minified.length, gzip: gzipSync(minified, { level: 9 }).length };
+}
+
+const table = [];
+
+/** Measures a program and compares it with its budget. */
+function budget(name, program, limit) {
+  test(name, async () => {
+    const size = await sizeOf(program);
+    table.push({ name, ...size, limit });
+    assert.ok(size.gzip <= limit, `${name}: ${size.gzip} bytes after gzip; the budget is ${limit}`);
+  });
+}
+
+const families = readdirSync(new URL('../dist/family/', import.meta.url))
+  .filter((name) => name.endsWith('.js'))
+  .map((name) => name.slice(0, -3));
+
+budget('open of bloomery', `export { open } from './dist/index.js'`, allFamilies + webAssembly);
+budget('open of bloomery/plain', `export { open } from './dist/plain.js'`, allFamilies);
+for (const family of families) {
+  const program = `export { open } from './dist/core.js'; export { ${family} } from './dist/family/${family}.js'`;
+  budget(`open of bloomery/core, ${family}`, program, oneFamily);
+}
+budget('all of bloomery', `export * from './dist/index.js'`, allFamilies + webAssembly + fetching);
+budget('all of bloomery/plain', `export * from './dist/plain.js'`, allFamilies + fetching);
+
+test('WebAssembly costs at most its budget', () => {
+  const sizes = Object.fromEntries(table.map(({ name, gzip }) => [name, gzip]));
+  const more = sizes['open of bloomery'] - sizes['open of bloomery/plain'];
+  assert.ok(more <= webAssembly, `${more} bytes after gzip; the budget is ${webAssembly}`);
+});
+
+test('all families have an entry', () => assert.equal(families.length, 12));
+
+after(() => {
+  const line = (name, ...cells) => console.log(name.padEnd(34) + cells.map((c) => String(c).padStart(10)).join(''));
+  line('entry', 'minified', 'gzip', 'budget');
+  for (const { name, minified, gzip, limit } of table) line(name, minified, gzip, limit);
+});

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// subject is a filter on disk with the keys that are asked.
+type subject struct {
+	number int
+	plan   plan
+	spec   string // of the stored filter
+	path   string // of the file, or of the folder of a sharded set
+	secret string // in hexadecimal digits, or "-"
+	counts bool   // the family counts
+	values bool   // the filter has values
+	keys   []key
+	held   []bool // keys[i] must be present
+}
+
+func (s *subject) String() string {
+	return fmt.Sprintf("filter %d: %s, %d keys, %s, %d shards: %s", s.number, s.plan.spec, s.plan.keys, s.plan.change,
+		s.plan.shards, s.spec)
+}
+
+// generator returns the random numbers of one subject of the trial.
+func generator(seed uint64, number int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(number)))
+}
+
+// newSubject builds subject number of a seed in a folder. It asks at most ask keys. Plans that no filter meets, such as
+// one with too few bits, are replaced by others.
+func newSubject(ctx context.Context, dir string, seed uint64, number, mostKeys, ask int) (*subject, error) {
+	r := generator(seed, number)
+	var err error
+	for range 100 {
+		s := &subject{number: number, plan: newPlan(r, mostKeys)}
+		s.path = filepath.Join(dir, fmt.Sprintf("%d.bloom", number))
+		if err = s.build(ctx, r, ask); err == nil {
+			return s, nil
+		}
+		if ctx.Err() != nil || !isUnmet(err) {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+		if err := os.RemoveAll(s.path); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("no filter for 100 random plans, the last with the error: %w", err)
+}
+
+// isUnmet reports whether an error says that no filter meets a plan.
+func isUnmet(err error) bool {
+	var config *filter.ConfigError
+	return errors.As(err, &config) || errors.Is(err, filter.ErrFull) || errors.Is(err, filter.ErrTooLarge) ||
+		errors.Is(err, filter.ErrConfig) || errors.Is(err, filter.ErrUnsupported)
+}
+
+// build makes the filter, saves it and chooses the keys that are asked.
+func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
+	source := newKeySource(r)
+	members := make([]key, s.plan.keys)
+	for i := range members {
+		members[i] = source.key()
+	}
+	c := bloomery.Config{Spec: s.plan.spec, Hash: s.plan.hash}
+	s.secret = "-"
+	switch {
+	case s.plan.hash != 0 || s.plan.family.Foreign():
+	case r.IntN(4) == 0:
+		c.Secret = new([filter.SecretSize]byte)
+		for i := range c.Secret {
+			c.Secret[i] = byte(r.Uint32())
+		}
+		s.secret = hex.EncodeToString(c.Secret[:])
+	default:
+		c.Seed = []uint64{0, 1, r.Uint64(), math.MaxUint64}[r.IntN(4)]
+	}
+	if r.IntN(5) == 0 {
+		c.FPRChosen = math.Exp2(-60 * r.Float64())
+	}
+	left := len(members) // members from left on need not be present
+	var err error
+	if s.plan.shards > 0 {
+		c.Shards = s.plan.shards
+		err = s.buildShards(ctx, c, members)
+	} else {
+		left, err = s.buildOne(ctx, r, c, members)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.look(c.Secret); err != nil {
+		return err
+	}
+	s.choose(r, source, members, left, ask)
+	return nil
+}
+
+// look reads what the stored filter is.
+func (s *subject) look(secret *[filter.SecretSize]byte) error {
+	set, err := bloomery.Open(s.path, bloomery.WithSecret(secret))
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	s.spec = set.Spec().String()
+	_, _, err = set.CountHash(filter.Hash{})
+	s.counts = err == nil
+	_, err = set.ValueBits()
+	s.values = err == nil
+	return nil
+}
+
+// secretBytes returns the secret, or nil if there is none.
+func (s *subject) secretBytes() (*[filter.SecretSize]byte, error) {
+	if s.secret == "-" {
+		return nil, nil
+	}
+	secret := new([filter.SecretSize]byte)
+	_, err := hex.Decode(secret[:], []byte(s.secret))
+	return secret, err
+}
+
+// choose sets the keys that are asked: members, half of them if there are enough, and others.
+func (s *subject) choose(r *rand.Rand, source *keySource, members []key, left, ask int) {
+	n := min(len(members), ask/2)
+	for _, i := range r.Perm(len(members))[:n] {
+		s.keys, s.held = append(s.keys, members[i]), append(s.held, i < left)
+	}
+	absent := min(max(n, 200), ask-n)
+	for range absent {
+		s.keys, s.held = append(s.keys, source.key()), append(s.held, false)
+	}
+	r.Shuffle(len(s.keys), func(i, j int) {
+		s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
+		s.held[i], s.held[j] = s.held[j], s.held[i]
+	})
+}
+
+func (s *subject) buildShards(ctx context.Context, c bloomery.Config, members []key) error {
+	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is in the way: %v", s.path, err)
+	}
+	_, err := bloomery.BuildShards(ctx, eachOf(members), s.path, c)
+	return err
+}
+
+// eachOf ranges over the bytes of keys.
+func eachOf(keys []key) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for _, k := range keys {
+			if !yield(k.bytes) {
+				return
+			}
+		}
+	}
+}
+
+// buildOne makes one file. Members from left on need not be present.
+func (s *subject) buildOne(ctx context.Context, r *rand.Rand, c bloomery.Config, members []key) (left int, err error) {
+	set, left, err := s.make(ctx, c, members)
+	if err != nil {
+		return 0, err
+	}
+	defer set.Close()
+	if s.plan.change == addedAgain {
+		for i, k := range members {
+			for range i % (2 + r.IntN(20)) {
+				if err := set.Add(k.bytes); err != nil && !errors.Is(err, filter.ErrFull) {
+					return 0, err
+				}
+			}
+		}
+	}
+	if width, err := set.ValueBits(); err == nil {
+		for _, k := range members {
+			if err := set.Put(k.bytes, r.Uint64()>>(64-width)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if s.plan.change == removed {
+		left = len(members) / 2
+		if err := s.remove(set, members, left); err != nil {
+			return 0, err
+		}
+	}
+	if s.plan.change == trimmed {
+		set, err = trim(set, c)
+		if err != nil {
+			return 0, err
+		}
+		defer set.Close()
+	}
+	if r.IntN(10) == 0 {
+		if err := set.SetFPRChosen(0); err != nil {
+			return 0, err
+		}
+	}
+	return left, set.Save(ctx, s.path)
+}
+
+// remove removes each of the members from left on once, unless one of those before has the same bytes.
+func (s *subject) remove(set *bloomery.Set, members []key, left int) error {
+	keep := map[string]bool{}
+	for _, k := range members[:left] {
+		keep[string(k.bytes)] = true
+	}
+	for _, k := range members[left:] {
+		if keep[string(k.bytes)] {
+			continue
+		}
+		keep[string(k.bytes)] = true // remove it once
+		if err := set.Remove(k.bytes); err != nil && !errors.Is(err, filter.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// trim returns the trimmed form of a set.
+func trim(set *bloomery.Set, c bloomery.Config) (*bloomery.Set, error) {
+	f, ok := set.Filter().(filter.Trimmer)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be trimmed: %w", set.Spec(), filter.ErrUnsupported)
+	}
+	if err := f.Trimmable(); err != nil {
+		return nil, err
+	}
+	out := bloomery.NewSet(f.Trimmed(), set.Hasher())
+	return out, out.SetFPRChosen(set.FPRChosen())
+}
+
+// make makes a set of members. Those from left on need not be present.
+func (s *subject) make(ctx context.Context, c bloomery.Config, members []key) (set *bloomery.Set, left int, err error) {
+	half := len(members) / 2
+	switch s.plan.change {
+	case added:
+		c.Keys = uint64(len(members))
+		set, err = filled(c, members)
+		return set, len(members), err
+	case addedLater:
+		if set, err = bloomery.Build(ctx, eachOf(members[:half]), c); err != nil {
+			return nil, 0, err
+		}
+		return set, len(members), addAll(set, members[half:])
+	case merged, intersected:
+		c.Keys = uint64(len(members))
+		first, second := members[:half], members[half:]
+		if s.plan.change == intersected { // the keys of the first half are in both
+			second = members
+		}
+		if set, err = filled(c, first); err != nil {
+			return nil, 0, err
+		}
+		other, err := filled(c, second)
+		if err != nil {
+			return nil, 0, err
+		}
+		if s.plan.change == merged {
+			return set, len(members), set.Merge(other)
+		}
+		return set, half, set.Intersect(other)
+	}
+	set, err = bloomery.Build(ctx, eachOf(members), c)
+	return set, len(members), err
+}
+
+// filled returns a new set to which keys were added.
+func filled(c bloomery.Config, keys []key) (*bloomery.Set, error) {
+	set, err := bloomery.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return set, addAll(set, keys)
+}
+
+func addAll(set *bloomery.Set, keys []key) error {
+	for _, k := range slices.Clip(keys) {
+		if err := set.Add(k.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,449 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// damager damages files of one kind of filter after another.
+type damager struct {
+	*trial
+	r     *rand.Rand
+	other []byte // the file before, for splices
+}
+
+// mostDamagedKeys is the largest number of keys of a filter that is damaged.
+const mostDamagedKeys = 1500
+
+// eachDamaged is the number of damaged files of one filter.
+const eachDamaged = 25
+
+// damage damages n files and asks all readers about them.
+func (t *trial) damage(ctx context.Context, n int) error {
+	d := &damager{trial: t, r: generator(t.seed, -1)}
+	for number := t.first; t.report.Damaged < n; number++ {
+		s, err := newSubject(ctx, t.dir, t.seed^1, number, mostDamagedKeys, 300)
+		if err != nil {
+			return err
+		}
+		if s.plan.shards > 0 {
+			err = d.sharded(ctx, s)
+		} else {
+			err = d.single(ctx, s, min(eachDamaged, n-t.report.Damaged))
+		}
+		if err != nil {
+			return err
+		}
+		t.progress("%d of %d damaged files", t.report.Damaged, n)
+		if err := os.RemoveAll(s.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kinds are the ways to damage a file.
+var kinds = []struct {
+	name string
+	// do returns the damaged file. It may change b, a copy of the file.
+	do func(d *damager, b []byte) []byte
+}{
+	{"bits", (*damager).bits},
+	{"bits, mended", func(d *damager, b []byte) []byte { return mended(d.bits(b)) }},
+	{"bits of sections, mended", func(d *damager, b []byte) []byte { return mended(d.sectionBits(b)) }},
+	{"bits of sections, mended", func(d *damager, b []byte) []byte { return mended(d.sectionBits(b)) }},
+	{"last bits, mended", func(d *damager, b []byte) []byte { return mended(d.lastBits(b)) }},
+	{"words of sections, mended", (*damager).sectionWords},
+	{"header field", (*damager).headerField},
+	{"header field, mended", func(d *damager, b []byte) []byte { return mended(d.headerField(b)) }},
+	{"table field, mended", func(d *damager, b []byte) []byte { return mended(d.tableField(b)) }},
+	{"cut", func(d *damager, b []byte) []byte { return b[:d.r.IntN(len(b))] }},
+	{"cut, mended", func(d *damager, b []byte) []byte { return mended(d.cutToLength(b)) }},
+	{"bytes behind", func(d *damager, b []byte) []byte { return append(b, make([]byte, 1+d.r.IntN(100))...) }},
+	{"splice", (*damager).splice},
+	{"splice, mended", func(d *damager, b []byte) []byte { return mended(d.splice(b)) }},
+	{"sections exchanged", (*damager).exchange},
+	{"spec", (*damager).spec},
+	{"spec", (*damager).spec},
+	{"spec with its sections", (*damager).specWithSections},
+	{"spec with its sections", (*damager).specWithSections},
+	{"number of keys, mended", (*damager).keys},
+}
+
+func mended(b []byte) []byte {
+	mend(b)
+	return b
+}
+
+// single damages one file n times.
+func (d *damager) single(ctx context.Context, s *subject, n int) error {
+	file, err := os.ReadFile(s.path)
+	if err != nil {
+		return err
+	}
+	if d.other == nil {
+		d.other = file
+	}
+	for range n {
+		kind := kinds[d.r.IntN(len(kinds))]
+		changed := kind.do(d, append([]byte(nil), file...))
+		if err := os.WriteFile(s.path, changed, 0o600); err != nil {
+			return err
+		}
+		if err := d.check(ctx, s, kind.name); err != nil {
+			return err
+		}
+	}
+	d.other = file
+	return nil
+}
+
+// sharded damages a shard of a set, in ways that a checksum or the length shows.
+func (d *damager) sharded(ctx context.Context, s *subject) error {
+	paths, err := filepath.Glob(filepath.Join(s.path, "*.bloom"))
+	if err != nil || len(paths) == 0 {
+		return fmt.Errorf("%s has no shards: %v", s.path, err)
+	}
+	path := paths[d.r.IntN(len(paths))]
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for range 4 {
+		changed := append([]byte(nil), file...)
+		switch d.r.IntN(3) {
+		case 0:
+			changed = changed[:d.r.IntN(len(changed))]
+		case 1:
+			changed = append(changed, 0)
+		default:
+			changed[d.r.IntN(len(changed))] ^= 1 << d.r.IntN(8)
+		}
+		if err := os.WriteFile(path, changed, 0o600); err != nil {
+			return err
+		}
+		if err := d.check(ctx, s, "a shard"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check asks all readers about a damaged file: all or none must refuse it, and give the same answers.
+func (d *damager) check(ctx context.Context, s *subject, how string) error {
+	t := d.trial
+	if err := s.relook(); err != nil {
+		return t.fault(s, "%s: the library: %v", how, err)
+	}
+	all, replies, errs, err := t.ask(ctx, s)
+	if err != nil {
+		return err
+	}
+	t.report.Damaged++
+	faults := len(t.report.Faults)
+	var refused, accepted []string
+	for i, r := range all {
+		switch {
+		case errs[i] != nil:
+			if err := t.fault(s, "%s: %s: %v", how, r.name(), errs[i]); err != nil {
+				return err
+			}
+		case replies[i].refused != "":
+			refused = append(refused, r.name()+": "+replies[i].refused)
+		default:
+			accepted = append(accepted, r.name())
+		}
+	}
+	if len(refused) > 0 && len(accepted) > 0 {
+		by, not := strings.Join(accepted, ", "), strings.Join(refused, "; ")
+		return t.fault(s, "%s: accepted by %s, refused by %s", how, by, not)
+	}
+	for i := range all {
+		if errs[i] == nil && errs[0] == nil && len(accepted) > 0 {
+			if err := t.same(s, all[i].name(), replies[0], replies[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if len(t.report.Faults) > faults {
+		return nil
+	}
+	n := t.report.ByDamage[how]
+	if len(accepted) > 0 {
+		t.report.Accepted++
+		n[1]++
+	} else {
+		t.report.Refused++
+		n[0]++
+	}
+	t.report.ByDamage[how] = n
+	return nil
+}
+
+// relook reads with the library what the damaged file is, if it can be read, so that the command is asked for counts
+// and values. The error says that the library failed otherwise than by an error.
+func (s *subject) relook() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	s.counts, s.values = false, false
+	secret, err := s.secretBytes()
+	if err != nil {
+		return err
+	}
+	set, openErr := bloomery.Open(s.path, bloomery.WithSecret(secret))
+	if openErr != nil {
+		s.spec = "damaged"
+		return nil
+	}
+	defer set.Close()
+	s.spec = set.Spec().String()
+	_, _, countErr := set.CountHash(filter.Hash{})
+	_, valueErr := set.ValueBits()
+	s.counts, s.values = countErr == nil, valueErr == nil
+	return nil
+}
+
+// bits inverts a few bits.
+func (d *damager) bits(b []byte) []byte {
+	for range 1 + d.r.IntN(4) {
+		b[d.r.IntN(len(b))] ^= 1 << d.r.IntN(8)
+	}
+	return b
+}
+
+// place returns the place of a random section that is not empty.
+func (d *damager) place(b []byte) (offset, length int) {
+	le := binary.LittleEndian
+	for n := int(le.Uint16(b[14:])); ; {
+		entry := b[headerBytes+entryBytes*d.r.IntN(n):]
+		if offset, length = int(le.Uint64(entry)), int(le.Uint64(entry[8:])); length > 0 {
+			return offset, length
+		}
+	}
+}
+
+// sectionBits inverts a few bits of a section.
+func (d *damager) sectionBits(b []byte) []byte {
+	offset, length := d.place(b)
+	for range 1 + d.r.IntN(3) {
+		b[offset+d.r.IntN(length)] ^= 1 << d.r.IntN(8)
+	}
+	return b
+}
+
+// lastBits inverts a bit of the last word of a section, where padding is.
+func (d *damager) lastBits(b []byte) []byte {
+	offset, length := d.place(b)
+	b[offset+length-1-d.r.IntN(16)&(length-1)] ^= 1 << d.r.IntN(8)
+	return b
+}
+
+// interesting returns a number that a reader may not expect.
+func (d *damager) interesting(near uint64) uint64 {
+	switch d.r.IntN(6) {
+	case 0:
+		return near + uint64(d.r.IntN(5)) - 2
+	case 1:
+		return 1<<d.r.IntN(64) + uint64(d.r.IntN(3)) - 1
+	case 2:
+		return math.MaxUint64 - uint64(d.r.IntN(70))
+	case 3:
+		return uint64(d.r.IntN(70))
+	case 4:
+		return near ^ 1<<d.r.IntN(64)
+	}
+	return d.r.Uint64() >> d.r.IntN(64)
+}
+
+// sectionWords overwrites words of a section.
+func (d *damager) sectionWords(b []byte) []byte {
+	offset, length := d.place(b)
+	le := binary.LittleEndian
+	for range 1 + d.r.IntN(3) {
+		at := b[offset+8*d.r.IntN(length/8):]
+		le.PutUint64(at, []uint64{0, math.MaxUint64, d.r.Uint64(), d.interesting(le.Uint64(at))}[d.r.IntN(4)])
+	}
+	return mended(b)
+}
+
+// headerField overwrites a field of the header.
+func (d *damager) headerField(b []byte) []byte {
+	fields := []struct{ at, size int }{
+		{0, 8}, {8, 2}, {10, 2}, {12, 2}, {14, 2}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 4}, {52, 8}, {60, 4},
+	}
+	f := fields[d.r.IntN(len(fields))]
+	d.overwrite(b[f.at:][:f.size])
+	return b
+}
+
+// overwrite overwrites a little-endian number.
+func (d *damager) overwrite(field []byte) {
+	var w [8]byte
+	copy(w[:], field)
+	binary.LittleEndian.PutUint64(w[:], d.interesting(binary.LittleEndian.Uint64(w[:])))
+	copy(field, w[:])
+}
+
+// tableField overwrites a field of the section table.
+func (d *damager) tableField(b []byte) []byte {
+	n := int(binary.LittleEndian.Uint16(b[14:]))
+	fields := []struct{ at, size int }{{0, 8}, {8, 8}, {20, 4}}
+	f := fields[d.r.IntN(len(fields))]
+	d.overwrite(b[headerBytes+entryBytes*d.r.IntN(n)+f.at:][:f.size])
+	return b
+}
+
+// cutToLength cuts the file and has the header say so.
+func (d *damager) cutToLength(b []byte) []byte {
+	b = b[:d.r.IntN(len(b))]
+	if len(b) >= headerBytes {
+		binary.LittleEndian.PutUint64(b[40:], uint64(len(b)))
+	}
+	return b
+}
+
+// splice overwrites bytes with those of the file before, or of another place of the file.
+func (d *damager) splice(b []byte) []byte {
+	from := d.other
+	if d.r.IntN(2) == 0 {
+		from = append([]byte(nil), b...)
+	}
+	n := 1 + d.r.IntN(min(len(from), len(b)))
+	if d.r.IntN(2) == 0 {
+		at := d.r.IntN(min(len(from), len(b)) - n + 1) // the same place
+		copy(b[at:], from[at:][:n])
+	} else {
+		copy(b[d.r.IntN(len(b)-n+1):], from[d.r.IntN(len(from)-n+1):][:n])
+	}
+	return b
+}
+
+// exchange exchanges, doubles or leaves out sections, or takes one of the file before.
+func (d *damager) exchange(b []byte) []byte {
+	p, q := takeApart(b), takeApart(d.other)
+	i, j := d.r.IntN(len(p.sections)), d.r.IntN(len(p.sections))
+	switch d.r.IntN(4) {
+	case 0:
+		p.sections[i], p.sections[j] = p.sections[j], p.sections[i]
+	case 1:
+		p.sections = append(p.sections, p.sections[i])
+	case 2:
+		p.sections = append(p.sections[:i], p.sections[i+1:]...)
+	default:
+		p.sections[i] = q.sections[d.r.IntN(len(q.sections))]
+	}
+	return p.join()
+}
+
+// spec changes the spec and leaves the sections.
+func (d *damager) spec(b []byte) []byte {
+	p := takeApart(b)
+	p.spec = d.hostile(p.spec)
+	return p.join()
+}
+
+// specWithSections changes the spec, and the lengths of the sections to what it says.
+func (d *damager) specWithSections(b []byte) []byte {
+	p := takeApart(b)
+	spec := p.spec
+	for range 20 {
+		p.spec = d.hostile(spec)
+		if d.fit(&p) {
+			break
+		}
+	}
+	if d.r.IntN(4) == 0 {
+		binary.LittleEndian.PutUint64(p.head[32:], 0)
+	}
+	return p.join()
+}
+
+// fit gives the sections the lengths that the spec says, if these are small.
+func (d *damager) fit(p *parts) bool {
+	s, err := filter.ParseSpec(p.spec)
+	if err != nil {
+		return false
+	}
+	family, err := families.ByName(s.Family())
+	if err != nil {
+		return false
+	}
+	words, err := family.SectionWords(s)
+	if err != nil {
+		return false
+	}
+	sections := make([][]byte, len(words))
+	for i, n := range words {
+		if n > 1<<16 {
+			return false
+		}
+		sections[i] = make([]byte, 8*n)
+		if i < len(p.sections) && d.r.IntN(3) > 0 {
+			copy(sections[i], p.sections[i])
+		}
+	}
+	binary.LittleEndian.PutUint16(p.head[10:], family.ID)
+	p.sections = sections
+	return true
+}
+
+// hostile changes a parameter of a spec, or its text.
+func (d *damager) hostile(spec string) string {
+	name, list, _ := strings.Cut(strings.TrimSuffix(spec, ")"), "(")
+	params := strings.Split(list, ",")
+	i := d.r.IntN(len(params))
+	parameter, value, _ := strings.Cut(params[i], "=")
+	var number uint64
+	_, _ = fmt.Sscan(value, &number)
+	switch d.r.IntN(12) {
+	case 0:
+		return randomEdit(d.r, spec)
+	case 1:
+		params = append(params[:i], params[i+1:]...)
+	case 2:
+		params[i] = parameter + "=0" + value
+	case 3: // a parameter that other filters of the family may have
+		more := strings.Fields("growth counting value_bits trimmed pool2 cells2 length capacity width")
+		params = append(params, more[d.r.IntN(len(more))]+"="+fmt.Sprint(d.r.IntN(4)))
+		if s, err := filter.ParseSpec(name + "(" + strings.Join(params, ",") + ")"); err == nil {
+			return s.String()
+		}
+	case 4, 5, 6:
+		params[i] = parameter + "=" + fmt.Sprint(d.interesting(number))
+	default:
+		params[i] = parameter + "=" + fmt.Sprint(max(1, int64(number)+int64(d.r.IntN(9))-4))
+	}
+	return name + "(" + strings.Join(params, ",") + ")"
+}
+
+// randomEdit changes, adds or removes a character.
+func randomEdit(r *rand.Rand, s string) string {
+	const characters = "0123456789abcxyz=,(). +-_A\x00é"
+	at, c := r.IntN(len(s)), string(characters[r.IntN(len(characters))])
+	switch r.IntN(3) {
+	case 0:
+		return s[:at] + c + s[at:]
+	case 1:
+		return s[:at] + s[at+1:]
+	}
+	return s[:at] + c + s[at+1:]
+}
+
+// keys changes the number of keys.
+func (d *damager) keys(b []byte) []byte {
+	d.overwrite(b[32:40])
+	return mended(b)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Places of the header; see docs/format.md.
+const (
+	headerBytes = 64
+	entryBytes  = 24 // of the section table
+	alignment   = 64
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// parts are a file taken apart: its first 64 bytes, its spec and its sections.
+type parts struct {
+	head     []byte
+	spec     string
+	sections [][]byte
+}
+
+// takeApart takes a valid file apart.
+func takeApart(file []byte) parts {
+	le := binary.LittleEndian
+	p := parts{head: append([]byte(nil), file[:headerBytes]...)}
+	n := int(le.Uint16(file[14:]))
+	p.spec = string(file[headerBytes+entryBytes*n:][:le.Uint32(file[48:])])
+	for i := range n {
+		entry := file[headerBytes+entryBytes*i:]
+		p.sections = append(p.sections, append([]byte(nil), file[le.Uint64(entry):][:le.Uint64(entry[8:])]...))
+	}
+	return p
+}
+
+// padded returns b with zeros up to a multiple of the alignment.
+func padded(b []byte) []byte { return append(b, make([]byte, -len(b)&(alignment-1))...) }
+
+// join puts a file together, with right lengths and places. Checksums are those of mend.
+func (p parts) join() []byte {
+	le := binary.LittleEndian
+	b := append([]byte(nil), p.head...)
+	le.PutUint16(b[14:], uint16(len(p.sections)))
+	le.PutUint32(b[48:], uint32(len(p.spec)))
+	b = append(b, make([]byte, entryBytes*len(p.sections))...)
+	b = padded(append(b, p.spec...))
+	for i, s := range p.sections {
+		b = padded(b)
+		le.PutUint64(b[headerBytes+entryBytes*i:], uint64(len(b)))
+		le.PutUint64(b[headerBytes+entryBytes*i+8:], uint64(len(s)))
+		b = append(b, s...)
+	}
+	le.PutUint64(b[40:], uint64(len(b)))
+	mend(b)
+	return b
+}
+
+// mend computes all checksums anew whose bytes lie in the file.
+func mend(b []byte) {
+	le := binary.LittleEndian
+	if len(b) < headerBytes {
+		return
+	}
+	n, spec := uint64(le.Uint16(b[14:])), uint64(le.Uint32(b[48:]))
+	for i := range n {
+		at := headerBytes + entryBytes*i
+		if at+entryBytes > uint64(len(b)) {
+			break
+		}
+		offset, length := le.Uint64(b[at:]), le.Uint64(b[at+8:])
+		if offset <= uint64(len(b)) && length <= uint64(len(b))-offset {
+			le.PutUint32(b[at+16:], crc32.Checksum(b[offset:][:length], castagnoli))
+		}
+	}
+	if end := headerBytes + entryBytes*n + spec; end <= uint64(len(b)) {
+		crc := crc32.Update(crc32.Checksum(b[:60], castagnoli), castagnoli, b[headerBytes:end])
+		le.PutUint32(b[60:], crc)
+	}
+}
