@@ -1,7 +1,7 @@
 // SipHash-2-4 with 128 bits of output (J.-P. Aumasson, D. J. Bernstein), on words of 32 bits.
 
 import type { Hash, HashFunction } from '../types.js';
-import { add, rotate } from '../wide.js';
+import { add, int, rotate } from '../wide.js';
 
 const label = 'bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1';
 const state = new Int32Array(8);
@@ -36,7 +36,7 @@ function rounds(n: number): void {
 /** Returns SipHash under a secret of 16 bytes. */
 export function siphash(secret: Uint8Array): HashFunction {
   const key = new DataView(secret.slice().buffer);
-  const k = [0, 4, 8, 12].map((i) => key.getInt32(i, true));
+  const k = [0, 4, 8, 12].map((i) => int(key, i));
   // "somepseudorandomlygeneratedbytes", in words; the last change marks the output of 128 bits
   const start = Int32Array.of(
     0x70736575 ^ k[0], 0x736f6d65 ^ k[1], 0x6e646f6d ^ k[2] ^ 0xee, 0x646f7261 ^ k[3],
@@ -45,7 +45,7 @@ export function siphash(secret: Uint8Array): HashFunction {
   return (v, n, out) => {
     state.set(start);
     let at = 0;
-    for (; at + 8 <= n; at += 8) word(v.getInt32(at, true), v.getInt32(at + 4, true));
+    for (; at + 8 <= n; at += 8) word(int(v, at), int(v, at + 4));
     let l = 0, h = n << 24;
     for (let i = 0; at + i < n; i++) {
       if (i < 4) l |= v.getUint8(at + i) << (8 * i);

@@ -1,7 +1,7 @@
 // XXH3-128 with a seed (Y. Collet), on words of 32 bits. The secret is combined with the seed once.
 
 import type { HashFunction } from '../types.js';
-import { add, carry, fold, mul, mulHigh, mulLow, product } from '../wide.js';
+import { add, carry, fold, int, mul, mulHigh, mulLow, product } from '../wide.js';
 
 const { imul } = Math;
 
@@ -48,11 +48,11 @@ export function avalanche64(l: number, h: number, out: Int32Array, at: number): 
 /** Adds 16 bytes of v from i on and 16 from j on to acc, each mixed with 16 bytes of s and the other unmixed. */
 function mix(v: DataView, i: number, j: number, s: DataView, k: number): void {
   for (let half = 0; half < 4; half += 2) {
-    const x = v.getInt32(j, true), y = v.getInt32(j + 4, true), l = (x + v.getInt32(j + 8, true)) | 0;
-    const h = y + v.getInt32(j + 12, true) + carry(l, x);
+    const x = int(v, j), y = int(v, j + 4), l = (x + int(v, j + 8)) | 0;
+    const h = y + int(v, j + 12) + carry(l, x);
     fold(
-      v.getInt32(i, true) ^ s.getInt32(k, true), v.getInt32(i + 4, true) ^ s.getInt32(k + 4, true),
-      v.getInt32(i + 8, true) ^ s.getInt32(k + 8, true), v.getInt32(i + 12, true) ^ s.getInt32(k + 12, true),
+      int(v, i) ^ int(s, k), int(v, i + 4) ^ int(s, k + 4),
+      int(v, i + 8) ^ int(s, k + 8), int(v, i + 12) ^ int(s, k + 12),
     );
     const a = acc[half], sum = (a + product[0]) | 0;
     acc[half + 1] = (acc[half + 1] + product[1] + carry(sum, a)) ^ h;
@@ -64,19 +64,19 @@ function mix(v: DataView, i: number, j: number, s: DataView, k: number): void {
   }
 }
 
-/** Returns n bytes of the secret from byte at on, with (l, h) added to and subtracted from 64-bit words in turn. */
-function premix(at: number, n: number, l: number, h: number): DataView {
-  const out = new DataView(new ArrayBuffer(n)), w = new Int32Array(2);
-  for (let i = 0; i < n; i += 8) {
-    w[0] = secret.getInt32(at + i, true);
-    w[1] = secret.getInt32(at + i + 4, true);
-    if (i & 8) add(w, 0, -l | 0, ~h + (l ? 0 : 1));
-    else add(w, 0, l, h);
-    out.setInt32(i, w[0], true);
-    out.setInt32(i + 4, w[1], true);
-  }
-  return out;
+/** Word i of the secret, of 64 bits from any byte on. */
+const word = (i: number) => secret.getBigUint64(i, true);
+
+/** Returns numbers, modulo 2^64, one after the other. */
+function pack(numbers: bigint[]): DataView {
+  const v = new DataView(new ArrayBuffer(8 * numbers.length));
+  numbers.forEach((n, i) => v.setBigUint64(8 * i, n, true));
+  return v;
 }
+
+/** Returns n words of the secret from byte at on, with the seed added to and subtracted from them in turn. */
+const premix = (at: number, n: number, seed: bigint) =>
+  pack(Array.from({ length: n }, (_, i) => word(at + 8 * i) + (i & 1 ? -seed : seed)));
 
 /** Reverses the bytes of a word. */
 function swap(x: number): number {
@@ -85,44 +85,34 @@ function swap(x: number): number {
 
 /** Returns XXH3-128 with a seed of 0 to 2^64-1. */
 export function xxh3(seed: bigint): HashFunction {
-  const sl = Number(BigInt.asIntN(32, seed)), sh = Number(BigInt.asIntN(32, seed >> 32n));
-  const nl = -sl | 0, nh = (~sh + (sl ? 0 : 1)) | 0; // -seed
   // Of 129 to 240 bytes: the secret from bytes 3 and 103 on, the latter with the negated seed.
-  const s = premix(0, 192, sl, sh), s3 = premix(3, 96, sl, sh), s103 = premix(103, 32, nl, nh);
-  /** Of at most 16 bytes: words of the secret combined with each other, then with the seed. */
-  const flip = new Int32Array(14);
-  const combine = (at: number, i: number, j: number, l: number, h: number) => {
-    flip[at] = secret.getInt32(i, true) ^ secret.getInt32(i + j, true);
-    if (j > 4) flip[at + 1] = secret.getInt32(i + 4, true) ^ secret.getInt32(i + j + 4, true);
-    add(flip, at, l, h);
-  };
-  combine(0, 0, 4, sl, sh); // 1 to 3 bytes
-  combine(2, 8, 4, nl, nh);
-  combine(4, 16, 8, sl, sh ^ swap(sl)); // 4 to 8
-  combine(6, 32, 8, nl, nh); // 9 to 16
-  combine(8, 48, 8, sl, sh);
-  for (const at of [10, 12]) { // none
-    combine(at, 8 * at - 16, 8, 0, 0);
-    flip[at] ^= sl;
-    flip[at + 1] ^= sh;
-  }
+  const s = premix(0, 24, seed), s3 = premix(3, 12, seed), s103 = premix(103, 4, -seed);
+  const seeds = pack([seed, -seed]), u32 = (n: number) => BigInt(n >>> 0);
+  const fold32 = (i: number) => u32(int(secret, i) ^ int(secret, i + 4));
+  // Of at most 16 bytes: words of the secret combined with each other, then with the seed.
+  const flip = pack([
+    fold32(0) + seed, fold32(8) - seed, // 1 to 3 bytes
+    (word(16) ^ word(24)) + (seed ^ (u32(swap(int(seeds, 0))) << 32n)), // 4 to 8
+    (word(32) ^ word(40)) - seed, (word(48) ^ word(56)) + seed, // 9 to 16
+    word(64) ^ word(72) ^ seed, word(80) ^ word(88) ^ seed, // none
+  ]);
 
   const upTo16 = (v: DataView, n: number, out: Int32Array): void => {
     if (n > 8) {
-      const h0 = v.getInt32(n - 8, true), h1 = v.getInt32(n - 4, true);
-      mul(v.getInt32(0, true) ^ h0 ^ flip[6], v.getInt32(4, true) ^ h1 ^ flip[7], primes[2], primes[3]);
-      const l = h0 ^ flip[8];
+      const h0 = int(v, n - 8), h1 = int(v, n - 4);
+      mul(int(v, 0) ^ h0 ^ int(flip, 24), int(v, 4) ^ h1 ^ int(flip, 28), primes[2], primes[3]);
+      const l = h0 ^ int(flip, 32);
       acc.set(product);
       acc[1] += (n - 1) << 22;
       // the upper half + (l, h) + l·(prime - 1), where h is the upper word with flip
-      add(acc, 2, imul(l, primes[10]), mulHigh(l, primes[10]) + (h1 ^ flip[9]));
+      add(acc, 2, imul(l, primes[10]), mulHigh(l, primes[10]) + (h1 ^ int(flip, 36)));
       mul(acc[0] ^ swap(acc[3]), acc[1] ^ swap(acc[2]), primes[4], primes[5]);
       const x = product[0], y = product[1], z = product[2], w = product[3];
       times(acc[2], acc[3], 2);
       add(product, 0, z, w);
       avalanche2(x, y, product[0], product[1], out);
     } else if (n > 3) {
-      mul(v.getInt32(0, true) ^ flip[4], v.getInt32(n - 4, true) ^ flip[5], primes[2] + (n << 2), primes[3]);
+      mul(int(v, 0) ^ int(flip, 16), int(v, n - 4) ^ int(flip, 20), primes[2] + (n << 2), primes[3]);
       let l = product[0], h = product[1];
       add(product, 2, l << 1, (h << 1) | (l >>> 31));
       const z = product[2], w = product[3];
@@ -136,17 +126,17 @@ export function xxh3(seed: bigint): HashFunction {
       out[1] = h ^ (h >>> 28);
     } else {
       const c = n && (v.getUint8(0) << 16) | (v.getUint8(n >> 1) << 24) | v.getUint8(n - 1) | (n << 8), r = swap(c);
-      const k = n ? 0 : 10;
-      avalanche64(c ^ flip[k], flip[k + 1], out, 0);
-      avalanche64(((r << 13) | (r >>> 19)) ^ flip[k + 2], flip[k + 3], out, 2);
+      const k = n ? 0 : 40;
+      avalanche64(c ^ int(flip, k), int(flip, k + 4), out, 0);
+      avalanche64(((r << 13) | (r >>> 19)) ^ int(flip, k + 8), int(flip, k + 12), out, 2);
     }
   };
 
   /** Adds a stripe of 64 bytes, combined with the secret from byte k on. */
   const stripe = (v: DataView, at: number, k: number): void => {
     for (let i = 0; i < 16; i += 2, at += 8, k += 8) {
-      const l = v.getInt32(at, true), h = v.getInt32(at + 4, true);
-      const x = l ^ s.getInt32(k, true), y = h ^ s.getInt32(k + 4, true);
+      const l = int(v, at), h = int(v, at + 4);
+      const x = l ^ int(s, k), y = h ^ int(s, k + 4);
       add(stripes, i ^ 2, l, h);
       add(stripes, i, imul(x, y), mulHigh(x, y));
     }
@@ -158,8 +148,8 @@ export function xxh3(seed: bigint): HashFunction {
     acc[1] = product[1] ^ flips;
     for (let i = 0; i < 16; i += 4, k += 16) {
       fold(
-        stripes[i] ^ s.getInt32(k, true), stripes[i + 1] ^ s.getInt32(k + 4, true),
-        stripes[i + 2] ^ s.getInt32(k + 8, true), stripes[i + 3] ^ s.getInt32(k + 12, true),
+        stripes[i] ^ int(s, k), stripes[i + 1] ^ int(s, k + 4),
+        stripes[i + 2] ^ int(s, k + 8), stripes[i + 3] ^ int(s, k + 12),
       );
       add(acc, 0, product[0], product[1]);
     }
@@ -174,7 +164,7 @@ export function xxh3(seed: bigint): HashFunction {
       k = 0; // 16 stripes are a block
       for (let i = 0; i < 16; i += 2) {
         const l = stripes[i], h = stripes[i + 1];
-        mulLow(l ^ (h >>> 15) ^ s.getInt32(128 + 4 * i, true), h ^ s.getInt32(132 + 4 * i, true), primes[14], 0);
+        mulLow(l ^ (h >>> 15) ^ int(s, 128 + 4 * i), h ^ int(s, 132 + 4 * i), primes[14], 0);
         stripes[i] = product[0];
         stripes[i + 1] = product[1];
       }
@@ -201,12 +191,12 @@ export function xxh3(seed: bigint): HashFunction {
     } else {
       for (let i = (n - 1) >> 5; i >= 0; i--) mix(v, 16 * i, n - 16 - 16 * i, s, 32 * i);
     }
-    const l = acc[0], h = acc[1], x = acc[2], y = acc[3], t = (n + nl) | 0, sum = (l + x) | 0;
+    const l = acc[0], h = acc[1], x = acc[2], y = acc[3], t = (n + int(seeds, 8)) | 0, sum = (l + x) | 0;
     mulLow(l, h, primes[2], primes[3]);
     const p = product[0], q = product[1];
     mulLow(x, y, primes[8], primes[9]);
     const p2 = (p + product[0]) | 0, q2 = (q + product[1] + carry(p2, p)) | 0;
-    mulLow(t, nh + carry(t, n), primes[4], primes[5]);
+    mulLow(t, int(seeds, 12) + carry(t, n), primes[4], primes[5]);
     const p3 = (p2 + product[0]) | 0;
     avalanche2(sum, h + y + carry(sum, x), p3, q2 + product[1] + carry(p3, p2), out);
     out[3] = ~out[3] + (out[2] ? 0 : 1);

@@ -1,7 +1,7 @@
 // XXH64 with seed 0 (Y. Collet), the hash of Parquet's filters, on words of 32 bits.
 
 import type { HashFunction } from '../types.js';
-import { add, product, rotate } from '../wide.js';
+import { add, int, product, rotate } from '../wide.js';
 import { avalanche64, times } from './xxh3.js';
 
 /** Five numbers: that which is computed, then the four lanes. */
@@ -43,7 +43,7 @@ export const xxh64: HashFunction = (v, n, out) => {
     plus(8, -1, -1, 1);
     for (; at + 32 <= n; at += 32) {
       for (let i = 0; i < 4; i++) {
-        plus(2 + 2 * i, v.getInt32(at + 8 * i, true), v.getInt32(at + 8 * i + 4, true), 2);
+        plus(2 + 2 * i, int(v, at + 8 * i), int(v, at + 8 * i + 4), 2);
         step(2 + 2 * i, 31, 1, 0);
       }
     }
@@ -61,7 +61,7 @@ export const xxh64: HashFunction = (v, n, out) => {
   }
   add(s, 0, n | 0, (n / 2 ** 32) | 0);
   for (; at + 8 <= n; at += 8) {
-    merge(v.getInt32(at, true), v.getInt32(at + 4, true));
+    merge(int(v, at), int(v, at + 4));
     step(0, 27, 1, 4);
   }
   /** Combines bytes times prime i with the number. */
@@ -71,7 +71,7 @@ export const xxh64: HashFunction = (v, n, out) => {
     s[1] ^= product[1];
   };
   if (at + 4 <= n) {
-    tail(v.getInt32(at, true), 1);
+    tail(int(v, at), 1);
     step(0, 23, 2, 3);
     at += 4;
   }
