@@ -6,7 +6,7 @@ import { type Level, Table } from '../rank/table.js';
 import { untrim } from '../rank/trim.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
-import { mulHigh, position } from '../wide.js';
+import { mulHigh, position32 } from '../wide.js';
 
 const { imul } = Math;
 
@@ -37,13 +37,15 @@ export const rankindexed: Family = {
       const base = i ? 0 : chains, pointerBits = pointers[i + 1], indexBits = base + room;
       const pointer = i ? 0 : indexBits, index = i ? pointerBits : 0, cells = indexBits + pointerBits;
       const stride = 2 * Math.ceil((cells + room * width) / 64);
-      return { words: new Uint32Array(0), stride, pointer, pointerBits, index, indexBits, cells, room, size: pools[i] * stride };
+      const size = pools[i] * stride;
+      return { words: new Uint32Array(0), stride, pointer, pointerBits, index, indexBits, cells, room, size };
     });
     if (width > 63 || pointers.some((bits) => bits > 63) || levels.some(({ size }) => size > 2 ** 55)) throw spec.bad();
 
     const table = new Table(levels.filter((_, i) => pools[i]), chains, width, payload);
     if (spec.has('trimmed')) {
-      const used = spec.uint('trimmed', 0, 2 ** 50), end = buckets * chains + used * (1 + width), words = Math.ceil(end / 64);
+      const used = spec.uint('trimmed', 0, 2 ** 50), end = buckets * chains + used * (1 + width);
+      const words = Math.ceil(end / 64);
       const most = levels.reduce((sum, { room }, i) => sum + pools[i] * room, 0);
       const size = levels.reduce((sum, level) => sum + level.size, 0);
       if (used > most) throw spec.bad();
@@ -62,17 +64,18 @@ export const rankindexed: Family = {
 
     /** The remainder of a key, whose bucket it selects. */
     const enter = (h: Hash): number => {
-      table.enter(position(h[2], h[3], buckets));
+      table.enter(position32(h[2], h[3], buckets));
       // The upper words of the lower halves of Hi·buckets and Lo·chains.
       const top = growth && (mulHigh(h[2], buckets) + imul(h[3], buckets)) >>> (32 - growth);
       const rest = (mulHigh(h[0], chains) + imul(h[1], chains)) | 0;
-      const first = low > 32 ? (rest >>> 0) * 2 ** (low - 32) + (imul(h[0], chains) >>> (64 - low)) : rest >>> (32 - low);
+      const first =
+        low > 32 ? (rest >>> 0) * 2 ** (low - 32) + (imul(h[0], chains) >>> (64 - low)) : rest >>> (32 - low);
       return top * 2 ** low + first;
     };
     /** The first cell with the key's remainder, or -1. */
     const find = (h: Hash): number => {
       const remainder = enter(h);
-      for (let at = position(h[0], h[1], chains); table.bit(at); ) {
+      for (let at = position32(h[0], h[1], chains); table.bit(at); ) {
         const c = table.rank(at), r = table.remainder(c);
         if (r >= remainder) return r === remainder ? c : -1;
         at = chains + c;
@@ -84,7 +87,7 @@ export const rankindexed: Family = {
       count(h) {
         const remainder = enter(h);
         let n = 0;
-        for (let at = position(h[0], h[1], chains); table.bit(at); ) {
+        for (let at = position32(h[0], h[1], chains); table.bit(at); ) {
           const c = table.rank(at), r = table.remainder(c);
           if (r > remainder) break;
           if (r === remainder) n += 1 + (counting && table.content(c));

@@ -1,7 +1,7 @@
 // The table of family rankindexed: buckets with an index of bits and cells, and extensions that continue both. See
 // docs/format/rankindexed.md.
 
-import { field, ones } from '../bits.js';
+import { ones, wideField } from '../bits.js';
 
 /** Where the parts of a bucket (level 0) or of an extension are. Positions are in bits from its first word. */
 export interface Level {
@@ -47,7 +47,7 @@ export class Table {
   /** The pointer to the next level: the number of an extension + 1, or 0. Not exact above 2^53. */
   next(): number {
     const i = this.known - 1, { words, pointer, pointerBits } = this.levels[i];
-    return pointerBits && field(words, this.base[i], pointer, pointerBits);
+    return pointerBits && wideField(words, this.base[i], pointer, pointerBits);
   }
 
   /** Follows the pointer to the next level. It returns false if there is none. */
@@ -99,6 +99,6 @@ export class Table {
       if (i + 1 === this.known) this.more();
     }
     const { words, cells } = this.levels[i];
-    return field(words, this.base[i], cells + c * this.width + from, bits);
+    return wideField(words, this.base[i], cells + c * this.width + from, bits);
   }
 }
