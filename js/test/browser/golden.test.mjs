@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { launch, problemsOf } from './chromium.mjs';
+import { launch, watch } from './chromium.mjs';
 import { policies, serveTests } from './server.mjs';
 
 const names = readdirSync(new URL('../../../container/testdata/vectors/', import.meta.url));
@@ -19,7 +19,7 @@ for (const [name, policy] of Object.entries(policies)) {
     before(async () => {
       server = await serveTests(policy);
       page = await browser.newPage();
-      problems = problemsOf(page);
+      problems = watch(page);
       await page.goto(`${server.origin}/test/index.html`);
       await page.waitForFunction(() => 'run' in globalThis);
     });
