@@ -412,15 +412,14 @@ static inline bool bloomery_blocked_has(const bloomery_blocked *f, bloomery_key_
     }
     return all != 0;
   }
-  for (uint32_t i = 0, round = 0;;) {
-    all &= (unsigned)block[x >> 61 << 3 | (x >> 3 & 7)] >> (x & 7);
-    if (++i == f->k) return all != 0;
-    if (i % 7 != 0) {
+  for (uint32_t k = f->k, round = 1;; round++) { /* seven probes take all bits of x; lo mixed anew gives others */
+    for (uint32_t i = k < 7 ? k : 7; i > 0; i--) {
+      all &= (unsigned)(bloomery_load64(block + (x >> 61 << 3)) >> (x & 63));
       x = bloomery_rotate(x, 9);
-    } else {
-      if (!all) return false;
-      x = bloomery_remix(h.lo, ++round);
     }
+    if (k <= 7 || !all) return all != 0;
+    k -= 7;
+    x = bloomery_remix(h.lo, round);
   }
 }
 
