@@ -9,10 +9,6 @@ function keyOf({ text, bytes, integer }) {
   return Uint8Array.from(bytes.match(/../g) ?? [], (b) => parseInt(b, 16));
 }
 
-async function json(url) {
-  return (await fetch(url)).json();
-}
-
 /**
  * Opens the filters of vector files and compares all answers with theirs.
  *
@@ -23,10 +19,13 @@ async function json(url) {
 export async function golden({ entry, urls }) {
   const { open } = await import(entries[entry]);
   const done = { filters: 0, answers: 0, wasm: 0, wrong: [] };
-  for (const url of urls) {
-    const vector = await json(url);
-    const file = await fetch(new URL(vector.file, new URL(url, location.href)));
-    const filter = await open(await file.arrayBuffer(), vector.secret ? { secret: vector.secret } : {});
+  const load = async (url) => {
+    const vector = await (await fetch(url)).json();
+    const file = await (await fetch(new URL(vector.file, new URL(url, location.href)))).arrayBuffer();
+    return { url, vector, file };
+  };
+  for (const { url, vector, file } of await Promise.all(urls.map(load))) {
+    const filter = await open(file, vector.secret ? { secret: vector.secret } : {});
     const values = vector.spec.includes('value_bits=');
     const compare = (what, got, want) => {
       done.answers++;
