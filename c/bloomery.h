@@ -37,6 +37,13 @@
 extern "C" {
 #endif
 
+/* BLOOMERY_APART is static inline for large functions that are not worth a copy in each caller. */
+#if defined(__GNUC__)
+#define BLOOMERY_APART static __attribute__((noinline, unused))
+#else
+#define BLOOMERY_APART static inline
+#endif
+
 /* ---- Numbers: loads of little-endian words at any address, rotations, products of 128 bits ---- */
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -266,7 +273,7 @@ static inline uint64_t bloomery_xxh3_merge(const uint64_t acc[8], const uint8_t 
 }
 
 /* XXH3-128 for keys of more than 240 bytes. */
-static inline bloomery_key_hash bloomery_xxh3_long(const uint8_t *key, size_t length, uint64_t seed) {
+BLOOMERY_APART bloomery_key_hash bloomery_xxh3_long(const uint8_t *key, size_t length, uint64_t seed) {
   uint64_t acc[8];
   uint8_t secret[192]; /* the default secret, its words plus or minus the seed in turn */
   bloomery_key_hash h;
@@ -361,17 +368,30 @@ static inline unsigned bloomery_counter(const uint8_t *counters, uint64_t i) {
 }
 
 static inline bool bloomery_counting_has(const bloomery_standard *f, bloomery_key_hash h) {
-  uint64_t x = h.lo, by = h.hi | 1;
-  for (uint32_t k = f->k; k > 0; k--) {
-    if (bloomery_counter(f->bits, bloomery_scale(x, f->m)) == 0) return false;
+  const uint8_t *counters = f->bits;
+  uint64_t x = h.lo, by = h.hi | 1, m = f->m;
+  uint32_t k = f->k;
+  unsigned all; /* bit 4 of a counter + 15 is set unless the counter is 0 */
+  for (; k > 3; k -= 3) {
+    all = bloomery_counter(counters, bloomery_scale(x, m)) + 15;
     x = bloomery_fold(x, by);
+    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
+    x = bloomery_fold(x, by);
+    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
+    x = bloomery_fold(x, by);
+    if (!(all & 16)) return false;
   }
-  return true;
+  all = bloomery_counter(counters, bloomery_scale(x, m)) + 15;
+  while (--k > 0) {
+    x = bloomery_fold(x, by);
+    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
+  }
+  return (all & 16) != 0;
 }
 
 /* Returns how often the key was added, or more: the smallest counter that is not 15, each divided by the number of
    probes that fall on it. Returns 15 if all are 15: the number is then not known. */
-static inline uint64_t bloomery_counting_count(const bloomery_standard *f, bloomery_key_hash h) {
+BLOOMERY_APART uint64_t bloomery_counting_count(const bloomery_standard *f, bloomery_key_hash h) {
   uint64_t x = h.lo, by = h.hi | 1, at[64];
   unsigned least = 15;
   for (uint32_t i = 0; i < f->k; i++) {
@@ -412,15 +432,13 @@ static inline bool bloomery_blocked_has(const bloomery_blocked *f, bloomery_key_
     }
     return all != 0;
   }
-  for (uint32_t i = 0, round = 0;;) {
-    all &= (unsigned)block[x >> 61 << 3 | (x >> 3 & 7)] >> (x & 7);
-    if (++i == f->k) return all != 0;
-    if (i % 7 != 0) {
+  for (uint32_t k = f->k, round = 1;; k -= 7, round++) { /* 64 bits of a hash give seven probes */
+    for (uint32_t i = 0; i < 7 && i < k; i++) {
+      all &= (unsigned)block[x >> 61 << 3 | (x >> 3 & 7)] >> (x & 7);
       x = bloomery_rotate(x, 9);
-    } else {
-      if (!all) return false;
-      x = bloomery_remix(h.lo, ++round);
     }
+    if (k <= 7 || !all) return all != 0;
+    x = bloomery_remix(h.lo, round);
   }
 }
 
@@ -457,13 +475,15 @@ static inline bool bloomery_partitioned_has(const bloomery_partitioned *f, bloom
   side = (shard * f->groups + bloomery_scale(rest, f->groups)) * f->k * f->width;
   start = shard * f->bits;
   base = f->bits - mask;
-  for (uint32_t l = 0;;) {
-    uint64_t shift = bloomery_load57(f->shifts, side) & mask;
-    all &= bloomery_bit(f->bitmap, start + bloomery_scale(x, base) + shift);
-    if (++l == f->k) return all != 0;
-    if (l % 3 == 0 && !all) return false;
-    side += f->width;
-    x = bloomery_fold(x, by);
+  for (uint32_t k = f->k;; k -= 3) { /* a branch after three slots, see standard */
+    uint64_t shifts = bloomery_load57(f->shifts, side);
+    for (uint32_t l = 0; l < 3 && l < k; l++) {
+      all &= bloomery_bit(f->bitmap, start + bloomery_scale(x, base) + (shifts & mask));
+      shifts >>= f->width;
+      x = bloomery_fold(x, by);
+    }
+    if (k <= 3 || !(all & 1)) return (all & 1) != 0;
+    side += 3 * f->width;
   }
 }
 
@@ -483,15 +503,16 @@ static inline bool bloomery_blockpartitioned_has(const bloomery_blockpartitioned
   block = f->blocks + (size_t)(at * (f->block / 8));
   payload = block + (f->block - f->payload) / 8;
   side = (uint32_t)bloomery_scale(rest, f->groups) * f->k * f->width;
-  for (uint32_t l = 0;;) {
-    uint32_t u = ((uint32_t)x * bloomery_salt(l % 8) >> 16) * f->payload >> 16;
-    all &= bloomery_load32(payload + u / 32 * 4) >> ((u + (uint32_t)(bloomery_load57(block, side) & mask)) & 31);
-    if (++l == f->k) return all != 0;
-    side += f->width;
-    if (l % 8 == 0) { /* slots 8 to 15 use the high half of lo, later ones lo mixed anew */
-      if (!all) return false;
-      x = l / 8 % 2 ? x >> 32 : bloomery_remix(h.lo, l / 16);
+  for (uint32_t k = f->k, round = 1;; k -= 8, round++) { /* 32 bits of a hash give eight slots */
+    uint64_t shifts = bloomery_load57(block, side);
+    for (uint32_t l = 0; l < 8 && l < k; l++) {
+      uint32_t u = ((uint32_t)x * bloomery_salt(l) >> 16) * f->payload >> 16;
+      all &= bloomery_load32(payload + u / 32 * 4) >> ((u + ((uint32_t)shifts & mask)) & 31);
+      shifts >>= f->width;
     }
+    if (k <= 8 || !(all & 1)) return (all & 1) != 0;
+    side += 8 * f->width;
+    x = round % 2 ? x >> 32 : bloomery_remix(h.lo, round / 2); /* the high half, then lo mixed anew */
   }
 }
 
@@ -590,7 +611,7 @@ static inline const uint8_t *bloomery_extension(const bloomery_rankindexed *f, c
 }
 
 /* Goes to the next cell of the chain. Returns false at the end of the chain. */
-static inline bool bloomery_walk_next(const bloomery_rankindexed *f, bloomery_walk *w) {
+BLOOMERY_APART bool bloomery_walk_next(const bloomery_rankindexed *f, bloomery_walk *w) {
   const uint8_t *record = w->bucket;
   uint64_t at = w->at, first = 0, bits = f->chains + f->cells[0], cell = 0;
   unsigned level = 0;
@@ -617,7 +638,7 @@ static inline bool bloomery_walk_next(const bloomery_rankindexed *f, bloomery_wa
   return true;
 }
 
-static inline bool bloomery_rankindexed_has(const bloomery_rankindexed *f, bloomery_key_hash h) {
+BLOOMERY_APART bool bloomery_rankindexed_has(const bloomery_rankindexed *f, bloomery_key_hash h) {
   bloomery_walk w = bloomery_walk_begin(f, h);
   while (bloomery_walk_next(f, &w)) {
     if (w.cell >> f->payload >= w.remainder) return w.cell >> f->payload == w.remainder;
@@ -626,7 +647,7 @@ static inline bool bloomery_rankindexed_has(const bloomery_rankindexed *f, bloom
 }
 
 /* Returns how often the key was added, less how often it was removed. Keys that look alike count together. */
-static inline uint64_t bloomery_rankindexed_count(const bloomery_rankindexed *f, bloomery_key_hash h) {
+BLOOMERY_APART uint64_t bloomery_rankindexed_count(const bloomery_rankindexed *f, bloomery_key_hash h) {
   bloomery_walk w = bloomery_walk_begin(f, h);
   uint64_t n = 0;
   while (bloomery_walk_next(f, &w)) {
@@ -638,7 +659,7 @@ static inline uint64_t bloomery_rankindexed_count(const bloomery_rankindexed *f,
 }
 
 /* Sets *value to the value of the key, that of the first cell with its remainder. Returns false if it is absent. */
-static inline bool bloomery_rankindexed_get(const bloomery_rankindexed *f, bloomery_key_hash h, uint64_t *value) {
+BLOOMERY_APART bool bloomery_rankindexed_get(const bloomery_rankindexed *f, bloomery_key_hash h, uint64_t *value) {
   bloomery_walk w = bloomery_walk_begin(f, h);
   *value = 0;
   while (bloomery_walk_next(f, &w)) {
@@ -785,7 +806,7 @@ static inline void bloomery_sip_round(uint64_t v[4]) {
 }
 
 /* Returns SipHash-2-4 with 128 bits of output; lo is the first word. secret has its two little-endian words. */
-static inline bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t length, const uint64_t secret[2]) {
+BLOOMERY_APART bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t length, const uint64_t secret[2]) {
   bloomery_key_hash h;
   uint64_t v[4], m;
   size_t i;
@@ -819,7 +840,7 @@ static inline uint64_t bloomery_xxh64_round(uint64_t acc, uint64_t v) {
 }
 
 /* Returns XXH64 with seed 0. */
-static inline uint64_t bloomery_xxh64(const uint8_t *key, size_t length) {
+BLOOMERY_APART uint64_t bloomery_xxh64(const uint8_t *key, size_t length) {
   uint64_t h = BLOOMERY_PRIME64_5;
   size_t left = length;
   if (left >= 32) {
@@ -888,7 +909,7 @@ static inline void bloomery_murmur3_end(uint64_t h[2], const uint8_t *tail, size
 
 /* Sets four to the two words of murmur3-x64-128 of the key with seed 0, then to those of the key followed by a byte
    1. */
-static inline void bloomery_murmur3(const uint8_t *key, size_t length, uint64_t four[4]) {
+BLOOMERY_APART void bloomery_murmur3(const uint8_t *key, size_t length, uint64_t four[4]) {
   uint8_t tail[16];
   uint64_t h[2];
   size_t n = length % 16;
@@ -904,7 +925,7 @@ static inline void bloomery_murmur3(const uint8_t *key, size_t length, uint64_t 
 }
 
 /* Returns MurmurHash64A. */
-static inline uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uint64_t seed) {
+BLOOMERY_APART uint64_t bloomery_murmur64a(const uint8_t *key, size_t length, uint64_t seed) {
   const uint64_t m = 0xC6A4A7935BD1E995u;
   uint64_t h = seed ^ (uint64_t)length * m;
   for (; length >= 8; length -= 8, key += 8) {
@@ -963,7 +984,7 @@ enum {
 };
 
 /* Returns the message of a result of bloomery_open, in English. The text is constant. */
-static inline const char *bloomery_message(int result) {
+BLOOMERY_APART const char *bloomery_message(int result) {
   switch (result) {
   case BLOOMERY_OK: return "no error";
   case BLOOMERY_BAD_MAGIC: return "not a Bloomery file";
@@ -1030,7 +1051,7 @@ typedef struct {
 } bloomery_file;
 
 /* Returns whether the length bytes at p are zero. */
-static inline bool bloomery_zeros(const uint8_t *p, uint64_t length) {
+BLOOMERY_APART bool bloomery_zeros(const uint8_t *p, uint64_t length) {
   for (uint64_t i = 0; i < length; i++) {
     if (p[(size_t)i] != 0) return false;
   }
@@ -1065,7 +1086,7 @@ static inline void bloomery_crc_begin(bloomery_crc_tables *t, uint64_t length) {
 }
 
 /* Returns the CRC-32C of bytes whose first ones have the checksum crc, followed by length bytes at p. */
-static inline uint32_t bloomery_crc(const bloomery_crc_tables *t, uint32_t crc, const uint8_t *p, uint64_t length) {
+BLOOMERY_APART uint32_t bloomery_crc(const bloomery_crc_tables *t, uint32_t crc, const uint8_t *p, uint64_t length) {
   crc = ~crc;
   for (; t->all && length >= 8; length -= 8, p += 8) {
     uint32_t a = crc ^ bloomery_load32(p), b = bloomery_load32(p + 4);
@@ -1187,7 +1208,7 @@ static inline bloomery_spec bloomery_spec_begin(const bloomery_header *h) {
 }
 
 /* Sets *p to a parameter. Returns false if the spec does not have it. Ask for each name once. */
-static inline bool bloomery_spec_find(bloomery_spec *s, const char *name, bloomery_parameter *p) {
+BLOOMERY_APART bool bloomery_spec_find(bloomery_spec *s, const char *name, bloomery_parameter *p) {
   *p = bloomery_parameters(s->header);
   while (bloomery_next_parameter(p)) {
     if (bloomery_is_text(p->name, p->name_length, name)) {
@@ -1199,7 +1220,7 @@ static inline bool bloomery_spec_find(bloomery_spec *s, const char *name, bloome
 }
 
 /* Returns a parameter, a decimal number without a sign or leading zeros; 0 if the spec does not have it. */
-static inline uint64_t bloomery_spec_number(bloomery_spec *s, const char *name, bool *has) {
+BLOOMERY_APART uint64_t bloomery_spec_number(bloomery_spec *s, const char *name, bool *has) {
   bloomery_parameter p;
   uint64_t v = 0;
   *has = bloomery_spec_find(s, name, &p);
@@ -1512,7 +1533,7 @@ static inline bloomery_family bloomery_family_of(uint32_t number) {
 }
 
 /* Sets the geometry of f, and the sections and the memory that it has. */
-static inline int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
+BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   bloomery_header *h = &f->header;
   bloomery_family family = bloomery_family_of(h->family);
   int result = BLOOMERY_OK;
@@ -1813,7 +1834,7 @@ static inline bool bloomery_attach_rankindexed(bloomery_filter *f, const bloomer
 }
 
 /* Sets the pointers of f to the sections of the file and checks their content. */
-static inline bool bloomery_attach(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
+BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   const uint8_t *s = bloomery_section(file, 0);
   uint64_t words = file->words[0];
   switch (f->header.family) {
@@ -1883,7 +1904,7 @@ static inline bool bloomery_read_table(bloomery_file *file, uint64_t length) {
 }
 
 /* Reads and checks the header of a file, of which length bytes are there, and its spec. */
-static inline int bloomery_read_header(bloomery_filter *f, bloomery_file *file, const uint8_t *data, uint64_t length,
+BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file, const uint8_t *data, uint64_t length,
                                        const bloomery_crc_tables *tables) {
   static const uint8_t magic[8] = {0x89, 'B', 'L', 'M', 'R', 'Y', '\r', '\n'};
   bloomery_header *h = &f->header;
@@ -1933,7 +1954,7 @@ static inline int bloomery_read_header(bloomery_filter *f, bloomery_file *file, 
 }
 
 /* Sets the two words of the secret of a filter with a keyed hash, and checks them. */
-static inline int bloomery_take_secret(bloomery_filter *f, const uint8_t *secret) {
+BLOOMERY_APART int bloomery_take_secret(bloomery_filter *f, const uint8_t *secret) {
   static const char label[] = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1";
   f->secret[0] = f->secret[1] = 0;
   if (f->header.hash != BLOOMERY_SIPHASH) return BLOOMERY_OK;
@@ -1950,7 +1971,7 @@ static inline int bloomery_take_secret(bloomery_filter *f, const uint8_t *secret
    damaged. A trimmed rankindexed filter needs memory for the whole filter, at most 64 times the file + 1 MiB. Another
    rankindexed filter needs a bit for each of its extensions if it has more than about 65,000, about one for 2,000 keys,
    and only while it is opened. Returns SIZE_MAX if the number is larger. */
-static inline size_t bloomery_memory(const void *data, size_t length) {
+BLOOMERY_APART size_t bloomery_memory(const void *data, size_t length) {
   bloomery_filter f;
   bloomery_file file;
   bloomery_crc_tables tables;
@@ -1967,7 +1988,7 @@ static inline size_t bloomery_memory(const void *data, size_t length) {
 
    Returns BLOOMERY_OK or another result, with which f must not be used. data, and for a trimmed filter memory, must not
    change or move while f is in use. Allocates nothing; the stack needs 10 KiB. */
-static inline int bloomery_open_in(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret,
+BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret,
                                    void *memory, size_t memory_length) {
   bloomery_file file;
   bloomery_crc_tables tables;
@@ -2005,7 +2026,7 @@ static inline int bloomery_open(bloomery_filter *f, const void *data, size_t len
 static inline const bloomery_header *bloomery_info(const bloomery_filter *f) { return &f->header; }
 
 /* Returns the hash of a key of length bytes. key may be NULL if length is 0. */
-static inline bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
+BLOOMERY_APART bloomery_key_hash bloomery_hash(const bloomery_filter *f, const void *key, size_t length) {
   static const uint8_t none[1] = {0};
   const uint8_t *p = length > 0 ? (const uint8_t *)key : none;
   bloomery_key_hash h;
@@ -2032,7 +2053,7 @@ static inline bloomery_key_hash bloomery_hash(const bloomery_filter *f, const vo
 
 /* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
    it tests only half of its probes there. */
-static inline bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
   switch (f->header.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);

@@ -67,7 +67,8 @@ func TestDocumentedIDs(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if want := fmt.Sprintf("Family %d of the [file format](../format.md)", f.ID); !bytes.Contains(page, []byte(want)) {
+		want := fmt.Sprintf("Family %d of the [file format](../format.md)", f.ID)
+		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("docs/format/%s.md lacks %q", f.Name, want)
 		}
 	}

@@ -45,7 +45,8 @@ func newSubject(ctx context.Context, dir string, seed uint64, number, mostKeys, 
 	r := generator(seed, number)
 	var err error
 	for range 100 {
-		s := &subject{number: number, plan: newPlan(r, mostKeys), path: filepath.Join(dir, fmt.Sprintf("%d.bloom", number))}
+		s := &subject{number: number, plan: newPlan(r, mostKeys)}
+		s.path = filepath.Join(dir, fmt.Sprintf("%d.bloom", number))
 		if err = s.build(ctx, r, ask); err == nil {
 			return s, nil
 		}

@@ -127,7 +127,7 @@ func (g *goCommand) run(ctx context.Context, s *subject, name string) (out []byt
 	switch {
 	case err == nil || errors.As(err, &exit) && exit.ExitCode() == 1:
 		return stdout.Bytes(), "", nil
-	case exit != nil && exit.ExitCode() == 2 && !strings.Contains(text, "panic") && !strings.Contains(text, "goroutine"):
+	case exit != nil && exit.ExitCode() == 2 && !strings.Contains(text, "goroutine "): // a panic has this code too
 		if text == "" {
 			text = "exit code 2"
 		}

@@ -165,7 +165,8 @@ func (d *damager) check(ctx context.Context, s *subject, how string) error {
 		}
 	}
 	if len(refused) > 0 && len(accepted) > 0 {
-		return t.fault(s, "%s: accepted by %s, refused by %s", how, strings.Join(accepted, ", "), strings.Join(refused, "; "))
+		by, not := strings.Join(accepted, ", "), strings.Join(refused, "; ")
+		return t.fault(s, "%s: accepted by %s, refused by %s", how, by, not)
 	}
 	for i := range all {
 		if errs[i] == nil && errs[0] == nil && len(accepted) > 0 {
@@ -415,7 +416,7 @@ func (d *damager) hostile(spec string) string {
 	case 2:
 		params[i] = parameter + "=0" + value
 	case 3: // a parameter that other filters of the family may have
-		more := []string{"growth", "counting", "value_bits", "trimmed", "pool2", "cells2", "length", "capacity", "width"}
+		more := strings.Fields("growth counting value_bits trimmed pool2 cells2 length capacity width")
 		params = append(params, more[d.r.IntN(len(more))]+"="+fmt.Sprint(d.r.IntN(4)))
 		if s, err := filter.ParseSpec(name + "(" + strings.Join(params, ",") + ")"); err == nil {
 			return s.String()

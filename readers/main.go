@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-const usageText = `readers compares the Go command, the JavaScript package and the C header on random and on damaged files.
+const usageText = `readers compares the Go command, the JavaScript package and the C header on random and damaged files.
 
 Usage: go run . [flags]          (in the folder readers; needs node, ../js/dist and a C compiler)
 
@@ -174,7 +174,8 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 // print prints the report for people.
 func (r report) print(w io.Writer) {
 	fmt.Fprintf(w, "seed %d, readers go,%s\n", r.Seed, strings.Join(r.Readers, ","))
-	fmt.Fprintf(w, "%d filters, %d of them sharded sets; %d keys, %d of them present\n", r.Filters, r.Sharded, r.Keys, r.Present)
+	fmt.Fprintf(w, "%d filters, %d of them sharded sets; %d keys, %d of them present\n",
+		r.Filters, r.Sharded, r.Keys, r.Present)
 	for _, m := range []map[string]int{r.Families, r.Changes} {
 		for i, name := range slices.Sorted(maps.Keys(m)) {
 			fmt.Fprintf(w, "%s%s %d", map[bool]string{true: "  ", false: ", "}[i == 0], name, m[name])
@@ -184,7 +185,8 @@ func (r report) print(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Answers)) {
 		fmt.Fprintf(w, "%-6s %d answers as the command's\n", name, r.Answers[name])
 	}
-	fmt.Fprintf(w, "%d damaged files: %d refused by all, %d accepted by all with the same answers\n", r.Damaged, r.Refused, r.Accepted)
+	fmt.Fprintf(w, "%d damaged files: %d refused by all, %d accepted by all with the same answers\n",
+		r.Damaged, r.Refused, r.Accepted)
 	for _, name := range slices.Sorted(maps.Keys(r.ByDamage)) {
 		fmt.Fprintf(w, "  %-26s %d refused, %d accepted\n", name, r.ByDamage[name][0], r.ByDamage[name][1])
 	}

@@ -172,8 +172,9 @@ func (t *trial) same(s *subject, name string, want, got reply) error {
 		}
 	}
 	if different > 0 {
-		return t.fault(s, "%s gives other answers to %d of %d keys, first to %s: %s; the command: %s", name, different,
-			len(s.keys), s.keys[first], recordText(got.records[recordSize*first:]), recordText(want.records[recordSize*first:]))
+		a, b := recordText(want.records[recordSize*first:]), recordText(got.records[recordSize*first:])
+		return t.fault(s, "%s gives other answers to %d of %d keys, first to %s: %s; the command: %s",
+			name, different, len(s.keys), s.keys[first], b, a)
 	}
 	t.report.Answers[name] += len(s.keys)
 	return nil
