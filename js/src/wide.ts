@@ -64,12 +64,15 @@ export function fold(al: number, ah: number, bl: number, bh: number): void {
   product[1] ^= product[3];
 }
 
+/** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^32-1: a number of 0 to m-1, exactly. */
+export function position32(xl: number, xh: number, m: number): number {
+  const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
+  return (mulHigh(xh, m) + carry(s, p)) >>> 0;
+}
+
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^53: a number of 0 to m-1, exactly. */
 export function position(xl: number, xh: number, m: number): number {
-  if (m <= 0xffffffff) {
-    const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
-    return (mulHigh(xh, m) + carry(s, p)) >>> 0;
-  }
+  if (m <= 0xffffffff) return position32(xl, xh, m);
   mul(xl, xh, m | 0, Math.floor(m / 0x100000000));
   return (product[3] >>> 0) * 0x100000000 + (product[2] >>> 0);
 }
