@@ -32,7 +32,7 @@ const eachDamaged = 25
 func (t *trial) damage(ctx context.Context, n int) error {
 	d := &damager{trial: t, r: generator(t.seed, -1)}
 	for number := t.first; t.report.Damaged < n; number++ {
-		s, err := newSubject(ctx, t.dir, t.seed^1, number, mostDamagedKeys, 300)
+		s, err := t.newSubject(ctx, t.seed^1, number, mostDamagedKeys, 300)
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ export interface Opener extends OpenOptions {
 /** Returns the family and the hash function of a file, or throws FormatError. */
 export function accept(header: Header, opener: Opener): { family: Family; hash: HashSetup } {
   const family = opener.families.find((f) => f.id === header.family);
-  if (!family) throw new FamilyError(`family ${header.family} is unknown, or not among the families given`, 10);
+  if (!family) throw new FamilyError(`family ${header.family} is unknown or not imported`, 10);
   if (family.name !== header.spec.family) throw new CorruptError(`${header.spec.text} in a file of ${family.name}`, 10);
   return { family, hash: hashOf(header, family, opener.secret) };
 }
@@ -148,7 +148,7 @@ export class Checker {
       const { offset, length, crc } = sections[this.#section], last = offset + length;
       if (this.#at < offset) {
         const to = Math.min(end, offset);
-        if (file.subarray(this.#at, to).some((b) => b)) throw new CorruptError('padding is not zero', this.#at);
+        if (file.subarray(this.#at, to).some((b) => b)) throw new CorruptError('padding', this.#at);
         this.#at = Math.max(this.#at, to);
       }
       if (end < offset) return;
@@ -156,7 +156,7 @@ export class Checker {
       if (this.sums && this.#at < to) this.#crc = crc32c(file.subarray(this.#at, to), this.#crc);
       this.#at = Math.max(this.#at, to);
       if (end < last) return;
-      if (this.sums && this.#crc !== crc) throw new ChecksumError('the file is damaged', offset);
+      if (this.sums && this.#crc !== crc) throw new ChecksumError('checksum', offset);
       this.#section++;
       this.#crc = 0;
     }
@@ -175,9 +175,9 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 /** Opens a whole file. It throws FormatError. */
 export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
   const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('a file is a Uint8Array or an ArrayBuffer');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
-  if (bytes.length < length) throw new TruncatedError('the file ends too early', bytes.length);
+  if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
   if (bytes.length > length) throw new CorruptError('bytes behind the filter', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
   return openVerified(bytes, header, opener, accepted);
@@ -192,20 +192,20 @@ type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
 export function hashOf({ hash: id, seed, keyCheck: check, spec }: Hashed, { foreign }: Family, given: Secret): HashSetup {
   const sum = foreign?.hash(id, spec);
   if (sum) return { id, seed, sum };
-  if (foreign?.only || id > 2) throw new CorruptError(`a filter ${spec.text} does not have hash ${id}`, 12);
+  if (foreign?.only || id > 2) throw new CorruptError(`hash function ${id} of ${spec.text}`, 12);
   if (id === 1) return { id, seed, sum: xxh3(seed) };
   const secret = secretOf(given);
   const keyed = siphash(secret);
-  if (keyCheck(keyed) !== check) throw new SecretError('the secret is not the one that the filter was built with', 24);
+  if (keyCheck(keyed) !== check) throw new SecretError('the filter has another secret', 24);
   return { id, seed, secret, sum: keyed };
 }
 
 /** Returns the 16 bytes of a secret. */
 function secretOf(secret: Secret): Uint8Array {
-  if (secret === undefined) throw new NoSecretError('the filter was built with a secret: pass it as option secret', 24);
+  if (secret === undefined) throw new NoSecretError('the filter needs its secret: pass option secret', 24);
   if (typeof secret === 'string' && /^[0-9a-f]{32}$/i.test(secret)) {
     return Uint8Array.from(secret.match(/../g)!, (b) => parseInt(b, 16));
   }
-  if (typeof secret === 'string' || secret.length !== 16) throw new TypeError('a secret is 16 bytes, or 32 hexadecimal digits');
+  if (typeof secret === 'string' || secret.length !== 16) throw new TypeError('a secret has 16 bytes or 32 hexadecimal digits');
   return secret.slice();
 }

@@ -63,7 +63,7 @@ export class ShardedFilter {
   /** @internal */
   constructor(manifest: Manifest, load: ShardLoader, opener: Opener) {
     const { spec } = manifest, family = opener.families.find((f) => f.name === spec.family);
-    if (!family) throw new FamilyError(`family ${spec.family} is unknown, or not among the families given`);
+    if (!family) throw new FamilyError(`family ${spec.family} is unknown or not imported`);
     this.#family = family;
     this.#hash = hashOf(manifest, family, opener.secret);
     this.#manifest = manifest;

@@ -11,14 +11,14 @@ export class Spec {
   /** Parses the canonical form, as files have it, and nothing else. It throws CorruptError. */
   constructor(text: string) {
     const parts = /^([a-z][a-z0-9_]*)(?:\(([^()]+)\))?$/.exec(text);
-    if (!parts || text.length > 512) throw new CorruptError('spec does not parse');
+    if (!parts || text.length > 512) throw new CorruptError('spec');
     this.text = text;
     this.family = parts[1];
     const params = new Map<string, string>();
     let last = '';
     for (const item of parts[2]?.split(',') ?? []) {
       const p = /^([a-z][a-z0-9_]*)=([A-Za-z0-9_.+-]+)$/.exec(item);
-      if (!p || p[1] <= last) throw new CorruptError('spec is not in canonical form');
+      if (!p || p[1] <= last) throw new CorruptError('spec');
       params.set((last = p[1]), p[2]);
     }
     this.params = params;
@@ -52,12 +52,12 @@ export class Spec {
   uint(name: string, least = 0, most = Infinity): number {
     const v = this.uint64(name);
     if (v < least || v > most) throw this.bad();
-    if (v > Number.MAX_SAFE_INTEGER) throw new TooLargeError(`${this.text}: ${name} is above 2^53-1`);
+    if (v > Number.MAX_SAFE_INTEGER) throw new TooLargeError(`${name} is above 2^53-1`);
     return Number(v);
   }
 
   /** The error for a spec that is not that of a built filter. */
   bad(): CorruptError {
-    return new CorruptError(`${this.text} is not the spec of a built filter`);
+    return new CorruptError(`spec ${this.text}`);
   }
 }

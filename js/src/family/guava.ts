@@ -13,7 +13,8 @@ export const guava: Family = {
   open(file) {
     const { spec, sections } = file;
     spec.want('k strategy words');
-    const k = spec.uint('k', 1, 255), strategy = spec.uint('strategy', 32, 64), size = spec.uint('words', 1, 2 ** 31 - 1);
+    const k = spec.uint('k', 1, 255), strategy = spec.uint('strategy', 32, 64);
+    const size = spec.uint('words', 1, 2 ** 31 - 1);
     if (strategy % 32) throw spec.bad();
     checkSections(file, size);
     const [words] = sections, m = 64 * size, bits = new Doubly(words, 0, m, k, 2 ** 31);

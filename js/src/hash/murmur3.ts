@@ -2,7 +2,7 @@
 // bits-and-blooms.
 
 import type { Hash } from '../types.js';
-import { add, mulLow, product, rotate } from '../wide.js';
+import { add, int, mulLow, product, rotate } from '../wide.js';
 
 /** The two words of the state: h1, then h2, low half first. */
 const state = new Int32Array(4);
@@ -66,7 +66,7 @@ function high(view: DataView, at: number): void {
 
 /** Mixes a word of a key into half i of the state: word times a, rotated left by s, times b. */
 function mix(view: DataView, at: number, i: number, al: number, ah: number, bl: number, bh: number, s: number): void {
-  mulLow(view.getInt32(at, true), view.getInt32(at + 4, true), al, ah);
+  mulLow(int(view, at), int(view, at + 4), al, ah);
   turn(product, s);
   mulLow(product[0], product[1], bl, bh);
   state[i] ^= product[0];

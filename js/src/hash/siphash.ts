@@ -1,60 +1,42 @@
 // SipHash-2-4 with 128 bits of output (J.-P. Aumasson, D. J. Bernstein), on words of 32 bits.
 
 import type { Hash, HashFunction } from '../types.js';
-import { carry } from '../wide.js';
+import { add, int, rotate } from '../wide.js';
 
 const label = 'bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1';
 const state = new Int32Array(8);
 
+/** Adds number b of state to number a, and makes b its rotation by s with a. Numbers are given by their low word. */
+function half(a: number, b: number, s: number): void {
+  add(state, a, state[b], state[b + 1]);
+  rotate(state, b, s);
+  state[b] ^= state[a];
+  state[b + 1] ^= state[a + 1];
+}
+
+/** Exchanges the words of number a. */
+function swap(a: number): void {
+  const l = state[a];
+  state[a] = state[a + 1];
+  state[a + 1] = l;
+}
+
 /** The rounds of SipHash on state. */
 function rounds(n: number): void {
-  let [al, ah, bl, bh, cl, ch, dl, dh] = state;
   while (n--) {
-    let t = (al + bl) | 0;
-    ah = (ah + bh + carry(t, al)) | 0;
-    al = t;
-    t = (cl + dl) | 0;
-    ch = (ch + dh + carry(t, cl)) | 0;
-    cl = t;
-    t = ((bl << 13) | (bh >>> 19)) ^ al;
-    bh = ((bh << 13) | (bl >>> 19)) ^ ah;
-    bl = t;
-    t = ((dl << 16) | (dh >>> 16)) ^ cl;
-    dh = ((dh << 16) | (dl >>> 16)) ^ ch;
-    dl = t;
-    t = al;
-    al = ah;
-    ah = t;
-    t = (cl + bl) | 0;
-    ch = (ch + bh + carry(t, cl)) | 0;
-    cl = t;
-    t = (al + dl) | 0;
-    ah = (ah + dh + carry(t, al)) | 0;
-    al = t;
-    t = ((bl << 17) | (bh >>> 15)) ^ cl;
-    bh = ((bh << 17) | (bl >>> 15)) ^ ch;
-    bl = t;
-    t = ((dl << 21) | (dh >>> 11)) ^ al;
-    dh = ((dh << 21) | (dl >>> 11)) ^ ah;
-    dl = t;
-    t = cl;
-    cl = ch;
-    ch = t;
+    half(0, 2, 13);
+    swap(0);
+    half(4, 6, 16);
+    half(0, 6, 21);
+    half(4, 2, 17);
+    swap(4);
   }
-  state[0] = al;
-  state[1] = ah;
-  state[2] = bl;
-  state[3] = bh;
-  state[4] = cl;
-  state[5] = ch;
-  state[6] = dl;
-  state[7] = dh;
 }
 
 /** Returns SipHash under a secret of 16 bytes. */
 export function siphash(secret: Uint8Array): HashFunction {
   const key = new DataView(secret.slice().buffer);
-  const k = [0, 4, 8, 12].map((i) => key.getInt32(i, true));
+  const k = [0, 4, 8, 12].map((i) => int(key, i));
   // "somepseudorandomlygeneratedbytes", in words; the last change marks the output of 128 bits
   const start = Int32Array.of(
     0x70736575 ^ k[0], 0x736f6d65 ^ k[1], 0x6e646f6d ^ k[2] ^ 0xee, 0x646f7261 ^ k[3],
@@ -63,7 +45,7 @@ export function siphash(secret: Uint8Array): HashFunction {
   return (v, n, out) => {
     state.set(start);
     let at = 0;
-    for (; at + 8 <= n; at += 8) word(v.getInt32(at, true), v.getInt32(at + 4, true));
+    for (; at + 8 <= n; at += 8) word(int(v, at), int(v, at + 4));
     let l = 0, h = n << 24;
     for (let i = 0; at + i < n; i++) {
       if (i < 4) l |= v.getUint8(at + i) << (8 * i);
@@ -71,9 +53,9 @@ export function siphash(secret: Uint8Array): HashFunction {
     }
     word(l, h);
     state[4] ^= 0xee;
-    half(out, 0);
+    finish(out, 0);
     state[2] ^= 0xdd;
-    half(out, 2);
+    finish(out, 2);
   };
 }
 
@@ -85,7 +67,7 @@ function word(l: number, h: number): void {
   state[1] ^= h;
 }
 
-function half(out: Hash, at: number): void {
+function finish(out: Hash, at: number): void {
   rounds(4);
   out[at] = state[0] ^ state[2] ^ state[4] ^ state[6];
   out[at + 1] = state[1] ^ state[3] ^ state[5] ^ state[7];
