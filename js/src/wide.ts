@@ -45,11 +45,11 @@ export function add(a: Int32Array, at: number, l: number, h: number): void {
   a[at] = s;
 }
 
-/** Rotates the 64-bit number in words at and at+1 of a left by s, 1 to 31. */
+/** Rotates the 64-bit number in words at and at+1 of a left by s, 0 to 31. */
 export function rotate(a: Int32Array, at: number, s: number): void {
   const l = a[at], h = a[at + 1];
-  a[at] = (l << s) | (h >>> (32 - s));
-  a[at + 1] = (h << s) | (l >>> (32 - s));
+  a[at] = (l << s) | ((h >>> 1) >>> (31 - s));
+  a[at + 1] = (h << s) | ((l >>> 1) >>> (31 - s));
 }
 
 /** Sets words 0 and 1 of product to the exclusive or of the two halves of the 128-bit product a·b. */
