@@ -31,13 +31,19 @@ export function putKey(to: KeyBuffer, key: Key): number {
   if (typeof key !== 'string') return putOther(to, key);
   const n = key.length;
   if (n > to.bytes.length) to.grow(n);
-  const bytes = to.bytes;
-  for (let i = 0; i < n; i++) {
+  const { bytes, view } = to;
+  let all = 0, i = 0;
+  for (; i + 4 <= n; i += 4) { // one store for four characters
+    const a = key.charCodeAt(i), b = key.charCodeAt(i + 1), c = key.charCodeAt(i + 2), d = key.charCodeAt(i + 3);
+    all |= a | b | c | d;
+    view.setInt32(i, a | (b << 8) | (c << 16) | (d << 24), true);
+  }
+  for (; i < n; i++) {
     const c = key.charCodeAt(i);
-    if (c > 127) return putText(to, key);
+    all |= c;
     bytes[i] = c;
   }
-  return n;
+  return all > 127 ? putText(to, key) : n;
 }
 
 function putText(to: KeyBuffer, key: string): number {
