@@ -1983,7 +1983,7 @@ BLOOMERY_APART size_t bloomery_memory(const void *data, size_t length) {
    bloomery_memory(data, length), of any alignment; it may be NULL if that is 0.
 
    Returns BLOOMERY_OK or another result, with which f must not be used. data, and for a trimmed filter memory, must not
-   change or move while f is in use. Allocates nothing; the stack needs 10 KiB. */
+   change or move while f is in use. Allocates nothing; the stack needs 20 KiB. */
 BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret,
                                    void *memory, size_t memory_length) {
   bloomery_file file;
