@@ -49,7 +49,9 @@ export const dleft: Family = {
       keys += copies(at, ~empty & 255);
       if (counting) bad |= empty & (slice(at, remainder) | slice(at, remainder + 1)); // an empty cell counts copies
     }
-    if (bad || BigInt(keys) !== header.keys) throw new CorruptError('the cells contradict themselves or the number of keys');
+    if (bad || BigInt(keys) !== header.keys) {
+      throw new CorruptError('the cells contradict themselves or the number of keys');
+    }
 
     /** The copies of a key. If any is true, it stops at the first cell with the key's remainder. */
     const find = (h: Hash, any: boolean): number => {

@@ -28,9 +28,10 @@ export const rankindexed: Family = {
     const sizes = pools.map((pool, i) => pool * strides[i]);
     // Other limits of the format are above what sections of 2^32 words hold: the sizes differ.
     if (
-      names.some((name, i) => spec.has(name) && !numbers[i]) || rooms.some((room, i) => room > 2 ** 13 || !room !== !pools[i]) ||
-      pool3 > pool2 || chains > 2 ** 14 || counting > 1 || (counting && values) || values > 32 || growth > 24 ||
-      growth + low > 48 || width > 63 || (growth && (capacity < 1 || capacity > 2 ** (50 - growth)))
+      names.some((name, i) => spec.has(name) && !numbers[i]) ||
+      rooms.some((room, i) => room > 2 ** 13 || !room !== !pools[i]) || pool3 > pool2 || chains > 2 ** 14 ||
+      counting > 1 || (counting && values) || values > 32 || growth > 24 || growth + low > 48 || width > 63 ||
+      (growth && (capacity < 1 || capacity > 2 ** (50 - growth)))
     ) throw spec.bad();
     const bad = () => new CorruptError('the table contradicts itself');
 
@@ -149,7 +150,7 @@ export const rankindexed: Family = {
       const size = ceil(end / 64), total = sizes[0] + sizes[1] + sizes[2];
       checkSections({ header, spec, sections }, size);
       checkZeros(sections[0], end);
-      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a filter of more than 64 times its file');
+      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table of more than 64 times its file');
       words = sizes.map((n) => new Uint32Array(n));
       untrim(sections[0], end);
     } else {
@@ -168,7 +169,7 @@ export const rankindexed: Family = {
     }));
     if (BigInt(keys) !== header.keys) throw bad();
 
-    /** The first cell with the remainder of a key or -1, or with all the number of additions that all such cells hold. */
+    /** The first cell with a key's remainder, or -1; with all, the number of additions that all such cells hold. */
     const find = (h: Hash, all?: boolean): number => {
       enter(position32(h[2], h[3], buckets));
       // The upper words of the lower halves of Hi·buckets and Lo·chains begin the remainder.
@@ -200,8 +201,8 @@ export const rankindexed: Family = {
       }),
       core: {
         numbers: [
-          ...pools.map(BigInt), ...strides.map((n) => 4 * n), ...rooms, ...pointers, chains, low, growth, payload, width,
-          counting,
+          ...pools.map(BigInt), ...strides.map((n) => 4 * n), ...rooms, ...pointers, chains, low, growth, payload,
+          width, counting,
         ],
         sections: words,
       },
