@@ -54,6 +54,9 @@ func (g *goCommand) answer(ctx context.Context, s *subject, _ string) (reply, er
 		}
 	}
 	refused, err := g.ask(ctx, s, records, keys)
+	if refused == "" && libraryErr != nil && s.plan.shards > 0 { // keys in the damaged shard were for the library only
+		refused = libraryErr.Error()
+	}
 	switch {
 	case err != nil:
 		return reply{}, err

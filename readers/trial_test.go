@@ -153,7 +153,7 @@ func TestPlans(t *testing.T) {
 	seen := map[string]int{}
 	parameters := strings.Fields("growth counting value_bits layout hashing length block later capacity")
 	for i := range 4000 {
-		p := newPlan(generator(1, i), 300_000)
+		p := newPlan(generator(1, i), families.All(), 300_000)
 		if p.keys < 0 || p.keys > 300_000 {
 			t.Fatalf("%+v", p)
 		}

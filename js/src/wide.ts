@@ -3,6 +3,11 @@
 
 const { imul } = Math;
 
+/** The word of v from byte i on, little endian. */
+export function int(v: DataView, i: number): number {
+  return v.getInt32(i, true);
+}
+
 /** The upper word of the 64-bit product of two unsigned words. */
 export function mulHigh(a: number, b: number): number {
   const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -56,6 +57,11 @@ for (const family of families) {
 }
 budget('all of bloomery', `export * from './dist/index.js'`, allFamilies + webAssembly + fetching);
 budget('all of bloomery/plain', `export * from './dist/plain.js'`, allFamilies + fetching);
+budget(
+  'all of bloomery/core, fuse',
+  `export * from './dist/core.js'; export { fuse } from './dist/family/fuse.js'`,
+  oneFamily + fetching,
+);
 
 test('WebAssembly costs at most its budget', () => {
   const sizes = Object.fromEntries(table.map(({ name, gzip }) => [name, gzip]));
@@ -65,8 +71,22 @@ test('WebAssembly costs at most its budget', () => {
 
 test('all families have an entry', () => assert.equal(families.length, 12));
 
+test('the sizes in README.md', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  for (const name of ['bloomery', 'bloomery/plain', 'bloomery/core, fuse']) {
+    const shown = name.replace(', ', '` with `');
+    const row = readme.split('\n').find((line) => line.startsWith(`| \`${shown}\` |`));
+    assert.ok(row, `no row of ${shown}`);
+    const cells = row.split('|').slice(-3, -1).map(Number);
+    ['open of', 'all of'].forEach((what, i) => {
+      const { gzip } = table.find((line) => line.name === `${what} ${name}`);
+      assert.ok(Math.abs(1000 * cells[i] - gzip) <= 300, `${what} ${shown}: ${cells[i]} kB, but it has ${gzip} bytes`);
+    });
+  }
+});
+
 after(() => {
-  const line = (name, ...cells) => console.log(name.padEnd(34) + cells.map((c) => String(c).padStart(10)).join(''));
+  const line = (name, ...cells) => console.log(name.padEnd(40) + cells.map((c) => String(c).padStart(10)).join(''));
   line('entry', 'minified', 'gzip', 'budget');
   for (const { name, minified, gzip, limit } of table) line(name, minified, gzip, limit);
 });
