@@ -1,6 +1,6 @@
 // Rank-indexed hashing: a hash table of remainders with chains but without pointers. See docs/format/rankindexed.md.
 
-import { field, ones, wideField } from '../bits.js';
+import { ones, wideField } from '../bits.js';
 import { CorruptError, TooLargeError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -89,38 +89,26 @@ export const rankindexed: Family = {
         at += n;
         return at - n;
       };
-      /** Sets n bits, 1 to 32, from bit to of the bucket in a level. They are 0 before. */
-      const put = (i: number, to: number, v: number, n: number): void => {
-        words[i][base[i] + (to >>> 5)] |= v << (to & 31);
-        words[i][base[i] + ((to + n - 1) >>> 5)] |= (v >>> 1) >>> (~to & 31);
-      };
-      /** Copies n bits of the stream from bit from on. It returns the position of the bits behind them. */
-      const copy = (i: number, to: number, from: number, n: number): number => {
-        for (; n > 0; n -= 32, to += 32) {
-          const some = min(n, 32);
-          put(i, to, field(stream, floor(from / 32), from & 31, some), some);
-          from += some;
-        }
-        return from;
+      const streamBit = (i: number): number => (stream[floor(i / 32)] >>> (i & 31)) & 1;
+      /** Sets bit to of the bucket in a level if on is 1. */
+      const set = (i: number, to: number, on: number): void => {
+        words[i][base[i] + (to >>> 5)] |= on << (to & 31);
       };
       for (let b = 0; b < buckets; b++) {
         enter(b);
-        let from = take(chains), used = ones(stream, floor(from / 32), from & 31, chains);
-        for (let c = 0; c < used; c++) {
-          const i = take(1);
-          used += (stream[floor(i / 32)] >>> (i & 31)) & 1;
-        }
-        if (used > (end - at) / width) throw bad();
+        let from = take(chains), used = 0;
+        for (let c = 0; c < chains; c++) used += streamBit(from + c);
+        for (let c = 0; c < used; c++) used += streamBit(take(1));
         let cell = take(used * width), left = used + chains;
         for (let i = 0; ; i++) {
           const some = min(used, rooms[i]), bits = min(left, indexBits[i]);
-          from = copy(i, index[i], from, bits);
+          for (let j = 0; j < bits; j++) set(i, index[i] + j, streamBit(from++));
+          for (let j = 0; j < some * width; j++) set(i, first[i] + j, streamBit(cell++));
           left -= bits;
-          cell = copy(i, first[i], cell, some * width);
           used -= some;
           if (!used) break;
           if (free[i] >= (pools[i + 1] ?? 0)) throw bad();
-          put(i, i ? 0 : indexBits[0], ++free[i], min(pointers[i], 32));
+          for (let to = ++free[i], j = i ? 0 : indexBits[0]; to; to >>>= 1) set(i, j++, to & 1);
           more();
         }
       }
