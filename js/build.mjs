@@ -8,10 +8,11 @@ import { build } from 'esbuild';
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 rmSync(at('dist'), { recursive: true, force: true });
 
-const families = readdirSync(at('src/family')).filter((name) => name.endsWith('.ts'));
+const families = readdirSync(at('src/family')).map((name) => `family/${name.replace(/\.ts$/, '')}`);
+const entries = ['index', 'plain', 'core', 'hash/siphash', 'hash/xxh64', ...families];
 await build({
   absWorkingDir: at('.'),
-  entryPoints: ['index', 'plain', 'core', ...families.map((name) => `family/${name.slice(0, -3)}`)].map((e) => `src/${e}.ts`),
+  entryPoints: entries.map((name) => `src/${name}.ts`),
   outbase: 'src',
   outdir: 'dist',
   bundle: true,

@@ -39,9 +39,7 @@ const align = (n: number) => Math.ceil(n / 64) * 64;
 /** Returns how many of the first bytes of a file are its header, or 64 while fewer are there. It throws FormatError. */
 export function headerLength(bytes: Uint8Array): number {
   const magic = '\x89BLMRY\r\n';
-  for (let i = 0; i < 8 && i < bytes.length; i++) {
-    if (bytes[i] !== magic.charCodeAt(i)) throw new MagicError('not a Bloomery file', 0);
-  }
+  if (bytes.subarray(0, 8).some((b, i) => b !== magic.charCodeAt(i))) throw new MagicError('not a Bloomery file', 0);
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw new CorruptError('version 0', 8);
@@ -83,9 +81,9 @@ export function parseHeader(bytes: Uint8Array): Header {
   return { version, family: u16(10), hash, seed, keyCheck, keys: u64(32), length, chosenRate, spec, sections, dataAt };
 }
 
-/** Returns v as a number, and throws TooLargeError above 2^53-128, so that rounding up to 64 stays exact. */
+/** Returns v as a number, and throws TooLargeError from 2^52 on, so that all sums are exact. */
 function number(v: bigint): number {
-  if (v > Number.MAX_SAFE_INTEGER - 127) throw new TooLargeError('more than 2^53 bytes', 40);
+  if (v >> 52n) throw new TooLargeError('2^52 bytes or more', 40);
   return Number(v);
 }
 

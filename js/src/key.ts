@@ -10,8 +10,8 @@ export type Key = string | Uint8Array | bigint | readonly [low: number, high: nu
 
 /** A buffer that grows to the longest key. */
 export class OwnBuffer implements KeyBuffer {
-  bytes = new Uint8Array(0);
-  view = new DataView(this.bytes.buffer);
+  bytes!: Uint8Array;
+  view!: DataView;
 
   constructor() {
     this.grow(256);

@@ -21,7 +21,7 @@ export function checkSections(file: FilterFile, ...words: number[]): void {
   // Queries have indexes of words in 32 bits.
   if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section of more than 16 GiB');
   if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
-    throw new CorruptError(`the sections are not those of ${file.spec.text}`);
+    throw new CorruptError(`sections of ${file.spec.text}`);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Family } from '../types.js';
 export const guava: Family = {
   name: 'guava',
   id: 20,
-  foreign: { only: true, hash: (id) => (id === 4 ? murmur3 : undefined) },
+  foreign: [4, murmur3],
   open(file) {
     const { spec, sections } = file;
     spec.want('k strategy words');

@@ -17,7 +17,7 @@ const ln2 = 0.693147180559945;
 export const redisbloom: Family = {
   name: 'redisbloom',
   id: 22,
-  foreign: { only: true, hash: (id) => (id === 6 ? murmur64aTwice : undefined) },
+  foreign: [6, murmur64aTwice],
   open(file) {
     const { spec } = file;
     spec.want('links words');

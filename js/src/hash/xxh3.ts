@@ -19,9 +19,8 @@ const primes = /* @__PURE__ */ Int32Array.of(
   0xc2b2ae63, 0x85ebca77, 0x85ebca77, 0, 0x165667c5, 0x27d4eb2f, 0x9e3779b1, 0,
 );
 
-/** Sets product to the lower half of (l, h) times 64-bit prime number i, 1 to 5. */
+/** Sets product to the lower half of (l, h) times a 64-bit prime: number i of 1 to 4, or for i = 6 the fifth. */
 export function times(l: number, h: number, i: number): void {
-  if (i === 5) i = 6;
   mulLow(l, h, primes[2 * i], primes[2 * i + 1]);
 }
 
