@@ -67,5 +67,6 @@ test('the policy without wasm-unsafe-eval forbids WebAssembly', async () => {
 
 test('a missing Chromium is an error that says what to install', () => {
   assert.throws(() => chromiumPath({ PATH: '/nowhere' }), /apt-get install chromium/);
-  assert.throws(() => chromiumPath({ PATH: '/usr/bin', CHROMIUM: '/nowhere/chromium' }), /CHROMIUM=\/nowhere\/chromium/);
+  const env = { PATH: '/usr/bin', CHROMIUM: '/nowhere/chromium' };
+  assert.throws(() => chromiumPath(env), /CHROMIUM=\/nowhere\/chromium/);
 });

@@ -14,7 +14,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const folders = {
   dist: at('../../dist'),
   example: at('../../example'),
-  set: at('../data/set'),
+  set: at('../../../shard/testdata/sets/blocked'),
   test: at('page'),
 };
 
