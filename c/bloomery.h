@@ -343,25 +343,15 @@ typedef struct {
 } bloomery_standard;
 
 static inline bool bloomery_standard_has(const bloomery_standard *f, bloomery_key_hash h) {
-  const uint8_t *bits = f->bits;
-  uint64_t x = h.lo, by = h.hi | 1, m = f->m;
-  uint32_t k = f->k;
-  unsigned all;
-  for (; k > 3; k -= 3) { /* a branch after three probes is mispredicted less often than one after each */
-    all = bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    if (!(all & 1)) return false;
+  uint64_t x = h.lo, by = h.hi | 1;
+  unsigned all = 1;
+  for (uint32_t k = f->k;; k -= 3) { /* a branch after three probes is mispredicted less often than one after each */
+    for (uint32_t i = k < 3 ? k : 3; i > 0; i--) {
+      all &= bloomery_bit(f->bits, bloomery_scale(x, f->m));
+      x = bloomery_fold(x, by);
+    }
+    if (k <= 3 || !(all & 1)) return (all & 1) != 0;
   }
-  all = bloomery_bit(bits, bloomery_scale(x, m));
-  while (--k > 0) {
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-  }
-  return (all & 1) != 0;
 }
 
 static inline unsigned bloomery_counter(const uint8_t *counters, uint64_t i) {

@@ -12,7 +12,7 @@ const chainHeader = 20, linkHeader = 53;
 /** ln 2 with as many digits as RedisBloom has. */
 const ln2 = 0.693147180559945;
 
-/** Family 22. CoreSetup: bloomery_redisbloom; sections: the header, the words of all links. */
+/** Family 22, in the plain form only. */
 export const redisbloom: Family = {
   name: 'redisbloom',
   id: 22,
@@ -50,7 +50,6 @@ export const redisbloom: Family = {
         for (const covers of links) if (covers(h[0], h[1], h[2], h[3])) return true;
         return false;
       },
-      core: { numbers: [8n * BigInt(size), count], sections: file.sections },
     };
   },
 };
