@@ -202,7 +202,9 @@ func (r report) print(w io.Writer) {
 		for i, name := range slices.Sorted(maps.Keys(m)) {
 			fmt.Fprintf(w, "%s%s %d", map[bool]string{true: "  ", false: ", "}[i == 0], name, m[name])
 		}
-		fmt.Fprintln(w)
+		if len(m) > 0 {
+			fmt.Fprintln(w)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Answers)) {
 		fmt.Fprintf(w, "%-6s %d answers as the command's\n", name, r.Answers[name])

@@ -43,15 +43,13 @@ export const dleft: Family = {
       return counting ? n + popcount(set & slice(at, remainder)) + 2 * popcount(set & slice(at, remainder + 1)) : n;
     };
 
-    let keys = 0;
+    let keys = 0, bad = 0;
     for (let at = 0; at < all; at += width) {
       const empty = match(at, 0);
       keys += copies(at, ~empty & 255);
-      if (counting && empty & (slice(at, remainder) | slice(at, remainder + 1))) {
-        throw new CorruptError('an empty cell counts copies');
-      }
+      if (counting) bad |= empty & (slice(at, remainder) | slice(at, remainder + 1)); // an empty cell counts copies
     }
-    if (BigInt(keys) !== header.keys) throw new CorruptError(`the cells hold ${keys} keys, want ${header.keys}`);
+    if (bad || BigInt(keys) !== header.keys) throw new CorruptError('the cells contradict themselves or the number of keys');
 
     /** The copies of a key. If any is true, it stops at the first cell with the key's remainder. */
     const find = (h: Hash, any: boolean): number => {
