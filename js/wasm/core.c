@@ -1,6 +1,6 @@
 /* The queries of c/bloomery.h as a WebAssembly module, one instance a filter.
 
-   The page checks a file, copies its sections behind the module's own memory, and writes to bloomery_page what the
+   The page checks a file, copies its sections behind the first 64 kB of the memory, and writes to bloomery_page what the
    fields of the struct say. Nothing is checked here. A query takes the number of bytes of the key in keys, or GIVEN if
    its hash is in hash.
 

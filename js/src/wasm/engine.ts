@@ -7,7 +7,6 @@ import { core } from './core.gen.js';
 
 /** What wasm/core.c exports. Queries take the number of bytes of the key, or `given` if its hash is there. */
 interface Exports {
-  memory: WebAssembly.Memory;
   /** The address of the struct with these fields. */
   bloomery_page: WebAssembly.Global;
   has(n: number): number;
@@ -17,7 +16,7 @@ interface Exports {
 
 /** Offsets of the fields in bytes, and the length of the last one. */
 const secretAt = 0, hashAt = 16, familyAt = 48, functionAt = 52, filterAt = 56, keysAt = 184, keysLength = 240;
-const given = -1;
+const given = -1, pageSize = 1 << 16;
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
@@ -45,8 +44,12 @@ export async function wasmEngine(): Promise<EngineMaker> {
 
 async function compile(): Promise<WebAssembly.Module> {
   const packed = Uint8Array.from(atob(core), (c) => c.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+  // Not by a Blob, whose stream detaches buffers: V8 reads all typed arrays of the page more slowly from then on.
+  const { readable, writable } = new DecompressionStream('deflate'), writer = writable.getWriter();
+  const written = writer.write(packed).then(() => writer.close());
+  const bytes = await new Response(readable).arrayBuffer();
+  await written;
+  return WebAssembly.compile(bytes);
 }
 
 /** Keys in the memory of an instance, or outside of it if they are too long. */
@@ -79,13 +82,12 @@ class WasmEngine implements Engine {
   readonly #hashed: Uint8Array | undefined;
 
   constructor(module: WebAssembly.Module, query: Query, setup: CoreSetup, hash: HashSetup, family: number) {
-    const exports = new WebAssembly.Instance(module).exports as unknown as Exports;
-    const { memory, bloomery_page: page, has, count, get } = exports;
-    // The sections follow the memory of the module. Its growth replaces the buffer.
-    let end = memory.buffer.byteLength;
+    // The sections follow the page of the module.
+    let end = pageSize;
     const places = setup.sections.map((words) => (end += words.byteLength) - words.byteLength);
-    memory.grow(Math.ceil((end - memory.buffer.byteLength) / 65536));
-    const { buffer } = memory, view = new DataView(buffer, page.value);
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(end / pageSize) }), { buffer } = memory;
+    const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+    const { bloomery_page: page, has, count, get } = exports as unknown as Exports, view = new DataView(buffer, page.value);
     setup.sections.forEach((words, i) => new Uint32Array(buffer, places[i], words.length).set(words));
 
     let at = filterAt;
