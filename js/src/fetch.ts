@@ -114,7 +114,7 @@ async function download(
           signal?.throwIfAborted();
           if (done || !value) break;
           const n = have + value.length;
-          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the filter', total) : tooLarge(n, most);
+          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
           if (n > bytes.length) {
             const whole = total !== undefined && from + announced === total;
             bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
@@ -123,7 +123,7 @@ async function download(
           have = n;
           total = sink(bytes, have);
           if (total !== undefined && total > most) throw tooLarge(total, most);
-          if (total !== undefined && have > total) throw new CorruptError('bytes behind the filter', total);
+          if (total !== undefined && have > total) throw new CorruptError('bytes behind the file', total);
         }
       } finally {
         reader?.cancel().catch(() => {});
