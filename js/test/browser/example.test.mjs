@@ -89,7 +89,8 @@ for (const plain of [false, true]) {
       const answers = await page.locator('#rows td:last-child').allTextContents();
       const yes = 'probably';
       assert.deepEqual(answers, [yes, 'no', yes, 'no', yes, yes, 'no domain', yes, 'no', yes]);
-      assert.match(await page.textContent('#count'), /^6 probably on the list, 3 not, 1 without a domain. 10 lines in /);
+      const count = await page.textContent('#count');
+      assert.match(count, /^6 probably on the list, 3 not, 1 without a domain. 10 lines in /);
       await page.click('#clear');
       assert.equal(await page.textContent('#count'), 'Nothing to check yet.');
       assert.ok(await page.isHidden('#results'));
