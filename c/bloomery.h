@@ -20,6 +20,7 @@
    bloomery_memory   memory for bloomery_open_in     bloomery_get       the value of a key
    bloomery_info     spec, keys, hash of the file    bloomery_integer   bytes of an integer key
    bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
+   bloomery_hash     hash of a key                   bloomery_has_hash  bloomery_has for a hash
 
    Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
    files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
@@ -1002,6 +1003,11 @@ BLOOMERY_APART const char *bloomery_message(int result) {
   return "unknown result";
 }
 
+/* The bytes of the stack that opening a rankindexed filter has for a bit for each extension. */
+#ifndef BLOOMERY_TAKEN
+#define BLOOMERY_TAKEN 8192
+#endif
+
 /* What the header of a file says. */
 typedef struct {
   const char *spec;      /* canonical text in the file, without a zero at the end */
@@ -1437,7 +1443,7 @@ static inline int bloomery_plan_rankindexed(bloomery_filter *f, bloomery_file *f
   f->header.trimmed = trimmed;
   if (!trimmed) { /* a bit for each extension, see bloomery_check_rankindexed */
     uint64_t bytes = (g->count[1] + 7) / 8 + (g->count[2] + 7) / 8;
-    file->memory = bytes > 8192 ? bytes : 0;
+    file->memory = bytes > BLOOMERY_TAKEN ? bytes : 0;
     return BLOOMERY_OK;
   }
   if (file->cells > most_keys || file->cells > most) return BLOOMERY_CORRUPT;
@@ -1746,7 +1752,7 @@ static inline bool bloomery_check_bucket(const bloomery_rankindexed *g, uint8_t 
 
 static inline bool bloomery_check_rankindexed(const bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   const bloomery_rankindexed *g = &f->as.rankindexed;
-  uint8_t few[8192], *taken = file->memory > 0 ? memory : few; /* a bit for each extension: a bucket has it */
+  uint8_t few[BLOOMERY_TAKEN], *taken = file->memory > 0 ? memory : few; /* a bit for each extension: a bucket has it */
   uint64_t keys = 0;
   for (uint64_t i = 0; i < (g->count[1] + 7) / 8 + (g->count[2] + 7) / 8; i++) taken[(size_t)i] = 0;
   for (uint64_t i = 0; i < g->count[0]; i++) {
@@ -1969,8 +1975,8 @@ BLOOMERY_APART int bloomery_take_secret(bloomery_filter *f, const uint8_t *secre
 
 /* Returns the number of bytes of memory that bloomery_open_in needs for the file: 0 for most, or if its header is
    damaged. A trimmed rankindexed filter needs memory for the whole filter, at most 64 times the file + 1 MiB. Another
-   rankindexed filter needs a bit for each of its extensions if it has more than about 65,000, about one for 2,000 keys,
-   and only while it is opened. Returns SIZE_MAX if the number is larger. */
+   rankindexed filter needs memory if it has more than about 65,000 extensions, as one of 20 million keys may: a bit for
+   each extension, and only while it is opened. Returns SIZE_MAX if the number is larger. */
 BLOOMERY_APART size_t bloomery_memory(const void *data, size_t length) {
   bloomery_filter f;
   bloomery_file file;

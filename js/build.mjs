@@ -1,4 +1,5 @@
-// Builds dist/: each entry bundled by esbuild, with the code that entries share in chunks, and declarations by tsc.
+// Builds dist/: each module of src/ minified by esbuild, and its declarations by tsc. Modules are not bundled, so that
+// the bundler of a site leaves out what the site does not import.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -8,19 +9,14 @@ import { build } from 'esbuild';
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 rmSync(at('dist'), { recursive: true, force: true });
 
-const families = readdirSync(at('src/family')).filter((name) => name.endsWith('.ts'));
 await build({
   absWorkingDir: at('.'),
-  entryPoints: ['index', 'plain', 'core', ...families.map((name) => `family/${name.slice(0, -3)}`)].map((e) => `src/${e}.ts`),
+  entryPoints: readdirSync(at('src'), { recursive: true }).filter((name) => name.endsWith('.ts')).map((name) => `src/${name}`),
   outbase: 'src',
   outdir: 'dist',
-  bundle: true,
-  splitting: true,
   format: 'esm',
   target: 'es2022',
   minify: true,
-  keepNames: false,
-  chunkNames: 'chunks/[name]-[hash]',
   logLevel: 'warning',
 });
 

@@ -39,13 +39,14 @@ func generator(seed uint64, number int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(number)))
 }
 
-// newSubject builds subject number of a seed in a folder. It asks at most ask keys. Plans that no filter meets, such as
-// one with too few bits, are replaced by others.
-func newSubject(ctx context.Context, dir string, seed uint64, number, mostKeys, ask int) (*subject, error) {
+// newSubject builds filter number of a seed. It asks at most ask keys. Plans that no filter meets, such as one with too
+// few bits, are replaced by others.
+func (t *trial) newSubject(ctx context.Context, seed uint64, number, mostKeys, ask int) (*subject, error) {
 	r := generator(seed, number)
 	var err error
 	for range 100 {
-		s := &subject{number: number, plan: newPlan(r, mostKeys), path: filepath.Join(dir, fmt.Sprintf("%d.bloom", number))}
+		s := &subject{number: number, plan: newPlan(r, t.families, mostKeys)}
+		s.path = filepath.Join(t.dir, fmt.Sprintf("%d.bloom", number))
 		if err = s.build(ctx, r, ask); err == nil {
 			return s, nil
 		}

@@ -54,6 +54,9 @@ func (g *goCommand) answer(ctx context.Context, s *subject, _ string) (reply, er
 		}
 	}
 	refused, err := g.ask(ctx, s, records, keys)
+	if refused == "" && libraryErr != nil && s.plan.shards > 0 { // keys in the damaged shard were for the library only
+		refused = libraryErr.Error()
+	}
 	switch {
 	case err != nil:
 		return reply{}, err
@@ -127,7 +130,7 @@ func (g *goCommand) run(ctx context.Context, s *subject, name string) (out []byt
 	switch {
 	case err == nil || errors.As(err, &exit) && exit.ExitCode() == 1:
 		return stdout.Bytes(), "", nil
-	case exit != nil && exit.ExitCode() == 2 && !strings.Contains(text, "panic") && !strings.Contains(text, "goroutine"):
+	case exit != nil && exit.ExitCode() == 2 && !strings.Contains(text, "goroutine "): // a panic has this code too
 		if text == "" {
 			text = "exit code 2"
 		}

@@ -7,11 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -32,7 +30,7 @@ const eachDamaged = 25
 func (t *trial) damage(ctx context.Context, n int) error {
 	d := &damager{trial: t, r: generator(t.seed, -1)}
 	for number := t.first; t.report.Damaged < n; number++ {
-		s, err := newSubject(ctx, t.dir, t.seed^1, number, mostDamagedKeys, 300)
+		s, err := t.newSubject(ctx, t.seed^1, number, mostDamagedKeys, 300)
 		if err != nil {
 			return err
 		}
@@ -108,37 +106,6 @@ func (d *damager) single(ctx context.Context, s *subject, n int) error {
 	return nil
 }
 
-// sharded damages a shard of a set, in ways that a checksum or the length shows.
-func (d *damager) sharded(ctx context.Context, s *subject) error {
-	paths, err := filepath.Glob(filepath.Join(s.path, "*.bloom"))
-	if err != nil || len(paths) == 0 {
-		return fmt.Errorf("%s has no shards: %v", s.path, err)
-	}
-	path := paths[d.r.IntN(len(paths))]
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for range 4 {
-		changed := append([]byte(nil), file...)
-		switch d.r.IntN(3) {
-		case 0:
-			changed = changed[:d.r.IntN(len(changed))]
-		case 1:
-			changed = append(changed, 0)
-		default:
-			changed[d.r.IntN(len(changed))] ^= 1 << d.r.IntN(8)
-		}
-		if err := os.WriteFile(path, changed, 0o600); err != nil {
-			return err
-		}
-		if err := d.check(ctx, s, "a shard"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // check asks all readers about a damaged file: all or none must refuse it, and give the same answers.
 func (d *damager) check(ctx context.Context, s *subject, how string) error {
 	t := d.trial
@@ -165,7 +132,8 @@ func (d *damager) check(ctx context.Context, s *subject, how string) error {
 		}
 	}
 	if len(refused) > 0 && len(accepted) > 0 {
-		return t.fault(s, "%s: accepted by %s, refused by %s", how, strings.Join(accepted, ", "), strings.Join(refused, "; "))
+		by, not := strings.Join(accepted, ", "), strings.Join(refused, "; ")
+		return t.fault(s, "%s: accepted by %s, refused by %s", how, by, not)
 	}
 	for i := range all {
 		if errs[i] == nil && errs[0] == nil && len(accepted) > 0 {
@@ -345,100 +313,6 @@ func (d *damager) exchange(b []byte) []byte {
 		p.sections[i] = q.sections[d.r.IntN(len(q.sections))]
 	}
 	return p.join()
-}
-
-// spec changes the spec and leaves the sections.
-func (d *damager) spec(b []byte) []byte {
-	p := takeApart(b)
-	p.spec = d.hostile(p.spec)
-	return p.join()
-}
-
-// specWithSections changes the spec, and the lengths of the sections to what it says.
-func (d *damager) specWithSections(b []byte) []byte {
-	p := takeApart(b)
-	spec := p.spec
-	for range 20 {
-		p.spec = d.hostile(spec)
-		if d.fit(&p) {
-			break
-		}
-	}
-	if d.r.IntN(4) == 0 {
-		binary.LittleEndian.PutUint64(p.head[32:], 0)
-	}
-	return p.join()
-}
-
-// fit gives the sections the lengths that the spec says, if these are small.
-func (d *damager) fit(p *parts) bool {
-	s, err := filter.ParseSpec(p.spec)
-	if err != nil {
-		return false
-	}
-	family, err := families.ByName(s.Family())
-	if err != nil {
-		return false
-	}
-	words, err := family.SectionWords(s)
-	if err != nil {
-		return false
-	}
-	sections := make([][]byte, len(words))
-	for i, n := range words {
-		if n > 1<<16 {
-			return false
-		}
-		sections[i] = make([]byte, 8*n)
-		if i < len(p.sections) && d.r.IntN(3) > 0 {
-			copy(sections[i], p.sections[i])
-		}
-	}
-	binary.LittleEndian.PutUint16(p.head[10:], family.ID)
-	p.sections = sections
-	return true
-}
-
-// hostile changes a parameter of a spec, or its text.
-func (d *damager) hostile(spec string) string {
-	name, list, _ := strings.Cut(strings.TrimSuffix(spec, ")"), "(")
-	params := strings.Split(list, ",")
-	i := d.r.IntN(len(params))
-	parameter, value, _ := strings.Cut(params[i], "=")
-	var number uint64
-	_, _ = fmt.Sscan(value, &number)
-	switch d.r.IntN(12) {
-	case 0:
-		return randomEdit(d.r, spec)
-	case 1:
-		params = append(params[:i], params[i+1:]...)
-	case 2:
-		params[i] = parameter + "=0" + value
-	case 3: // a parameter that other filters of the family may have
-		more := []string{"growth", "counting", "value_bits", "trimmed", "pool2", "cells2", "length", "capacity", "width"}
-		params = append(params, more[d.r.IntN(len(more))]+"="+fmt.Sprint(d.r.IntN(4)))
-		if s, err := filter.ParseSpec(name + "(" + strings.Join(params, ",") + ")"); err == nil {
-			return s.String()
-		}
-	case 4, 5, 6:
-		params[i] = parameter + "=" + fmt.Sprint(d.interesting(number))
-	default:
-		params[i] = parameter + "=" + fmt.Sprint(max(1, int64(number)+int64(d.r.IntN(9))-4))
-	}
-	return name + "(" + strings.Join(params, ",") + ")"
-}
-
-// randomEdit changes, adds or removes a character.
-func randomEdit(r *rand.Rand, s string) string {
-	const characters = "0123456789abcxyz=,(). +-_A\x00é"
-	at, c := r.IntN(len(s)), string(characters[r.IntN(len(characters))])
-	switch r.IntN(3) {
-	case 0:
-		return s[:at] + c + s[at:]
-	case 1:
-		return s[:at] + s[at+1:]
-	}
-	return s[:at] + c + s[at+1:]
 }
 
 // keys changes the number of keys.

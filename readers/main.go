@@ -25,14 +25,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/families"
 )
 
-const usageText = `readers compares the Go command, the JavaScript package and the C header on random and on damaged files.
+const usageText = `readers compares the Go command, the JavaScript package and the C header on random and damaged files.
 
 Usage: go run . [flags]          (in the folder readers; needs node, ../js/dist and a C compiler)
 
   go run . --answers 10000000 --damaged 5000
   go run . --answers 100000 --readers plain,c --seed 7
+  go run . --answers 0 --damaged 0 --large
   go run . --answers 1 --seed 7 --first 123      repeats filter 123 of seed 7
 
 Exit codes: 0, 1 (a difference, or an error), 130 (ctrl-C).
@@ -49,8 +52,10 @@ type options struct {
 	mostKeys  int
 	perFilter int
 	readers   []string
+	families  []families.Family
 	cc        string
 	keep      string
+	large     bool
 	json      bool
 	quiet     bool
 	clock     func() float64 // seconds since the start
@@ -85,7 +90,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.first, "first", 0, "number of the first filter")
 	f.IntVar(&o.mostKeys, "keys", 300_000, "largest number of keys of a filter")
 	f.IntVar(&o.perFilter, "per-filter", 40_000, "most keys that are asked of one filter")
+	f.BoolVar(&o.large, "large", false, "also filters of more than 2^32 bits; takes 6 GB of memory and minutes")
 	list := f.String("readers", "plain,wasm,c", "which of plain, wasm and c")
+	only := f.String("families", strings.Join(families.Names(), ","), "families of the filters")
 	f.StringVar(&o.cc, "cc", "cc", "C compiler; damaged files need one with AddressSanitizer")
 	f.StringVar(&o.keep, "keep", "faults", "folder for files on which readers differ")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
@@ -104,6 +111,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		if !slices.Contains([]string{"plain", "wasm", "c"}, name) {
 			return o, fmt.Errorf("--readers %s: want some of plain, wasm and c, with commas between them", *list)
 		}
+	}
+	for name := range strings.SplitSeq(*only, ",") {
+		family, err := families.ByName(name)
+		if err != nil {
+			return o, fmt.Errorf("--families: %w", err)
+		}
+		o.families = append(o.families, family)
 	}
 	return o, nil
 }
@@ -145,12 +159,17 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 	if t.command, err = newGoCommand(ctx, dir); err != nil {
 		return t.report, err
 	}
+	large := 0
+	if o.large {
+		large = len(largeSpecs)
+	}
 	for _, part := range []struct {
 		n     int
 		do    func(context.Context, int) error
 		cArgs []string
 	}{
 		{o.toAnswer, t.answers, []string{"-O2"}},
+		{large, func(ctx context.Context, _ int) error { return t.large(ctx) }, []string{"-O2"}},
 		{o.toDamage, t.damage, []string{"-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
 	} {
 		if part.n == 0 {
@@ -174,17 +193,24 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 // print prints the report for people.
 func (r report) print(w io.Writer) {
 	fmt.Fprintf(w, "seed %d, readers go,%s\n", r.Seed, strings.Join(r.Readers, ","))
-	fmt.Fprintf(w, "%d filters, %d of them sharded sets; %d keys, %d of them present\n", r.Filters, r.Sharded, r.Keys, r.Present)
+	fmt.Fprintf(w, "%d filters, %d of them sharded sets; %d keys, %d of them present\n",
+		r.Filters, r.Sharded, r.Keys, r.Present)
+	if r.Large > 0 {
+		fmt.Fprintf(w, "%d further filters of more than 2^32 bits\n", r.Large)
+	}
 	for _, m := range []map[string]int{r.Families, r.Changes} {
 		for i, name := range slices.Sorted(maps.Keys(m)) {
 			fmt.Fprintf(w, "%s%s %d", map[bool]string{true: "  ", false: ", "}[i == 0], name, m[name])
 		}
-		fmt.Fprintln(w)
+		if len(m) > 0 {
+			fmt.Fprintln(w)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Answers)) {
 		fmt.Fprintf(w, "%-6s %d answers as the command's\n", name, r.Answers[name])
 	}
-	fmt.Fprintf(w, "%d damaged files: %d refused by all, %d accepted by all with the same answers\n", r.Damaged, r.Refused, r.Accepted)
+	fmt.Fprintf(w, "%d damaged files: %d refused by all, %d accepted by all with the same answers\n",
+		r.Damaged, r.Refused, r.Accepted)
 	for _, name := range slices.Sorted(maps.Keys(r.ByDamage)) {
 		fmt.Fprintf(w, "  %-26s %d refused, %d accepted\n", name, r.ByDamage[name][0], r.ByDamage[name][1])
 	}

@@ -35,9 +35,8 @@ const (
 	trimmed     change = "trimmed"
 )
 
-// newPlan returns a random plan. Most is the largest number of keys.
-func newPlan(r *rand.Rand, most int) plan {
-	all := families.All()
+// newPlan returns a random plan for one of the families. Most is the largest number of keys.
+func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 	p := plan{family: all[r.IntN(len(all))], change: built}
 	p.keys = manyKeys(r, most)
 	if p.family.Can.Has(filter.CanSearch) && p.keys > 30_000 && r.IntN(8) != 0 {

@@ -27,6 +27,7 @@ type report struct {
 	Readers []string       `json:"readers"`
 	Filters int            `json:"filters"` // that were built
 	Sharded int            `json:"sharded_sets"`
+	Large   int            `json:"large"`   // further filters, of more than 2^32 bits
 	Keys    int            `json:"keys"`    // asked of every reader
 	Present int            `json:"present"` // keys of these that are present
 	Answers map[string]int `json:"answers"` // of each reader, compared with those of the Go command
@@ -72,7 +73,7 @@ func (t *trial) answers(ctx context.Context, keys int) error {
 	defer cancel()
 	builder.Go(func() {
 		for number := t.first; ; number++ {
-			s, err := newSubject(ctx, t.dir, t.seed, number, t.mostKeys, t.perFilter)
+			s, err := t.newSubject(ctx, t.seed, number, t.mostKeys, t.perFilter)
 			select {
 			case made <- next{s, err}:
 			case <-ctx.Done():
@@ -172,8 +173,9 @@ func (t *trial) same(s *subject, name string, want, got reply) error {
 		}
 	}
 	if different > 0 {
-		return t.fault(s, "%s gives other answers to %d of %d keys, first to %s: %s; the command: %s", name, different,
-			len(s.keys), s.keys[first], recordText(got.records[recordSize*first:]), recordText(want.records[recordSize*first:]))
+		a, b := recordText(want.records[recordSize*first:]), recordText(got.records[recordSize*first:])
+		return t.fault(s, "%s gives other answers to %d of %d keys, first to %s: %s; the command: %s",
+			name, different, len(s.keys), s.keys[first], b, a)
 	}
 	t.report.Answers[name] += len(s.keys)
 	return nil

@@ -1,12 +1,17 @@
 // Bits, fields and counts. Bit i of words is bit i mod 32 of word ⌊i/32⌋. Positions are below 2^32 and count from a
 // word of the array, so that those in large arrays are exact.
 
-/** The field of width bits, 1 to 63, from bit at after the given word on. Not exact above 2^53. */
+/** The field of width bits, 1 to 32, from bit at after the given word on. */
 export function field(words: Uint32Array, word: number, at: number, width: number): number {
-  if (width > 32) return field(words, word, at + 32, width - 32) * 0x100000000 + field(words, word, at, 32);
   // The second word is the first one again if the field lies in one: the mask drops it.
   const low = words[word + (at >>> 5)], high = words[word + ((at + width - 1) >>> 5)];
   return (((low >>> (at & 31)) | ((high << 1) << (~at & 31))) << (32 - width)) >>> (32 - width);
+}
+
+/** The field of width bits, 1 to 63, from bit at after the given word on. Not exact above 2^53. */
+export function wideField(words: Uint32Array, word: number, at: number, width: number): number {
+  if (width <= 32) return field(words, word, at, width);
+  return field(words, word, at + 32, width - 32) * 0x100000000 + field(words, word, at, 32);
 }
 
 /** The number of set bits in the n bits from bit at after the given word on. */

@@ -3,31 +3,36 @@
 import { type FetchOptions, fetchAny } from './fetch.js';
 import { type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
-import type { Family } from './types.js';
+import type { Family, KeyHash } from './types.js';
 
 export * from './errors.js';
 export type { FetchOptions } from './fetch.js';
 export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
-export type { Family } from './types.js';
+export type { Family, KeyHash } from './types.js';
 
 /** The families that files may have, such as [blocked] of bloomery/family/blocked. */
 export interface Families {
   families: readonly Family[];
+  /** Their hash functions besides XXH3: siphash of bloomery/hash/siphash for secrets, xxh64 for filters of Parquet. */
+  hashes?: readonly KeyHash[];
 }
+
+const opener = <Options extends OpenOptions & Families>(options: Options) =>
+  ({ hashes: [], ...options, engine: plainEngine });
 
 /**
  * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
  * filter is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions & Families): Promise<Filter> {
-  return openBytes(file, { ...options, engine: plainEngine });
+  return openBytes(file, opener(options));
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
 export function fetchFilter(url: string | URL, options: FetchOptions & Families): Promise<Filter | ShardedFilter> {
-  return fetchAny(url, options, { ...options, engine: plainEngine });
+  return fetchAny(url, options, opener(options));
 }
 
 /**
@@ -37,5 +42,5 @@ export function fetchFilter(url: string | URL, options: FetchOptions & Families)
 export function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions & Families,
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, engine: plainEngine });
+  return openShards(manifest, load, opener(options));
 }

@@ -14,32 +14,16 @@ function rest(v: number, m: number): number {
   return r < 0 ? r + m : r;
 }
 
-/** One array of bits, which begins at a word, and k probes a key. */
-export class Doubly {
-  readonly words: Uint32Array;
-  readonly word: number;
-  readonly m: number;
-  readonly k: number;
-  /** Starts and steps have 32 bits more than this many. */
-  readonly top: number;
-  /** 2^32·top modulo m. */
-  readonly wrap: number;
-
-  /** m is 1 to 2^37. Sums of starts and steps are modulo 2^32·top; top is 2^31 or 2^32. */
-  constructor(words: Uint32Array, word: number, m: number, k: number, top: number) {
-    this.words = words;
-    this.word = word;
-    this.m = m;
-    this.k = k;
-    this.top = top;
-    this.wrap = rest(modulo(-1, top - 1, m) + 1, m);
-  }
-
-  /** Whether the bits ((x + i·by) mod 2^32·top) mod m are set for i = 0 to k-1. x and by are below 2^32·top. */
-  covers(xl: number, xh: number, byl: number, byh: number): boolean {
-    const { words, word, m, k, top, wrap } = this, step = modulo(byl, byh, m);
+/**
+ * Returns a function that reports whether the bits ((x + i·by) mod 2^32·top) mod m are set for i = 0 to k-1, in the array
+ * of m bits that begins at a word. m is 1 to 2^37, top is 2^31 or 2^32, x and by are below 2^32·top.
+ */
+export function doubly(words: Uint32Array, word: number, m: number, k: number, top: number) {
+  const wrap = rest(modulo(-1, top - 1, m) + 1, m);
+  return (xl: number, xh: number, byl: number, byh: number): boolean => {
     // The position follows from the previous one. The sum of the numbers only tells whether it wraps.
     let at = modulo(xl, xh, m), high = xh >>> 0;
+    const step = modulo(byl, byh, m);
     for (let i = 1; (words[word + ((at / 32) >>> 0)] >>> (at & 31)) & 1; i++) {
       if (i === k) return true;
       xl = (xl + byl) | 0;
@@ -53,5 +37,5 @@ export class Doubly {
       else if (at >= m) at -= m;
     }
     return false;
-  }
+  };
 }

@@ -2,99 +2,84 @@
 
 /** A file that cannot be read. Each cause has a subclass. */
 export class FormatError extends Error {
-  /** Where reading stopped, in bytes from the start of the file; -1 if no place is to blame. */
-  readonly offset: number;
+  /** Where reading stopped, in bytes from the start of the file; undefined if no place is to blame. */
+  readonly offset: number | undefined;
 
-  constructor(message: string, offset = -1) {
-    super(offset < 0 ? message : `${message} (at byte ${offset})`);
+  constructor(message: string, offset?: number) {
+    super(offset === undefined ? message : `${message} (at byte ${offset})`);
     this.offset = offset;
-    this.name = new.target.label;
   }
-
-  /** The name of the class, which minified code does not keep. */
-  static label = 'FormatError';
 }
+
+/** Returns a subclass of that name. Minified code does not keep the names of classes. */
+const kind = (name: string, base = FormatError): typeof FormatError =>
+  class extends base {
+    override name = name;
+  };
 
 /** Not a Bloomery file. */
-export class MagicError extends FormatError {
-  static override label = 'MagicError';
-}
+export const MagicError = /* @__PURE__ */ kind('MagicError');
+export type MagicError = FormatError;
 
 /** The file was written by a newer version of Bloomery. */
-export class VersionError extends FormatError {
-  static override label = 'VersionError';
-}
+export const VersionError = /* @__PURE__ */ kind('VersionError');
+export type VersionError = FormatError;
 
 /** A family that does not exist, or that was not given to `open`. */
-export class FamilyError extends FormatError {
-  static override label = 'FamilyError';
-}
+export const FamilyError = /* @__PURE__ */ kind('FamilyError');
+export type FamilyError = FormatError;
 
 /** An unknown hash function. */
-export class HashError extends FormatError {
-  static override label = 'HashError';
-}
+export const HashError = /* @__PURE__ */ kind('HashError');
+export type HashError = FormatError;
 
 /** A checksum does not match: the file is damaged. */
-export class ChecksumError extends FormatError {
-  static override label = 'ChecksumError';
-}
+export const ChecksumError = /* @__PURE__ */ kind('ChecksumError');
+export type ChecksumError = FormatError;
 
 /** The file contradicts itself. */
-export class CorruptError extends FormatError {
-  static override label = 'CorruptError';
-}
+export const CorruptError = /* @__PURE__ */ kind('CorruptError');
+export type CorruptError = FormatError;
 
 /** The file ends too early. */
-export class TruncatedError extends FormatError {
-  static override label = 'TruncatedError';
-}
+export const TruncatedError = /* @__PURE__ */ kind('TruncatedError');
+export type TruncatedError = FormatError;
 
 /** A size above a limit of the caller or of JavaScript. */
-export class TooLargeError extends FormatError {
-  static override label = 'TooLargeError';
-}
+export const TooLargeError = /* @__PURE__ */ kind('TooLargeError');
+export type TooLargeError = FormatError;
 
 /** The filter was built with another secret. */
-export class SecretError extends FormatError {
-  static override label = 'SecretError';
-}
+export const SecretError = /* @__PURE__ */ kind('SecretError');
+export type SecretError = FormatError;
 
-/** The filter was built with a secret, and none was given. */
-export class NoSecretError extends SecretError {
-  static override label = 'NoSecretError';
-}
+/** The filter was built with a secret, and none was given. It is a SecretError. */
+export const NoSecretError = /* @__PURE__ */ kind('NoSecretError', SecretError);
+export type NoSecretError = SecretError;
 
 /** The manifest of a sharded set is damaged, contradicts itself, or was written by a newer version. */
-export class ManifestError extends FormatError {
-  static override label = 'ManifestError';
-}
+export const ManifestError = /* @__PURE__ */ kind('ManifestError');
+export type ManifestError = FormatError;
 
 /**
  * A shard of a sharded set could not be loaded, for the reason in `cause`: the answer for its keys is not known. The
  * next query tries again.
  */
 export class ShardError extends Error {
-  /** The name of the shard's file. */
-  readonly file: string;
+  override name = 'ShardError';
 
-  constructor(file: string, cause: unknown) {
+  /** file is the name of the shard's file. */
+  constructor(readonly file: string, cause: unknown) {
     super(`shard ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-    this.file = file;
-    this.name = 'ShardError';
   }
 }
 
 /** A server did not send a file. */
 export class FetchError extends Error {
-  readonly url: string;
-  /** The status of HTTP, or 0 if the connection failed: `cause` says why. */
-  readonly status: number;
+  override name = 'FetchError';
 
-  constructor(url: string, status: number, what: string, cause?: unknown) {
+  /** status is that of HTTP, or 0 if the connection failed: `cause` says why. */
+  constructor(readonly url: string, readonly status: number, what: string, cause?: unknown) {
     super(`${url}: ${what}`, { cause });
-    this.url = url;
-    this.status = status;
-    this.name = 'FetchError';
   }
 }

@@ -1,4 +1,4 @@
-// All families.
+// All families and hash functions.
 
 import { bitsandblooms } from './family/bitsandblooms.js';
 import { blocked } from './family/blocked.js';
@@ -12,9 +12,14 @@ import { rankindexed } from './family/rankindexed.js';
 import { redisbloom } from './family/redisbloom.js';
 import { standard } from './family/standard.js';
 import { twochoice } from './family/twochoice.js';
-import type { Family } from './types.js';
+import { siphash } from './hash/siphash.js';
+import { xxh64 } from './hash/xxh64.js';
+import type { Family, KeyHash } from './types.js';
 
 export const families: readonly Family[] = [
   standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava, bitsandblooms,
   redisbloom,
 ];
+
+/** Hash functions besides XXH3 and those of other systems' families. */
+export const hashes: readonly KeyHash[] = [siphash, xxh64];

@@ -123,7 +123,7 @@ async function download(
         reader?.cancel().catch(() => {});
       }
       if (total === undefined || have === total) return bytes.subarray(0, have);
-      if (have - from === announced) throw new TruncatedError('the file ends too early', have);
+      if (have - from === announced) throw new TruncatedError('end of the file', have);
       throw new FetchError(url.href, 0, `the download ended after ${have} of ${total} bytes`);
     } catch (e) {
       signal?.throwIfAborted();

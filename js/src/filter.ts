@@ -1,13 +1,12 @@
 // An open filter, and how files become filters.
 
 import { crc32c } from './crc32c.js';
-import { ChecksumError, CorruptError, FamilyError, NoSecretError, SecretError, TruncatedError } from './errors.js';
-import { keyCheck, siphash } from './hash/siphash.js';
+import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } from './errors.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { sectionWords } from './sections.js';
-import type { Engine, EngineMaker, Family, HashSetup } from './types.js';
+import type { Engine, EngineMaker, Family, Hashed, HashSetup, KeyHash } from './types.js';
 
 /** How a file is opened. */
 export interface OpenOptions {
@@ -67,7 +66,7 @@ export class Filter {
   /** Returns how often the key was added, or more. It throws TypeError if the family does not count: see info. */
   count(key: Key): number {
     const engine = this.#engine;
-    if (!engine.count) throw new TypeError(`${this.#header.spec.text} does not count`);
+    if (!engine.count) throw new TypeError('the filter does not count');
     return engine.count(putKey(engine.buffer, key));
   }
 
@@ -77,7 +76,7 @@ export class Filter {
    */
   get(key: Key): bigint | undefined {
     const engine = this.#engine;
-    if (!engine.get) throw new TypeError(`${this.#header.spec.text} has no values`);
+    if (!engine.get) throw new TypeError('the filter does not have values');
     return engine.get(putKey(engine.buffer, key));
   }
 
@@ -88,7 +87,7 @@ export class Filter {
       spec: spec.text,
       family: spec.family,
       hash: hashNames[hash],
-      keys: keys > Number.MAX_SAFE_INTEGER ? keys : Number(keys),
+      keys: keys >> 53n ? keys : Number(keys),
       bytes: length,
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
       ...(chosenRate ? { chosenRate } : {}),
@@ -119,15 +118,17 @@ export const plainEngine: EngineMaker = (query, { sum }) => {
 /** How filters are opened: by a caller's options and an entry of this package. */
 export interface Opener extends OpenOptions {
   readonly families: readonly Family[];
+  /** Hash functions besides XXH3 and those of other systems' families. */
+  readonly hashes: readonly KeyHash[];
   readonly engine: EngineMaker;
 }
 
 /** Returns the family and the hash function of a file, or throws FormatError. */
 export function accept(header: Header, opener: Opener): { family: Family; hash: HashSetup } {
-  const family = opener.families.find((f) => f.id === header.family);
-  if (!family) throw new FamilyError(`family ${header.family} is unknown, or not among the families given`, 10);
-  if (family.name !== header.spec.family) throw new CorruptError(`${header.spec.text} in a file of ${family.name}`, 10);
-  return { family, hash: hashOf(header, family, opener.secret) };
+  const family = opener.families.find((f) => f.id === header.family), { spec } = header;
+  if (!family) throw new FamilyError(`family ${header.family} is unknown or not imported`, 10);
+  if (family.name !== spec.family) throw spec.bad();
+  return { family, hash: hashOf(header, family, opener) };
 }
 
 /** Verifies padding and checksums of a file while its bytes arrive. */
@@ -143,21 +144,16 @@ export class Checker {
 
   /** Verifies the file up to byte end. It throws FormatError. */
   check(file: Uint8Array, end: number): void {
-    const { sections } = this.header;
-    while (this.#section < sections.length) {
-      const { offset, length, crc } = sections[this.#section], last = offset + length;
-      if (this.#at < offset) {
-        const to = Math.min(end, offset);
-        if (file.subarray(this.#at, to).some((b) => b)) throw new CorruptError('padding is not zero', this.#at);
-        this.#at = Math.max(this.#at, to);
-      }
-      if (end < offset) return;
-      const to = Math.min(end, last);
-      if (this.sums && this.#at < to) this.#crc = crc32c(file.subarray(this.#at, to), this.#crc);
-      this.#at = Math.max(this.#at, to);
+    /** The bytes from the last call up to byte `to`, as far as they are there. */
+    const take = (to: number) => file.subarray(this.#at, (this.#at = Math.max(this.#at, Math.min(end, to))));
+    for (let s; (s = this.header.sections[this.#section]); this.#section++) {
+      const last = s.offset + s.length;
+      if (take(s.offset).some((b) => b)) throw new CorruptError('padding', s.offset);
+      if (end < s.offset) return;
+      const part = take(last);
+      if (this.sums) this.#crc = crc32c(part, this.#crc);
       if (end < last) return;
-      if (this.sums && this.#crc !== crc) throw new ChecksumError('the file is damaged', offset);
-      this.#section++;
+      if (this.sums && this.#crc !== s.crc) throw new ChecksumError('checksum', s.offset);
       this.#crc = 0;
     }
   }
@@ -175,37 +171,19 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 /** Opens a whole file. It throws FormatError. */
 export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
   const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('a file is a Uint8Array or an ArrayBuffer');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
-  if (bytes.length < length) throw new TruncatedError('the file ends too early', bytes.length);
+  if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
   if (bytes.length > length) throw new CorruptError('bytes behind the filter', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
   return openVerified(bytes, header, opener, accepted);
 }
 
-type Secret = OpenOptions['secret'];
-
-/** What decides about the hash function: of a header, or of the manifest of a sharded set. */
-type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
-
-/** Returns the hash function of a file. It throws FormatError if the family does not have it, or the secret is wrong. */
-export function hashOf({ hash: id, seed, keyCheck: check, spec }: Hashed, { foreign }: Family, given: Secret): HashSetup {
-  const sum = foreign?.hash(id, spec);
-  if (sum) return { id, seed, sum };
-  if (foreign?.only || id > 2) throw new CorruptError(`a filter ${spec.text} does not have hash ${id}`, 12);
-  if (id === 1) return { id, seed, sum: xxh3(seed) };
-  const secret = secretOf(given);
-  const keyed = siphash(secret);
-  if (keyCheck(keyed) !== check) throw new SecretError('the secret is not the one that the filter was built with', 24);
-  return { id, seed, secret, sum: keyed };
-}
-
-/** Returns the 16 bytes of a secret. */
-function secretOf(secret: Secret): Uint8Array {
-  if (secret === undefined) throw new NoSecretError('the filter was built with a secret: pass it as option secret', 24);
-  if (typeof secret === 'string' && /^[0-9a-f]{32}$/i.test(secret)) {
-    return Uint8Array.from(secret.match(/../g)!, (b) => parseInt(b, 16));
-  }
-  if (typeof secret === 'string' || secret.length !== 16) throw new TypeError('a secret is 16 bytes, or 32 hexadecimal digits');
-  return secret.slice();
+/** Returns the hash function of a filter. It throws FormatError if its family does not have it, or the secret is wrong. */
+export function hashOf(of: Hashed, { foreign }: Family, { hashes, secret }: Pick<Opener, 'hashes' | 'secret'>): HashSetup {
+  const { hash: id, seed } = of;
+  if (id === (foreign ? foreign[0] : 1)) return { id, seed, sum: foreign ? foreign[1] : xxh3(seed) };
+  const other = foreign ? undefined : hashes.find((h) => h.id === id);
+  if (!other) throw new HashError(`hash ${hashNames[id]} is wrong or not imported`, 12);
+  return other.make(of, secret);
 }

@@ -39,13 +39,11 @@ const align = (n: number) => Math.ceil(n / 64) * 64;
 /** Returns how many of the first bytes of a file are its header, or 64 while fewer are there. It throws FormatError. */
 export function headerLength(bytes: Uint8Array): number {
   const magic = '\x89BLMRY\r\n';
-  for (let i = 0; i < 8 && i < bytes.length; i++) {
-    if (bytes[i] !== magic.charCodeAt(i)) throw new MagicError('not a Bloomery file', 0);
-  }
+  if (bytes.subarray(0, 8).some((b, i) => b !== magic.charCodeAt(i))) throw new MagicError('not a Bloomery file', 0);
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw new CorruptError('version 0', 8);
-  if (version > 2) throw new VersionError(`format version ${version}: update bloomery`, 8);
+  if (version > 2) throw new VersionError(`version ${version} is newer: update bloomery`, 8);
   const sections = view.getUint16(14, true), spec = view.getUint32(48, true);
   if (sections < 1 || sections > 8) throw new CorruptError(`${sections} sections`, 14);
   if (spec < 1 || spec > 512) throw new CorruptError(`spec of ${spec} bytes`, 48);
@@ -55,20 +53,20 @@ export function headerLength(bytes: Uint8Array): number {
 /** Reads and verifies the header at the start of a file. It throws FormatError. */
 export function parseHeader(bytes: Uint8Array): Header {
   const dataAt = headerLength(bytes);
-  if (bytes.length < dataAt) throw new TruncatedError('the file ends in its header', bytes.length);
+  if (bytes.length < dataAt) throw new TruncatedError('end of the file', bytes.length);
   const view = viewOf(bytes);
   const u16 = (at: number) => view.getUint16(at, true), u32 = (at: number) => view.getUint32(at, true);
   const u64 = (at: number) => view.getBigUint64(at, true);
   const count = u16(14), specAt = 64 + 24 * count, end = specAt + u32(48);
   if (crc32c(bytes.subarray(64, end), crc32c(bytes.subarray(0, 60))) !== u32(60)) {
-    throw new ChecksumError('the header is damaged', 60);
+    throw new ChecksumError('checksum', 60);
   }
   const version = u16(8), hash = u16(12), seed = u64(16), keyCheck = u64(24);
-  if (hash < 1 || hash > 6) throw new HashError(`unknown hash function ${hash}`, 12);
+  if (hash < 1 || hash > 6) throw new HashError(`hash function ${hash}`, 12);
   if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed)) throw new CorruptError('seed and key check', 16);
   const chosenRate = view.getFloat64(52, true);
   if (version === 1 ? u64(52) : !(chosenRate > 0 && chosenRate < 1)) throw new CorruptError('chosen rate', 52);
-  if (bytes.subarray(end, dataAt).some((b) => b)) throw new CorruptError('padding is not zero', end);
+  if (bytes.subarray(end, dataAt).some((b) => b)) throw new CorruptError('padding', end);
   const spec = new Spec(String.fromCharCode(...bytes.subarray(specAt, end)));
 
   const sections: Section[] = [];
@@ -83,9 +81,9 @@ export function parseHeader(bytes: Uint8Array): Header {
   return { version, family: u16(10), hash, seed, keyCheck, keys: u64(32), length, chosenRate, spec, sections, dataAt };
 }
 
-/** Returns v as a number, and throws TooLargeError above 2^53-128, so that rounding up to 64 stays exact. */
+/** Returns v as a number, and throws TooLargeError from 2^52 on, so that all sums are exact. */
 function number(v: bigint): number {
-  if (v > Number.MAX_SAFE_INTEGER - 127) throw new TooLargeError('a size above 2^53', 40);
+  if (v >> 52n) throw new TooLargeError('2^52 bytes or more', 40);
   return Number(v);
 }
 

@@ -1,6 +1,6 @@
 // Entry bloomery: opens filters of all families. WebAssembly answers queries where the page's policy allows it.
 
-import { families } from './families.js';
+import { families, hashes } from './families.js';
 import { fetchAny, type FetchOptions as PlainFetchOptions } from './fetch.js';
 import { type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
@@ -28,6 +28,7 @@ export interface FetchOptions extends PlainFetchOptions, WasmOption {}
 const withEngine = async <Options extends WasmOption>(options: Options) => ({
   ...options,
   families,
+  hashes,
   engine: options.wasm === false ? plainEngine : await wasmEngine(),
 });
 
@@ -51,5 +52,5 @@ export async function fetchFilter(url: string | URL, options: FetchOptions = {})
 export function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: PlainOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, families, engine: plainEngine });
+  return openShards(manifest, load, { ...options, families, hashes, engine: plainEngine });
 }

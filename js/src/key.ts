@@ -10,8 +10,8 @@ export type Key = string | Uint8Array | bigint | readonly [low: number, high: nu
 
 /** A buffer that grows to the longest key. */
 export class OwnBuffer implements KeyBuffer {
-  bytes = new Uint8Array(0);
-  view = new DataView(this.bytes.buffer);
+  bytes!: Uint8Array;
+  view!: DataView;
 
   constructor() {
     this.grow(256);
@@ -23,47 +23,36 @@ export class OwnBuffer implements KeyBuffer {
   }
 }
 
-/** Writes the bytes of a key to the start of the buffer and returns their number. It throws TypeError or RangeError. */
+/**
+ * Writes the bytes of a key to the start of the buffer, which may replace `bytes` and `view`, and returns their number.
+ * It throws TypeError or RangeError.
+ */
 export function putKey(to: KeyBuffer, key: Key): number {
   if (typeof key !== 'string') return putOther(to, key);
   const n = key.length;
   if (n > to.bytes.length) to.grow(n);
-  const bytes = to.bytes;
-  for (let i = 0; i < n; i++) {
+  const { bytes, view } = to;
+  let all = 0, i = 0;
+  for (; i + 4 <= n; i += 4) { // one store for four characters
+    const a = key.charCodeAt(i), b = key.charCodeAt(i + 1), c = key.charCodeAt(i + 2), d = key.charCodeAt(i + 3);
+    all |= a | b | c | d;
+    view.setInt32(i, a | (b << 8) | (c << 16) | (d << 24), true);
+  }
+  for (; i < n; i++) {
     const c = key.charCodeAt(i);
-    if (c > 127) return putText(to, key);
+    all |= c;
     bytes[i] = c;
   }
-  return n;
+  return all > 127 ? putText(to, key) : n;
 }
 
 function putText(to: KeyBuffer, key: string): number {
+  if (/\p{Surrogate}/u.test(key)) throw new TypeError('a key with a lone surrogate is not text');
   if (3 * key.length > to.bytes.length) to.grow(3 * key.length);
-  const bytes = to.bytes;
-  let n = 0;
-  for (let i = 0; i < key.length; i++) {
-    let c = key.charCodeAt(i);
-    if (c < 0x80) {
-      bytes[n++] = c;
-      continue;
-    }
-    if (c < 0x800) {
-      bytes[n++] = 0xc0 | (c >> 6);
-    } else {
-      if (c >> 11 === 27) {
-        c = key.codePointAt(i++)!;
-        if (c < 0x10000) throw new TypeError('the key has a lone surrogate: it is not text');
-        bytes[n++] = 0xf0 | (c >> 18);
-        bytes[n++] = 0x80 | ((c >> 12) & 63);
-      } else {
-        bytes[n++] = 0xe0 | (c >> 12);
-      }
-      bytes[n++] = 0x80 | ((c >> 6) & 63);
-    }
-    bytes[n++] = 0x80 | (c & 63);
-  }
-  return n;
+  return encoder.encodeInto(key, to.bytes).written;
 }
+
+const encoder = /* @__PURE__ */ new TextEncoder();
 
 function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
   if (typeof key === 'bigint') {
@@ -75,16 +64,15 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     const n = key.length;
     if (n > to.bytes.length) to.grow(n);
     const bytes = to.bytes;
-    if (n > 64) bytes.set(key);
-    else for (let i = 0; i < n; i++) bytes[i] = key[i];
+    for (let i = 0; i < n; i++) bytes[i] = key[i];
     return n;
   }
   if (!Array.isArray(key) || key.length !== 2) {
-    throw new TypeError('a key is a string, a Uint8Array, a BigInt or a pair of its low and high 32 bits');
+    throw new TypeError('a key is a string, Uint8Array, BigInt or pair of 32-bit halves');
   }
   for (let i = 0; i < 2; i++) {
     const word = key[i];
-    if (word >>> 0 !== word && (word | 0) !== word) throw new TypeError('a pair has two integers of 32 bits');
+    if (word >>> 0 !== word && (word | 0) !== word) throw new TypeError('a half of a key has 32 bits');
     to.view.setInt32(4 * i, word, true);
   }
   return 8;

@@ -1,6 +1,6 @@
 // Entry bloomery/plain: opens filters of all families, without WebAssembly.
 
-import { families } from './families.js';
+import { families, hashes } from './families.js';
 import { type FetchOptions, fetchAny } from './fetch.js';
 import { type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
@@ -16,12 +16,12 @@ export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js'
  * filter is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
-  return openBytes(file, { ...options, families, engine });
+  return openBytes(file, { ...options, families, hashes, engine });
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
 export function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
-  return fetchAny(url, options, { ...options, families, engine });
+  return fetchAny(url, options, { ...options, families, hashes, engine });
 }
 
 /**
@@ -31,5 +31,5 @@ export function fetchFilter(url: string | URL, options: FetchOptions = {}): Prom
 export function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, families, engine });
+  return openShards(manifest, load, { ...options, families, hashes, engine });
 }

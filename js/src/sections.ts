@@ -8,13 +8,11 @@ const littleEndian = /* @__PURE__ */ (() => new Uint8Array(Uint16Array.of(1).buf
 
 /** Returns the words of a section: a view of the file, or a copy if it is not aligned or the machine is big endian. */
 export function sectionWords(file: Uint8Array, { offset, length }: Section): Uint32Array {
-  const at = file.byteOffset + offset;
-  if (!littleEndian) {
-    const view = new DataView(file.buffer, at, length);
-    return new Uint32Array(length / 4).map((_, i) => view.getUint32(4 * i, true));
-  }
-  if (at % 4 === 0) return new Uint32Array(file.buffer, at, length / 4);
-  return new Uint32Array(file.slice(offset, offset + length).buffer);
+  const { buffer } = file, at = file.byteOffset + offset;
+  if (littleEndian && at % 4 === 0) return new Uint32Array(buffer, at, length / 4);
+  const words = new Uint32Array(length / 4), view = new DataView(buffer, at);
+  for (let i = 0; i < words.length; i++) words[i] = view.getUint32(4 * i, true);
+  return words;
 }
 
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */
@@ -23,7 +21,7 @@ export function checkSections(file: FilterFile, ...words: number[]): void {
   // Queries have indexes of words in 32 bits.
   if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section of more than 16 GiB');
   if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
-    throw new CorruptError(`the sections are not those of ${file.spec.text}`);
+    throw new CorruptError(`sections of ${file.spec.text}`);
   }
 }
 

@@ -63,9 +63,9 @@ export class ShardedFilter {
   /** @internal */
   constructor(manifest: Manifest, load: ShardLoader, opener: Opener) {
     const { spec } = manifest, family = opener.families.find((f) => f.name === spec.family);
-    if (!family) throw new FamilyError(`family ${spec.family} is unknown, or not among the families given`);
+    if (!family) throw new FamilyError(`family ${spec.family} is unknown or not imported`);
     this.#family = family;
-    this.#hash = hashOf(manifest, family, opener.secret);
+    this.#hash = hashOf(manifest, family, opener);
     this.#manifest = manifest;
     this.#load = load;
     this.#verify = opener.verify ?? true;
@@ -186,7 +186,6 @@ export class ShardedFilter {
       header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) || header.length !== length) {
       throw new CorruptError('the file does not belong to this set');
     }
-    hashOf(header, this.#family, this.#hash.secret);
     new Checker(header, this.#verify).check(bytes, length);
     if (this.#verify && (await sha256(bytes)) !== sum) throw new CorruptError('the file is not the one in the manifest');
     return this.#family.open({ header, spec, sections: header.sections.map((s) => sectionWords(bytes, s)) });

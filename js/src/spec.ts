@@ -2,6 +2,8 @@
 
 import { CorruptError, TooLargeError } from './errors.js';
 
+const canonical = /^[a-z][a-z0-9_]*(\([a-z][a-z0-9_]*=[\w.+-]+(,[a-z][a-z0-9_]*=[\w.+-]+)*\))?$/;
+
 /** A spec in canonical form, such as blocked(blocks=17,k=7,layout=line). */
 export class Spec {
   readonly text: string;
@@ -10,18 +12,11 @@ export class Spec {
 
   /** Parses the canonical form, as files have it, and nothing else. It throws CorruptError. */
   constructor(text: string) {
-    const parts = /^([a-z][a-z0-9_]*)(?:\(([^()]+)\))?$/.exec(text);
-    if (!parts || text.length > 512) throw new CorruptError('spec does not parse');
+    const [family, ...items] = text.replace(/\)$/, '').split(/[(,]/), params = items.map((item) => item.split('='));
     this.text = text;
-    this.family = parts[1];
-    const params = new Map<string, string>();
-    let last = '';
-    for (const item of parts[2]?.split(',') ?? []) {
-      const p = /^([a-z][a-z0-9_]*)=([A-Za-z0-9_.+-]+)$/.exec(item);
-      if (!p || p[1] <= last) throw new CorruptError('spec is not in canonical form');
-      params.set((last = p[1]), p[2]);
-    }
-    this.params = params;
+    this.family = family;
+    this.params = new Map(params as [string, string][]);
+    if (text.length > 512 || !canonical.test(text) || params.some(([name], i) => i && name <= params[i - 1][0])) throw this.bad();
   }
 
   has(name: string): boolean {
@@ -30,19 +25,15 @@ export class Spec {
 
   /** Throws CorruptError unless the parameters are all of required and any of optional: names between spaces. */
   want(required: string, optional = ''): void {
-    const names = required.split(' ');
-    const known = names.concat(optional.split(' '));
-    if (!names.every((n) => this.has(n)) || ![...this.params.keys()].every((n) => known.includes(n))) {
-      throw this.bad();
-    }
+    const names = required.split(' '), known = names.concat(optional.split(' '));
+    if (!names.every((n) => this.has(n)) || ![...this.params.keys()].every((n) => known.includes(n))) throw this.bad();
   }
 
   /** The integer parameter of that name, of 0 to 2^64-1 in canonical decimal form, or 0 if it is not given. */
   uint64(name: string): bigint {
     const text = this.params.get(name) ?? '0';
-    const v = /^(0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : -1n;
-    if (v < 0n || v >> 64n) throw this.bad();
-    return v;
+    if (!/^(0|[1-9]\d{0,19})$/.test(text) || BigInt(text) >> 64n) throw this.bad();
+    return BigInt(text);
   }
 
   /**
@@ -52,12 +43,12 @@ export class Spec {
   uint(name: string, least = 0, most = Infinity): number {
     const v = this.uint64(name);
     if (v < least || v > most) throw this.bad();
-    if (v > Number.MAX_SAFE_INTEGER) throw new TooLargeError(`${this.text}: ${name} is above 2^53-1`);
+    if (v >> 53n) throw new TooLargeError(`${name} is above 2^53-1`);
     return Number(v);
   }
 
-  /** The error for a spec that is not that of a built filter. */
+  /** The error for a spec that is not canonical, or not that of a built filter. */
   bad(): CorruptError {
-    return new CorruptError(`${this.text} is not the spec of a built filter`);
+    return new CorruptError(`spec ${this.text}`);
   }
 }

@@ -35,11 +35,8 @@ export interface Family {
   readonly name: string;
   /** The number of the family in files. */
   readonly id: number;
-  /**
-   * Returns the hash function with number id, of another system, if a filter of this spec may have it. `only` is true
-   * for families of other systems: their filters have no hash but this one.
-   */
-  readonly foreign?: { readonly only: boolean; hash(id: number, spec: Spec): HashFunction | undefined };
+  /** Families of other systems: the number in files and the plain form of the only hash function of their filters. */
+  readonly foreign?: readonly [id: number, sum: HashFunction];
   /**
    * Returns the queries of a file. It checks the parameters of the spec, the exact number and lengths of the sections
    * and all padding, and throws CorruptError or TooLargeError. It allocates nothing that the sections do not justify.
@@ -75,6 +72,17 @@ export interface HashSetup {
   readonly secret?: Uint8Array;
   /** The plain form. */
   readonly sum: HashFunction;
+}
+
+/** What decides about the hash function of a filter: of its header, or of the manifest of a sharded set. */
+export type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
+
+/** A hash function that some filters of our families have instead of XXH3. */
+export interface KeyHash {
+  /** Its number in files. */
+  readonly id: number;
+  /** Returns the hash function of a filter. It throws FormatError if the filter cannot have it or the secret is wrong. */
+  make(of: Hashed, secret: Uint8Array | string | undefined): HashSetup;
 }
 
 /** Answers queries about the key in the first n bytes of its buffer. */

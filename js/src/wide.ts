@@ -3,6 +3,11 @@
 
 const { imul } = Math;
 
+/** The word of v from byte i on, little endian. */
+export function int(v: DataView, i: number): number {
+  return v.getInt32(i, true);
+}
+
 /** The upper word of the 64-bit product of two unsigned words. */
 export function mulHigh(a: number, b: number): number {
   const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
@@ -45,11 +50,11 @@ export function add(a: Int32Array, at: number, l: number, h: number): void {
   a[at] = s;
 }
 
-/** Rotates the 64-bit number in words at and at+1 of a left by s, 1 to 31. */
+/** Rotates the 64-bit number in words at and at+1 of a left by s, 0 to 31. */
 export function rotate(a: Int32Array, at: number, s: number): void {
   const l = a[at], h = a[at + 1];
-  a[at] = (l << s) | (h >>> (32 - s));
-  a[at + 1] = (h << s) | (l >>> (32 - s));
+  a[at] = (l << s) | ((h >>> 1) >>> (31 - s));
+  a[at + 1] = (h << s) | ((l >>> 1) >>> (31 - s));
 }
 
 /** Sets words 0 and 1 of product to the exclusive or of the two halves of the 128-bit product a·b. */
@@ -59,12 +64,15 @@ export function fold(al: number, ah: number, bl: number, bh: number): void {
   product[1] ^= product[3];
 }
 
+/** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^32-1: a number of 0 to m-1, exactly. */
+export function position32(xl: number, xh: number, m: number): number {
+  const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
+  return (mulHigh(xh, m) + carry(s, p)) >>> 0;
+}
+
 /** ⌊x·m / 2^64⌋ for an integer m of 0 to 2^53: a number of 0 to m-1, exactly. */
 export function position(xl: number, xh: number, m: number): number {
-  if (m <= 0xffffffff) {
-    const p = imul(xh, m), s = (p + mulHigh(xl, m)) | 0;
-    return (mulHigh(xh, m) + carry(s, p)) >>> 0;
-  }
+  if (m <= 0xffffffff) return position32(xl, xh, m);
   mul(xl, xh, m | 0, Math.floor(m / 0x100000000));
   return (product[3] >>> 0) * 0x100000000 + (product[2] >>> 0);
 }

@@ -45,6 +45,17 @@ function openPath(path, secret) {
     .then((manifest) => openSharded(manifest, (name) => readFile(join(path, name)), { secret }));
 }
 
+/** Whether the filter has a method for its family. */
+async function can(filter, method) {
+  try {
+    await filter[method]('');
+    return true;
+  } catch (e) {
+    if (e instanceof TypeError) return false;
+    throw e;
+  }
+}
+
 async function answer(path, secret, keysPath, out) {
   const filter = await openPath(path, secret === '-' ? undefined : secret);
   if (form === '--wasm' && filter.info().wasm === false) throw new Error(`${path}: not answered by WebAssembly`);
@@ -53,7 +64,9 @@ async function answer(path, secret, keysPath, out) {
     writeFileSync(out, '');
     return;
   }
-  const keys = readKeys(keysPath), b = Buffer.alloc(18 * keys.length), able = filter.info();
+  const keys = readKeys(keysPath), b = Buffer.alloc(18 * keys.length), info = filter.info();
+  // A sharded set says what its family can do when it is asked.
+  const able = { counts: info.counts ?? await can(filter, 'count'), values: info.values ?? await can(filter, 'get') };
   const many = await filter.hasMany(keys);
   for (let i = 0; i < keys.length; i++) {
     const has = await filter.has(keys[i]);

@@ -14,7 +14,7 @@ const testdata = new URL('../../container/testdata/', import.meta.url);
 async function refused(file, what, error = FormatError, options = { secret }) {
   await assert.rejects(open(file, options), (e) => {
     assert.ok(e instanceof error, `${what}: ${e}`);
-    assert.notEqual(e.name, 'FormatError');
+    assert.match(e.name, /^(?!Format).+Error$/);
     return true;
   }, what);
 }
@@ -101,7 +101,7 @@ const forged = {
   'another family': [(v) => v.setUint16(10, 2, true), plain.CorruptError],
   'hash 0': [(v) => v.setUint16(12, 0, true), plain.HashError],
   'hash 7': [(v) => v.setUint16(12, 7, true), plain.HashError],
-  'hash of another family': [(v) => (v.setUint16(12, 4, true), v.setBigUint64(16, 0n, true)), plain.CorruptError],
+  'hash of another family': [(v) => (v.setUint16(12, 4, true), v.setBigUint64(16, 0n, true)), plain.HashError],
   'a key check without a secret': [(v) => v.setUint8(24, 1), plain.CorruptError],
   'no section': [(v) => v.setUint16(14, 0, true), plain.CorruptError],
   '9 sections': [(v) => v.setUint16(14, 9, true), plain.CorruptError],
@@ -111,7 +111,7 @@ const forged = {
   'spec of 2^32-1 bytes': [(v) => v.setUint32(48, 2 ** 32 - 1, true), plain.CorruptError],
   'padding of the header': [(v) => v.setUint8(127, 1), plain.CorruptError],
   'a section of 2^63 bytes': [(v) => v.setBigUint64(72, 1n << 63n, true), plain.TooLargeError],
-  'a section of 2^52 bytes': [(v) => v.setBigUint64(72, 1n << 52n, true), plain.CorruptError],
+  'a section of 2^51 bytes': [(v) => v.setBigUint64(72, 1n << 51n, true), plain.CorruptError],
   'a section that is no multiple of 8': [(v) => v.setUint8(72, v.getUint8(72) + 1), plain.CorruptError],
   'a section at 0': [(v) => v.setBigUint64(64, 0n, true), plain.CorruptError],
   'a section at 2^64-64': [(v) => v.setBigUint64(64, (1n << 64n) - 64n, true), plain.CorruptError],

@@ -5,13 +5,16 @@ import { internal } from './internal.mjs';
 
 export const vectors = JSON.parse(readFileSync(new URL('../../filter/testdata/hashes.json', import.meta.url), 'utf8'));
 
-const { siphash, xxh3, xxh64 } = internal;
+const { murmur3, murmur3Twice, murmur64aTwice, sip, xxh3, xxh64Sum } = internal;
 
 /** Returns the hash function of a name in the vectors, by the part of the name before a parenthesis. */
 export const hashes = {
   'xxh3-128': (name) => xxh3(BigInt(/seed=(\d+)/.exec(name)[1])),
-  'siphash-128': () => siphash(Uint8Array.from(Buffer.from(vectors.secret, 'hex'))),
-  xxh64: () => xxh64,
+  'siphash-128': () => sip(Uint8Array.from(Buffer.from(vectors.secret, 'hex'))),
+  xxh64: () => xxh64Sum,
+  'murmur3-x64-128': () => murmur3,
+  'murmur3-x64-128-twice': () => murmur3Twice,
+  'murmur64a-twice': () => murmur64aTwice,
 };
 
 /** Returns the key of n bytes. */
@@ -19,3 +22,6 @@ export const keyOf = (n) => Uint8Array.from({ length: n }, (_, i) => (i * i + 7 
 
 /** Returns Hi and Lo of a hash in hexadecimal. */
 export const hex = (h) => [3, 2, 1, 0].map((i) => (h[i] >>> 0).toString(16).padStart(8, '0')).join('');
+
+/** Returns the four words of a hash of 256 bits in hexadecimal: Lo, words 4 to 7, and Hi. */
+export const quarters = (h) => [1, 0, 5, 4, 7, 6, 3, 2].map((i) => (h[i] >>> 0).toString(16).padStart(8, '0')).join('');

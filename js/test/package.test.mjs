@@ -45,7 +45,7 @@ test('the tarball has the built package and no sources', async () => {
   const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
-  assert.deepEqual(Object.keys(exports), ['.', './plain', './core', './family/*', './package.json']);
+  assert.deepEqual(Object.keys(exports), ['.', './plain', './core', './family/*', './hash/*', './package.json']);
 });
 
 /** A program that uses the declarations; each line with an error on purpose says so. */
@@ -55,6 +55,7 @@ import { open as openPlain } from 'bloomery/plain';
 import { open as openCore, type Family } from 'bloomery/core';
 import { blocked } from 'bloomery/family/blocked';
 import { fuse } from 'bloomery/family/fuse';
+import { siphash } from 'bloomery/hash/siphash';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
   const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
@@ -70,7 +71,7 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   open(file, { secret: 7 });
   const error: FormatError = new SecretError(\`\${info.spec} \${value} \${filter.count('x') + 1}\`);
   return [filter.has('x'), ...filter.hasMany(keys), (await openPlain(file)).has(error.message),
-    (await openCore(file, { families })).has('y')];
+    (await openCore(file, { families, hashes: [siphash] })).has('y')];
 }
 `;
 

@@ -57,7 +57,7 @@ export async function serveSite() {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, site);
     const set = /^\/hashes\.set\/([a-z0-9.-]+)$/.exec(pathname);
-    const path = served[pathname] ?? (set && join(root, 'test', 'data', 'set', set[1]));
+    const path = served[pathname] ?? (set && join(root, '..', 'shard', 'testdata', 'sets', 'blocked', set[1]));
     const body = path && (await readFile(path).catch(() => undefined));
     if (body) response.end(body);
     else response.writeHead(404).end();

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +11,11 @@ import { build } from 'esbuild';
 
 const root = dirname(fileURLToPath(new URL('.', import.meta.url)));
 
-/** Budgets in bytes, gzip. */
-const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000;
+/**
+ * Budgets in bytes, gzip: of `open` for one family and for all, and what WebAssembly and the rest (fetchFilter and
+ * sharded sets) may add.
+ */
+const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 4000;
 
 /** Returns the minified bytes of a program, and their number after gzip. */
 async function sizeOf(program) {
@@ -45,23 +49,44 @@ const families = readdirSync(new URL('../dist/family/', import.meta.url))
   .filter((name) => name.endsWith('.js'))
   .map((name) => name.slice(0, -3));
 
-budget('bloomery', `export * from './dist/index.js'`, allFamilies + webAssembly);
-budget('bloomery/plain', `export * from './dist/plain.js'`, allFamilies);
+budget('open of bloomery', `export { open } from './dist/index.js'`, allFamilies + webAssembly);
+budget('open of bloomery/plain', `export { open } from './dist/plain.js'`, allFamilies);
 for (const family of families) {
   const program = `export { open } from './dist/core.js'; export { ${family} } from './dist/family/${family}.js'`;
-  budget(`bloomery/core + ${family}`, program, oneFamily);
+  budget(`open of bloomery/core, ${family}`, program, oneFamily);
 }
+budget('all of bloomery', `export * from './dist/index.js'`, allFamilies + webAssembly + fetching);
+budget('all of bloomery/plain', `export * from './dist/plain.js'`, allFamilies + fetching);
+budget(
+  'all of bloomery/core, fuse',
+  `export * from './dist/core.js'; export { fuse } from './dist/family/fuse.js'`,
+  oneFamily + fetching,
+);
 
 test('WebAssembly costs at most its budget', () => {
   const sizes = Object.fromEntries(table.map(({ name, gzip }) => [name, gzip]));
-  const more = sizes.bloomery - sizes['bloomery/plain'];
+  const more = sizes['open of bloomery'] - sizes['open of bloomery/plain'];
   assert.ok(more <= webAssembly, `${more} bytes after gzip; the budget is ${webAssembly}`);
 });
 
 test('all families have an entry', () => assert.equal(families.length, 12));
 
+test('the sizes in README.md', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  for (const name of ['bloomery', 'bloomery/plain', 'bloomery/core, fuse']) {
+    const shown = name.replace(', ', '` with `');
+    const row = readme.split('\n').find((line) => line.startsWith(`| \`${shown}\` |`));
+    assert.ok(row, `no row of ${shown}`);
+    const cells = row.split('|').slice(-3, -1).map(Number);
+    ['open of', 'all of'].forEach((what, i) => {
+      const { gzip } = table.find((line) => line.name === `${what} ${name}`);
+      assert.ok(Math.abs(1000 * cells[i] - gzip) <= 300, `${what} ${shown}: ${cells[i]} kB, but it has ${gzip} bytes`);
+    });
+  }
+});
+
 after(() => {
-  const line = (name, ...cells) => console.log(name.padEnd(34) + cells.map((c) => String(c).padStart(10)).join(''));
+  const line = (name, ...cells) => console.log(name.padEnd(40) + cells.map((c) => String(c).padStart(10)).join(''));
   line('entry', 'minified', 'gzip', 'budget');
   for (const { name, minified, gzip, limit } of table) line(name, minified, gzip, limit);
 });

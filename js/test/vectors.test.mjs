@@ -9,7 +9,7 @@ import * as index from '../dist/index.js';
 import * as plain from '../dist/plain.js';
 import { internal } from './internal.mjs';
 
-const { accept, families, OwnBuffer, parseHeader, plainEngine, putKey, route } = internal;
+const { accept, families, hashes, OwnBuffer, parseHeader, plainEngine, putKey, route } = internal;
 const filters = new URL('../../container/testdata/vectors/', import.meta.url);
 const sets = new URL('../../shard/testdata/sets/', import.meta.url);
 const jsonOf = (folder) => readdirSync(folder).filter((f) => f.endsWith('.json')).map((f) => new URL(f, folder));
@@ -55,7 +55,7 @@ for (const url of jsonOf(filters)) {
   test(url.pathname.split('/').pop(), async () => {
     const file = readFileSync(new URL(v.file, filters)), header = parseHeader(file), options = { secret: v.secret };
     assert.equal(header.spec.text, v.spec);
-    const { hash } = accept(header, { families, engine: plainEngine, ...options });
+    const { hash } = accept(header, { families, hashes, engine: plainEngine, ...options });
     for (const key of v.keys) checkHash(hash.sum, key);
     for (const { open } of [plain, index]) {
       const filter = await open(file, options), { counts, values } = filter.info();
@@ -91,7 +91,7 @@ for (const url of jsonOf(sets)) {
       assert.equal(loads.size, v.shards);
     }
     const { spec, hash, seed, keyCheck } = await internal.parseManifest(manifest);
-    const { sum } = internal.hashOf({ spec, hash, seed, keyCheck }, families.find((f) => f.name === spec.family), v.secret);
+    const { sum } = internal.hashOf({ spec, hash, seed, keyCheck }, families.find((f) => f.name === spec.family), { hashes, secret: v.secret });
     for (const key of v.keys) assert.equal(route(checkHash(sum, key), v.shards), key.shard);
   });
 }

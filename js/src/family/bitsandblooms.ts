@@ -10,7 +10,7 @@ import { carry, mulLow, product } from '../wide.js';
 export const bitsandblooms: Family = {
   name: 'bitsandblooms',
   id: 21,
-  foreign: { only: true, hash: (id) => (id === 5 ? murmur3Twice : undefined) },
+  foreign: [5, murmur3Twice],
   open(file) {
     const { spec, sections } = file;
     spec.want('k m', 'length');

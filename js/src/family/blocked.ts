@@ -1,7 +1,6 @@
 // The blocked Bloom filter: all bits of a key are in one block, of 512 bits (line) or 256 bits (split, as in Parquet).
 // See docs/format/blocked.md.
 
-import { xxh64 } from '../hash/xxh64.js';
 import { salts } from '../salts.js';
 import { checkSections } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -12,7 +11,6 @@ const { imul } = Math;
 export const blocked: Family = {
   name: 'blocked',
   id: 2,
-  foreign: { only: false, hash: (id, spec) => (id === 3 && spec.params.get('layout') === 'split' ? xxh64 : undefined) },
   open(file) {
     const { spec } = file;
     spec.want('blocks k layout');

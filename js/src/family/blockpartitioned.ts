@@ -5,7 +5,7 @@ import { CorruptError } from '../errors.js';
 import { salts } from '../salts.js';
 import { checkSections } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
-import { mulHigh, position, product, remix } from '../wide.js';
+import { mulHigh, position32, product, remix } from '../wide.js';
 import { checkSearched } from '../searched.js';
 
 const { imul } = Math;
@@ -17,7 +17,8 @@ export const blockpartitioned: Family = {
   open(file: FilterFile): Query {
     const { spec, sections } = file;
     spec.want('block blocks groups k width');
-    const block = spec.uint('block', 512, 1024), blocks = spec.uint('blocks', 1), groups = spec.uint('groups', 1, block);
+    const block = spec.uint('block', 512, 1024), blocks = spec.uint('blocks', 1);
+    const groups = spec.uint('groups', 1, block);
     const k = spec.uint('k', 1, 64), width = spec.uint('width', 1, 5);
     const side = k * width, bits = Math.floor((block - groups * side) / 32) * 32;
     if (block % 512 || bits < 64) throw spec.bad();
@@ -30,9 +31,9 @@ export const blockpartitioned: Family = {
     }
     return {
       has(h: Hash): boolean {
-        const start = position(h[2], h[3], blocks) * size;
+        const start = position32(h[2], h[3], blocks) * size;
         // The lower half of Hi·blocks chooses the group.
-        const group = position(imul(h[2], blocks), mulHigh(h[2], blocks) + imul(h[3], blocks), groups);
+        const group = position32(imul(h[2], blocks), mulHigh(h[2], blocks) + imul(h[3], blocks), groups);
         let at = group * side;
         for (let l = 0, x = h[0]; l < k; l++, at += width) {
           if (l && !(l & 7)) {

@@ -4,10 +4,10 @@ import { field, popcount } from '../bits.js';
 import { CorruptError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
-import { position, product, remix } from '../wide.js';
+import { position32, product, remix } from '../wide.js';
 
 /** Four bits as four bytes of 0 or 255, the lowest bit first. */
-const spread = /* @__PURE__ */ Int32Array.from({ length: 16 }, (_, v) => 255 * ((v & 1) | ((v & 2) << 7) | ((v & 4) << 14) | ((v & 8) << 21)));
+const spread = /* @__PURE__ */ Int32Array.from({ length: 16 }, (_, v) => 255 * ((v * 0x204081) & 0x01010101));
 
 /** Family 9. CoreSetup: bloomery_dleft; sections: the buckets. */
 export const dleft: Family = {
@@ -43,25 +43,23 @@ export const dleft: Family = {
       return counting ? n + popcount(set & slice(at, remainder)) + 2 * popcount(set & slice(at, remainder + 1)) : n;
     };
 
-    let keys = 0;
+    let keys = 0, bad = 0;
     for (let at = 0; at < all; at += width) {
       const empty = match(at, 0);
       keys += copies(at, ~empty & 255);
-      if (counting && empty & (slice(at, remainder) | slice(at, remainder + 1))) {
-        throw new CorruptError('an empty cell counts copies');
-      }
+      if (counting) bad |= empty & (slice(at, remainder) | slice(at, remainder + 1)); // an empty cell counts copies
     }
-    if (BigInt(keys) !== header.keys) throw new CorruptError(`the cells hold ${keys} keys, want ${header.keys}`);
+    if (bad || BigInt(keys) !== header.keys) throw new CorruptError('the cells contradict themselves or the number of keys');
 
     /** The copies of a key. If any is true, it stops at the first cell with the key's remainder. */
     const find = (h: Hash, any: boolean): number => {
-      const b = position(h[0], h[1], buckets), r = position(h[2], h[3], 2 ** remainder - 1) + 1;
+      const b = position32(h[0], h[1], buckets), r = position32(h[2], h[3], 2 ** remainder - 1) + 1;
       let n = 0;
       for (let i = 0; i < 4; i++) {
         let j = b;
         if (i) {
           remix(r, 0, i);
-          j += position(product[0], product[1], buckets);
+          j += position32(product[0], product[1], buckets);
           if (j >= buckets) j -= buckets;
         }
         const at = (i * buckets + j) * width, set = match(at, r);

@@ -3,7 +3,7 @@
 import { field } from '../bits.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
-import { fold, position, product } from '../wide.js';
+import { fold, position, position32, product } from '../wide.js';
 import { checkSearched } from '../searched.js';
 
 /** Family 4. CoreSetup: bloomery_partitioned; sections: the bitmaps, the shifts. */
@@ -14,7 +14,8 @@ export const partitioned: Family = {
     const { spec, sections } = file;
     spec.want('bits groups k shards width');
     const size = 2 ** 31, shards = spec.uint('shards', 1, size), bits = spec.uint('bits', shards > 1 ? 4096 : 1, size);
-    const k = spec.uint('k', 1, 64), width = spec.uint('width', 0, 5), groups = spec.uint('groups', 1, width ? size : 1);
+    const k = spec.uint('k', 1, 64), width = spec.uint('width', 0, 5);
+    const groups = spec.uint('groups', 1, width ? size : 1); // without shifts groups take no bits
     const side = k * width, base = bits - 2 ** width + 1;
     if (base < 1) throw spec.bad();
     // Inexact numbers are above 2^53, and no section is that long.
@@ -33,7 +34,7 @@ export const partitioned: Family = {
         const word = (start / 32) >>> 0, first = start & 31, pick = (picks / 32) >>> 0;
         let x = h[0], y = h[1];
         for (let l = 0, at = picks & 31; ; at += width) {
-          const u = first + position(x, y, base) + (field(shifts, pick, at, width || 1) & mask);
+          const u = (first + position32(x, y, base) + (field(shifts, pick, at, width || 1) & mask)) >>> 0;
           if (!((bitmap[word + (u >>> 5)] >>> (u & 31)) & 1)) return false;
           if (++l === k) return true;
           fold(x, y, by, byHigh);

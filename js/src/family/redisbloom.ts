@@ -1,7 +1,7 @@
 // The Bloom filter of RedisBloom: a chain of filters, its links.
 
 import { field } from '../bits.js';
-import { Doubly } from '../double.js';
+import { doubly } from '../double.js';
 import { CorruptError } from '../errors.js';
 import { murmur64aTwice } from '../hash/murmur64a.js';
 import { checkSections, checkZeros } from '../sections.js';
@@ -17,7 +17,7 @@ const ln2 = 0.693147180559945;
 export const redisbloom: Family = {
   name: 'redisbloom',
   id: 22,
-  foreign: { only: true, hash: (id) => (id === 6 ? murmur64aTwice : undefined) },
+  foreign: [6, murmur64aTwice],
   open(file) {
     const { spec } = file;
     spec.want('links words');
@@ -31,7 +31,7 @@ export const redisbloom: Family = {
     const f64 = (at: number) => new Float64Array(BigUint64Array.of(u64(at)).buffer)[0];
     const options = u32(12);
     let bad = u32(8) !== count || (options !== 5 && options !== 13);
-    const links: Doubly[] = [];
+    const links: ReturnType<typeof doubly>[] = [];
     let start = 0, keys = 0n;
     for (let at = chainHeader; at < end && !bad; at += linkHeader) {
       const bits = u64(at + 8), rate = f64(at + 24), k = u32(at + 40), m = Number(bits);
@@ -41,7 +41,7 @@ export const redisbloom: Family = {
         !u64(at + 44) || field(header, 0, 8 * at + 416, 8) !== 0;
       keys += u64(at + 16);
       if (bad) break;
-      links.push(new Doubly(words, start, m, k, 2 ** 32));
+      links.push(doubly(words, start, m, k, 2 ** 32));
       start += m / 32;
     }
     if (bad || start !== words.length || keys > 1n << 62n || keys !== u64(0) || keys !== file.header.keys) {
@@ -50,7 +50,7 @@ export const redisbloom: Family = {
     links.reverse(); // the last link has most of the keys
     return {
       has(h) {
-        for (const link of links) if (link.covers(h[0], h[1], h[2], h[3])) return true;
+        for (const covers of links) if (covers(h[0], h[1], h[2], h[3])) return true;
         return false;
       },
       core: { numbers: [8n * BigInt(size), count], sections: file.sections },

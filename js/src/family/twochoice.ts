@@ -2,7 +2,7 @@
 
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
-import { fold, position, product, remix } from '../wide.js';
+import { fold, position, position32, product, remix } from '../wide.js';
 import { checkSearched } from '../searched.js';
 
 /** Family 6. CoreSetup: bloomery_twochoice; sections: the bits. */
@@ -23,10 +23,10 @@ export const twochoice: Family = {
 
     /** Whether all bits of a group are set, in the shard from bit first of a word on. x is its start, by its step. */
     const covers = (word: number, first: number, xl: number, xh: number, byl: number, byh: number): boolean => {
-      let at = position(xl, xh, bits), step = 0;
-      if (double) step = position(byl, byh, bits) | 1;
+      let at = position32(xl, xh, bits), step = 0;
+      if (double) step = position32(byl, byh, bits) | 1;
       for (let i = 0; ; ) {
-        const u = first + at;
+        const u = (first + at) | 0;
         if (!((words[word + (u >>> 5)] >>> (u & 31)) & 1)) return false;
         if (++i === k) return true;
         if (double) {
@@ -36,7 +36,7 @@ export const twochoice: Family = {
           fold(xl, xh, byl, byh);
           xl = product[0];
           xh = product[1];
-          at = position(xl, xh, bits);
+          at = position32(xl, xh, bits);
         }
       }
     };

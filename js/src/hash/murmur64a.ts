@@ -1,7 +1,7 @@
 // MurmurHash64A (Austin Appleby, in the public domain): the hash function of RedisBloom.
 
 import type { Hash } from '../types.js';
-import { mulLow, product } from '../wide.js';
+import { int, mulLow, product } from '../wide.js';
 
 /** The multiplier, 0xc6a4a7935bd1e995. It is also the seed of the first hash. */
 const ml = 0x5bd1e995, mh = 0xc6a4a793;
@@ -21,7 +21,7 @@ function murmur64a(view: DataView, n: number, seedLow: number, seedHigh: number)
   mulLow(n, (n / 0x100000000) | 0, ml, mh);
   let l = product[0] ^ seedLow, h = product[1] ^ seedHigh, at = 0;
   for (; at + 8 <= n; at += 8) {
-    mulLow(view.getInt32(at, true), view.getInt32(at + 4, true), ml, mh);
+    mulLow(int(view, at), int(view, at + 4), ml, mh);
     mulLow(product[0] ^ (product[1] >>> 15), product[1], ml, mh);
     mulLow(l ^ product[0], h ^ product[1], ml, mh);
     l = product[0];

@@ -36,9 +36,13 @@ export function launch() {
   return chromium.launch({ executablePath: chromiumPath(), args });
 }
 
-/** Returns a list to which the console errors, warnings and failed requests of a page are added as they come. */
-export function problemsOf(page) {
+/**
+ * Watches a page, whose waiting ends after 15 s. It returns a list to which console errors, warnings and failed
+ * requests are added as they come.
+ */
+export function watch(page) {
   const problems = [];
+  page.setDefaultTimeout(15_000);
   page.on('console', (m) => {
     if (m.type() === 'error' || m.type() === 'warning') problems.push(`console: ${m.text()}`);
   });

@@ -14,8 +14,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const folders = {
   dist: at('../../dist'),
   example: at('../../example'),
-  golden: at('../../../container/testdata'),
-  set: at('../data/set'),
+  set: at('../../../shard/testdata/sets/blocked'),
   test: at('page'),
 };
 
@@ -125,13 +124,14 @@ const modes = {
 };
 
 /**
- * Serves /dist, /example, /golden, /set and /test; for each mode, /MODE/ followed by one of these paths; and with the
+ * Serves /dist, /example, /set and /test; for each mode, /MODE/ followed by one of these paths; and with the
  * query ?MODE a filter file in that mode.
  *
  * @param {string} [policy] the Content-Security-Policy of all responses
+ * @param {Record<string, string>} [more] content of other paths
  * @returns {Promise<{origin: string, requests: string[], close(): Promise<void>}>} requests: the paths so far
  */
-export async function serveTests(policy = policies.plain) {
+export async function serveTests(policy = policies.plain, more = {}) {
   const requests = [];
   const server = createServer(async (request, response) => {
     const { pathname, search } = new URL(request.url, 'http://localhost');
@@ -141,7 +141,7 @@ export async function serveTests(policy = policies.plain) {
     const mode = pathname.split('/')[1], shard = search.slice(1);
     const inPath = Object.hasOwn(modes, mode), inQuery = Object.hasOwn(modes, shard) && pathname.endsWith('.bloom');
     const send = inPath ? modes[mode] : inQuery ? modes[shard] : undefined;
-    const body = await contentOf(inPath ? pathname.slice(mode.length + 1) : pathname);
+    const body = more[pathname] ?? (await contentOf(inPath ? pathname.slice(mode.length + 1) : pathname));
     if (!body) return response.writeHead(404).end('not found');
     if (send) return send(response, body, request);
     response.writeHead(200, { 'Content-Type': types[extname(pathname)] ?? 'application/octet-stream' }).end(body);

@@ -2,35 +2,34 @@
 
 const entries = { index: '/dist/index.js', plain: '/dist/plain.js' };
 
+/** Returns the bytes of hexadecimal digits. */
+function bytesOf(hex) {
+  return Uint8Array.from(hex.match(/../g) ?? [], (b) => parseInt(b, 16));
+}
+
 /** Returns the key of a line of a vector file. */
 function keyOf({ text, bytes, integer }) {
   if (text !== undefined) return text;
   if (integer !== undefined) return BigInt(integer);
-  return Uint8Array.from(bytes.match(/../g) ?? [], (b) => parseInt(b, 16));
-}
-
-async function json(url) {
-  return (await fetch(url)).json();
+  return bytesOf(bytes);
 }
 
 /**
  * Opens the filters of vector files and compares all answers with theirs.
  *
- * @param {{entry: string, urls: string[]}} job urls are those of the vector files
+ * @param {{entry: string, url: string}} job url has a list of {name, vector, file}: a vector file and its filter in hex
  * @returns {Promise<{filters: number, answers: number, wasm: number, wrong: string[]}>} wasm: filters whose queries
  *   WebAssembly answers
  */
-export async function golden({ entry, urls }) {
+export async function golden({ entry, url }) {
   const { open } = await import(entries[entry]);
   const done = { filters: 0, answers: 0, wasm: 0, wrong: [] };
-  for (const url of urls) {
-    const vector = await json(url);
-    const file = await fetch(new URL(vector.file, new URL(url, location.href)));
-    const filter = await open(await file.arrayBuffer(), vector.secret ? { secret: vector.secret } : {});
+  for (const { name: of, vector, file } of await (await fetch(url)).json()) {
+    const filter = await open(bytesOf(file), vector.secret ? { secret: vector.secret } : {});
     const values = vector.spec.includes('value_bits=');
     const compare = (what, got, want) => {
       done.answers++;
-      if (got !== want) done.wrong.push(`${url}: ${what}: ${got} instead of ${want}`);
+      if (got !== want) done.wrong.push(`${of}: ${what}: ${got} instead of ${want}`);
     };
     for (const line of vector.keys) {
       const key = keyOf(line), name = JSON.stringify(line.text ?? line.integer ?? line.bytes);

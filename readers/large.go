@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// largeSpecs are of filters with more than 2^32 bits, so that readers need positions of more than 32 bits: 540 MB to
+// 1.2 GB each.
+var largeSpecs = []string{
+	"standard(k=5,m=5000000007)",
+	"blocked(blocks=9000001,k=9,layout=line)",
+	"blocked(blocks=18000001,k=8,layout=split)",
+	"counting(k=5,m=1100000003)",
+	"fuse(seed=7,segment=262144,segments=1100,width=17)",
+	"partitioned(bits=2000000011,groups=1000003,k=7,shards=3,width=4)",
+	"blockpartitioned(block=512,blocks=9000001,groups=4,k=9,width=5)",
+	"twochoice(bits=268435456,choices=3,hashing=double,k=7,shards=17)",
+	"twochoice(bits=268435455,choices=3,hashing=independent,k=7,shards=17)",
+	"rankindexed(buckets=2500001,capacity=250000000,cells=100,cells2=20,chains=200,pool2=1000,remainder=15)",
+	"dleft(buckets=5000001,capacity=100000000,counting=1,remainder=29)",
+	"guava(k=5,strategy=64,words=70000001)",
+	"guava(k=5,strategy=32,words=70000001)",
+	"bitsandblooms(k=5,m=5000000007)",
+}
+
+// largeKeys is the number of keys of a large filter.
+const largeKeys = 20_000
+
+// large asks all readers about large filters.
+func (t *trial) large(ctx context.Context) error {
+	for i := t.first; i < len(largeSpecs); i++ {
+		spec := largeSpecs[i]
+		s, err := newLarge(ctx, t.dir, spec, generator(t.seed^2, i))
+		if err != nil {
+			return fmt.Errorf("%s: %w", spec, err)
+		}
+		if err := t.compare(ctx, s); err != nil {
+			return err
+		}
+		t.report.Large++
+		t.progress("%d of %d large filters", t.report.Large, len(largeSpecs))
+		if err := os.Remove(s.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newLarge makes a filter of the spec of a built one: it adds keys to one without keys. A filter of a static family has
+// random words instead.
+func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, error) {
+	s := &subject{path: filepath.Join(dir, "large.bloom"), spec: spec, secret: "-", plan: plan{spec: spec, change: added}}
+	parsed, err := filter.ParseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.plan.family, err = families.ByName(parsed.Family()); err != nil {
+		return nil, err
+	}
+	words, err := s.plan.family.SectionWords(parsed)
+	if err != nil {
+		return nil, err
+	}
+	e := filter.Encoded{Spec: parsed}
+	for i, n := range words {
+		e.Sections = append(e.Sections, make([]uint64, n))
+		if r := rand.NewPCG(1, 2); i == 0 && parsed.Family() == "fuse" {
+			for j := range n - 2 { // at least 64 zero bits follow the slots
+				e.Sections[0][j] = r.Uint64()
+			}
+		}
+	}
+	f, err := families.Decode(e)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.plan.family.Hasher(parsed, 0, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	set := bloomery.NewSet(f, h)
+	source := newKeySource(r)
+	var members []key
+	if s.plan.family.Can.Has(filter.CanAdd) {
+		distinct := map[string]bool{} // a bucket holds a key a few times only
+		for range largeKeys {
+			if k := source.key(); !distinct[string(k.bytes)] {
+				distinct[string(k.bytes)] = true
+				members = append(members, k)
+			}
+		}
+	}
+	if err := addAll(set, members); err != nil {
+		return nil, err
+	}
+	if err := set.Save(ctx, s.path); err != nil {
+		return nil, err
+	}
+	if err := set.Close(); err != nil {
+		return nil, err
+	}
+	s.counts = s.plan.family.Can.Has(filter.CanCount)
+	s.plan.keys = len(members)
+	s.choose(r, source, members, len(members), 2*largeKeys)
+	if len(members) == 0 {
+		for range largeKeys {
+			s.keys, s.held = append(s.keys, source.key()), append(s.held, false)
+		}
+	}
+	return s, nil
+}
