@@ -20,6 +20,12 @@ export interface FetchOptions extends OpenOptions {
   retries?: number;
 }
 
+/** What fetchFilter opens at a URL. The end of the path decides; the type knows it if the URL is a literal. */
+export type FilterAt<At> = At extends `${string}${'?' | '#'}${string}` ? Filter | ShardedFilter
+  : At extends `${string}/` | `${string}.json` ? ShardedFilter
+  : At extends `${string}.bloom` ? Filter
+  : Filter | ShardedFilter;
+
 /** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
 type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
