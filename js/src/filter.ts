@@ -100,7 +100,7 @@ export class Filter {
 }
 
 /** The buffer of the keys of all plain engines. */
-const buffer = /* @__PURE__ */ new OwnBuffer();
+export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
 export const plainEngine: EngineMaker = (query, { sum }) => {
