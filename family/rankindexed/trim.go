@@ -122,37 +122,39 @@ func (g Geometry) untrim(e filter.Encoded, cells uint64) (*Filter, error) {
 
 // fill reads bucket b from bits [at, end) of a stream, and returns the first bit after it.
 func (f *Filter) fill(b uint64, stream []uint64, at, end uint64) (uint64, error) {
-	u := f.bucket(b)
-	index := at
 	if end-at < f.chains {
 		return 0, errIndex
 	}
-	used := bitvec.Ones(stream, index, f.chains)
-	at += f.chains
-	for c := uint64(0); c < used; c++ {
+	index, higher := at, at+f.chains
+	first := bitvec.Ones(stream, index, f.chains)
+	used := first
+	for at = higher; at < higher+used; at++ {
 		if at == end {
 			return 0, errIndex
 		}
 		used += bitvec.Bit(stream, at) & 1
-		at++
 	}
 	if (end-at)/uint64(f.width) < used {
 		return 0, errIndex
 	}
+	if err := f.checkRow(stream, higher, at, first, used); err != nil {
+		return 0, err
+	}
+	u := f.bucket(b)
 	for u.room() < used {
 		if u.lengthen(false) != nil {
 			return 0, errPointer
 		}
 	}
-	for i := range f.chains + used {
-		if bitvec.Bit(stream, index+i)&1 != 0 {
-			u.flip(i)
-		}
-	}
-	for c := range used {
-		u.setCell(c, bitvec.Field(stream, at, f.width))
-		at += uint64(f.width)
+	left, bits := used, f.chains+used
+	for i := range u.n {
+		p := &u.parts[i]
+		in, cells := min(bits, p.bits), min(left, p.room)
+		bitvec.Copy(p.words, p.index, stream, index, in)
+		bitvec.Copy(p.words, p.cells, stream, at, cells*uint64(f.width))
+		index, bits = index+in, bits-in
+		at, left = at+cells*uint64(f.width), left-cells
 	}
 	f.used += used
-	return at, u.checkChains(used)
+	return at, nil
 }

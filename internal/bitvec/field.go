@@ -21,6 +21,16 @@ func SetField(words []uint64, at uint64, width uint, v uint64) {
 	words[end] = words[end]&^(mask>>1>>(63-s)) | v>>1>>(63-s) // changes nothing if the field lies in one word
 }
 
+// Copy sets bits [to, to+n) of words to bits [from, from+n) of source, without a bounds check of source. The two do not
+// overlap.
+func Copy(words []uint64, to uint64, source []uint64, from, n uint64) {
+	for ; n > 0; n -= min(n, 63) {
+		width := uint(min(n, 63))
+		SetField(words, to, width, Field(source, from, width))
+		to, from = to+63, from+63
+	}
+}
+
 // Insert moves bits [at, end-width) up by width and sets bits [at, at+width) to v, which is below 2^width. The last
 // width bits before end are lost; bits outside of [at, end) stay. width is 1 to 63 and at+width at most end.
 func Insert(words []uint64, at, end uint64, width uint, v uint64) {

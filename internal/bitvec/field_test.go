@@ -65,6 +65,24 @@ func TestInsert(t *testing.T) {
 	}
 }
 
+// TestCopy compares Copy with a copy of single bits.
+func TestCopy(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words, source := make([]uint64, 8), make([]uint64, 8)
+	for range 20_000 {
+		for i := range words {
+			words[i], source[i] = r.Uint64(), r.Uint64()
+		}
+		n := r.Uint64N(300)
+		to, from := r.Uint64N(513-n), r.Uint64N(513-n)
+		was := bitsOf(words)
+		want := slices.Concat(was[:to], bitsOf(source)[from:from+n], was[to+n:])
+		if Copy(words, to, source, from, n); !slices.Equal(bitsOf(words), want) {
+			t.Fatalf("Copy of %d bits from %d to %d: %v, want %v", n, from, to, bitsOf(words), want)
+		}
+	}
+}
+
 // TestOnes compares Ones with a sum of bits.
 func TestOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

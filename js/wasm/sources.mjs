@@ -15,7 +15,7 @@ export const generated = at('../src/wasm/core.gen.ts');
 /** The arguments of clang, wasm-ld and wasm-opt, without the names of files. */
 export const flags = {
   clang: ['--target=wasm32', '-std=c11', '-ffreestanding', '-Os', '-mbulk-memory', '-Wall', '-Wextra', '-Werror', '-c'],
-  lld: ['--no-entry', '--strip-all', '--stack-first', '-z', 'stack-size=8192', '--import-memory', '--export=bloomery_page'],
+  lld: ['--no-entry', '--strip-all', '--stack-first', '-z', 'stack-size=8192', '--import-memory'],
   opt: ['-O3', '--enable-bulk-memory'],
 };
 
