@@ -100,7 +100,7 @@ export class Filter {
 }
 
 /** The buffer of the keys of all plain engines. */
-const buffer = /* @__PURE__ */ new OwnBuffer();
+export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
 export const plainEngine: EngineMaker = (query, { sum }) => {
@@ -174,7 +174,7 @@ export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filte
   if (!(bytes instanceof Uint8Array)) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
-  if (bytes.length > length) throw new CorruptError('bytes behind the file', length);
+  if (bytes.length > length) throw new CorruptError('end of the file', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
   return openVerified(bytes, header, opener, accepted);
 }

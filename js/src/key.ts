@@ -67,13 +67,15 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     for (let i = 0; i < n; i++) bytes[i] = key[i];
     return n;
   }
-  if (!Array.isArray(key) || key.length !== 2) {
+  if (!Array.isArray(key) || key.length !== 2 || !isWord(key[0]) || !isWord(key[1])) {
     throw new TypeError('a key is a string, Uint8Array, BigInt or pair of 32-bit halves');
   }
-  for (let i = 0; i < 2; i++) {
-    const word = key[i];
-    if (word >>> 0 !== word && (word | 0) !== word) throw new TypeError('a half of a key has 32 bits');
-    to.view.setInt32(4 * i, word, true);
-  }
+  to.view.setInt32(0, key[0], true);
+  to.view.setInt32(4, key[1], true);
   return 8;
+}
+
+/** Whether w is an integer of 32 bits, signed or not. */
+function isWord(w: number): boolean {
+  return w >>> 0 === w || (w | 0) === w;
 }

@@ -19,10 +19,8 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
 export function checkSections(file: FilterFile, ...words: number[]): void {
   const { sections } = file;
   // Queries have indexes of words in 32 bits.
-  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section above 16 GiB');
-  if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
-    throw new CorruptError(`sections of ${file.spec.text}`);
-  }
+  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('section of 2^34 or more');
+  if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) throw file.spec.bad();
 }
 
 /** Throws CorruptError unless all bits of the words from number from on are 0. */
