@@ -1164,11 +1164,11 @@ static inline bool bloomery_next_parameter(bloomery_parameter *p) {
 /* Returns the iterator of the parameters of a spec that has some. */
 static inline bloomery_parameter bloomery_parameters(const bloomery_header *h) {
   bloomery_parameter p;
-  size_t head = bloomery_cut(h->spec, (size_t)h->spec_length, '(') + 1;
+  size_t head = bloomery_cut(h->spec, (size_t)h->spec_length, '(');
   p.name = p.value = NULL;
   p.name_length = p.value_length = 0;
-  p.next = h->spec + head;
-  p.left = head < h->spec_length ? (size_t)h->spec_length - head : 0;
+  p.left = head < h->spec_length ? (size_t)h->spec_length - head - 1 : 0;
+  p.next = h->spec + h->spec_length - p.left;
   return p;
 }
 
@@ -1993,7 +1993,7 @@ BLOOMERY_APART size_t bloomery_memory(const void *data, size_t length) {
    bloomery_memory(data, length), of any alignment; it may be NULL if that is 0.
 
    Returns BLOOMERY_OK or another result, with which f must not be used. data, and for a trimmed filter memory, must not
-   change or move while f is in use. Allocates nothing; the stack needs 10 KiB. */
+   change or move while f is in use. Allocates nothing; the stack needs 20 KiB. */
 BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t length, const uint8_t *secret,
                                    void *memory, size_t memory_length) {
   bloomery_file file;
