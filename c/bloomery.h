@@ -38,8 +38,8 @@
 extern "C" {
 #endif
 
-/* BLOOMERY_APART is static inline for large functions that are not worth a copy in each caller. */
-#if defined(__GNUC__)
+/* BLOOMERY_APART is static inline for large functions, which are not worth a copy in each caller. */
+#if defined(__GNUC__) && !defined(BLOOMERY_QUERIES_ONLY)
 #define BLOOMERY_APART static __attribute__((noinline, unused))
 #else
 #define BLOOMERY_APART static inline
@@ -343,25 +343,15 @@ typedef struct {
 } bloomery_standard;
 
 static inline bool bloomery_standard_has(const bloomery_standard *f, bloomery_key_hash h) {
-  const uint8_t *bits = f->bits;
-  uint64_t x = h.lo, by = h.hi | 1, m = f->m;
-  uint32_t k = f->k;
-  unsigned all;
-  for (; k > 3; k -= 3) { /* a branch after three probes is mispredicted less often than one after each */
-    all = bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-    x = bloomery_fold(x, by);
-    if (!(all & 1)) return false;
+  uint64_t x = h.lo, by = h.hi | 1;
+  unsigned all = 1;
+  for (uint32_t k = f->k;; k -= 3) { /* a branch after three probes is mispredicted less often than one after each */
+    for (uint32_t i = k < 3 ? k : 3; i > 0; i--) {
+      all &= bloomery_bit(f->bits, bloomery_scale(x, f->m));
+      x = bloomery_fold(x, by);
+    }
+    if (k <= 3 || !(all & 1)) return (all & 1) != 0;
   }
-  all = bloomery_bit(bits, bloomery_scale(x, m));
-  while (--k > 0) {
-    x = bloomery_fold(x, by);
-    all &= bloomery_bit(bits, bloomery_scale(x, m));
-  }
-  return (all & 1) != 0;
 }
 
 static inline unsigned bloomery_counter(const uint8_t *counters, uint64_t i) {
@@ -369,25 +359,15 @@ static inline unsigned bloomery_counter(const uint8_t *counters, uint64_t i) {
 }
 
 static inline bool bloomery_counting_has(const bloomery_standard *f, bloomery_key_hash h) {
-  const uint8_t *counters = f->bits;
-  uint64_t x = h.lo, by = h.hi | 1, m = f->m;
-  uint32_t k = f->k;
-  unsigned all; /* bit 4 of a counter + 15 is set unless the counter is 0 */
-  for (; k > 3; k -= 3) {
-    all = bloomery_counter(counters, bloomery_scale(x, m)) + 15;
-    x = bloomery_fold(x, by);
-    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
-    x = bloomery_fold(x, by);
-    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
-    x = bloomery_fold(x, by);
-    if (!(all & 16)) return false;
+  uint64_t x = h.lo, by = h.hi | 1;
+  unsigned all = 16; /* bit 4 of a counter + 15 is set unless the counter is 0 */
+  for (uint32_t k = f->k;; k -= 3) {
+    for (uint32_t l = 0; l < 3 && l < k; l++) {
+      all &= bloomery_counter(f->bits, bloomery_scale(x, f->m)) + 15;
+      x = bloomery_fold(x, by);
+    }
+    if (k <= 3 || !all) return all != 0;
   }
-  all = bloomery_counter(counters, bloomery_scale(x, m)) + 15;
-  while (--k > 0) {
-    x = bloomery_fold(x, by);
-    all &= bloomery_counter(counters, bloomery_scale(x, m)) + 15;
-  }
-  return (all & 16) != 0;
 }
 
 /* Returns how often the key was added, or more: the smallest counter that is not 15, each divided by the number of
@@ -433,12 +413,12 @@ static inline bool bloomery_blocked_has(const bloomery_blocked *f, bloomery_key_
     }
     return all != 0;
   }
-  for (uint32_t k = f->k, round = 1;; k -= 7, round++) { /* 64 bits of a hash give seven probes */
-    for (uint32_t i = 0; i < 7 && i < k; i++) {
-      all &= (unsigned)block[x >> 61 << 3 | (x >> 3 & 7)] >> (x & 7);
+  for (uint32_t k = f->k, round = 1;; k -= 7, round++) { /* seven probes take all bits of x */
+    for (uint32_t i = k < 7 ? k : 7; i > 0; i--) {
+      all &= (unsigned)(bloomery_load64(block + (x >> 61 << 3)) >> (x & 63));
       x = bloomery_rotate(x, 9);
     }
-    if (k <= 7 || !all) return all != 0;
+    if (k <= 7 || !(all & 1)) return (all & 1) != 0;
     x = bloomery_remix(h.lo, round);
   }
 }

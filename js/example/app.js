@@ -48,7 +48,7 @@ function answer() {
       ? `This yes is wrong: ${domain} is an ordinary mail provider. About ${oneIn()} of the domains that are not on ` +
         'the list get a wrong yes.'
       : `All domains of the list get this answer, and about ${oneIn()} of all others.`;
-  return { state: 'yes', title: `${domain} is very likely on the list`, detail };
+  return { state: 'yes', title: `${domain} is probably on the list`, detail };
 }
 
 const speak = afterPause(600, (text) => (element('spoken').textContent = text));
@@ -85,7 +85,7 @@ function showAnswers() {
   element('results').hidden = all === 0;
   element('more').hidden = all <= mostRows;
   element('more').textContent = `The table has the first ${number.format(mostRows)} answers.`;
-  const parts = [`${number.format(totals.yes)} on the list`, `${number.format(totals.no)} not`];
+  const parts = [`${number.format(totals.yes)} probably on the list`, `${number.format(totals.no)} not`];
   if (totals.none > 0) parts.push(`${number.format(totals.none)} without a domain`);
   element('count').textContent =
     all === 0 ? 'Nothing to check yet.' : `${parts.join(', ')}. ${number.format(all)} lines in ${milliseconds(time)}.`;
@@ -94,7 +94,7 @@ function showAnswers() {
 function row(line, text, state) {
   const tr = document.createElement('tr');
   tr.dataset.state = state;
-  const told = { yes: 'very likely', no: 'no', none: 'no domain' }[state];
+  const told = { yes: 'probably', no: 'no', none: 'no domain' }[state];
   for (const content of [number.format(line), text.trim(), told]) tr.insertCell().textContent = content;
   return tr;
 }
@@ -117,7 +117,9 @@ function showFacts(time) {
   show('bits', info.bitsPerKey.toFixed(2));
   show('rate', `${number.format(info.chosenRate * 100)}%, ${oneIn()}`);
   show('oneIn', oneIn());
-  show('extra', number.format(Math.round(980 * info.chosenRate)));
+  const extra = Math.round(980 * info.chosenRate);
+  show('extra', number.format(extra));
+  show('flagged', number.format(20 + extra));
   show('family', info.family);
   show('form', info.wasm ? 'WebAssembly' : 'plain JavaScript');
   show('open', milliseconds(time));

@@ -50,7 +50,7 @@ export async function serve({ port = 0, plain = false } = {}) {
   const script = plain ? "script-src 'self'" : "script-src 'self' 'wasm-unsafe-eval'";
   const policy = `default-src 'self'; ${script}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   const server = createServer(async (request, response) => {
-    if (request.url === '/') return response.writeHead(302, { Location: '/example/' }).end();
+    if (request.url === '/' || request.url === '/example') return response.writeHead(302, { Location: '/example/' }).end();
     const file = fileOf(request.url);
     const info = file && (await stat(file).catch(() => undefined));
     if (!info?.isFile()) return response.writeHead(404, { 'Content-Type': types[''] }).end('not found\n');
@@ -76,6 +76,11 @@ export async function serve({ port = 0, plain = false } = {}) {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const { values } = parseArgs({ options: { port: { type: 'string', default: '8017' }, plain: { type: 'boolean' } } });
-  const { url } = await serve({ port: Number(values.port), plain: values.plain });
-  console.log(`The page is at ${url} (Ctrl-C ends the server).`);
+  try {
+    const { url } = await serve({ port: Number(values.port), plain: values.plain });
+    console.log(`The page is at ${url} (Ctrl-C ends the server).`);
+  } catch (error) {
+    console.error(`${error.message}: choose another port with --port`);
+    process.exitCode = 1;
+  }
 }

@@ -8,15 +8,14 @@ export function modulo(l: number, h: number, m: number): number {
   return rest(r * 0x10000 + (l & 0xffff), m);
 }
 
-/** v modulo m, for v below 2^53. The quotient is exact or rounded up. */
+/** v modulo m, for v below 2^53: the quotient lies further from the next integer, 1/m, than a division errs. */
 function rest(v: number, m: number): number {
-  const r = v - Math.floor(v / m) * m;
-  return r < 0 ? r + m : r;
+  return v - Math.floor(v / m) * m;
 }
 
 /**
- * Returns a function that reports whether the bits ((x + i·by) mod 2^32·top) mod m are set for i = 0 to k-1, in the array
- * of m bits that begins at a word. m is 1 to 2^37, top is 2^31 or 2^32, x and by are below 2^32·top.
+ * Returns a function that reports whether the bits ((x + i·by) mod 2^32·top) mod m are set for i = 0 to k-1, in the
+ * array of m bits that begins at a word. m is 1 to 2^37, top is 2^31 or 2^32, x and by are below 2^32·top.
  */
 export function doubly(words: Uint32Array, word: number, m: number, k: number, top: number) {
   const wrap = rest(modulo(-1, top - 1, m) + 1, m);

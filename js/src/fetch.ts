@@ -20,6 +20,12 @@ export interface FetchOptions extends OpenOptions {
   retries?: number;
 }
 
+/** What fetchFilter opens at a URL. The end of the path decides; the type knows it if the URL is a literal. */
+export type FilterAt<At> = At extends `${string}${'?' | '#'}${string}` ? Filter | ShardedFilter
+  : At extends `${string}/` | `${string}.json` ? ShardedFilter
+  : At extends `${string}.bloom` ? Filter
+  : Filter | ShardedFilter;
+
 /** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
 type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
@@ -108,7 +114,7 @@ async function download(
           signal?.throwIfAborted();
           if (done || !value) break;
           const n = have + value.length;
-          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the filter', total) : tooLarge(n, most);
+          if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
           if (n > bytes.length) {
             const whole = total !== undefined && from + announced === total;
             bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
@@ -117,7 +123,7 @@ async function download(
           have = n;
           total = sink(bytes, have);
           if (total !== undefined && total > most) throw tooLarge(total, most);
-          if (total !== undefined && have > total) throw new CorruptError('bytes behind the filter', total);
+          if (total !== undefined && have > total) throw new CorruptError('bytes behind the file', total);
         }
       } finally {
         reader?.cancel().catch(() => {});

@@ -66,7 +66,7 @@ export class Filter {
   /** Returns how often the key was added, or more. It throws TypeError if the family does not count: see info. */
   count(key: Key): number {
     const engine = this.#engine;
-    if (!engine.count) throw new TypeError('the filter does not count');
+    if (!engine.count) throw new TypeError('no counts in this filter');
     return engine.count(putKey(engine.buffer, key));
   }
 
@@ -76,7 +76,7 @@ export class Filter {
    */
   get(key: Key): bigint | undefined {
     const engine = this.#engine;
-    if (!engine.get) throw new TypeError('the filter does not have values');
+    if (!engine.get) throw new TypeError('no values in this filter');
     return engine.get(putKey(engine.buffer, key));
   }
 
@@ -126,7 +126,7 @@ export interface Opener extends OpenOptions {
 /** Returns the family and the hash function of a file, or throws FormatError. */
 export function accept(header: Header, opener: Opener): { family: Family; hash: HashSetup } {
   const family = opener.families.find((f) => f.id === header.family), { spec } = header;
-  if (!family) throw new FamilyError(`family ${header.family} is unknown or not imported`, 10);
+  if (!family) throw new FamilyError(`family ${header.family} is wrong or not imported`, 10);
   if (family.name !== spec.family) throw spec.bad();
   return { family, hash: hashOf(header, family, opener) };
 }
@@ -174,7 +174,7 @@ export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filte
   if (!(bytes instanceof Uint8Array)) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
-  if (bytes.length > length) throw new CorruptError('bytes behind the filter', length);
+  if (bytes.length > length) throw new CorruptError('bytes behind the file', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
   return openVerified(bytes, header, opener, accepted);
 }

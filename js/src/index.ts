@@ -1,13 +1,14 @@
 // Entry bloomery: opens filters of all families. WebAssembly answers queries where the page's policy allows it.
 
 import { families, hashes } from './families.js';
-import { fetchAny, type FetchOptions as PlainFetchOptions } from './fetch.js';
+import { fetchAny, type FetchOptions as PlainFetchOptions, type FilterAt } from './fetch.js';
 import { type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import { wasmEngine } from './wasm/engine.js';
 
 export * from './errors.js';
 export { Filter, type FilterInfo } from './filter.js';
+export type { FilterAt } from './fetch.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
@@ -41,8 +42,8 @@ export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions 
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export async function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
-  return fetchAny(url, options, await withEngine(options));
+export async function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
+  return (await fetchAny(url, options, await withEngine(options))) as FilterAt<At>;
 }
 
 /**

@@ -40,7 +40,11 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   if (file.length > maxManifest) throw bad('more than 512 MiB');
   let m: unknown;
   try {
-    m = JSON.parse(typeof file === 'string' ? file : new TextDecoder('utf-8', { fatal: true }).decode(file));
+    const text = typeof file === 'string' ? file : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
+    m = JSON.parse(text);
+    // JSON.parse does not tell 1.0 and 1e0 from 1, nor -0 from 0.
+    const other = /"(version|routing|count|keys|bytes)"\s*:\s*(-|[0-9]+[.eE])/.exec(text);
+    if (other) throw new Error(`${other[1]} is not a whole number in decimal digits`);
   } catch (e) {
     throw bad((e as Error).message);
   }

@@ -1,12 +1,12 @@
 // Entry bloomery/plain: opens filters of all families, without WebAssembly.
 
 import { families, hashes } from './families.js';
-import { type FetchOptions, fetchAny } from './fetch.js';
+import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
 import { type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 
 export * from './errors.js';
-export type { FetchOptions } from './fetch.js';
+export type { FetchOptions, FilterAt } from './fetch.js';
 export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
@@ -20,8 +20,8 @@ export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions 
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export function fetchFilter(url: string | URL, options: FetchOptions = {}): Promise<Filter | ShardedFilter> {
-  return fetchAny(url, options, { ...options, families, hashes, engine });
+export function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
+  return fetchAny(url, options, { ...options, families, hashes, engine }) as Promise<FilterAt<At>>;
 }
 
 /**

@@ -19,7 +19,7 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
 export function checkSections(file: FilterFile, ...words: number[]): void {
   const { sections } = file;
   // Queries have indexes of words in 32 bits.
-  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section of more than 16 GiB');
+  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section above 16 GiB');
   if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
     throw new CorruptError(`sections of ${file.spec.text}`);
   }
@@ -29,7 +29,7 @@ export function checkSections(file: FilterFile, ...words: number[]): void {
 export function checkZeros(words: Uint32Array, from: number): void {
   let at = Math.floor(from / 32), bad = at < words.length ? words[at] >>> (from % 32) : 0;
   while (++at < words.length) bad |= words[at];
-  if (bad) throw new CorruptError('bits of the padding are set');
+  if (bad) throw new CorruptError('padding');
 }
 
 /** Returns the 32 bits from bit number at on. A word must follow the one that has that bit. */

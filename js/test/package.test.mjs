@@ -45,12 +45,13 @@ test('the tarball has the built package and no sources', async () => {
   const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
-  assert.deepEqual(Object.keys(exports), ['.', './plain', './core', './family/*', './hash/*', './package.json']);
+  const entries = ['.', './plain', './core', './family/*', './hash/siphash', './hash/xxh64', './package.json'];
+  assert.deepEqual(Object.keys(exports), entries);
 });
 
 /** A program that uses the declarations; each line with an error on purpose says so. */
 const typed = `
-import { type Filter, type FilterInfo, FormatError, type Key, open, SecretError } from 'bloomery';
+import { fetchFilter, type Filter, type FilterInfo, FormatError, type Key, open, SecretError } from 'bloomery';
 import { open as openPlain } from 'bloomery/plain';
 import { open as openCore, type Family } from 'bloomery/core';
 import { blocked } from 'bloomery/family/blocked';
@@ -70,6 +71,12 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   // @ts-expect-error a secret is not a number
   open(file, { secret: 7 });
   const error: FormatError = new SecretError(\`\${info.spec} \${value} \${filter.count('x') + 1}\`);
+  const some: boolean = (await fetchFilter('/list.bloom')).has('x');
+  const sharded: Promise<boolean> = (await fetchFilter('/list.set/')).has('x');
+  const either: boolean = await (await fetchFilter(info.spec)).has('x');
+  // @ts-expect-error the URL may be that of a sharded set
+  const unknown: boolean = (await fetchFilter(new URL('https://example.com/list'))).has('x');
+  if (some && (await sharded) && either && unknown) throw error;
   return [filter.has('x'), ...filter.hasMany(keys), (await openPlain(file)).has(error.message),
     (await openCore(file, { families, hashes: [siphash] })).has('y')];
 }

@@ -1,8 +1,9 @@
-/* The queries of c/bloomery.h as a WebAssembly module, one instance a filter.
+/* The queries of c/bloomery.h as a WebAssembly module, one instance a filter. The families of other systems are not
+   among them, because of the module's size.
 
-   The page checks a file, copies its sections behind the module's own memory, and writes to bloomery_page what the
-   fields of the struct say. Nothing is checked here. A query takes the number of bytes of the key in keys, or GIVEN if
-   its hash is in hash.
+   The first 64 kB of memory have the stack, constants, and from byte 32768 on the struct below; the sections follow.
+   The caller checks a file and writes all this: nothing is checked here. A query takes the number of bytes of the key
+   in keys, or GIVEN if its hash is in lo and hi.
 
    The header is compiled for size; the functions of this file that most queries run, for speed. */
 
@@ -16,19 +17,19 @@
 
 enum { GIVEN = -1 };
 
-/* What the page writes. src/wasm/engine.ts has the offsets of the fields and the length of keys. */
-struct {
+/* What the caller writes. src/wasm/engine.ts has the addresses of the fields and the length of keys. */
+struct page {
   /* The seed of XXH3-128, or the two words of the secret of SipHash. */
   uint64_t secret[2];
-  /* The hash of a key, and of hash function 5 also its second and its third word. */
-  uint64_t lo, hi, more[2];
+  /* The hash of a key. */
+  uint64_t lo, hi;
   /* The number of the family. */
   uint32_t family;
-  /* The hash function: BLOOMERY_XXH3 or BLOOMERY_SIPHASH. With another one all hashes are given. */
+  /* The hash function: BLOOMERY_XXH3 or BLOOMERY_SIPHASH. With XXH64 all hashes are given. */
   uint32_t function;
   /* The filter: addresses of its sections, then integers of 64 bits, then of 32 bits. */
   union {
-    bloomery_standard standard; /* counting and bitsandblooms too */
+    bloomery_standard standard; /* counting too */
     bloomery_blocked blocked;
     bloomery_fuse fuse;
     bloomery_partitioned partitioned;
@@ -36,32 +37,31 @@ struct {
     bloomery_twochoice twochoice;
     bloomery_rankindexed rankindexed;
     bloomery_dleft dleft;
-    bloomery_guava guava;
-    bloomery_redisbloom redisbloom;
     uint8_t room[128];
   } filter;
-  /* The bytes of a key. Longer ones are hashed by the page, so that the module has no XXH3-128 of more bytes. */
+  /* The bytes of a key. The caller hashes longer ones, so that the module has no XXH3-128 of more bytes. */
   uint8_t keys[240];
-} bloomery_page;
+};
+#define page (*(struct page *)32768)
 
 static RARE bloomery_key_hash hash_rare(uint32_t n) {
   bloomery_key_hash h;
   if (n == (uint32_t)GIVEN) {
-    h.lo = bloomery_page.lo;
-    h.hi = bloomery_page.hi;
+    h.lo = page.lo;
+    h.hi = page.hi;
     return h;
   }
-  if (n > sizeof bloomery_page.keys) __builtin_unreachable();
-  if (bloomery_page.function == BLOOMERY_XXH3) return bloomery_xxh3(bloomery_page.keys, n, bloomery_page.secret[0]);
-  return bloomery_siphash(bloomery_page.keys, n, bloomery_page.secret);
+  if (n > sizeof page.keys) __builtin_unreachable();
+  if (page.function == BLOOMERY_XXH3) return bloomery_xxh3(page.keys, n, page.secret[0]);
+  return bloomery_siphash(page.keys, n, page.secret);
 }
 
 /* Returns the hash of the key. XXH3-128 of 17 to 128 bytes is written out, as in bloomery_xxh3. */
 static inline bloomery_key_hash hash(uint32_t n) {
-  const uint8_t *key = bloomery_page.keys;
+  const uint8_t *key = page.keys;
   bloomery_key_hash acc;
-  uint64_t seed = bloomery_page.secret[0];
-  if (bloomery_page.function != BLOOMERY_XXH3 || n - 17 > 111) return hash_rare(n);
+  uint64_t seed = page.secret[0];
+  if (page.function != BLOOMERY_XXH3 || n - 17 > 111) return hash_rare(n);
   acc.lo = n * BLOOMERY_PRIME64_1;
   acc.hi = 0;
   for (uint32_t i = (n - 1) / 32 + 1; i-- > 0;) {
@@ -72,29 +72,24 @@ static inline bloomery_key_hash hash(uint32_t n) {
 
 static RARE bool has_rare(uint64_t lo, uint64_t hi) {
   bloomery_key_hash h = {hi, lo};
-  switch (bloomery_page.family) {
-  case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&bloomery_page.filter.twochoice, h);
-  case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_has(&bloomery_page.filter.rankindexed, h);
-  case BLOOMERY_COUNTING: return bloomery_counting_has(&bloomery_page.filter.standard, h);
-  case BLOOMERY_DLEFT: return bloomery_dleft_has(&bloomery_page.filter.dleft, h);
-  case BLOOMERY_GUAVA: return bloomery_guava_has(&bloomery_page.filter.guava, h);
-  case BLOOMERY_REDISBLOOM: return bloomery_redisbloom_has(&bloomery_page.filter.redisbloom, h);
-  default: {
-    uint64_t four[4] = {h.lo, bloomery_page.more[0], bloomery_page.more[1], h.hi};
-    return bloomery_bitsandblooms_has(&bloomery_page.filter.standard, four);
+  uint64_t value;
+  switch (page.family) {
+  case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&page.filter.twochoice, h);
+  case BLOOMERY_COUNTING: return bloomery_counting_has(&page.filter.standard, h);
+  case BLOOMERY_DLEFT: return bloomery_dleft_count(&page.filter.dleft, h) > 0;
   }
-  }
+  return bloomery_rankindexed_get(&page.filter.rankindexed, h, &value);
 }
 
 /* Returns 1 if the key may be in the set, else 0. */
 EXPORT(has) uint32_t has(uint32_t n) {
   bloomery_key_hash h = hash(n);
-  switch (bloomery_page.family) {
-  case BLOOMERY_STANDARD: return bloomery_standard_has(&bloomery_page.filter.standard, h);
-  case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&bloomery_page.filter.blockpartitioned, h);
-  case BLOOMERY_BLOCKED: return bloomery_blocked_has(&bloomery_page.filter.blocked, h);
-  case BLOOMERY_FUSE: return bloomery_fuse_has(&bloomery_page.filter.fuse, h);
-  case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&bloomery_page.filter.partitioned, h);
+  switch (page.family) {
+  case BLOOMERY_STANDARD: return bloomery_standard_has(&page.filter.standard, h);
+  case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&page.filter.blockpartitioned, h);
+  case BLOOMERY_BLOCKED: return bloomery_blocked_has(&page.filter.blocked, h);
+  case BLOOMERY_FUSE: return bloomery_fuse_has(&page.filter.fuse, h);
+  case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&page.filter.partitioned, h);
   }
   return has_rare(h.lo, h.hi);
 }
@@ -102,15 +97,15 @@ EXPORT(has) uint32_t has(uint32_t n) {
 /* Returns how often the key was added, or more: families that count. */
 EXPORT(count) RARE double count(uint32_t n) {
   bloomery_key_hash h = hash_rare(n);
-  switch (bloomery_page.family) {
-  case BLOOMERY_COUNTING: return (double)bloomery_counting_count(&bloomery_page.filter.standard, h);
-  case BLOOMERY_DLEFT: return (double)bloomery_dleft_count(&bloomery_page.filter.dleft, h);
+  switch (page.family) {
+  case BLOOMERY_COUNTING: return (double)bloomery_counting_count(&page.filter.standard, h);
+  case BLOOMERY_DLEFT: return (double)bloomery_dleft_count(&page.filter.dleft, h);
   }
-  return (double)bloomery_rankindexed_count(&bloomery_page.filter.rankindexed, h);
+  return (double)bloomery_rankindexed_count(&page.filter.rankindexed, h);
 }
 
 /* Returns the value of the key, at most 2^32-1, or -1 if the key is absent: rankindexed. */
 EXPORT(get) RARE double get(uint32_t n) {
   uint64_t value;
-  return bloomery_rankindexed_get(&bloomery_page.filter.rankindexed, hash_rare(n), &value) ? (double)value : -1;
+  return bloomery_rankindexed_get(&page.filter.rankindexed, hash_rare(n), &value) ? (double)value : -1;
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { inflateRawSync } from 'node:zlib';
+import { inflateSync } from 'node:zlib';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -15,7 +15,7 @@ export const generated = at('../src/wasm/core.gen.ts');
 /** The arguments of clang, wasm-ld and wasm-opt, without the names of files. */
 export const flags = {
   clang: ['--target=wasm32', '-std=c11', '-ffreestanding', '-Os', '-mbulk-memory', '-Wall', '-Wextra', '-Werror', '-c'],
-  lld: ['--no-entry', '--strip-all', '--stack-first', '-z', 'stack-size=8192', '--export=bloomery_page'],
+  lld: ['--no-entry', '--strip-all', '--stack-first', '-z', 'stack-size=8192', '--import-memory'],
   opt: ['-O3', '--enable-bulk-memory'],
 };
 
@@ -34,5 +34,5 @@ export function readGenerated() {
   const text = readFileSync(generated, 'utf8');
   const sum = /^\/\/ Sources: sha256 ([0-9a-f]{64})$/m.exec(text)?.[1];
   const base64 = [...text.matchAll(/^ {2}'([A-Za-z0-9+/=]+)'/gm)].map((m) => m[1]).join('');
-  return { sum, core: inflateRawSync(Buffer.from(base64, 'base64')) };
+  return { sum, core: inflateSync(Buffer.from(base64, 'base64')) };
 }

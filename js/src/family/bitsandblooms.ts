@@ -6,7 +6,7 @@ import { checkSections, checkZeros } from '../sections.js';
 import type { Family } from '../types.js';
 import { carry, mulLow, product } from '../wide.js';
 
-/** Family 21. CoreSetup: bloomery_standard; sections: the words. */
+/** Family 21, in the plain form only. */
 export const bitsandblooms: Family = {
   name: 'bitsandblooms',
   id: 21,
@@ -30,7 +30,6 @@ export const bitsandblooms: Family = {
         }
         return true;
       },
-      core: { numbers: [BigInt(m), k], sections },
     };
   },
 };

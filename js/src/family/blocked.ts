@@ -16,7 +16,7 @@ export const blocked: Family = {
     spec.want('blocks k layout');
     const layout = spec.params.get('layout'), split = layout === 'split';
     if (!split && layout !== 'line') throw spec.bad();
-    const blocks = spec.uint('blocks', 1), k = split ? spec.uint('k', 8, 8) : spec.uint('k', 1, 32);
+    const blocks = spec.uint('blocks', 1), k = spec.uint('k', split ? 8 : 1, split ? 8 : 32);
     checkSections(file, (split ? 4 : 8) * blocks);
     const words = file.sections[0];
     return {

@@ -35,14 +35,11 @@ export const blockpartitioned: Family = {
         // The lower half of Hi·blocks chooses the group.
         const group = position32(imul(h[2], blocks), mulHigh(h[2], blocks) + imul(h[3], blocks), groups);
         let at = group * side;
-        for (let l = 0, x = h[0]; l < k; l++, at += width) {
-          if (l && !(l & 7)) {
-            if (l & 15) {
-              x = l > 8 ? product[1] : h[1];
-            } else {
-              remix(h[0], h[1], l >> 4);
-              x = product[0];
-            }
+        for (let l = 0, x = 0; l < k; l++, at += width) {
+          if (!(l & 7)) {
+            // eight slots each from the halves of Lo, then from those of Lo mixed again
+            if (l > 15) remix(h[0], h[1], l >> 4);
+            x = (l > 15 ? product : h)[(l >> 3) & 1];
           }
           const u = imul(imul(x, salts[l & 7]) >>> 16, bits) >>> 16;
           const shift = field(words, start, at, width);

@@ -1,13 +1,10 @@
 // The d-left fingerprint table: a key has one bucket of eight cells in each of four subtables.
 
-import { field, popcount } from '../bits.js';
+import { popcount } from '../bits.js';
 import { CorruptError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, FilterFile, Hash, Query } from '../types.js';
 import { position32, product, remix } from '../wide.js';
-
-/** Four bits as four bytes of 0 or 255, the lowest bit first. */
-const spread = /* @__PURE__ */ Int32Array.from({ length: 16 }, (_, v) => 255 * ((v * 0x204081) & 0x01010101));
 
 /** Family 9. CoreSetup: bloomery_dleft; sections: the buckets. */
 export const dleft: Family = {
@@ -24,32 +21,28 @@ export const dleft: Family = {
     const [words] = sections;
     checkZeros(words, 8 * all);
 
-    /** Byte j of the bucket at byte at: bit j of its cells. */
-    const slice = (at: number, j: number): number => (words[((at + j) / 4) >>> 0] >>> (8 * ((at + j) & 3))) & 255;
+    const byte = (i: number): number => (words[(i / 4) >>> 0] >>> (8 * (i & 3))) & 255;
     /** The cells of the bucket at byte at that hold a remainder, one bit each. Remainder 0: the empty cells. */
     const match = (at: number, r: number): number => {
-      const word = (at / 4) >>> 0, bit = 8 * (at & 3);
-      let differ = 0;
-      for (let j = 0; j < remainder; j += 4) {
-        const some = remainder - j < 4 ? 8 * (remainder - j) : 32;
-        differ |= field(words, word, bit + 8 * j, some) ^ (spread[(r >>> j) & 15] & (-1 >>> (32 - some)));
-      }
-      differ |= differ >>> 16;
-      return ~(differ | (differ >>> 8)) & 255;
+      let same = 255;
+      for (let j = 0; j < remainder && same; j++) same &= ~(byte(at + j) ^ -((r >>> j) & 1)); // bit j of all cells
+      return same;
     };
     /** The number of copies in some cells of the bucket at byte at. */
     const copies = (at: number, set: number): number => {
-      const n = popcount(set);
-      return counting ? n + popcount(set & slice(at, remainder)) + 2 * popcount(set & slice(at, remainder + 1)) : n;
+      const n = popcount(set), last = at + remainder;
+      return counting ? n + popcount(set & byte(last)) + 2 * popcount(set & byte(last + 1)) : n;
     };
 
     let keys = 0, bad = 0;
     for (let at = 0; at < all; at += width) {
       const empty = match(at, 0);
       keys += copies(at, ~empty & 255);
-      if (counting) bad |= empty & (slice(at, remainder) | slice(at, remainder + 1)); // an empty cell counts copies
+      if (counting) bad |= empty & (byte(at + remainder) | byte(at + remainder + 1)); // an empty cell counts copies
     }
-    if (bad || BigInt(keys) !== header.keys) throw new CorruptError('the cells contradict themselves or the number of keys');
+    if (bad || BigInt(keys) !== header.keys) {
+      throw new CorruptError('the cells contradict themselves or the number of keys');
+    }
 
     /** The copies of a key. If any is true, it stops at the first cell with the key's remainder. */
     const find = (h: Hash, any: boolean): number => {

@@ -5,7 +5,7 @@ import { murmur3 } from '../hash/murmur3.js';
 import { checkSections } from '../sections.js';
 import type { Family } from '../types.js';
 
-/** Family 20. CoreSetup: bloomery_guava; sections: the words. */
+/** Family 20, in the plain form only. */
 export const guava: Family = {
   name: 'guava',
   id: 20,
@@ -30,7 +30,6 @@ export const guava: Family = {
               }
               return true;
             },
-      core: { numbers: [BigInt(m), k, strategy], sections },
     };
   },
 };

@@ -1,6 +1,6 @@
 // Rank-indexed hashing: a hash table of remainders with chains but without pointers. See docs/format/rankindexed.md.
 
-import { field, ones, wideField } from '../bits.js';
+import { ones, wideField } from '../bits.js';
 import { CorruptError, TooLargeError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -28,9 +28,10 @@ export const rankindexed: Family = {
     const sizes = pools.map((pool, i) => pool * strides[i]);
     // Other limits of the format are above what sections of 2^32 words hold: the sizes differ.
     if (
-      names.some((name, i) => spec.has(name) && !numbers[i]) || rooms.some((room, i) => room > 2 ** 13 || !room !== !pools[i]) ||
-      pool3 > pool2 || chains > 2 ** 14 || counting > 1 || (counting && values) || values > 32 || growth > 24 ||
-      growth + low > 48 || width > 63 || (growth && (capacity < 1 || capacity > 2 ** (50 - growth)))
+      names.some((name, i) => spec.has(name) && !numbers[i]) ||
+      rooms.some((room, i) => room > 2 ** 13 || !room !== !pools[i]) || pool3 > pool2 || chains > 2 ** 14 ||
+      counting > 1 || (counting && values) || values > 32 || growth > 24 || growth + low > 48 || width > 63 ||
+      (growth && (capacity < 1 || capacity > 2 ** (50 - growth)))
     ) throw spec.bad();
     const bad = () => new CorruptError('the table contradicts itself');
 
@@ -88,38 +89,26 @@ export const rankindexed: Family = {
         at += n;
         return at - n;
       };
-      /** Sets n bits, 1 to 32, from bit to of the bucket in a level. They are 0 before. */
-      const put = (i: number, to: number, v: number, n: number): void => {
-        words[i][base[i] + (to >>> 5)] |= v << (to & 31);
-        words[i][base[i] + ((to + n - 1) >>> 5)] |= (v >>> 1) >>> (~to & 31);
-      };
-      /** Copies n bits of the stream from bit from on. It returns the position of the bits behind them. */
-      const copy = (i: number, to: number, from: number, n: number): number => {
-        for (; n > 0; n -= 32, to += 32) {
-          const some = min(n, 32);
-          put(i, to, field(stream, floor(from / 32), from & 31, some), some);
-          from += some;
-        }
-        return from;
+      const streamBit = (i: number): number => (stream[floor(i / 32)] >>> (i & 31)) & 1;
+      /** Sets bit to of the bucket in a level if on is 1. */
+      const set = (i: number, to: number, on: number): void => {
+        words[i][base[i] + (to >>> 5)] |= on << (to & 31);
       };
       for (let b = 0; b < buckets; b++) {
         enter(b);
-        let from = take(chains), used = ones(stream, floor(from / 32), from & 31, chains);
-        for (let c = 0; c < used; c++) {
-          const i = take(1);
-          used += (stream[floor(i / 32)] >>> (i & 31)) & 1;
-        }
-        if (used > (end - at) / width) throw bad();
+        let from = take(chains), used = 0;
+        for (let c = 0; c < chains; c++) used += streamBit(from + c);
+        for (let c = 0; c < used; c++) used += streamBit(take(1));
         let cell = take(used * width), left = used + chains;
         for (let i = 0; ; i++) {
           const some = min(used, rooms[i]), bits = min(left, indexBits[i]);
-          from = copy(i, index[i], from, bits);
+          for (let j = 0; j < bits; j++) set(i, index[i] + j, streamBit(from++));
+          for (let j = 0; j < some * width; j++) set(i, first[i] + j, streamBit(cell++));
           left -= bits;
-          cell = copy(i, first[i], cell, some * width);
           used -= some;
           if (!used) break;
           if (free[i] >= (pools[i + 1] ?? 0)) throw bad();
-          put(i, i ? 0 : indexBits[0], ++free[i], min(pointers[i], 32));
+          for (let to = ++free[i], j = i ? 0 : indexBits[0]; to; to >>>= 1) set(i, j++, to & 1);
           more();
         }
       }
@@ -149,7 +138,7 @@ export const rankindexed: Family = {
       const size = ceil(end / 64), total = sizes[0] + sizes[1] + sizes[2];
       checkSections({ header, spec, sections }, size);
       checkZeros(sections[0], end);
-      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a filter of more than 64 times its file');
+      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table of more than 64 times its file');
       words = sizes.map((n) => new Uint32Array(n));
       untrim(sections[0], end);
     } else {
@@ -168,7 +157,7 @@ export const rankindexed: Family = {
     }));
     if (BigInt(keys) !== header.keys) throw bad();
 
-    /** The first cell with the remainder of a key or -1, or with all the number of additions that all such cells hold. */
+    /** The first cell with a key's remainder, or -1; with all, the number of additions that all such cells hold. */
     const find = (h: Hash, all?: boolean): number => {
       enter(position32(h[2], h[3], buckets));
       // The upper words of the lower halves of Hi·buckets and Lo·chains begin the remainder.
@@ -200,8 +189,8 @@ export const rankindexed: Family = {
       }),
       core: {
         numbers: [
-          ...pools.map(BigInt), ...strides.map((n) => 4 * n), ...rooms, ...pointers, chains, low, growth, payload, width,
-          counting,
+          ...pools.map(BigInt), ...strides.map((n) => 4 * n), ...rooms, ...pointers, chains, low, growth, payload,
+          width, counting,
         ],
         sections: words,
       },

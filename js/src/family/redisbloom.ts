@@ -1,6 +1,5 @@
 // The Bloom filter of RedisBloom: a chain of filters, its links.
 
-import { field } from '../bits.js';
 import { doubly } from '../double.js';
 import { CorruptError } from '../errors.js';
 import { murmur64aTwice } from '../hash/murmur64a.js';
@@ -13,7 +12,7 @@ const chainHeader = 20, linkHeader = 53;
 /** ln 2 with as many digits as RedisBloom has. */
 const ln2 = 0.693147180559945;
 
-/** Family 22. CoreSetup: bloomery_redisbloom; sections: the header, the words of all links. */
+/** Family 22, in the plain form only. */
 export const redisbloom: Family = {
   name: 'redisbloom',
   id: 22,
@@ -26,21 +25,19 @@ export const redisbloom: Family = {
     const [header, words] = file.sections;
     checkZeros(header, 8 * end);
 
-    const u32 = (at: number) => field(header, 0, 8 * at, 32);
-    const u64 = (at: number) => (BigInt(u32(at + 4)) << 32n) | BigInt(u32(at));
-    const f64 = (at: number) => new Float64Array(BigUint64Array.of(u64(at)).buffer)[0];
-    const options = u32(12);
-    let bad = u32(8) !== count || (options !== 5 && options !== 13);
+    const view = new DataView(new ArrayBuffer(4 * header.length));
+    header.forEach((w, i) => view.setUint32(4 * i, w, true));
+    const u32 = (at: number) => view.getUint32(at, true);
+    const u64 = (at: number) => view.getBigUint64(at, true), f64 = (at: number) => view.getFloat64(at, true);
     const links: ReturnType<typeof doubly>[] = [];
-    let start = 0, keys = 0n;
-    for (let at = chainHeader; at < end && !bad; at += linkHeader) {
+    let bad = u32(8) !== count || (u32(12) !== 5 && u32(12) !== 13), start = 0, keys = 0n;
+    for (let at = chainHeader; at < end; at += linkHeader) {
       const bits = u64(at + 8), rate = f64(at + 24), k = u32(at + 40), m = Number(bits);
-      bad =
-        !bits || bits % 64n !== 0n || bits !== 8n * u64(at) || m > 64 * size - 32 * start ||
-        !(rate > 0 && rate < 1) || k < 1 || k > 1075 || k !== Math.ceil(ln2 * f64(at + 32)) ||
-        !u64(at + 44) || field(header, 0, 8 * at + 416, 8) !== 0;
-      keys += u64(at + 16);
+      bad ||=
+        !bits || m % 64 > 0 || bits !== 8n * u64(at) || m > 64 * size - 32 * start || !(rate > 0 && rate < 1) ||
+        k < 1 || k > 1075 || k !== Math.ceil(ln2 * f64(at + 32)) || !u64(at + 44) || view.getUint8(at + 52) > 0;
       if (bad) break;
+      keys += u64(at + 16);
       links.push(doubly(words, start, m, k, 2 ** 32));
       start += m / 32;
     }
@@ -53,7 +50,6 @@ export const redisbloom: Family = {
         for (const covers of links) if (covers(h[0], h[1], h[2], h[3])) return true;
         return false;
       },
-      core: { numbers: [8n * BigInt(size), count], sections: file.sections },
     };
   },
 };

@@ -2,7 +2,7 @@
 // bits-and-blooms.
 
 import type { Hash } from '../types.js';
-import { add, mulLow, product, rotate } from '../wide.js';
+import { add, int, mulLow, product, rotate } from '../wide.js';
 
 /** The two numbers of the state, h1 and h2, and the two multipliers. The low word comes first. */
 const state = new Int32Array(4), c = [0x114253d5, 0x87c37b91, 0x2745937f, 0x4cf5ad43];
@@ -52,7 +52,7 @@ function block(view: DataView, at: number): void {
 
 /** Mixes 8 bytes of the block at a byte of view into number i/2: times c[i], rotated by 31 + i bits, times c[2 - i]. */
 function mix(view: DataView, at: number, i: number): void {
-  mulLow(view.getInt32(at + 4 * i, true), view.getInt32(at + 4 * i + 4, true), c[i], c[i + 1]);
+  mulLow(int(view, at + 4 * i), int(view, at + 4 * i + 4), c[i], c[i + 1]);
   rotate(product, 0, 31);
   rotate(product, 0, i);
   mulLow(product[0], product[1], c[2 - i], c[3 - i]);

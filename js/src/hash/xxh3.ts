@@ -191,11 +191,11 @@ export function xxh3(seed: bigint): HashFunction {
       for (let i = (n - 1) >> 5; i >= 0; i--) mix(v, 16 * i, n - 16 - 16 * i, s, 32 * i);
     }
     const l = acc[0], h = acc[1], x = acc[2], y = acc[3], t = (n + int(seeds, 8)) | 0, sum = (l + x) | 0;
-    mulLow(l, h, primes[2], primes[3]);
+    times(l, h, 1);
     const p = product[0], q = product[1];
-    mulLow(x, y, primes[8], primes[9]);
+    times(x, y, 4);
     const p2 = (p + product[0]) | 0, q2 = (q + product[1] + carry(p2, p)) | 0;
-    mulLow(t, int(seeds, 12) + carry(t, n), primes[4], primes[5]);
+    times(t, int(seeds, 12) + carry(t, n), 2);
     const p3 = (p2 + product[0]) | 0;
     avalanche2(sum, h + y + carry(sum, x), p3, q2 + product[1] + carry(p3, p2), out);
     out[3] = ~out[3] + (out[2] ? 0 : 1);

@@ -2,132 +2,101 @@
 
 import { plainEngine } from '../filter.js';
 import { viewOf } from '../header.js';
-import type { CoreSetup, Engine, EngineMaker, Hash, HashFunction, HashSetup, KeyBuffer, Query } from '../types.js';
+import type { CoreSetup, Engine, EngineMaker, HashSetup, KeyBuffer, Query } from '../types.js';
 import { core } from './core.gen.js';
 
-/** What wasm/core.c exports. Queries take the number of bytes of the key, or `given` if its hash is there. */
+/** What wasm/core.c exports. Queries take the number of bytes of the key, or Size.given if its hash is there. */
 interface Exports {
-  memory: WebAssembly.Memory;
-  /** The address of the struct with these fields. */
-  bloomery_page: WebAssembly.Global;
   has(n: number): number;
   count(n: number): number;
   get(n: number): number;
 }
 
-/** Offsets of the fields in bytes, and the length of the last one. */
-const secretAt = 0, hashAt = 16, familyAt = 48, functionAt = 52, filterAt = 56, keysAt = 184, keysLength = 240;
-const given = -1;
+/** Addresses of the fields of its struct. */
+const enum At { secret = 32768, hash = 32784, family = 32800, function = 32804, filter = 32808, keys = 32936 }
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+/** The length of keys in bytes, the page size, and a length that stands for a hash that is given. */
+const enum Size { keys = 240, page = 65536, given = -1 }
+
+let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 /**
- * Resolves to the maker of engines in WebAssembly, or to that of plain ones if WebAssembly is missing or the page's
- * Content-Security-Policy forbids it. The module is compiled once.
+ * Resolves to the maker of engines in WebAssembly. They are plain if WebAssembly is missing, the page's
+ * Content-Security-Policy forbids it, or there is no memory for it. The module is compiled once.
  */
 export async function wasmEngine(): Promise<EngineMaker> {
-  try {
-    const module = await (compiled ??= compile());
-    return (query, hash, file) => {
-      if (query.core) {
-        try {
-          return new WasmEngine(module, query, query.core, hash, file.header.family);
-        } catch {
-          // No memory: the plain form takes none.
-        }
-      }
-      return plainEngine(query, hash, file);
-    };
-  } catch {
-    return plainEngine;
-  }
+  const module = await (compiled ??= compile().catch(() => undefined));
+  return (query, hash, file) => {
+    try {
+      if (module && query.core) return engineOf(module, query, query.core, hash, file.header.family);
+    } catch {
+      // No memory: the plain form takes none.
+    }
+    return plainEngine(query, hash, file);
+  };
 }
 
+/** Unpacks not by a Blob, whose stream detaches buffers: V8 reads all typed arrays more slowly from then on. */
 async function compile(): Promise<WebAssembly.Module> {
-  const packed = Uint8Array.from(atob(core), (c) => c.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+  const { readable, writable } = new DecompressionStream('deflate'), writer = writable.getWriter();
+  writer.write(Uint8Array.from(atob(core), (c) => c.charCodeAt(0)));
+  writer.close();
+  return WebAssembly.compile(await new Response(readable).arrayBuffer());
 }
 
-/** Keys in the memory of an instance, or outside of it if they are too long. */
-class Keys implements KeyBuffer {
-  bytes: Uint8Array;
-  view: DataView;
-  #long = new Uint8Array(0);
+function engineOf(
+  module: WebAssembly.Module, query: Query, { numbers, sections }: CoreSetup, { id, seed, secret, sum }: HashSetup,
+  family: number,
+): Engine {
+  // The sections follow the page of the module. The memory does not grow: that would detach a buffer too.
+  let end: number = Size.page, at: number = At.filter;
+  const places = sections.map((words) => (end += words.byteLength) - words.byteLength);
+  const memory = new WebAssembly.Memory({ initial: Math.ceil(end / Size.page) }), { buffer } = memory;
+  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+  const { has, count, get } = exports as unknown as Exports;
+  sections.forEach((words, i) => new Uint32Array(buffer, places[i]).set(words));
 
-  constructor(readonly own: Uint8Array) {
-    this.bytes = own;
-    this.view = viewOf(own);
-  }
-
-  grow(n: number): void {
-    if (n > Math.max(keysLength, this.#long.length)) this.#long = new Uint8Array(2 * n);
-    this.bytes = n > keysLength ? this.#long : this.own;
-    this.view = viewOf(this.bytes);
-  }
-}
-
-class WasmEngine implements Engine {
-  readonly wasm = true;
-  readonly buffer: Keys;
-  readonly count?: (n: number) => number;
-  readonly get?: (n: number) => bigint | undefined;
-  readonly #has: Exports['has'];
-  readonly #sum: HashFunction;
-  readonly #hash: Hash;
-  /** The bytes of the keys that the core hashes: none if it does not have the hash function. */
-  readonly #hashed: Uint8Array | undefined;
-
-  constructor(module: WebAssembly.Module, query: Query, setup: CoreSetup, hash: HashSetup, family: number) {
-    const exports = new WebAssembly.Instance(module).exports as unknown as Exports;
-    const { memory, bloomery_page: page, has, count, get } = exports;
-    // The sections follow the memory of the module. Its growth replaces the buffer.
-    let end = memory.buffer.byteLength;
-    const places = setup.sections.map((words) => (end += words.byteLength) - words.byteLength);
-    memory.grow(Math.ceil((end - memory.buffer.byteLength) / 65536));
-    const { buffer } = memory, view = new DataView(buffer, page.value);
-    setup.sections.forEach((words, i) => new Uint32Array(buffer, places[i], words.length).set(words));
-
-    let at = filterAt;
-    for (const n of [...places, ...setup.numbers]) {
-      if (typeof n === 'bigint') {
-        at = Math.ceil(at / 8) * 8;
-        view.setBigUint64(at, n, true);
-        at += 8;
-      } else {
-        view.setUint32(at, n, true);
-        at += 4;
-      }
-    }
-    view.setUint32(familyAt, family, true);
-    view.setUint32(functionAt, hash.id, true);
-    view.setBigUint64(secretAt, hash.seed, true);
-    const bytes = new Uint8Array(buffer, page.value, keysAt + keysLength), keys = bytes.subarray(keysAt);
-    if (hash.secret) bytes.set(hash.secret);
-
-    this.buffer = new Keys(keys);
-    this.#has = has;
-    this.#sum = hash.sum;
-    this.#hash = new Int32Array(buffer, page.value + hashAt, 8);
-    this.#hashed = hash.id <= 2 ? keys : undefined;
-    if (query.count) this.count = (n) => count(this.#ready(n));
-    if (query.get) {
-      this.get = (n) => {
-        const value = get(this.#ready(n));
-        return value < 0 ? undefined : BigInt(value);
-      };
+  const view = new DataView(buffer);
+  for (const n of [...places, ...numbers]) {
+    if (typeof n === 'bigint') {
+      at = Math.ceil(at / 8) * 8;
+      view.setBigUint64(at, n, true);
+      at += 8;
+    } else {
+      view.setUint32(at, n, true);
+      at += 4;
     }
   }
+  view.setUint32(At.family, family, true);
+  view.setUint32(At.function, id, true);
+  view.setBigUint64(At.secret, seed, true);
+  if (secret) new Uint8Array(buffer, At.secret).set(secret);
 
-  has(n: number): boolean {
-    return this.#has(this.#ready(n)) === 1;
+  const own = new Uint8Array(buffer, At.keys, Size.keys), hash = new Int32Array(buffer, At.hash, 4);
+  let long = own;
+  const keys: KeyBuffer = {
+    bytes: own,
+    view: viewOf(own),
+    grow(n) {
+      if (n > long.length) long = new Uint8Array(2 * n);
+      keys.bytes = n > Size.keys ? long : own;
+      keys.view = viewOf(keys.bytes);
+    },
+  };
+  /** Returns n if the core can hash the key in the first n bytes of keys. Otherwise it gives the core the hash. */
+  const ready = (n: number): number => {
+    if (keys.bytes === own && id < 3) return n;
+    sum(keys.view, n, hash);
+    keys.grow(0);
+    return Size.given;
+  };
+  const engine: Engine & { wasm: boolean } = { wasm: true, buffer: keys, has: (n) => has(ready(n)) > 0 };
+  if (query.count) engine.count = (n) => count(ready(n));
+  if (query.get) {
+    engine.get = (n) => {
+      const value = get(ready(n));
+      return value < 0 ? undefined : BigInt(value);
+    };
   }
-
-  /** Returns n if the core can hash the key in the first n bytes of the buffer; else it hashes the key itself. */
-  #ready(n: number): number {
-    if (this.buffer.bytes === this.#hashed) return n;
-    this.#sum(this.buffer.view, n, this.#hash);
-    this.buffer.grow(0);
-    return given;
-  }
+  return engine;
 }
