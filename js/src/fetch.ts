@@ -39,7 +39,7 @@ const defaultMost = 2 ** 30;
  * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
  */
 export async function fetchAny(url: string | URL, options: FetchOptions, opener: Opener): Promise<Filter | ShardedFilter> {
-  const at = new URL(url, globalThis.location?.href), verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
+  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href), verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
   if (at.pathname.endsWith('.json')) {
     const none = () => () => undefined;
@@ -138,7 +138,7 @@ async function download(
       } else if (!(e instanceof FetchError) || (e.status && e.status !== 206 && e.status !== 416 && e.status !== 429 && e.status < 500)) {
         throw e;
       }
-      failures = resume && have > before ? 1 : failures + 1;
+      failures = resume && resumed && have > before ? 1 : failures + 1;
       if (failures > retries) throw e;
       if (!resume) restart();
     }
