@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/bloomery/bloomery"
@@ -58,6 +59,7 @@ func run(args []string, w io.Writer) error {
 	queries := flags.String("queries", "../build/queries", "program of ../test/queries.c")
 	n := flags.Int("keys", 1_000_000, "number of keys")
 	turns := flags.Int("turns", 9, "turns of each measurement")
+	only := flags.String("only", "", "measure only filters whose spec begins with this text")
 	asJSON := flags.Bool("json", false, "print JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -79,6 +81,9 @@ func run(args []string, w io.Writer) error {
 	defer c.stop()
 	var rows []Row
 	for _, spec := range specs {
+		if !strings.HasPrefix(spec, *only) {
+			continue
+		}
 		r, err := measure(c, dir, spec, keys, *n, *turns)
 		if err != nil {
 			return fmt.Errorf("%s: %w", spec, err)

@@ -78,7 +78,7 @@ try {
     for (const wasm of [true, false]) {
       const form = wasm ? 'WebAssembly' : 'plain';
       results.queries.push(measure(name, form, { file, wasm }));
-      if (['blocked', 'partitioned', 'fuse'].includes(name)) {
+      if (['blocked', 'partitioned'].includes(name)) {
         results.copies.push(measure(name, form, { file, wasm, shuffled: true }));
       }
     }

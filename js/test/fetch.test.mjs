@@ -198,14 +198,16 @@ test('abort', async () => {
 });
 
 test('a sharded set', async () => {
+  // Requests of earlier tests that were given up may still arrive.
+  const requests = () => log.filter((line) => line.startsWith('/blocked')).length;
   for (const path of ['/blocked/', '/blocked/manifest.json', '/blocked/manifest.json?v=2']) {
     log.length = 0;
     const set = await fetchFilter(base + path);
     assert.ok(set instanceof ShardedFilter);
-    assert.equal(log.length, 1);
+    assert.equal(requests(), 1);
     const both = await Promise.all([set.has('a'), set.has('a'), set.has('example.com'), set.hasMany(['a', 'bloomery'])]);
     assert.deepEqual(both, [true, true, true, [true, true]]);
-    assert.equal(log.length, 1 + 3, 'one request for each of three shards');
+    assert.equal(requests(), 1 + 3, 'one request for each of three shards');
     assert.equal(set.info().loaded, 3);
     await assert.rejects(set.has(1), TypeError);
     await assert.rejects(set.count('a'), TypeError);
