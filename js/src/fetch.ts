@@ -38,8 +38,11 @@ const defaultMost = 2 ** 30;
  *
  * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
  */
-export async function fetchAny(url: string | URL, options: FetchOptions, opener: Opener): Promise<Filter | ShardedFilter> {
-  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href), verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
+export async function fetchAny(
+  url: string | URL, options: FetchOptions, opener: Opener,
+): Promise<Filter | ShardedFilter> {
+  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  const verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
   if (at.pathname.endsWith('.json')) {
     const none = () => () => undefined;
@@ -135,7 +138,7 @@ async function download(
       signal?.throwIfAborted();
       if (e instanceof FormatError && resumed) {
         resume = false; // the parts do not fit together: load the whole
-      } else if (!(e instanceof FetchError) || (e.status && e.status !== 206 && e.status !== 416 && e.status !== 429 && e.status < 500)) {
+      } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
         throw e;
       }
       failures = resume && resumed && have > before ? 1 : failures + 1;
@@ -144,6 +147,9 @@ async function download(
     }
   }
 }
+
+/** Whether the same request may succeed later: no connection, an unusable part of the file, or a busy server. */
+const mayRecover = (status: number) => [0, 206, 416, 429].includes(status) || status >= 500;
 
 const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
 

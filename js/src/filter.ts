@@ -183,8 +183,10 @@ export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filte
   return openVerified(bytes, header, opener, accepted);
 }
 
-/** Returns the hash function of a filter. It throws FormatError if its family does not have it, or the secret is wrong. */
-export function hashOf(of: Hashed, { foreign }: Family, { hashes, secret }: Pick<Opener, 'hashes' | 'secret'>): HashSetup {
+/** Returns the hash function of a filter. It throws FormatError if the family lacks it or the secret is wrong. */
+export function hashOf(
+  of: Hashed, { foreign }: Family, { hashes, secret }: Pick<Opener, 'hashes' | 'secret'>,
+): HashSetup {
   const { hash: id, seed } = of;
   if (id === (foreign ? foreign[0] : 1)) return { id, seed, sum: foreign ? foreign[1] : xxh3(seed) };
   const other = foreign ? undefined : hashes.find((h) => h.id === id);

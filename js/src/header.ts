@@ -1,7 +1,9 @@
 // The part of a file before its sections.
 
 import { crc32c } from './crc32c.js';
-import { ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError } from './errors.js';
+import {
+  ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError,
+} from './errors.js';
 import { Spec } from './spec.js';
 
 /** The verified header of a file. */

@@ -42,7 +42,8 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   if (file.length > maxManifest) throw bad('more than 512 MiB');
   let m: unknown;
   try {
-    const text = typeof file === 'string' ? file : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
+    const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    const text = typeof file === 'string' ? file : utf8.decode(file);
     m = JSON.parse(text);
     // JSON.parse does not tell 1.0 and 1e0 from 1, nor -0 from 0.
     const other = /"(version|routing|count|keys|bytes)"\s*:\s*(-|[0-9]+[.eE])/.exec(text);
@@ -60,7 +61,8 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   const { spec, hash: name, seed, key_check: check, fpr_chosen: rate, count } = head;
   const hash = hashNames.indexOf(name as string);
   if (hash < 1 || hash === 5) throw bad(`hash ${show(name)}`);
-  const seedValue = parse(seed, /^(0|[1-9][0-9]{0,19})$/, ''), checkValue = parse(check ?? '0', /^(0|[1-9a-f][0-9a-f]{0,15})$/, '0x');
+  const seedValue = parse(seed, /^(0|[1-9][0-9]{0,19})$/, '');
+  const checkValue = parse(check ?? '0', /^(0|[1-9a-f][0-9a-f]{0,15})$/, '0x');
   if ((hash !== 1 && seedValue) || (hash === 2) !== (checkValue > 0n) || check === '0') throw bad('seed or key_check');
   if (rate !== undefined && !(isRate(rate) && rate !== 0 && rate !== 1)) throw bad('fpr_chosen');
   if (typeof spec !== 'string' || spec.length > 512) throw bad('spec');
@@ -68,7 +70,8 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
   if (!Array.isArray(shards) || shards.length !== count) throw bad('the number of shards is not count');
   shards.forEach((e, i) => checkEntry(e, i, shards.length));
   const fields = {
-    format: m.format, version: 1, plan: '', spec, hash: name, seed, key_check: check, routing: 1, fpr_chosen: rate, count,
+    format: m.format, version: 1, plan: '', spec, hash: name, seed, key_check: check, routing: 1, fpr_chosen: rate,
+    count,
   };
   const sum = await sha256(new TextEncoder().encode(JSON.stringify(fields)));
   if (sum.slice(0, 32) !== plan) throw bad('plan is not that of its fields: it was edited');
@@ -79,7 +82,8 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
     throw bad((e as Error).message);
   }
   return {
-    spec: parsed, hash, seed: seedValue, keyCheck: checkValue, chosenRate: (rate as number) ?? 0, shards: shards as Entry[],
+    spec: parsed, hash, seed: seedValue, keyCheck: checkValue, chosenRate: (rate as number) ?? 0,
+    shards: shards as Entry[],
   };
 }
 

@@ -188,18 +188,23 @@ export class ShardedFilter {
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);
     const header = parseHeader(bytes), { spec } = header;
     if (header.family !== this.#family.id || spec.family !== m.spec.family || header.hash !== m.hash ||
-      header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) || header.length !== length) {
+      header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) ||
+      header.length !== length) {
       throw new CorruptError('the file does not belong to this set');
     }
     new Checker(header, this.#verify).check(bytes, length);
-    if (this.#verify && (await sha256(bytes)) !== sum) throw new CorruptError('the file is not the one in the manifest');
+    if (this.#verify && (await sha256(bytes)) !== sum) {
+      throw new CorruptError('the file is not the one in the manifest');
+    }
     const sections = header.sections.map((s) => sectionWords(bytes, s));
     return { ...this.#family.open({ header, spec, sections }), words: sections[0] };
   }
 }
 
 /** Opens a sharded set from its manifest. It rejects with ManifestError. */
-export async function openShards(manifest: string | Uint8Array, load: ShardLoader, opener: Opener): Promise<ShardedFilter> {
+export async function openShards(
+  manifest: string | Uint8Array, load: ShardLoader, opener: Opener,
+): Promise<ShardedFilter> {
   const parsed = await parseManifest(manifest);
   try {
     return new ShardedFilter(parsed, load, opener);

@@ -16,7 +16,9 @@ export class Spec {
     this.text = text;
     this.family = family;
     this.params = new Map(params as [string, string][]);
-    if (text.length > 512 || !canonical.test(text) || params.some(([name], i) => i && name <= params[i - 1][0])) throw this.bad();
+    if (text.length > 512 || !canonical.test(text) || params.some(([name], i) => i && name <= params[i - 1][0])) {
+      throw this.bad();
+    }
   }
 
   has(name: string): boolean {

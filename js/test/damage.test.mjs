@@ -9,7 +9,6 @@ import { siphash } from '../dist/hash/siphash.js';
 import { open as openAny } from '../dist/index.js';
 import * as plain from '../dist/plain.js';
 import { forge, golden, mend, secret } from './damage.mjs';
-import { internal } from './internal.mjs';
 
 const { FormatError, open } = plain;
 const testdata = new URL('../../container/testdata/', import.meta.url);
@@ -75,7 +74,6 @@ test('what every reader refuses or accepts', async () => {
   assert.ok(list.length > 20);
   for (const { name, file, edits = [], length, checksums, refused: bad, secret: own } of list) {
     if (!existsSync(new URL(file, testdata))) throw new Error(`${name}: no ${file}`);
-    if (!internal.families.some((f) => file.includes(f.name))) continue; // of a family that is not here yet
     const original = readFileSync(new URL(file, testdata));
     let bytes = new Uint8Array(length ?? original.length);
     bytes.set(original.subarray(0, bytes.length));
@@ -170,7 +168,8 @@ test('verify: false skips only the checksums of sections', async () => {
 });
 
 test('what is no file', async () => {
-  for (const bad of [undefined, null, 'text', [137], {}, new Uint16Array(100)]) await assert.rejects(open(bad), TypeError);
+  const bad = [undefined, null, 'text', [137], {}, new Uint16Array(100)];
+  for (const file of bad) await assert.rejects(open(file), TypeError);
   await refused(new Uint8Array(0), 'nothing', plain.TruncatedError);
   await open(golden['v1-blocked-0.bloom'].slice().buffer);
 });

@@ -5,8 +5,10 @@ import { createServer } from 'node:http';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { CorruptError, fetchFilter, FetchError, Filter, FormatError, ManifestError, openSharded, ShardedFilter, ShardError, TooLargeError,
-  TruncatedError, ChecksumError, MagicError, NoSecretError } from '../dist/plain.js';
+import {
+  ChecksumError, CorruptError, fetchFilter, FetchError, Filter, FormatError, MagicError, ManifestError, NoSecretError,
+  openSharded, ShardedFilter, ShardError, TooLargeError, TruncatedError,
+} from '../dist/plain.js';
 import { forge, golden, secret } from './damage.mjs';
 
 const sets = new URL('../../shard/testdata/sets/', import.meta.url);
@@ -128,7 +130,8 @@ test('a file', async () => {
   assert.ok(progress.every(([n], i) => i === 0 || n > progress[i - 1][0]));
   await fetched('/large', { verify: false });
   await fetched('/gzip');
-  await fetched('/large', { fetch: (url, init) => fetch(url, { ...init, headers: { ...init.headers, 'x-own': '1' } }) });
+  const own = (url, init) => fetch(url, { ...init, headers: { ...init.headers, 'x-own': '1' } });
+  await fetched('/large', { fetch: own });
   const fuse = await fetchFilter(`${base}/bytewise`, { secret });
   for (let i = 0; i < 40; i++) assert.ok(fuse.has(`key-${i}`));
   await refused('/bytewise', NoSecretError);
@@ -205,8 +208,8 @@ test('a sharded set', async () => {
     const set = await fetchFilter(base + path);
     assert.ok(set instanceof ShardedFilter);
     assert.equal(requests(), 1);
-    const both = await Promise.all([set.has('a'), set.has('a'), set.has('example.com'), set.hasMany(['a', 'bloomery'])]);
-    assert.deepEqual(both, [true, true, true, [true, true]]);
+    const four = [set.has('a'), set.has('a'), set.has('example.com'), set.hasMany(['a', 'bloomery'])];
+    assert.deepEqual(await Promise.all(four), [true, true, true, [true, true]]);
     assert.equal(requests(), 1 + 3, 'one request for each of three shards');
     assert.equal(set.info().loaded, 3);
     await assert.rejects(set.has(1), TypeError);

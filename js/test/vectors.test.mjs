@@ -46,11 +46,9 @@ function checkHash(sum, vector) {
   return h;
 }
 
-const known = families.map((f) => f.name);
 let vectors = 0;
 for (const url of jsonOf(filters)) {
   const v = JSON.parse(readFileSync(url, 'utf8'));
-  if (!known.includes(v.spec.replace(/\(.*/, ''))) continue; // of a family that is not here yet
   vectors += v.keys.length;
   test(url.pathname.split('/').pop(), async () => {
     const file = readFileSync(new URL(v.file, filters)), header = parseHeader(file), options = { secret: v.secret };

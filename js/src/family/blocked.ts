@@ -25,7 +25,7 @@ export const blocked: Family = {
       for (let i = 0; i < 8; i++) all &= words[at + i] >>> (Math.imul(h[0], salts[i]) >>> 27);
       return all === 1;
     };
-    /** Probe i of seven is bit x mod 64 of word x>>61, where x is Lo rotated left by 9·i; seven more come from remix. */
+    /** Probe i of 7 is bit x mod 64 of word x>>61, where x is Lo rotated left by 9·i; 7 more come from remix. */
     const hasLine = (h: Hash) => {
       const at = 16 * block(h);
       let l = h[0], u = h[1], all = 1;
@@ -41,6 +41,9 @@ export const blocked: Family = {
       }
       return all === 1;
     };
-    return { has: split ? hasSplit : hasLine, core: { numbers: [BigInt(blocks), k, split ? 1 : 0], sections: file.sections } };
+    return {
+      has: split ? hasSplit : hasLine,
+      core: { numbers: [BigInt(blocks), k, split ? 1 : 0], sections: file.sections },
+    };
   },
 };
