@@ -173,9 +173,7 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
   // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
   const bytes = ArrayBuffer.isView(file) ? file : new Uint8Array(file);
-  if (file?.byteLength === undefined || bytes[Symbol.toStringTag] !== 'Uint8Array') {
-    throw new TypeError('want a Uint8Array or ArrayBuffer');
-  }
+  if (bytes.length !== file?.byteLength) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
   if (bytes.length > length) throw new CorruptError('end of the file', length);

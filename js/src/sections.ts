@@ -5,7 +5,7 @@ import type { Section } from './header.js';
 import type { FilterFile } from './types.js';
 
 /** Whether typed arrays have the byte order of files and of WebAssembly. */
-export const littleEndian = /* @__PURE__ */ (() => new Uint8Array(Uint16Array.of(1).buffer)[0] === 1)();
+export const littleEndian = /* @__PURE__ */ new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** Returns the words of a section: a view of the file, or a copy if it is not aligned or the machine is big endian. */
 export function sectionWords(file: Uint8Array, { offset, length }: Section): Uint32Array {
@@ -18,7 +18,7 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
 
 /** Throws TypeError if the memory of a section is gone: all its bits would seem to be 0. */
 export function present(words: Uint32Array): void {
-  if (!words.length) throw new TypeError('no bytes in this filter: they were transferred');
+  if (!words.length) throw new TypeError('no bytes in this filter: transferred');
 }
 
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */

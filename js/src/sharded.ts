@@ -182,7 +182,7 @@ export class ShardedFilter {
   async #read(i: number): Promise<Shard> {
     const m = this.#manifest, { file, keys, bytes: length, sha256: sum } = m.shards[i];
     const loaded = await this.#load(file, length);
-    if (!ArrayBuffer.isView(loaded)) throw new TypeError('the loader of shards returned no Uint8Array');
+    if (!ArrayBuffer.isView(loaded)) throw new TypeError('want a Uint8Array of a shard');
     // The platform hashes asynchronously: nothing may change the bytes meanwhile.
     const bytes = new Uint8Array(loaded.buffer, loaded.byteOffset, loaded.byteLength);
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);

@@ -8,6 +8,7 @@ import * as core from '../dist/core.js';
 import { siphash } from '../dist/hash/siphash.js';
 import { open as openAny } from '../dist/index.js';
 import * as plain from '../dist/plain.js';
+import { families } from '../dist/families.js';
 import { forge, golden, mend, secret } from './damage.mjs';
 
 const { FormatError, open } = plain;
@@ -198,7 +199,7 @@ test('transferred bytes are an error, not an absent key', async () => {
 });
 
 test('hashes: undefined', async () => {
-  const keyed = golden['v1-standard-1.bloom'], families = internal.families;
+  const keyed = golden['v1-standard-1.bloom'];
   await assert.rejects(core.open(keyed, { families, secret, hashes: undefined }), plain.HashError);
   assert.ok((await core.open(keyed, { families, secret, hashes: [siphash] })).has('key-1'));
 });
