@@ -41,8 +41,8 @@ const defaultMost = 2 ** 30;
 export async function fetchAny(
   url: string | URL, options: FetchOptions, opener: Opener,
 ): Promise<Filter | ShardedFilter> {
-  const at = new URL(url, globalThis.location?.href), verify = opener.verify ?? true;
-  const most = options.maxBytes ?? defaultMost;
+  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  const verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
   if (at.pathname.endsWith('.json')) {
     const none = () => () => undefined;
@@ -141,7 +141,7 @@ async function download(
       } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
         throw e;
       }
-      failures = resume && have > before ? 1 : failures + 1;
+      failures = resume && resumed && have > before ? 1 : failures + 1;
       if (failures > retries) throw e;
       if (!resume) restart();
     }

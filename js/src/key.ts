@@ -47,7 +47,7 @@ export function putKey(to: KeyBuffer, key: Key): number {
 }
 
 function putText(to: KeyBuffer, key: string): number {
-  if (/\p{Surrogate}/u.test(key)) throw new TypeError('a key with a lone surrogate is not text');
+  if (/\p{Surrogate}/u.test(key)) throw new TypeError('a lone surrogate is not text');
   if (3 * key.length > to.bytes.length) to.grow(3 * key.length);
   return encoder.encodeInto(key, to.bytes).written;
 }
@@ -56,7 +56,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 
 function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
   if (typeof key === 'bigint') {
-    if (key < -0x8000000000000000n || key >> 64n > 0n) throw new RangeError('an integer key has 64 bits');
+    if (key < -(2n ** 63n) || key >> 64n > 0n) throw new RangeError('an integer key has 64 bits');
     to.view.setBigUint64(0, BigInt.asUintN(64, key), true);
     return 8;
   }
@@ -68,7 +68,7 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     return n;
   }
   if (!Array.isArray(key) || key.length !== 2 || !isWord(key[0]) || !isWord(key[1])) {
-    throw new TypeError('a key is a string, Uint8Array, BigInt or pair of 32-bit halves');
+    throw new TypeError('want a string, Uint8Array, BigInt or pair of 32-bit halves');
   }
   to.view.setInt32(0, key[0], true);
   to.view.setInt32(4, key[1], true);

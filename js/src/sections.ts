@@ -4,7 +4,8 @@ import { CorruptError, TooLargeError } from './errors.js';
 import type { Section } from './header.js';
 import type { FilterFile } from './types.js';
 
-const littleEndian = /* @__PURE__ */ (() => new Uint8Array(Uint16Array.of(1).buffer)[0] === 1)();
+/** Whether typed arrays have the byte order of files and of WebAssembly. */
+export const littleEndian = /* @__PURE__ */ new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** Returns the words of a section: a view of the file, or a copy if it is not aligned or the machine is big endian. */
 export function sectionWords(file: Uint8Array, { offset, length }: Section): Uint32Array {
@@ -13,6 +14,11 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
   const words = new Uint32Array(length / 4), view = new DataView(buffer, at);
   for (let i = 0; i < words.length; i++) words[i] = view.getUint32(4 * i, true);
   return words;
+}
+
+/** Throws TypeError if the memory of a section is gone: all its bits would seem to be 0. */
+export function present(words: Uint32Array): void {
+  if (!words.length) throw new TypeError('no bytes in this filter: transferred');
 }
 
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
   ChecksumError, CorruptError, fetchFilter, FetchError, Filter, FormatError, MagicError, ManifestError, NoSecretError,
-  ShardedFilter, ShardError, TooLargeError, TruncatedError,
+  openSharded, ShardedFilter, ShardError, TooLargeError, TruncatedError,
 } from '../dist/plain.js';
 import { forge, golden, secret } from './damage.mjs';
 
@@ -249,4 +249,62 @@ test('a shard that fails is never absent, and is tried again', async () => {
   }
   fail = undefined;
   assert.equal(await set.has('a'), true);
+});
+
+test('the loader of shards may ask for other keys', async () => {
+  const keys = ['a', 'example.com', 'bloomery'];
+  const asked = [];
+  let set, others = 0;
+  const own = (url, init) => {
+    if (set && others < 3) asked.push(set.has(`another ${others++}`));
+    return fetch(url, init);
+  };
+  set = await fetchFilter(`${base}/blocked/`, { fetch: own });
+  for (const key of keys) assert.equal(await set.has(key), true, key);
+  await Promise.all(asked);
+});
+
+test('transferred bytes of a shard are an error, not an absent key', async () => {
+  const folder = new URL('blocked/', sets), shards = [];
+  const set = await openSharded(readFileSync(new URL('manifest.json', folder)), async (name) => {
+    shards.push(new Uint8Array(readFileSync(new URL(name, folder))));
+    return shards.at(-1);
+  });
+  assert.equal(await set.has('a'), true);
+  for (const { buffer } of shards) structuredClone(buffer, { transfer: [buffer] });
+  await assert.rejects(set.has('a'), TypeError);
+  await assert.rejects(set.hasMany(['a']), TypeError);
+});
+
+test('a server without ranges that breaks at any place is given up', async () => {
+  let n = 0;
+  const flaky = async () => {
+    const stop = n++ % 2 ? 100_000 : 300_000; // now more, now less than before
+    let sent = false;
+    return new Response(new ReadableStream({
+      pull(c) {
+        if (sent) c.error(new Error('broken'));
+        else c.enqueue(large.slice(0, stop));
+        sent = true;
+      },
+    }));
+  };
+  const options = { fetch: flaky, retries: 2, signal: AbortSignal.timeout(20_000) };
+  await assert.rejects(fetchFilter(`${base}/large`, options), FetchError);
+  assert.equal(n, 3);
+});
+
+test('a relative URL is that of the document', async () => {
+  const urls = [], own = async (url) => (urls.push(url), new Response('', { status: 404 }));
+  globalThis.document = { baseURI: `${base}/app/` };
+  globalThis.location = { href: `${base}/other/page/` };
+  try {
+    await assert.rejects(fetchFilter('x', { fetch: own }));
+    delete globalThis.document;
+    await assert.rejects(fetchFilter('x', { fetch: own }));
+  } finally {
+    delete globalThis.document;
+    delete globalThis.location;
+  }
+  assert.deepEqual(urls, [`${base}/app/x`, `${base}/other/page/x`]);
 });

@@ -33,8 +33,8 @@ const missed = {
   'all of bloomery/plain': 16_750,
 };
 
-/** Returns the minified bytes of a program, and their number after gzip. */
-async function sizeOf(program) {
+/** Returns the minified bytes of a program. */
+async function bundled(program) {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: root },
     absWorkingDir: root,
@@ -44,8 +44,14 @@ async function sizeOf(program) {
     target: 'es2022',
     write: false,
     legalComments: 'none',
+    logLevel: 'error', // an import without effect is on purpose
   });
-  const minified = outputFiles[0].contents;
+  return outputFiles[0].contents;
+}
+
+/** Returns the number of minified bytes of a program, and that after gzip. */
+async function sizeOf(program) {
+  const minified = await bundled(program);
   return { minified: minified.length, gzip: gzipSync(minified, { level: 9 }).length };
 }
 
@@ -83,6 +89,17 @@ test('WebAssembly costs at most its budget', () => {
   const sizes = Object.fromEntries(table.map(({ name, gzip }) => [name, gzip]));
   const more = sizes['open of bloomery'] - sizes['open of bloomery/plain'];
   assert.ok(more <= webAssembly, `${more} bytes after gzip; the goal is ${webAssembly}`);
+});
+
+test('a bundle leaves out what it does not import', async () => {
+  const bundle = async (program) => Buffer.from(await bundled(program)).toString();
+  const all = await bundle(`export * from './dist/core.js'`);
+  const some = await bundle(`export { open } from './dist/core.js'`);
+  for (const name of ['ManifestError', 'ShardError', 'SecretError', 'retries']) {
+    assert.ok(all.includes(name), name);
+    assert.ok(!some.includes(name), `open of bloomery/core has ${name}`);
+  }
+  assert.equal(await bundle(`import './dist/index.js'`), '', 'entries have effects');
 });
 
 test('all families have an entry', () => assert.equal(families.length, 12));

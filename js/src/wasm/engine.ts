@@ -2,6 +2,7 @@
 
 import { buffer as long, plainEngine } from '../filter.js';
 import { viewOf } from '../header.js';
+import { littleEndian } from '../sections.js';
 import type { CoreSetup, Engine, EngineMaker, HashSetup, KeyBuffer, Query } from '../types.js';
 import { core } from './core.gen.js';
 
@@ -23,9 +24,11 @@ let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 /**
  * Resolves to the maker of engines in WebAssembly. They are plain if WebAssembly is missing, the page's
- * Content-Security-Policy forbids it, or there is no memory for it. The module is compiled once.
+ * Content-Security-Policy forbids it, there is no memory for it, or the machine is big endian. The module is
+ * compiled once.
  */
 export async function wasmEngine(): Promise<EngineMaker> {
+  if (!littleEndian) return plainEngine;
   const module = await (compiled ??= compile().catch(() => undefined));
   return (query, hash, file) => {
     try {
