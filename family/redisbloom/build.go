@@ -105,9 +105,9 @@ func (c Config) first() (Link, error) {
 // filter.ErrTooLarge.
 func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 	if bitsPerKey == 0 {
-		bitsPerKey = math.Abs(math.Log(rate)) / ln2squared
+		bitsPerKey = math.Abs(log(rate)) / ln2squared
 	} else {
-		rate = math.Exp(-bitsPerKey * ln2squared)
+		rate = exp(-bitsPerKey * ln2squared)
 	}
 	l := Link{Capacity: capacity, Rate: rate, BitsPerKey: bitsPerKey, K: int(math.Ceil(ln2 * bitsPerKey))}
 	bits := float64(capacity) * bitsPerKey
