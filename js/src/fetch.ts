@@ -31,10 +31,13 @@ type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
 const defaultMost = 2 ** 30;
 
+/** The largest length that is allocated because the header and the server say the same. */
+const trusted = 2 ** 26;
+
 /**
  * Fetches a filter file, or opens a sharded set if the path of the URL ends with "/" or ".json". Shards are fetched
- * when they are first needed. Memory: the length in the header, if the server announces the same, or at most 3 times
- * the bytes that arrived + 64 KiB.
+ * when they are first needed. Memory: the length in the header, if the server announces the same and it is at most
+ * 64 MiB; else at most 3 times the bytes that arrived + 64 KiB.
  *
  * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
  */
@@ -119,7 +122,7 @@ async function download(
           const n = have + value.length;
           if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
           if (n > bytes.length) {
-            const whole = total !== undefined && from + announced === total;
+            const whole = total! <= trusted && from + announced === total;
             bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
           }
           bytes.set(value, have);

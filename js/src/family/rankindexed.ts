@@ -149,7 +149,11 @@ export const rankindexed: Family = {
       checkSections({ header, spec, sections }, size);
       checkZeros(sections[0], end);
       if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table of more than 64 times its file');
-      words = sizes.map((n) => new Uint32Array(n));
+      try {
+        words = sizes.map((n) => new Uint32Array(n));
+      } catch {
+        throw new TooLargeError('memory');
+      }
       untrim(sections[0], end);
     } else {
       checkSections({ header, spec, sections }, ...sizes.map((n) => n / 2));
