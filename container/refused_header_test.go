@@ -20,6 +20,10 @@ func refusedCases(t *testing.T) []edited {
 	searchedCases(f)
 	tableFamilyCases(f)
 	rankindexedCases(f)
+	g := f.with("rankindexed", "v1-rankindexed-0.bloom")
+	rankindexedLimits(g)
+	rankindexedLevels(g)
+	rankindexedTrimmed(g)
 	foreignCases(f)
 	return cases
 }

@@ -29,6 +29,8 @@ type edited struct {
 	// computed anew, and after that the one of the header, if its bytes lie in the file.
 	Checksums bool `json:"checksums,omitempty"`
 	Refused   bool `json:"refused"`
+
+	reason string // the errors of Go have to contain it
 }
 
 // patch overwrites bytes of a file.
@@ -133,6 +135,8 @@ func TestRefused(t *testing.T) {
 		for how, err := range readings(t, changed) {
 			if (err != nil) != c.Refused {
 				t.Errorf("%s: %s: refused is %t, the error %v", c.Name, how, c.Refused, err)
+			} else if err != nil && !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("%s: %s: refused without %q: %v", c.Name, how, c.reason, err)
 			}
 		}
 		for _, f := range families.Names() {
