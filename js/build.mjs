@@ -11,7 +11,9 @@ rmSync(at('dist'), { recursive: true, force: true });
 
 await build({
   absWorkingDir: at('.'),
-  entryPoints: readdirSync(at('src'), { recursive: true }).filter((name) => name.endsWith('.ts')).map((name) => `src/${name}`),
+  entryPoints: readdirSync(at('src'), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `src/${name}`),
   outbase: 'src',
   outdir: 'dist',
   format: 'esm',

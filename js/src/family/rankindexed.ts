@@ -148,7 +148,7 @@ export const rankindexed: Family = {
       const size = ceil(end / 64), total = sizes[0] + sizes[1] + sizes[2];
       checkSections({ header, spec, sections }, size);
       checkZeros(sections[0], end);
-      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table of more than 64 times its file');
+      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table above 64 times its file');
       try {
         words = sizes.map((n) => new Uint32Array(n));
       } catch {
