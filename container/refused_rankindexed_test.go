@@ -107,7 +107,8 @@ func rankindexedTrimmed(f forger) {
 		if pools != "" {
 			more, pool, _ = strings.Cut(pools, "/")
 		}
-		return "buckets=" + buckets + ",capacity=9,cells=2," + more + "chains=4," + pool + "remainder=3,trimmed=" + cells
+		return "buckets=" + buckets + ",capacity=9,cells=2," + more + "chains=4," + pool +
+			"remainder=3,trimmed=" + cells
 	}
 	bucket := func(base, higher, n uint64) []field { // all remainders are 1
 		fields := []field{{base, 4}, {higher, n}}

@@ -15,15 +15,18 @@ const largestEdited = 1 << 17
 
 // values are the values that TestEditedSpecs gives to parameters.
 var values = []string{
-	"0", "1", "2", "3", "4", "7", "8", "63", "64", "65", "127", "128", "255", "256", "1024", "1.0", "1e3", "line", "split",
-	"double", "independent", "16777215", "4294967296", "9007199254740992", "18446744073709551615", "18446744073709551616",
+	"0", "1", "2", "3", "4", "7", "8", "63", "64", "65", "127", "128", "255", "256", "1024", "1.0", "1e3", "line",
+	"split", "double", "independent", "16777215", "4294967296", "9007199254740992", "18446744073709551615",
+	"18446744073709551616",
 }
 
 // TestEditedSpecs edits one parameter of the Spec of stored filters. Each result must be refused, or be the Spec of the
 // filter that is read: so each filter has one Spec, and a reader that takes no others agrees with this one.
 func TestEditedSpecs(t *testing.T) {
 	paths := slices.Concat(glob(t, "testdata/v*.bloom", 30), glob(t, "testdata/vectors/*.bloom", 60))
-	names := map[string]bool{"zz": true, "fpr": true, "bytes": true, "bits_per_key": true, "capacity": true, "later": true}
+	names := map[string]bool{
+		"zz": true, "fpr": true, "bytes": true, "bits_per_key": true, "capacity": true, "later": true,
+	}
 	var files []*File
 	for _, path := range paths {
 		f, err := ReadFile(path, Options{})

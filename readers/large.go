@@ -57,7 +57,9 @@ func (t *trial) large(ctx context.Context) error {
 // newLarge makes a filter of the spec of a built one: it adds keys to one without keys. A filter of a static family has
 // random words instead.
 func newLarge(ctx context.Context, dir, spec string, r *rand.Rand) (*subject, error) {
-	s := &subject{path: filepath.Join(dir, "large.bloom"), spec: spec, secret: "-", plan: plan{spec: spec, change: added}}
+	s := &subject{
+		path: filepath.Join(dir, "large.bloom"), spec: spec, secret: "-", plan: plan{spec: spec, change: added},
+	}
 	parsed, err := filter.ParseSpec(spec)
 	if err != nil {
 		return nil, err

@@ -139,9 +139,9 @@ func (e *entry) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// nextField returns the name and the value of the next field of a JSON object, and what follows. The name is nil if there
-// is no other one. b is valid JSON from the brace or a comma on. Of a value that is an object or a list it returns the
-// start.
+// nextField returns the name and the value of the next field of a JSON object, and what follows. The name is nil if
+// there is no other one. b is valid JSON from the brace or a comma on. Of a value that is an object or a list it
+// returns the start.
 func nextField(b []byte) (name, value, rest []byte) {
 	start := bytes.IndexByte(b, '"')
 	if start < 0 {

@@ -28,7 +28,8 @@ func TestDocumented(t *testing.T) {
 		slot := func(i uint64) uint64 { return bitvec.Field(f.words, i*uint64(width), width) }
 		want := []string{"`" + f.spec().String() + "`"}
 		if width == 4 {
-			want = append(want, fmt.Sprintf("%x, the lowest 4 bits of word 0", slot(0)), fmt.Sprintf("of word 1, is %x.", slot(17)))
+			want = append(want, fmt.Sprintf("%x, the lowest 4 bits of word 0", slot(0)),
+				fmt.Sprintf("of word 1, is %x.", slot(17)))
 		} else {
 			want = append(want, fmt.Sprintf("in word 16: %04x.", slot(78)))
 		}

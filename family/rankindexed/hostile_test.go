@@ -112,7 +112,8 @@ func TestDecodeChecks(t *testing.T) {
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,counting=1,remainder=5,value_bits=3)", "rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=40,value_bits=30)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=6)",
 		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=01)",
-		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=a)", "rankindexed(buckets=1,capacity=0,cells=5,chains=9,growth=3,remainder=5)",
+		"rankindexed(buckets=1,capacity=1,cells=5,chains=9,remainder=5,trimmed=a)",
+		"rankindexed(buckets=1,capacity=0,cells=5,chains=9,growth=3,remainder=5)",
 		"rankindexed(buckets=1,capacity=1,cells=5,cells2=5,chains=9,growth=24,pool2=140737488355328,remainder=5)", "rankindexed(buckets=281474976710657,capacity=1,cells=5,chains=9,remainder=5)",
 	} {
 		s, err := filter.ParseSpec(spec)

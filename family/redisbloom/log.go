@@ -47,8 +47,8 @@ var atanh = [7]float64{
 	1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01,
 }
 
-// log returns the natural logarithm of a positive finite x. Its error is below one place of the last digit. The order of
-// operations is the one that math.Log has on amd64, where the first files were written, so that it gives their bits.
+// log returns the natural logarithm of a positive finite x. Its error is below one place of the last digit. The order
+// of operations is the one that math.Log has on amd64, where the first files were written, so that it gives their bits.
 func log(x float64) float64 {
 	const high, low = 6.93147180369123816490e-01, 1.90821492927058770002e-10 // ln 2; the product of high and e is exact
 	m, e := math.Frexp(x)

@@ -57,7 +57,8 @@ func rounded(x *big.Float) float64 {
 // TestRounded holds log and exp to values of 200 bits: exp is rounded once, log is at most one float64 away.
 func TestRounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	logs := []float64{1, 0.5, 2, 0.01, 0.02, 0.001, math.SmallestNonzeroFloat64, 0x1p-1022, 1 - 0x1p-53, 1 + 0x1p-52, 0.75}
+	logs := []float64{1, 0.5, 2, 0.01, 0.02, 0.001, math.SmallestNonzeroFloat64, 0x1p-1022,
+		1 - 0x1p-53, 1 + 0x1p-52, 0.75}
 	exps := []float64{0, -1, 1, -0x1p-60, -92 * ln2squared, -ln2squared, 700, -700}
 	for range rounds(2000) {
 		logs = append(logs, r.Float64(), math.Ldexp(0.5+r.Float64()/2, -r.IntN(1070)))
