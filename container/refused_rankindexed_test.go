@@ -51,8 +51,9 @@ func rankindexedLimits(f forger) {
 	// pool3 is at most pool2, so that its pointers are never the first to be too long
 	spec("pointers would have more than 63 bits",
 		"buckets=1,capacity=1,cells=1,cells2=1,chains=1,growth=24,pool2=549755813888,remainder=1", 2, 0, 0)
-	spec("buckets or extensions of 6528 words",
-		"buckets=281474976710656,capacity=1,cells=8192,chains=16384,remainder=48", 1, 0, 0)
+	// 2^61 words, whose number of bytes is 0 modulo 2^64
+	spec("buckets or extensions of 8192 words",
+		"buckets=281474976710656,capacity=1,cells=8192,chains=16384,remainder=48,value_bits=13", 0, 0, 0)
 	// The limit of 64 times the file and 2^17 words: 128 buckets of 1025 and of 1026 words
 	spec("", "buckets=128,capacity=1,cells=6559,chains=1,remainder=9,trimmed=0", 2)
 	spec("a trimmed form of 128 bits for a filter of",
