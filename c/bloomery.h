@@ -1144,11 +1144,11 @@ static inline bool bloomery_next_parameter(bloomery_parameter *p) {
 /* Returns the iterator of the parameters of a spec that has some. */
 static inline bloomery_parameter bloomery_parameters(const bloomery_header *h) {
   bloomery_parameter p;
-  size_t head = bloomery_cut(h->spec, (size_t)h->spec_length, '(') + 1;
+  size_t head = bloomery_cut(h->spec, (size_t)h->spec_length, '(');
   p.name = p.value = NULL;
   p.name_length = p.value_length = 0;
-  p.next = h->spec + head;
-  p.left = head < h->spec_length ? (size_t)h->spec_length - head : 0;
+  p.left = head < h->spec_length ? (size_t)h->spec_length - head - 1 : 0;
+  p.next = h->spec + h->spec_length - p.left;
   return p;
 }
 

@@ -144,7 +144,7 @@ var vectorFilters = []vectorFilter{
 	{name: "bitsandblooms-lengths", spec: "bitsandblooms(k=6,m=601)", lengths: true},
 	{name: "bitsandblooms-k255", spec: "bitsandblooms(k=255,m=7001)", keys: 9},
 	{name: "redisbloom-empty", spec: "redisbloom(capacity=10,fpr=0.01)"},
-	{name: "redisbloom-links", spec: "redisbloom(capacity=9,expansion=2,fpr=0.02)", keys: 70},
+	{name: "redisbloom-links", spec: "redisbloom(capacity=9,expansion=2,fpr=0.01)", keys: 70},
 	{name: "redisbloom-lengths", spec: "redisbloom(capacity=20,expansion=1,fpr=0.1)", lengths: true},
 	{name: "redisbloom-fixed", spec: "redisbloom(capacity=50,expansion=0,fpr=0.001)", keys: 40},
 }

@@ -40,6 +40,8 @@ mkdirSync(dir, { recursive: true });
 const progress = (text) => process.stderr.write(`${text}\n`);
 const run = (program, args, cwd) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 26, cwd });
 
+const ns = ({ median: m, low, high }) => `${m.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+
 /** Builds the filter of a spec by the Go command and returns its path. */
 function buildFilter(name, spec, size, n) {
   const path = join(dir, `${name}-${n}.bloom`), text = join(dir, `keys-${n}.txt`), command = join(dir, 'bloomery');
@@ -59,14 +61,15 @@ function turn(task) {
 
 /** Returns the medians of a task. */
 function measure(name, form, task) {
-  progress(`${name}, ${form}`);
   const { turns: times, falsePositives } = turn(task), of = (f) => median(times.map(f));
-  return {
+  const row = {
     name, form, falsePositives,
     present: of((t) => t.filterPresent), absent: of((t) => t.filterAbsent),
     setPresent: of((t) => t.setPresent), setAbsent: of((t) => t.setAbsent),
     presentRatio: of((t) => t.filterPresent / t.setPresent), absentRatio: of((t) => t.filterAbsent / t.setAbsent),
   };
+  progress(`${name}, ${form}: present ${ns(row.present)} ns, absent ${ns(row.absent)} ns`);
+  return row;
 }
 
 const machine = `${cpus()[0].model}, node ${process.version}`;
@@ -78,7 +81,7 @@ try {
     for (const wasm of [true, false]) {
       const form = wasm ? 'WebAssembly' : 'plain';
       results.queries.push(measure(name, form, { file, wasm }));
-      if (['blocked', 'partitioned', 'fuse'].includes(name)) {
+      if (['blocked', 'partitioned'].includes(name)) {
         results.copies.push(measure(name, form, { file, wasm, shuffled: true }));
       }
     }
@@ -96,7 +99,6 @@ try {
   if (!flags.files) rmSync(dir, { recursive: true });
 }
 
-const ns = ({ median: m, low, high }) => `${m.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
 const ratio = ({ median: m, low, high }) => `${m.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
 
 /** Prints a table of Markdown. */

@@ -50,7 +50,9 @@ export async function serve({ port = 0, plain = false } = {}) {
   const script = plain ? "script-src 'self'" : "script-src 'self' 'wasm-unsafe-eval'";
   const policy = `default-src 'self'; ${script}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   const server = createServer(async (request, response) => {
-    if (request.url === '/' || request.url === '/example') return response.writeHead(302, { Location: '/example/' }).end();
+    if (request.url === '/' || request.url === '/example') {
+      return response.writeHead(302, { Location: '/example/' }).end();
+    }
     const file = fileOf(request.url);
     const info = file && (await stat(file).catch(() => undefined));
     if (!info?.isFile()) return response.writeHead(404, { 'Content-Type': types[''] }).end('not found\n');

@@ -20,7 +20,7 @@ export interface Families {
 }
 
 const opener = <Options extends OpenOptions & Families>(options: Options) =>
-  ({ hashes: [], ...options, engine: plainEngine });
+  ({ ...options, hashes: options.hashes ?? [], engine: plainEngine });
 
 /**
  * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the

@@ -31,15 +31,21 @@ type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
 const defaultMost = 2 ** 30;
 
+/** The largest length that is allocated because the header and the server say the same. */
+const trusted = 2 ** 26;
+
 /**
  * Fetches a filter file, or opens a sharded set if the path of the URL ends with "/" or ".json". Shards are fetched
- * when they are first needed. Memory: the length in the header, if the server announces the same, or at most 3 times
- * the bytes that arrived + 64 KiB.
+ * when they are first needed. Memory: the length in the header, if the server announces the same and it is at most
+ * 64 MiB; else at most 3 times the bytes that arrived + 64 KiB.
  *
  * It rejects with FormatError, FetchError, the reason of signal, or TypeError for a URL that is none.
  */
-export async function fetchAny(url: string | URL, options: FetchOptions, opener: Opener): Promise<Filter | ShardedFilter> {
-  const at = new URL(url, globalThis.location?.href), verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
+export async function fetchAny(
+  url: string | URL, options: FetchOptions, opener: Opener,
+): Promise<Filter | ShardedFilter> {
+  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  const verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
   if (at.pathname.endsWith('.json')) {
     const none = () => () => undefined;
@@ -116,7 +122,7 @@ async function download(
           const n = have + value.length;
           if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
           if (n > bytes.length) {
-            const whole = total !== undefined && from + announced === total;
+            const whole = total! <= trusted && from + announced === total;
             bytes = grown(bytes, have, Math.min(total ?? most, whole ? most : Math.max(2 * n, 65536)));
           }
           bytes.set(value, have);
@@ -135,15 +141,18 @@ async function download(
       signal?.throwIfAborted();
       if (e instanceof FormatError && resumed) {
         resume = false; // the parts do not fit together: load the whole
-      } else if (!(e instanceof FetchError) || (e.status && e.status !== 206 && e.status !== 416 && e.status !== 429 && e.status < 500)) {
+      } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
         throw e;
       }
-      failures = resume && have > before ? 1 : failures + 1;
+      failures = resume && resumed && have > before ? 1 : failures + 1;
       if (failures > retries) throw e;
       if (!resume) restart();
     }
   }
 }
+
+/** Whether the same request may succeed later: no connection, an unusable part of the file, or a busy server. */
+const mayRecover = (status: number) => [0, 206, 416, 429].includes(status) || status >= 500;
 
 const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
 

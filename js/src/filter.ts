@@ -5,7 +5,7 @@ import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } f
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
-import { sectionWords } from './sections.js';
+import { present, sectionWords } from './sections.js';
 import type { Engine, EngineMaker, Family, Hashed, HashSetup, KeyHash } from './types.js';
 
 /** How a file is opened. */
@@ -90,7 +90,7 @@ export class Filter {
       keys: keys >> 53n ? keys : Number(keys),
       bytes: length,
       bitsPerKey: sections.reduce((sum, s) => sum + 8 * s.length, 0) / Number(keys),
-      ...(chosenRate ? { chosenRate } : {}),
+      ...(chosenRate && { chosenRate }),
       version,
       counts: !!this.#engine.count,
       values: !!this.#engine.get,
@@ -100,12 +100,13 @@ export class Filter {
 }
 
 /** The buffer of the keys of all plain engines. */
-const buffer = /* @__PURE__ */ new OwnBuffer();
+export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
-export const plainEngine: EngineMaker = (query, { sum }) => {
+export const plainEngine: EngineMaker = (query, { sum }, { sections: [words] }) => {
   const h = new Int32Array(8);
   const hash = (n: number) => {
+    present(words);
     sum(buffer.view, n, h);
     return h;
   };
@@ -170,17 +171,20 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 
 /** Opens a whole file. It throws FormatError. */
 export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
-  const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('want a Uint8Array or ArrayBuffer');
+  // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
+  const bytes = ArrayBuffer.isView(file) ? file : new Uint8Array(file);
+  if (bytes.length !== file?.byteLength) throw new TypeError('want a Uint8Array or ArrayBuffer');
   const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
-  if (bytes.length > length) throw new CorruptError('bytes behind the file', length);
+  if (bytes.length > length) throw new CorruptError('end of the file', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);
   return openVerified(bytes, header, opener, accepted);
 }
 
-/** Returns the hash function of a filter. It throws FormatError if its family does not have it, or the secret is wrong. */
-export function hashOf(of: Hashed, { foreign }: Family, { hashes, secret }: Pick<Opener, 'hashes' | 'secret'>): HashSetup {
+/** Returns the hash function of a filter. It throws FormatError if the family lacks it or the secret is wrong. */
+export function hashOf(
+  of: Hashed, { foreign }: Family, { hashes, secret }: Pick<Opener, 'hashes' | 'secret'>,
+): HashSetup {
   const { hash: id, seed } = of;
   if (id === (foreign ? foreign[0] : 1)) return { id, seed, sum: foreign ? foreign[1] : xxh3(seed) };
   const other = foreign ? undefined : hashes.find((h) => h.id === id);

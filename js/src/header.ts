@@ -1,7 +1,9 @@
 // The part of a file before its sections.
 
 import { crc32c } from './crc32c.js';
-import { ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError } from './errors.js';
+import {
+  ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError,
+} from './errors.js';
 import { Spec } from './spec.js';
 
 /** The verified header of a file. */
@@ -43,7 +45,7 @@ export function headerLength(bytes: Uint8Array): number {
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw new CorruptError('version 0', 8);
-  if (version > 2) throw new VersionError(`version ${version} is newer: update bloomery`, 8);
+  if (version > 2) throw new VersionError(`version ${version}: update bloomery`, 8);
   const sections = view.getUint16(14, true), spec = view.getUint32(48, true);
   if (sections < 1 || sections > 8) throw new CorruptError(`${sections} sections`, 14);
   if (spec < 1 || spec > 512) throw new CorruptError(`spec of ${spec} bytes`, 48);
@@ -83,7 +85,7 @@ export function parseHeader(bytes: Uint8Array): Header {
 
 /** Returns v as a number, and throws TooLargeError from 2^52 on, so that all sums are exact. */
 function number(v: bigint): number {
-  if (v >> 52n) throw new TooLargeError('2^52 bytes or more', 40);
+  if (v >> 52n) throw new TooLargeError('size of 2^52 or more', 40);
   return Number(v);
 }
 

@@ -15,8 +15,9 @@ export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js'
 interface WasmOption {
   /**
    * False: JavaScript answers queries, and the filter takes no memory besides the file. Default: WebAssembly does, in
-   * memory of its own, unless it is missing, the page's Content-Security-Policy forbids it, or that memory is not to be
-   * had. Info says which. The shards of a set are always answered by JavaScript.
+   * memory of its own. JavaScript still does for filters of Guava, bits-and-blooms and RedisBloom, for the shards of a
+   * set, for filters of 4 GiB and more, and where WebAssembly or its memory is missing or the page's
+   * Content-Security-Policy forbids it. Info says which.
    */
   wasm?: boolean;
 }

@@ -47,7 +47,7 @@ export function putKey(to: KeyBuffer, key: Key): number {
 }
 
 function putText(to: KeyBuffer, key: string): number {
-  if (/\p{Surrogate}/u.test(key)) throw new TypeError('a key with a lone surrogate is not text');
+  if (/\p{Surrogate}/u.test(key)) throw new TypeError('a lone surrogate is not text');
   if (3 * key.length > to.bytes.length) to.grow(3 * key.length);
   return encoder.encodeInto(key, to.bytes).written;
 }
@@ -56,7 +56,7 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 
 function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
   if (typeof key === 'bigint') {
-    if (key < -0x8000000000000000n || key >> 64n > 0n) throw new RangeError('an integer key has 64 bits');
+    if (key < -(2n ** 63n) || key >> 64n > 0n) throw new RangeError('an integer key has 64 bits');
     to.view.setBigUint64(0, BigInt.asUintN(64, key), true);
     return 8;
   }
@@ -67,13 +67,15 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     for (let i = 0; i < n; i++) bytes[i] = key[i];
     return n;
   }
-  if (!Array.isArray(key) || key.length !== 2) {
-    throw new TypeError('a key is a string, Uint8Array, BigInt or pair of 32-bit halves');
+  if (!Array.isArray(key) || key.length !== 2 || !isWord(key[0]) || !isWord(key[1])) {
+    throw new TypeError('want a string, Uint8Array, BigInt or pair of 32-bit halves');
   }
-  for (let i = 0; i < 2; i++) {
-    const word = key[i];
-    if (word >>> 0 !== word && (word | 0) !== word) throw new TypeError('a half of a key has 32 bits');
-    to.view.setInt32(4 * i, word, true);
-  }
+  to.view.setInt32(0, key[0], true);
+  to.view.setInt32(4, key[1], true);
   return 8;
+}
+
+/** Whether w is an integer of 32 bits, signed or not. */
+function isWord(w: number): boolean {
+  return w >>> 0 === w || (w | 0) === w;
 }

@@ -34,13 +34,16 @@ const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'obj
 const isSize = (v: unknown, least: number) => Number.isSafeInteger(v) && (v as number) >= least;
 const isRate = (v: unknown) => typeof v === 'number' && v >= 0 && v <= 1;
 const bad = (what: string) => new ManifestError(`manifest: ${what}`);
+/** A value for an error message. The toString of an object may be anything. */
+const show = (v: unknown) => (typeof v === 'object' ? 'object' : v);
 
 /** Parses and checks a manifest. It rejects with ManifestError. */
 export async function parseManifest(file: string | Uint8Array): Promise<Manifest> {
   if (file.length > maxManifest) throw bad('more than 512 MiB');
   let m: unknown;
   try {
-    const text = typeof file === 'string' ? file : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
+    const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    const text = typeof file === 'string' ? file : utf8.decode(file);
     m = JSON.parse(text);
     // JSON.parse does not tell 1.0 and 1e0 from 1, nor -0 from 0.
     const other = /"(version|routing|count|keys|bytes)"\s*:\s*(-|[0-9]+[.eE])/.exec(text);
@@ -49,24 +52,26 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
     throw bad((e as Error).message);
   }
   if (!isObject(m) || m.format !== 'bloomery-shards') throw bad('it is not that of a sharded set');
-  if (m.version !== 1) throw bad(`version ${m.version}: update bloomery`);
-  if (m.routing !== 1) throw bad(`routing ${m.routing}: update bloomery`);
+  if (m.version !== 1) throw bad(`version ${show(m.version)}: update bloomery`);
+  if (m.routing !== 1) throw bad(`routing ${show(m.routing)}: update bloomery`);
   const { plan, shards, ...head } = m;
   const names = 'count format fpr_chosen hash key_check routing seed spec version'.split(' ');
   const unknown = Object.keys(head).find((name) => !names.includes(name));
   if (unknown !== undefined) throw bad(`unknown field ${unknown}`);
   const { spec, hash: name, seed, key_check: check, fpr_chosen: rate, count } = head;
   const hash = hashNames.indexOf(name as string);
-  if (hash < 1 || hash === 5) throw bad(`hash ${name}`);
-  const seedValue = parse(seed, /^(0|[1-9][0-9]{0,19})$/, ''), checkValue = parse(check ?? '0', /^(0|[1-9a-f][0-9a-f]{0,15})$/, '0x');
+  if (hash < 1 || hash === 5) throw bad(`hash ${show(name)}`);
+  const seedValue = parse(seed, /^(0|[1-9][0-9]{0,19})$/, '');
+  const checkValue = parse(check ?? '0', /^(0|[1-9a-f][0-9a-f]{0,15})$/, '0x');
   if ((hash !== 1 && seedValue) || (hash === 2) !== (checkValue > 0n) || check === '0') throw bad('seed or key_check');
   if (rate !== undefined && !(isRate(rate) && rate !== 0 && rate !== 1)) throw bad('fpr_chosen');
-  if (typeof spec !== 'string') throw bad('spec');
+  if (typeof spec !== 'string' || spec.length > 512) throw bad('spec');
   if (!isSize(count, 1) || (count as number) > 2 ** 20) throw bad('count');
   if (!Array.isArray(shards) || shards.length !== count) throw bad('the number of shards is not count');
   shards.forEach((e, i) => checkEntry(e, i, shards.length));
   const fields = {
-    format: m.format, version: 1, plan: '', spec, hash: name, seed, key_check: check, routing: 1, fpr_chosen: rate, count,
+    format: m.format, version: 1, plan: '', spec, hash: name, seed, key_check: check, routing: 1, fpr_chosen: rate,
+    count,
   };
   const sum = await sha256(new TextEncoder().encode(JSON.stringify(fields)));
   if (sum.slice(0, 32) !== plan) throw bad('plan is not that of its fields: it was edited');
@@ -77,14 +82,15 @@ export async function parseManifest(file: string | Uint8Array): Promise<Manifest
     throw bad((e as Error).message);
   }
   return {
-    spec: parsed, hash, seed: seedValue, keyCheck: checkValue, chosenRate: (rate as number) ?? 0, shards: shards as Entry[],
+    spec: parsed, hash, seed: seedValue, keyCheck: checkValue, chosenRate: (rate as number) ?? 0,
+    shards: shards as Entry[],
   };
 }
 
 /** Returns a number of 64 bits that is text. */
 function parse(text: unknown, form: RegExp, prefix: string): bigint {
   const v = typeof text === 'string' && form.test(text) ? BigInt(prefix + text) : -1n;
-  if (v < 0n || v >> 64n) throw bad(`number ${text}`);
+  if (v < 0n || v >> 64n) throw bad('seed or key_check');
   return v;
 }
 
@@ -95,7 +101,7 @@ function checkEntry(e: unknown, i: number, count: number): void {
   const five = (n: number) => String(n).padStart(5, '0');
   const name = `${five(i)}-of-${five(count)}`, file = e.file;
   const suffix = typeof file === 'string' && file.startsWith(name) && file.slice(name.length);
-  if (!suffix || !/^(\.[a-z0-9]{1,32})?\.bloom$/.test(suffix)) throw bad(`shard ${i} is called ${file}`);
+  if (!suffix || !/^(\.[a-z0-9]{1,32})?\.bloom$/.test(suffix)) throw bad(`the name of shard ${i}`);
   if (!isSize(e.keys, 0) || !isSize(e.bytes, 1) || !isRate(e.fpr_prior) || !isRate(e.fpr_posterior) ||
     typeof e.sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(e.sha256)) {
     throw bad(`a field of shard ${i}`);

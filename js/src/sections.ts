@@ -4,7 +4,8 @@ import { CorruptError, TooLargeError } from './errors.js';
 import type { Section } from './header.js';
 import type { FilterFile } from './types.js';
 
-const littleEndian = /* @__PURE__ */ (() => new Uint8Array(Uint16Array.of(1).buffer)[0] === 1)();
+/** Whether typed arrays have the byte order of files and of WebAssembly. */
+export const littleEndian = /* @__PURE__ */ new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** Returns the words of a section: a view of the file, or a copy if it is not aligned or the machine is big endian. */
 export function sectionWords(file: Uint8Array, { offset, length }: Section): Uint32Array {
@@ -15,14 +16,17 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
   return words;
 }
 
+/** Throws TypeError if the memory of a section is gone: all its bits would seem to be 0. */
+export function present(words: Uint32Array): void {
+  if (!words.length) throw new TypeError('no bytes in this filter: transferred');
+}
+
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */
 export function checkSections(file: FilterFile, ...words: number[]): void {
   const { sections } = file;
   // Queries have indexes of words in 32 bits.
-  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('a section above 16 GiB');
-  if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) {
-    throw new CorruptError(`sections of ${file.spec.text}`);
-  }
+  if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('section of 2^34 or more');
+  if (sections.length !== words.length || sections.some((s, i) => s.length !== 2 * words[i])) throw file.spec.bad();
 }
 
 /** Throws CorruptError unless all bits of the words from number from on are 0. */

@@ -5,7 +5,7 @@ import { Checker, hashOf, type Opener } from './filter.js';
 import { hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { type Manifest, parseManifest } from './manifest.js';
-import { sectionWords } from './sections.js';
+import { present, sectionWords } from './sections.js';
 import { sha256 } from './sha256.js';
 import type { Family, Hash, HashSetup, Query } from './types.js';
 import { fold, position, product } from './wide.js';
@@ -35,6 +35,9 @@ export interface ShardedInfo {
   loaded: number;
 }
 
+/** The queries of a shard that is loaded, and its first section. */
+type Shard = Query & { readonly words: Uint32Array };
+
 /** How many shards hasMany loads at a time. */
 const atOnce = 8;
 
@@ -56,7 +59,7 @@ export class ShardedFilter {
   readonly #load: ShardLoader;
   readonly #verify: boolean;
   /** The shards that are loaded, or that are being loaded. */
-  readonly #shards = new Map<number, Query | Promise<Query>>();
+  readonly #shards = new Map<number, Shard | Promise<Shard>>();
   readonly #key = new OwnBuffer();
   readonly #h: Hash = new Int32Array(8);
 
@@ -79,7 +82,7 @@ export class ShardedFilter {
   /** Returns how often the key was added, or more. It rejects with TypeError if the family does not count. */
   count(key: Key): Promise<number> {
     return this.#ask(key, (q, h) => {
-      if (!q.count) throw new TypeError(`${this.#manifest.spec.text} does not count`);
+      if (!q.count) throw new TypeError('no counts in this filter');
       return q.count(h);
     });
   }
@@ -87,7 +90,7 @@ export class ShardedFilter {
   /** Returns the value of the key, or undefined if it is absent. It rejects with TypeError without values. */
   get(key: Key): Promise<bigint | undefined> {
     return this.#ask(key, (q, h) => {
-      if (!q.get) throw new TypeError(`${this.#manifest.spec.text} has no values`);
+      if (!q.get) throw new TypeError('no values in this filter');
       return q.get(h);
     });
   }
@@ -107,6 +110,7 @@ export class ShardedFilter {
     const worker = async (): Promise<void> => {
       for (const [shard, list] of shards) {
         const query = await this.#shard(shard);
+        present(query.words);
         for (const i of list) {
           for (let j = 0; j < 4; j++) h[j] = words[4 * i + j];
           has[i] = query.has(h);
@@ -134,7 +138,7 @@ export class ShardedFilter {
       keys,
       bytes,
       bitsPerKey: (8 * bytes) / keys,
-      ...(chosenRate ? { chosenRate } : {}),
+      ...(chosenRate && { chosenRate }),
       rate: sum((e) => e.fpr_posterior) / shards.length,
       shards: shards.length,
       loaded: [...this.#shards.values()].filter((s) => !(s instanceof Promise)).length,
@@ -149,14 +153,15 @@ export class ShardedFilter {
   }
 
   async #ask<T>(key: Key, ask: (q: Query, h: Hash) => T): Promise<T> {
-    const h = this.#sum(key), shard = this.#shard(route(h, this.#manifest.shards.length));
-    if (!(shard instanceof Promise)) return ask(shard, h);
-    const own = h.slice();
-    return ask(await shard, own);
+    const h = this.#sum(key).slice(); // the loader may ask, too
+    const found = this.#shard(route(h, this.#manifest.shards.length));
+    const shard = found instanceof Promise ? await found : found;
+    present(shard.words);
+    return ask(shard, h);
   }
 
   /** Returns a shard, or the promise of it while it is loaded. */
-  #shard(i: number): Query | Promise<Query> {
+  #shard(i: number): Shard | Promise<Shard> {
     let shard = this.#shards.get(i);
     if (!shard) {
       shard = this.#read(i).then(
@@ -174,26 +179,32 @@ export class ShardedFilter {
     return shard;
   }
 
-  async #read(i: number): Promise<Query> {
+  async #read(i: number): Promise<Shard> {
     const m = this.#manifest, { file, keys, bytes: length, sha256: sum } = m.shards[i];
     const loaded = await this.#load(file, length);
-    if (!ArrayBuffer.isView(loaded)) throw new TypeError('the loader of shards returned no Uint8Array');
+    if (!ArrayBuffer.isView(loaded)) throw new TypeError('want a Uint8Array of a shard');
     // The platform hashes asynchronously: nothing may change the bytes meanwhile.
     const bytes = new Uint8Array(loaded.buffer, loaded.byteOffset, loaded.byteLength);
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);
     const header = parseHeader(bytes), { spec } = header;
     if (header.family !== this.#family.id || spec.family !== m.spec.family || header.hash !== m.hash ||
-      header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) || header.length !== length) {
+      header.seed !== m.seed || header.keyCheck !== m.keyCheck || header.keys !== BigInt(keys) ||
+      header.length !== length) {
       throw new CorruptError('the file does not belong to this set');
     }
     new Checker(header, this.#verify).check(bytes, length);
-    if (this.#verify && (await sha256(bytes)) !== sum) throw new CorruptError('the file is not the one in the manifest');
-    return this.#family.open({ header, spec, sections: header.sections.map((s) => sectionWords(bytes, s)) });
+    if (this.#verify && (await sha256(bytes)) !== sum) {
+      throw new CorruptError('the file is not the one in the manifest');
+    }
+    const sections = header.sections.map((s) => sectionWords(bytes, s));
+    return { ...this.#family.open({ header, spec, sections }), words: sections[0] };
   }
 }
 
 /** Opens a sharded set from its manifest. It rejects with ManifestError. */
-export async function openShards(manifest: string | Uint8Array, load: ShardLoader, opener: Opener): Promise<ShardedFilter> {
+export async function openShards(
+  manifest: string | Uint8Array, load: ShardLoader, opener: Opener,
+): Promise<ShardedFilter> {
   const parsed = await parseManifest(manifest);
   try {
     return new ShardedFilter(parsed, load, opener);

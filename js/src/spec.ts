@@ -16,7 +16,9 @@ export class Spec {
     this.text = text;
     this.family = family;
     this.params = new Map(params as [string, string][]);
-    if (text.length > 512 || !canonical.test(text) || params.some(([name], i) => i && name <= params[i - 1][0])) throw this.bad();
+    if (text.length > 512 || !canonical.test(text) || params.some(([name], i) => i && name <= params[i - 1][0])) {
+      throw this.bad();
+    }
   }
 
   has(name: string): boolean {
@@ -43,11 +45,11 @@ export class Spec {
   uint(name: string, least = 0, most = Infinity): number {
     const v = this.uint64(name);
     if (v < least || v > most) throw this.bad();
-    if (v >> 53n) throw new TooLargeError(`${name} is above 2^53-1`);
+    if (v >> 53n) throw new TooLargeError(`${name} of 2^53 or more`);
     return Number(v);
   }
 
-  /** The error for a spec that is not canonical, or not that of a built filter. */
+  /** The error for a spec that is not canonical, not that of a built filter, or not that of the file's sections. */
   bad(): CorruptError {
     return new CorruptError(`spec ${this.text}`);
   }

@@ -81,7 +81,7 @@ export type Hashed = Pick<Header, 'hash' | 'seed' | 'keyCheck' | 'spec'>;
 export interface KeyHash {
   /** Its number in files. */
   readonly id: number;
-  /** Returns the hash function of a filter. It throws FormatError if the filter cannot have it or the secret is wrong. */
+  /** Returns the hash function of a filter. It throws FormatError if that is wrong for it, or the secret is. */
   make(of: Hashed, secret: Uint8Array | string | undefined): HashSetup;
 }
 

@@ -10,10 +10,10 @@ export function int(v: DataView, i: number): number {
 
 /** The upper word of the 64-bit product of two unsigned words. */
 export function mulHigh(a: number, b: number): number {
+  // No sum exceeds 2^32-1. Engines see that, and multiply and add integers.
   const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
-  const t = (imul(ah, bl) + (imul(al, bl) >>> 16)) | 0;
-  const u = (imul(al, bh) + (t & 0xffff)) | 0;
-  return (imul(ah, bh) + (t >>> 16) + (u >>> 16)) | 0;
+  const t = ah * bl + ((al * bl) >>> 16);
+  return (ah * bh + (t >>> 16) + ((al * bh + (t & 0xffff)) >>> 16)) | 0;
 }
 
 /** 1 if the unsigned word sum is below the unsigned word part: the carry of sum = part + another word. */

@@ -248,3 +248,17 @@ test('murmur hashes of every length', () => {
     assert.deepEqual([word(0), word(2)], [lo, plainMurmur64a(b, lo)], `${n} bytes`);
   }
 });
+
+test('rankindexed: two buckets with an extension each, and with the same', () => {
+  const spec = new Spec('rankindexed(buckets=2,capacity=4,cells=1,cells2=2,chains=4,pool2=2,remainder=4)');
+  const family = families.find((f) => f.name === 'rankindexed');
+  // Chains 0 and 1 have a cell: that of chain 0 in the bucket, the other one in the extension.
+  const bucket = (pointer) => 0b11 | (pointer << 5) | (3 << 7), extension = 5 << 2;
+  const openTable = (second, free) =>
+    family.open({ header: { keys: 4n, spec }, spec, sections: [
+      Uint32Array.of(bucket(1), 0, bucket(second), 0), Uint32Array.of(extension, 0, free, 0), new Uint32Array(0),
+    ] });
+  openTable(2, extension);
+  assert.throws(() => openTable(1, 0), { name: 'CorruptError' });
+  assert.throws(() => openTable(3, extension), { name: 'CorruptError' });
+});

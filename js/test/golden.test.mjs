@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as core from '../dist/core.js';
 import * as plain from '../dist/plain.js';
-import { internal } from './internal.mjs';
 import { blocked } from '../dist/family/blocked.js';
 import { siphash } from '../dist/hash/siphash.js';
 import { xxh64 } from '../dist/hash/xxh64.js';
@@ -23,8 +22,7 @@ function check(filter) {
 }
 
 assert.ok(files.length >= 36, `${files.length} golden files`);
-const known = internal.families.map((f) => f.name);
-for (const name of files.filter((f) => known.includes(f.split('-')[1]))) {
+for (const name of files) {
   const bytes = readFileSync(new URL(name, folder));
   test(name, async () => {
     check(await plain.open(bytes, { secret }));
@@ -32,6 +30,8 @@ for (const name of files.filter((f) => known.includes(f.split('-')[1]))) {
     const odd = new Uint8Array(bytes.length + 1).subarray(1);
     odd.set(bytes);
     check(await plain.open(odd, { secret }));
-    if (name.includes('-blocked-')) check(await core.open(bytes, { secret, families: [blocked], hashes: [siphash, xxh64] }));
+    if (name.includes('-blocked-')) {
+      check(await core.open(bytes, { secret, families: [blocked], hashes: [siphash, xxh64] }));
+    }
   });
 }

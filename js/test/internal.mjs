@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const modules = [
-  'wide', 'spec', 'crc32c', 'header', 'key', 'sections', 'filter', 'families', 'sharded', 'manifest', 'sha256', 'errors',
+  'wide', 'spec', 'crc32c', 'header', 'key', 'sections', 'filter', 'families', 'sharded', 'manifest', 'sha256',
+  'errors',
   'fetch', 'hash/xxh3', 'hash/siphash', 'hash/xxh64', 'hash/sip', 'hash/xxh64sum', 'hash/murmur3', 'hash/murmur64a',
   'bits', 'double',
 ];
@@ -21,4 +22,5 @@ const { outputFiles } = await build({
   target: 'es2022',
 });
 
-export const internal = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+const module = Buffer.from(outputFiles[0].contents).toString('base64');
+export const internal = await import(`data:text/javascript;base64,${module}`);

@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { internal } from './internal.mjs';
 
-const { bitsAt, carry, crc32c, mul, mulHigh, mulLow, OwnBuffer, plainSha256, position, product, putKey, remix, sha256, Spec } =
-  internal;
+const {
+  bitsAt, carry, crc32c, mul, mulHigh, mulLow, OwnBuffer, plainSha256, position, product, putKey, remix, sha256, Spec,
+} = internal;
 
 /** Numbers of n bits: edges, and some from a generator with a fixed start. */
 function numbers(n) {
@@ -42,7 +43,9 @@ test('products', () => {
 test('positions', () => {
   for (const bits of [1, 8, 31, 32, 33, 40, 53]) {
     for (const m of numbers(bits)) {
-      for (const x of numbers(64)) assert.equal(BigInt(position(low(x), high(x), Number(m))), (x * m) >> 64n, `${x}·${m}`);
+      for (const x of numbers(64)) {
+        assert.equal(BigInt(position(low(x), high(x), Number(m))), (x * m) >> 64n, `${x}·${m}`);
+      }
     }
   }
   assert.equal(position(-1, -1, 2 ** 53), 2 ** 53 - 1);
@@ -107,7 +110,8 @@ test('keys are bytes', () => {
   const long = Uint8Array.from({ length: 5000 }, (_, i) => i), n = putKey(buffer, long);
   assert.deepEqual(buffer.bytes.slice(0, n), long);
   const pairs = [[0n, [0, 0]], [255n, [255, 0]], [0x123456789abcdef0n, [0x9abcdef0, 0x12345678]],
-    [2n ** 64n - 1n, [-1, -1]], [-1n, [0xffffffff, 0xffffffff]], [-(2n ** 63n), [0, 0x80000000]], [-(2n ** 63n), [0, -0x80000000]]];
+    [2n ** 64n - 1n, [-1, -1]], [-1n, [0xffffffff, 0xffffffff]], [-(2n ** 63n), [0, 0x80000000]],
+    [-(2n ** 63n), [0, -0x80000000]]];
   for (const [integer, pair] of pairs) {
     const want = new Uint8Array(BigUint64Array.of(BigInt.asUintN(64, integer)).buffer);
     assert.deepEqual(bytes(integer), want, `${integer}`);
@@ -119,18 +123,22 @@ test('what is no key', () => {
   const buffer = new OwnBuffer();
   const lone = ['\ud800', '\udc00', 'a\ud83d', '\ud83da', '\ude42\ud83d', 'x'.repeat(500) + '\udfff'];
   const types = [1, 0, NaN, null, undefined, true, {}, [], [1], [1, 2, 3], [1n, 2n], ['1', '2'], [1.5, 0], [2 ** 32, 0],
-    [0, -(2 ** 31) - 1], Symbol('s'), () => 1, new Uint16Array(4), new DataView(new ArrayBuffer(8)), new ArrayBuffer(8)];
+    [0, -(2 ** 31) - 1], Symbol('s'), () => 1, new Uint16Array(4), new DataView(new ArrayBuffer(8)),
+    new ArrayBuffer(8)];
   for (const key of [...lone, ...types]) assert.throws(() => putKey(buffer, key), TypeError);
   for (const key of [2n ** 64n, -(2n ** 63n) - 1n, 10n ** 40n]) assert.throws(() => putKey(buffer, key), RangeError);
 });
 
 test('specs', () => {
-  const good = { standard: {}, 'a(b=c)': { b: 'c' }, 'a_1(b=1,c=Z_.+-9)': { b: '1', c: 'Z_.+-9' }, 'x(a1=1,a_=2,b=3)': 0 };
+  const good = { standard: {}, 'a(b=c)': { b: 'c' }, 'a_1(b=1,c=Z_.+-9)': { b: '1', c: 'Z_.+-9' },
+    'x(a1=1,a_=2,b=3)': 0 };
   for (const [text, params] of Object.entries(good)) {
     const spec = new Spec(text);
     if (params) assert.deepEqual(Object.fromEntries(spec.params), params);
   }
-  const bad = ['', '(', 'A', '1a', '_a', 'a()', 'a(', 'a(b)', 'a(b=)', 'a(=c)', 'a(b=c', 'a(b=c))', 'a(b=c)x', 'a(b=c,)',
-    'a(,b=c)', 'a( b=c)', ' a', 'a ', 'a(b=c,b=d)', 'a(c=1,b=1)', 'a(b=c\n)', 'a\n', 'a(b=ü)', 'a(b=c(d))', 'a'.repeat(513)];
+  const bad = ['', '(', 'A', '1a', '_a', 'a()', 'a(', 'a(b)', 'a(b=)', 'a(=c)', 'a(b=c', 'a(b=c))', 'a(b=c)x',
+    'a(b=c,)',
+    'a(,b=c)', 'a( b=c)', ' a', 'a ', 'a(b=c,b=d)', 'a(c=1,b=1)', 'a(b=c\n)', 'a\n', 'a(b=ü)', 'a(b=c(d))',
+    'a'.repeat(513)];
   for (const text of bad) assert.throws(() => new Spec(text), internal.CorruptError, text);
 });

@@ -14,6 +14,14 @@ test('a manifest opens as text and as bytes', async () => {
 });
 
 for (const [name, from, to] of [
+  ['an object without toString as version', '"version": 1', '"version": {"toString": 1, "valueOf": 1}'],
+  ['an object without toString as routing', '"routing": 1', '"routing": {"toString": 1, "valueOf": 1}'],
+  ['an object without toString as hash', /"hash": "[^"]*"/, '"hash": {"toString": 1, "valueOf": 1}'],
+  ['an object without toString as seed', /"seed": "[^"]*"/, '"seed": {"toString": 1, "valueOf": 1}'],
+  ['an object without toString as file', /"file":"[^"]*"/, '"file":{"toString": 1, "valueOf": 1}'],
+  ['a deep version', '"version": 1', `"version": ${'['.repeat(5000)}${']'.repeat(5000)}`],
+  ['__proto__', '"version": 1', '"version": 1, "__proto__": {"count": 1}'],
+  ['a spec of a million parameters', /"spec": "[^"]*"/, `"spec": "${','.repeat(1e6)}"`],
   ['version 1.0', '"version": 1', '"version": 1.0'], ['version 1e0', '"version": 1', '"version": 1e0'],
   ['routing 1.0', '"routing": 1', '"routing": 1.0'], ['routing 10E-1', '"routing": 1', '"routing" : 10E-1'],
   ['count 5.0', '"count": 5', '"count":\n5.0'], ['keys 61.0', /"keys":[0-9]+/, '$&.0'],

@@ -46,11 +46,9 @@ function checkHash(sum, vector) {
   return h;
 }
 
-const known = families.map((f) => f.name);
 let vectors = 0;
 for (const url of jsonOf(filters)) {
   const v = JSON.parse(readFileSync(url, 'utf8'));
-  if (!known.includes(v.spec.replace(/\(.*/, ''))) continue; // of a family that is not here yet
   vectors += v.keys.length;
   test(url.pathname.split('/').pop(), async () => {
     const file = readFileSync(new URL(v.file, filters)), header = parseHeader(file), options = { secret: v.secret };
@@ -91,7 +89,8 @@ for (const url of jsonOf(sets)) {
       assert.equal(loads.size, v.shards);
     }
     const { spec, hash, seed, keyCheck } = await internal.parseManifest(manifest);
-    const { sum } = internal.hashOf({ spec, hash, seed, keyCheck }, families.find((f) => f.name === spec.family), { hashes, secret: v.secret });
+    const family = families.find((f) => f.name === spec.family);
+    const { sum } = internal.hashOf({ spec, hash, seed, keyCheck }, family, { hashes, secret: v.secret });
     for (const key of v.keys) assert.equal(route(checkHash(sum, key), v.shards), key.shard);
   });
 }

@@ -74,6 +74,7 @@ static RARE bool has_rare(uint64_t lo, uint64_t hi) {
   bloomery_key_hash h = {hi, lo};
   uint64_t value;
   switch (page.family) {
+  case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&page.filter.blockpartitioned, h);
   case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&page.filter.twochoice, h);
   case BLOOMERY_COUNTING: return bloomery_counting_has(&page.filter.standard, h);
   case BLOOMERY_DLEFT: return bloomery_dleft_count(&page.filter.dleft, h) > 0;
@@ -86,7 +87,6 @@ EXPORT(has) uint32_t has(uint32_t n) {
   bloomery_key_hash h = hash(n);
   switch (page.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&page.filter.standard, h);
-  case BLOOMERY_BLOCKPARTITIONED: return bloomery_blockpartitioned_has(&page.filter.blockpartitioned, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&page.filter.blocked, h);
   case BLOOMERY_FUSE: return bloomery_fuse_has(&page.filter.fuse, h);
   case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&page.filter.partitioned, h);

@@ -18,11 +18,12 @@ export const counting: Family = {
     checkZeros(words, 4 * m);
     // Each addition adds k in total, unless a counter is stuck.
     let sum = 0, stuck = 0;
-    for (const w of words) {
+    for (let i = 0; i < words.length; i++) {
+      const w = words[i];
       sum += Math.imul((w & 0x0f0f0f0f) + ((w >>> 4) & 0x0f0f0f0f), 0x01010101) >>> 24;
       stuck |= w & (w >>> 1) & (w >>> 2) & (w >>> 3) & 0x11111111;
     }
-    if (!stuck && BigInt(sum) !== header.keys * BigInt(k)) throw new CorruptError('the counters are not those of its keys');
+    if (!stuck && BigInt(sum) !== header.keys * BigInt(k)) throw new CorruptError('sum of the counters');
 
     const at = new Float64Array(k), counters = new Uint8Array(k);
     /** Sets the places of a key, and their counters. It returns false at the first counter of 0. */

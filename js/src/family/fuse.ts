@@ -29,7 +29,8 @@ export const fuse: Family = {
         mulLow(a ^ (b >>> 1), b, 0xed558ccd, 0xff51afd7);
         mulLow(product[0] ^ (product[1] >>> 1), product[1], 0x1a85ec53, 0xc4ceb9fe);
         const u = product[1], l = product[0] ^ (u >>> 1), at = position(l, u, count);
-        const found = bitsAt(words, at * width) ^ slot(at + segment, (l >>> 18) | (u << 14)) ^ slot(at + 2 * segment, l);
+        const found = bitsAt(words, at * width) ^ slot(at + segment, (l >>> 18) | (u << 14)) ^
+          slot(at + 2 * segment, l);
         return (l ^ u ^ found) << low === 0;
       },
       core: { numbers: [seed, BigInt(segment), BigInt(segments), width], sections: file.sections },

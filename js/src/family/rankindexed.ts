@@ -1,6 +1,6 @@
 // Rank-indexed hashing: a hash table of remainders with chains but without pointers. See docs/format/rankindexed.md.
 
-import { ones, wideField } from '../bits.js';
+import { field, ones, wideField } from '../bits.js';
 import { CorruptError, TooLargeError } from '../errors.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -90,9 +90,17 @@ export const rankindexed: Family = {
         return at - n;
       };
       const streamBit = (i: number): number => (stream[floor(i / 32)] >>> (i & 31)) & 1;
-      /** Sets bit to of the bucket in a level if on is 1. */
-      const set = (i: number, to: number, on: number): void => {
-        words[i][base[i] + (to >>> 5)] |= on << (to & 31);
+      /** Sets n bits, 1 to 32, which are 0, from bit to of the bucket in a level on. */
+      const put = (i: number, to: number, v: number, n: number): void => {
+        words[i][base[i] + (to >>> 5)] |= v << (to & 31);
+        words[i][base[i] + ((to + n - 1) >>> 5)] |= (v >>> 1) >>> (~to & 31); // 0 if that is the same word
+      };
+      /** Copies n bits of the stream from bit from on. */
+      const copy = (i: number, to: number, from: number, n: number): void => {
+        for (const end = from + n; from < end; from += 32, to += 32) {
+          const some = min(end - from, 32);
+          put(i, to, field(stream, floor(from / 32), from & 31, some), some);
+        }
       };
       for (let b = 0; b < buckets; b++) {
         enter(b);
@@ -102,13 +110,15 @@ export const rankindexed: Family = {
         let cell = take(used * width), left = used + chains;
         for (let i = 0; ; i++) {
           const some = min(used, rooms[i]), bits = min(left, indexBits[i]);
-          for (let j = 0; j < bits; j++) set(i, index[i] + j, streamBit(from++));
-          for (let j = 0; j < some * width; j++) set(i, first[i] + j, streamBit(cell++));
+          copy(i, index[i], from, bits);
+          copy(i, first[i], cell, some * width);
+          from += bits;
+          cell += some * width;
           left -= bits;
           used -= some;
           if (!used) break;
           if (free[i] >= (pools[i + 1] ?? 0)) throw bad();
-          for (let to = ++free[i], j = i ? 0 : indexBits[0]; to; to >>>= 1) set(i, j++, to & 1);
+          put(i, i ? 0 : indexBits[0], ++free[i], min(pointers[i], 32));
           more();
         }
       }
@@ -138,8 +148,12 @@ export const rankindexed: Family = {
       const size = ceil(end / 64), total = sizes[0] + sizes[1] + sizes[2];
       checkSections({ header, spec, sections }, size);
       checkZeros(sections[0], end);
-      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table of more than 64 times its file');
-      words = sizes.map((n) => new Uint32Array(n));
+      if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table above 64 times its file');
+      try {
+        words = sizes.map((n) => new Uint32Array(n));
+      } catch {
+        throw new TooLargeError('memory');
+      }
       untrim(sections[0], end);
     } else {
       checkSections({ header, spec, sections }, ...sizes.map((n) => n / 2));

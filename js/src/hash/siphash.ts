@@ -9,12 +9,13 @@ export const siphash: KeyHash = {
   id: 2,
   make({ seed, keyCheck: check }, given) {
     if (given === undefined) throw new NoSecretError('the filter needs its secret: pass option secret', 24);
-    const secret = typeof given === 'string' && /^([0-9a-f]{2}){16}$/i.test(given)
-      ? Uint8Array.from(given.match(/../g)!, (b) => parseInt(b, 16))
-      : given.slice();
-    if (typeof secret === 'string' || secret.length !== 16) {
-      throw new TypeError('a secret has 16 bytes or 32 hexadecimal digits');
-    }
+    // A copy in every case: slice of a Buffer would share its memory.
+    const secret = Uint8Array.from(
+      typeof given !== 'string' ? given
+      : /^([0-9a-f]{2}){16}$/i.test(given) ? given.match(/../g)!.map((b) => parseInt(b, 16))
+      : [],
+    );
+    if (secret.length !== 16) throw new TypeError('a secret has 16 bytes or 32 hexadecimal digits');
     const sum = sip(secret);
     if (keyCheck(sum) !== check) throw new SecretError('the filter has another secret', 24);
     return { id: 2, seed, secret, sum };

@@ -1,30 +1,34 @@
 // Queries in WebAssembly: one module a page, one instance with a memory of its own a filter.
 
-import { plainEngine } from '../filter.js';
+import { buffer as long, plainEngine } from '../filter.js';
 import { viewOf } from '../header.js';
+import { littleEndian } from '../sections.js';
 import type { CoreSetup, Engine, EngineMaker, HashSetup, KeyBuffer, Query } from '../types.js';
 import { core } from './core.gen.js';
 
-/** What wasm/core.c exports. Queries take the number of bytes of the key, or Size.given if its hash is there. */
+/** What wasm/core.c exports. Queries take the number of bytes of the key, or given if its hash is there. */
 interface Exports {
   has(n: number): number;
   count(n: number): number;
   get(n: number): number;
 }
 
-/** Addresses of the fields of its struct. */
-const enum At { secret = 32768, hash = 32784, family = 32800, function = 32804, filter = 32808, keys = 32936 }
-
-/** The length of keys in bytes, the page size, and a length that stands for a hash that is given. */
-const enum Size { keys = 240, page = 65536, given = -1 }
+// Addresses of the fields of its struct.
+const secretAt = 32768, hashAt = 32784, familyAt = 32800, functionAt = 32804, filterAt = 32808, keysAt = 32936;
+/** The length of its keys in bytes, and that of a page. */
+const keysLength = 240, page = 65536;
+/** Stands for a length: the hash is given. */
+const given = -1;
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 /**
  * Resolves to the maker of engines in WebAssembly. They are plain if WebAssembly is missing, the page's
- * Content-Security-Policy forbids it, or there is no memory for it. The module is compiled once.
+ * Content-Security-Policy forbids it, there is no memory for it, or the machine is big endian. The module is
+ * compiled once.
  */
 export async function wasmEngine(): Promise<EngineMaker> {
+  if (!littleEndian) return plainEngine;
   const module = await (compiled ??= compile().catch(() => undefined));
   return (query, hash, file) => {
     try {
@@ -49,9 +53,9 @@ function engineOf(
   family: number,
 ): Engine {
   // The sections follow the page of the module. The memory does not grow: that would detach a buffer too.
-  let end: number = Size.page, at: number = At.filter;
+  let end: number = page, at: number = filterAt;
   const places = sections.map((words) => (end += words.byteLength) - words.byteLength);
-  const memory = new WebAssembly.Memory({ initial: Math.ceil(end / Size.page) }), { buffer } = memory;
+  const memory = new WebAssembly.Memory({ initial: Math.ceil(end / page) }), { buffer } = memory;
   const { exports } = new WebAssembly.Instance(module, { env: { memory } });
   const { has, count, get } = exports as unknown as Exports;
   sections.forEach((words, i) => new Uint32Array(buffer, places[i]).set(words));
@@ -67,28 +71,26 @@ function engineOf(
       at += 4;
     }
   }
-  view.setUint32(At.family, family, true);
-  view.setUint32(At.function, id, true);
-  view.setBigUint64(At.secret, seed, true);
-  if (secret) new Uint8Array(buffer, At.secret).set(secret);
+  view.setUint32(familyAt, family, true);
+  view.setUint32(functionAt, id, true);
+  view.setBigUint64(secretAt, seed, true);
+  if (secret) new Uint8Array(buffer, secretAt).set(secret);
 
-  const own = new Uint8Array(buffer, At.keys, Size.keys), hash = new Int32Array(buffer, At.hash, 4);
-  let long = own;
+  const bytes = new Uint8Array(buffer, keysAt, keysLength), hash = new Int32Array(buffer, hashAt, 4);
+  const own = { bytes, view: viewOf(bytes) };
   const keys: KeyBuffer = {
-    bytes: own,
-    view: viewOf(own),
+    ...own,
     grow(n) {
-      if (n > long.length) long = new Uint8Array(2 * n);
-      keys.bytes = n > Size.keys ? long : own;
-      keys.view = viewOf(keys.bytes);
+      if (n > long.bytes.length) long.grow(n);
+      Object.assign(keys, n > keysLength ? long : own);
     },
   };
   /** Returns n if the core can hash the key in the first n bytes of keys. Otherwise it gives the core the hash. */
   const ready = (n: number): number => {
-    if (keys.bytes === own && id < 3) return n;
+    if (keys.bytes === bytes && id < 3) return n;
     sum(keys.view, n, hash);
     keys.grow(0);
-    return Size.given;
+    return given;
   };
   const engine: Engine & { wasm: boolean } = { wasm: true, buffer: keys, has: (n) => has(ready(n)) > 0 };
   if (query.count) engine.count = (n) => count(ready(n));

@@ -143,7 +143,7 @@ test('the server has the page and the package, and nothing else', async () => {
   for (const path of ['/', '/example', '/example/', '/example/NOTICE', '/dist/index.js']) {
     assert.equal(await status(path), 200, path);
   }
-  const others = ['/package.json', '/example/..%2fpackage.json', '/dist', '/src/index.ts', '/example/serve.mjs', '/%ff'];
+  const others = ['/package.json', '/example/..%2fpackage.json', '/dist', '/src/index.ts', '/%ff'];
   for (const path of others) assert.equal(await status(path), 404, path);
   const policy = (await fetch(server.url)).headers.get('content-security-policy');
   assert.match(policy, /^default-src 'self'; script-src 'self';/);
