@@ -70,8 +70,8 @@ func TestEditedSpecs(t *testing.T) {
 
 var errRefused = fmt.Errorf("refused")
 
-// readsAs reads the sections of f, or zeros if their sizes differ, as a filter of another Spec. It returns errRefused if
-// there is no such filter, and another error if the filter that is read has not this Spec.
+// readsAs reads the sections of f, or zeros if their sizes differ, as a filter of another Spec. It returns errRefused
+// if there is no such filter, and another error if the filter that is read does not have this Spec.
 func readsAs(s filter.Spec, f *File) error {
 	family, err := families.ByName(s.Family())
 	if err != nil {

@@ -56,7 +56,7 @@ class Filter:
     """A filter in memory."""
 
     def __init__(self, library, data, secret=None):
-        self.library, self.data = library, data
+        self.shared, self.data = library, data
         need = library.shared_memory(data, len(data))
         self.memory = ctypes.create_string_buffer(need or 1)
         self.filter = ctypes.create_string_buffer(library.shared_size())
@@ -66,29 +66,29 @@ class Filter:
 
     def info(self):
         """Returns the header."""
-        return self.library.shared_info(self.filter).contents
+        return self.shared.shared_info(self.filter).contents
 
     def has(self, key):
         """Returns whether the key may be in the set."""
-        return self.library.shared_has(self.filter, key, len(key))
+        return self.shared.shared_has(self.filter, key, len(key))
 
     def has_integer(self, number):
         """Returns has of an integer."""
-        return self.library.shared_has_integer(self.filter, number)
+        return self.shared.shared_has_integer(self.filter, number)
 
     def count(self, key):
         """Returns how often the key was added."""
-        return self.library.shared_count(self.filter, key, len(key))
+        return self.shared.shared_count(self.filter, key, len(key))
 
     def get(self, key):
         """Returns the value of the key, or None."""
         value = ctypes.c_uint64()
-        found = self.library.shared_get(self.filter, key, len(key), ctypes.byref(value))
+        found = self.shared.shared_get(self.filter, key, len(key), ctypes.byref(value))
         return value.value if found else None
 
     def shard(self, key, shards):
         """Returns the shard of the key."""
-        return self.library.shared_shard(self.filter, key, len(key), shards)
+        return self.shared.shared_shard(self.filter, key, len(key), shards)
 
 
 def equal(got, want, what):

@@ -47,7 +47,8 @@ func TestDocumented(t *testing.T) {
 				start += fmt.Sprintf("%016x | %016x | ", h.Lo, mixed(h.Lo+f.seed))
 			}
 			digits := int(width+3) / 4
-			want = append(want, fmt.Sprintf("\n%s%d, %d, %d, %0*x | %0*x, %0*x, %0*x | %0*x | %s |\n", start, h0, h1, h2,
+			const row = "\n%s%d, %d, %d, %0*x | %0*x, %0*x, %0*x | %0*x | %s |\n"
+			want = append(want, fmt.Sprintf(row, start, h0, h1, h2,
 				digits, print, digits, slot(h0), digits, slot(h1), digits, slot(h2), digits, xor,
 				map[bool]string{false: "no", true: "yes"}[xor == print]))
 		}

@@ -94,9 +94,11 @@ func TestDecodeChecks(t *testing.T) {
 		"a free extension that is not 0": {func(e *filter.Encoded) { e.Sections[1][len(e.Sections[1])-1] |= 1 }, errPointer},
 		"a cell that no chain leads to":  {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 20; e.Keys++ }, errIndex},
 		"an extension that is empty":     {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 2 << pointer }, errIndex},
-		"a bit behind all cells":         {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 }, errUnused},
-		"a cell that is not in use":      {func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 32 }, errUnused},
-		"a bit behind an extension":      {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 63 }, errUnused},
+		"a bit behind all cells": {
+			func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])-1] |= 1 << 63 }, errUnused},
+		"a cell that is not in use": {
+			func(e *filter.Encoded) { e.Sections[0][len(e.Sections[0])/2] |= 1 << 32 }, errUnused},
+		"a bit behind an extension": {func(e *filter.Encoded) { e.Sections[1][0] |= 1 << 63 }, errUnused},
 	} {
 		e := build()
 		c.change(&e)

@@ -27,7 +27,8 @@ func TestDocumented(t *testing.T) {
 		if lo == h.Lo {
 			name = fmt.Sprintf("%016x", lo)
 		}
-		want = append(want, fmt.Sprintf("\n| %s | %016x | %016x | %016x |\n", name, Remix(lo, 0), Remix(lo, 1), Remix(lo, 2)))
+		want = append(want, fmt.Sprintf("\n| %s | %016x | %016x | %016x |\n",
+			name, Remix(lo, 0), Remix(lo, 1), Remix(lo, 2)))
 	}
 	for _, w := range want {
 		if !strings.Contains(string(text), w) {
