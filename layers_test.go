@@ -53,11 +53,11 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard"},
+		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard", "delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
 	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard"},
+		"internal/figure", "examples/domains", "distribute", "shard", "delta"},
 }
 
 func TestLayers(t *testing.T) {
