@@ -52,7 +52,7 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
   bloomery build -o large.set --shards 16 --family blocked large.txt
-  bloomery build -o today.bloom --like yesterday.bloom list.txt`,
+  bloomery build -o next.bloom --like small.bloom keys.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("like") {
 				return a.buildLike(c, &f, args)

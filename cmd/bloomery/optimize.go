@@ -54,7 +54,7 @@ does the same for a new file.`,
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom
-  bloomery optimize list.bloom --keys todays-list.txt --keep-shifts`,
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --keep-shifts`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
