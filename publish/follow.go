@@ -81,7 +81,9 @@ func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.not
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
 // WithTransport configures requests to web servers.
-func WithTransport(c transport.Config) FollowOption { return func(o *followOptions) { o.transport = c } }
+func WithTransport(c transport.Config) FollowOption {
+	return func(o *followOptions) { o.transport = c }
+}
 
 // WithOpen sets the options with which new files are opened, such as bloomery.WithSecret.
 func WithOpen(o ...bloomery.Option) FollowOption {

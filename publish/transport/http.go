@@ -212,7 +212,9 @@ func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) 
 // object checks the status and the headers of an answer.
 func object(a *http.Response, r Request, conditional bool) (*Object, error) {
 	o := &Object{Body: a.Body, Size: a.ContentLength}
-	o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
+	if settled(a.Header) {
+		o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
+	}
 	switch {
 	case a.StatusCode == http.StatusNotModified && conditional:
 		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
@@ -234,6 +236,21 @@ func object(a *http.Response, r Request, conditional bool) (*Object, error) {
 		return nil, fmt.Errorf("%d bytes, expected at most %d: %w", o.Size, r.MaxBytes, ErrTooLarge)
 	}
 	return o, nil
+}
+
+// settled reports whether a body was at least two seconds old when the server sent it. Validators of a younger one are
+// of no use: web servers make them of the second of the change and the length, so that a second change within that
+// second may have the same.
+func settled(h http.Header) bool {
+	changed, err := http.ParseTime(h.Get("Last-Modified"))
+	if err != nil {
+		return true
+	}
+	sent, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		sent = time.Now()
+	}
+	return sent.Sub(changed) >= 2*time.Second
 }
 
 // partial reads the header Content-Range.
