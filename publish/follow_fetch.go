@@ -128,8 +128,8 @@ func (p *poll) rest(ctx context.Context, out *os.File, sum hash.Hash, at int64, 
 			return at, err
 		}
 	}
-	n, err := io.Copy(io.MultiWriter(out, sum), got.Body)
-	p.loaded += n
+	p.expected -= at
+	n, err := io.Copy(io.MultiWriter(out, sum), p.count(got.Body))
 	at += n
 	if err == nil && uint64(at) < o.Bytes {
 		err = io.ErrUnexpectedEOF

@@ -89,7 +89,8 @@ func (s *site) put(text []byte) {
 	if err := os.WriteFile(tmp, text, 0o666); err != nil {
 		s.t.Fatal(err)
 	}
-	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second) // so that web servers tell releases apart
+	// Times that are old and apart, so that web servers tell releases apart.
+	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second)
 	s.writes++
 	if err := os.Chtimes(tmp, old, old); err != nil {
 		s.t.Fatal(err)

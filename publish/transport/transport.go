@@ -77,7 +77,7 @@ func Open(address string, c Config) (Source, error) {
 	case "http", "https":
 		return newHTTP(u, c)
 	}
-	return nil, fmt.Errorf("%s: unknown scheme; follow http://, https://, file:// or a folder (buckets: see package buckets)",
+	return nil, fmt.Errorf("%s: unknown scheme; want http://, https://, file:// or a folder (buckets: see package buckets)",
 		scheme)
 }
 
