@@ -18,8 +18,8 @@ import (
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
 var (
-	// ErrExpired means that the newest release of the server has expired: the publisher, or a mirror, has stopped. If it
-	// is newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it is
+	// newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
 	// ErrOlder means that the server has an older release than one that was seen before.
 	ErrOlder = errors.New("the server has an older release")
@@ -27,8 +27,6 @@ var (
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
-	// ErrObject means that an object of the server does not have the content that the release names.
-	ErrObject = errors.New("the object is damaged")
 	// ErrState means that the state file beside the file cannot be read.
 	ErrState = errors.New("the state of the follower is damaged")
 	// ErrNoKey means that a follower has no key to check signatures with.

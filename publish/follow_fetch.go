@@ -16,7 +16,7 @@ import (
 )
 
 // objectName returns the name of the object with a hash in the folder of a publisher.
-func objectName(h Hash) string { return "objects/" + h.String() }
+func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
 
 // match returns an error wrapping ErrObject unless b is the object.
 func (o Object) match(b []byte) error {

@@ -161,14 +161,14 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 	return nil, from
 }
 
-// content is a new content of the file that is ready to be installed.
-type content struct {
+// loaded is a new content of the file that is ready to be installed.
+type loaded struct {
 	bytes []byte // of a filter file, or of the manifest of a set
 	part  string // or the file that has it
 }
 
 // patch applies a delta.
-func (p *poll) patch(ctx context.Context, d *Object) (c content, err error) {
+func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
 		return c, fmt.Errorf("delta: %w", err)
@@ -188,7 +188,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c content, err error) {
 }
 
 // whole loads all of the release that is not held.
-func (p *poll) whole(ctx context.Context) (c content, err error) {
+func (p *poll) whole(ctx context.Context) (c loaded, err error) {
 	if p.release.Kind == Set {
 		return p.wholeSet(ctx)
 	}
@@ -197,7 +197,7 @@ func (p *poll) whole(ctx context.Context) (c content, err error) {
 }
 
 // install opens the new content, writes the state, and replaces the file.
-func (p *poll) install(ctx context.Context, c content) error {
+func (p *poll) install(ctx context.Context, c loaded) error {
 	if p.release.Kind == Set {
 		return p.installSet(ctx, c)
 	}
@@ -224,7 +224,7 @@ func (p *poll) install(ctx context.Context, c content) error {
 }
 
 // opens returns an error if this program cannot open a filter file.
-func (p *poll) opens(c content) error {
+func (p *poll) opens(c loaded) error {
 	var s *bloomery.Set
 	var err error
 	if c.part != "" {

@@ -86,7 +86,7 @@ func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
 }
 
 // patchSet applies the delta of a set. It writes new shards and returns the new manifest.
-func (p *poll) patchSet(ctx context.Context, text []byte) (c content, err error) {
+func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) {
 	unlock, err := p.lockSet(ctx)
 	if err != nil {
 		return c, err
@@ -119,7 +119,7 @@ func (p *poll) writeShard(ctx context.Context, name string, write func(io.Writer
 }
 
 // wholeSet loads the manifest.
-func (p *poll) wholeSet(ctx context.Context) (c content, err error) {
+func (p *poll) wholeSet(ctx context.Context) (c loaded, err error) {
 	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
@@ -127,7 +127,7 @@ func (p *poll) wholeSet(ctx context.Context) (c content, err error) {
 }
 
 // installSet loads the shards that are still missing, opens the new set, writes the state, and replaces the manifest.
-func (p *poll) installSet(ctx context.Context, c content) error {
+func (p *poll) installSet(ctx context.Context, c loaded) error {
 	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
 	if err != nil {
 		return err

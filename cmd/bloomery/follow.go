@@ -134,8 +134,8 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	}
 	o = []publish.FollowOption{
 		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
-		publish.OnEvent(w.print), publish.OnProgress(w.progress), publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}),
-		publish.WithOpen(bloomery.WithSecret(secret)),
+		publish.OnEvent(w.print), publish.OnProgress(w.progress),
+		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}), publish.WithOpen(bloomery.WithSecret(secret)),
 	}
 	if f.insecure {
 		o = append(o, publish.WithInsecure())
@@ -249,7 +249,7 @@ func (w *following) run(e publish.Updated) error {
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second
 	c.Env = append(os.Environ(), "BLOOMERY_FILE="+file, fmt.Sprint("BLOOMERY_RELEASE=", e.To.Number),
-		"BLOOMERY_SHA256="+e.To.SHA256.String())
+		fmt.Sprint("BLOOMERY_SHA256=", e.To.SHA256))
 	c.Stdout, c.Stderr = w.a.stderr, w.a.stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("--exec %s: %w; %s is release %d all the same", w.flags.exec, err, w.flags.output, e.To.Number)
