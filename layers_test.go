@@ -34,6 +34,7 @@ var rooms = map[string][]string{
 	"families":          {"filter", "family/*"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec"},
+	"delta":             {"filter", "families", "container", "shard", "internal/bitvec"},
 	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
 	"internal/flock":    {},
