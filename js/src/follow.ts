@@ -1,6 +1,6 @@
 // Entry bloomery/follow: keeps a filter current with a publisher, by deltas where they are smaller.
 
-import { patch } from './delta.js';
+import { apply } from './apply.js';
 import { CorruptError, FetchError, TooLargeError } from './errors.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
@@ -235,7 +235,7 @@ export class Follower<F extends Filter | ShardedFilter = Filter | ShardedFilter>
     try {
       const delta = this.#filter && kind === 'file' ? await this.#delta(release) : undefined;
       if (delta && delta.bytes < length) {
-        const patched = await patch(this.#bytes, await this.#object(delta), { maxBytes: length });
+        const patched = apply(this.#bytes, await this.#object(delta), length);
         if ((await hashOf(patched)) !== sum) throw new CorruptError('the delta leads to another file');
         bytes = patched;
       }
