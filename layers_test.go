@@ -55,10 +55,12 @@ var rooms = map[string][]string{
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
-	"publish":    {".", "filter", "families", "container", "shard", "delta", "internal/flock"},
-	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
+	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/flock",
+		"publish/transport"},
+	"publish/transport": {},
+	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard", "publish"},
+		"internal/figure", "examples/domains", "distribute", "shard", "publish", "publish/transport"},
 }
 
 func TestLayers(t *testing.T) {
