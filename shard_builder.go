@@ -74,6 +74,9 @@ func (c Config) check() (filter.Hasher, error) {
 	if c.Like != nil {
 		return c.checkLikeShards()
 	}
+	if c.Allow != nil {
+		return filter.Hasher{}, &filter.ConfigError{Field: "allow", Value: "list", Reason: "shards take no exceptions; leave it out"}
+	}
 	if c.open() && c.Keys == 0 {
 		if err := c.checkNeeds(); err != nil {
 			return filter.Hasher{}, err
