@@ -55,6 +55,7 @@ var rooms = map[string][]string{
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard", "delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
+	"publish":    {},
 	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
 		"internal/figure", "examples/domains", "distribute", "shard", "delta"},
