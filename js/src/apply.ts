@@ -213,8 +213,8 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
       large.forEach(({ extensions }, i) => (extensions[l] = i));
     } else {
       const had = large.filter(({ extensions }) => l in extensions);
-      r.counted(had.length, (i) => delete had[i].extensions[l]);
-      const h = r.field(4), kept = new Set(large.map(({ extensions }) => extensions[l]));
+      r.list(had.length, r.rice(1), (i) => delete had[i].extensions[l]);
+      const h = r.field(3), kept = new Set(large.map(({ extensions }) => extensions[l]));
       const free = Array.from({ length: pools[l] }, (_, i) => i).filter((i) => !kept.has(i));
       for (const { extensions } of large) if (!(l in extensions)) [extensions[l]] = free.splice(r.rice(h), 1);
     }
@@ -230,19 +230,19 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   const from = parseHeader(old), head = old.slice(0, 64), view = viewOf(head), prefix = viewOf(delta);
-  const method = delta[4] & 15, r = reader(delta, 200), byte = () => r.field(8);
-  if (prefix.getUint32(0) !== 0x89424431 || method > 3) throw new VersionError('not a delta, or a newer one');
-  if (prefix.getUint32(5, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
+  const method = delta[3] & 15, r = reader(delta, 192), byte = () => r.field(8);
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw new VersionError('not a delta, or a newer one');
+  if (prefix.getUint32(4, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
   const check = (n: number): number => {
     if (n > most) throw new TooLargeError(`${n} bytes are more than the limit of ${most}`);
     return n;
   };
-  if (!method) return delta.slice(check(delta.length) && 25);
+  if (!method) return (check(delta.length - 24), delta.slice(24));
 
-  let text = from.spec.text, count = from.sections.length, keys = delta[4] & 16 ? r.signed() : 0;
-  if (delta[4] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
-  if (delta[4] & 64) text = String.fromCharCode(...Array.from({ length: r.number(512) }, byte));
-  if (delta[4] & 128) {
+  let text = from.spec.text, count = from.sections.length, keys = delta[3] & 16 ? r.signed() : 0;
+  if (delta[3] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
+  if (delta[3] & 64) text = String.fromCharCode(...Array.from({ length: r.number(512) }, byte));
+  if (delta[3] & 128) {
     view.setUint16(8, byte(), true);
     count = byte();
   }
