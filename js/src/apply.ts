@@ -4,15 +4,13 @@
 // caller compares. Reads outside of an array are 0, and writes have no effect.
 
 import { crc32c } from './crc32c.js';
-import { CorruptError, FormatError, TooLargeError, VersionError } from './errors.js';
+import { CorruptError, FormatError, TooLargeError } from './errors.js';
 import { parseHeader, viewOf } from './header.js';
 import type { Spec } from './spec.js';
 
 const { ceil, floor, max, min } = Math;
 
-const damaged = () => new CorruptError('the delta is damaged');
-
-const bitAt = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] >> (at & 7)) & 1;
+const damaged = (how = 'damaged') => new CorruptError(`the delta is ${how}`);
 
 /** Inverts a bit. */
 const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << (at & 7));
@@ -20,7 +18,7 @@ const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << (a
 /** The field of n bits, at most 53, from bit at on. */
 function bitsAt(bytes: Uint8Array, at: number, n: number): number {
   let v = 0;
-  while (n--) v = 2 * v + bitAt(bytes, at + n);
+  while (n--) v = 2 * v + ((bytes[floor((at + n) / 8)] >> ((at + n) & 7)) & 1);
   return v;
 }
 
@@ -227,19 +225,19 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   const from = parseHeader(old), head = old.slice(0, 64), view = viewOf(head), prefix = viewOf(delta);
-  const method = delta[3] & 15, r = reader(delta, 192), byte = () => r.field(8);
-  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw new VersionError('not a delta, or a newer one');
-  if (prefix.getUint32(4, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
+  const flags = delta[3], method = flags & 15, r = reader(delta, 192), byte = () => r.field(8);
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw damaged('of a newer version');
+  if (prefix.getUint32(4) !== view.getUint32(60)) throw damaged('for another file');
   const check = (n: number): number => {
-    if (n > most) throw new TooLargeError(`${n} bytes are more than the limit of ${most}`);
+    if (n > most) throw new TooLargeError(`more than ${most} bytes`);
     return n;
   };
   if (!method) return (check(delta.length - 24), delta.slice(24));
 
-  let text = from.spec.text, count = from.sections.length, keys = delta[3] & 16 ? r.signed() : 0;
-  if (delta[3] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
-  if (delta[3] & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
-  if (delta[3] & 128) {
+  let text = from.spec.text, count = from.sections.length, keys = flags & 16 ? r.signed() : 0;
+  if (flags & 32) for (let i = 52; i < 60; i++) head[i] = byte();
+  if (flags & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
+  if (flags & 128) {
     view.setUint16(8, byte(), true);
     count = byte();
   }
@@ -277,7 +275,7 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
     to.setUint32(80 + 24 * i, crc32c(s), true);
     file.set(s, places[i]);
   });
-  file.set(Array.from(text, (c) => c.charCodeAt(0)), end - text.length);
+  file.set(new TextEncoder().encode(text), 64 + 24 * count);
   to.setUint32(60, crc32c(file.subarray(64, end), crc32c(file.subarray(0, 60))), true);
   return file;
 }

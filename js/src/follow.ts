@@ -48,8 +48,8 @@ export interface Update {
   readonly delta: boolean;
   /** The bytes that were loaded for it: of release.json, history, delta and whole file. */
   readonly loaded: number;
-  /** Why the whole file was loaded, although there was a delta. */
-  readonly failure?: unknown;
+  /** Why a delta was not used; undefined if there was none, or if it was. */
+  readonly failure: unknown;
 }
 
 /** Follows a publisher. An error never changes the filter: the last good one stays. */
@@ -97,7 +97,7 @@ export async function follow<Options extends FollowOptions>(
   keys?.forEach(publicKey);
   if (!keys?.length === !insecure) throw new TypeError('want either keys or insecure: true');
 
-  const end = new AbortController(), limit = `are more than the limit of ${maxBytes}`;
+  const end = new AbortController();
   let filter: Filter | ShardedFilter | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
   /** The SHA-256 of the bytes. */
   let sum = '';
@@ -115,16 +115,16 @@ export async function follow<Options extends FollowOptions>(
 
   /** Loads and verifies an object. */
   const object = async ({ sha256: sum, bytes: length }: ReleaseObject): Promise<Uint8Array> => {
-    if (length > maxBytes) throw new TooLargeError(`${length} bytes ${limit}`);
+    if (length > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`);
     const content = await get(`objects/${sum}`, length);
-    if ((await hashOf(content)) !== sum) throw new CorruptError(`object ${sum}: its content is another`);
+    if ((await hashOf(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
     return content;
   };
 
   /** Opens a file, or a set whose shards it loads. */
   const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Filter | ShardedFilter> => {
     if (kind === 'file') return open(content);
-    if (!openSharded) throw new TypeError('the release is a sharded set: give openSharded, too');
+    if (!openSharded) throw new TypeError('a sharded set needs openSharded');
     const sums = new Map<string, string>();
     const set = await openSharded(content, async (file, bytes) => {
       const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
@@ -140,8 +140,8 @@ export async function follow<Options extends FollowOptions>(
   /** Returns the delta from the file that is held, if there is one. */
   const deltaOf = async ({ previous, history }: Release): Promise<ReleaseObject | undefined> => {
     const isHeld = (old?: OlderRelease) => old?.sha256 === sum;
-    if (isHeld(previous) || !history) return isHeld(previous) ? previous!.delta : undefined;
-    return parseHistory(await object(history)).find(isHeld)?.delta;
+    const older = isHeld(previous) ? previous : history && parseHistory(await object(history)).find(isHeld);
+    return older?.delta;
   };
 
   /** Loads and verifies the filter of another release. It returns why there is no delta, if there should be one. */
@@ -151,14 +151,14 @@ export async function follow<Options extends FollowOptions>(
       const delta = filter && next.kind === 'file' && next.bytes <= maxBytes && await deltaOf(next);
       if (delta && delta.bytes < next.bytes) {
         const content = apply(bytes, await object(delta), next.bytes);
-        if ((await hashOf(content)) !== next.sha256) throw new CorruptError('the delta leads to another file');
-        return { content, delta: true };
+        if ((await hashOf(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
+        return { content, delta: true, failure };
       }
     } catch (e) {
       end.signal.throwIfAborted();
       failure = e;
     }
-    return { content: await object(next), delta: false, ...(failure !== undefined && { failure }) };
+    return { content: await object(next), delta: false, failure };
   };
 
   /** Loads release.json, and the filter if it is another one. */
@@ -177,7 +177,7 @@ export async function follow<Options extends FollowOptions>(
         throw new ReleaseError('name', `a release of ${next.name}, not of ${release.name}`);
       }
       if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
-        throw new ReleaseError('older', `release ${next.release} is older than one that was seen`);
+        throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
       }
       let content = bytes, now = filter;
       if (next.sha256 !== sum) {
@@ -205,7 +205,7 @@ export async function follow<Options extends FollowOptions>(
       const replaced = await update(), { expires } = release!;
       failures = 0;
       if (Date.parse(expires) < Date.now()) {
-        throw new ReleaseError('expired', `the release expired at ${expires}: has its publisher stopped?`);
+        throw new ReleaseError('expired', `the release expired at ${expires}`);
       }
       error = undefined;
       return replaced;

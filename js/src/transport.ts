@@ -52,7 +52,7 @@ export async function load(
         const to = new URL(location || response.url || at, at), reader = body?.getReader();
         try {
           if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`a redirect to ${to.href}: only 5 on the same host are allowed`);
+            throw new Error(`a redirect to ${to.href}`);
           }
           at = to;
           if (location) continue;
@@ -68,9 +68,9 @@ export async function load(
             parts.push(part);
           }
           if (whole && have < most) throw new Error(`it ended after ${have} of ${most} bytes`);
-          for (const name of ['etag', 'last-modified']) {
+          for (const [name, ask] of [['etag', 'if-none-match'], ['last-modified', 'if-modified-since']]) {
             const value = since && headers.get(name);
-            if (value) since[name === 'etag' ? 'if-none-match' : 'if-modified-since'] = value;
+            if (value) since[ask] = value;
           }
           return new Uint8Array(await new Blob(parts).arrayBuffer());
         } finally {

@@ -68,7 +68,7 @@ test('a new release', async () => {
   assert.equal(f.release.release, 2);
   assert.equal(f.loaded - loaded, p.release.length + base.length);
   assert.equal(updates.length, 2);
-  assert.deepEqual(updates[1], { release: f.release, delta: false, loaded: f.loaded - loaded });
+  assert.deepEqual(updates[1], { release: f.release, delta: false, failure: undefined, loaded: f.loaded - loaded });
   assert.equal(typeof f.has('a'), 'boolean');
   // The same bytes with a later time of expiry, and old content with a new number.
   p.publish(version(1), { release: 2, expires: '2999-01-01T00:00:00Z' });
