@@ -30,6 +30,8 @@ type Family struct {
 	Decode func(filter.Encoded) (filter.Filter, error)
 	// Inflated returns the number of bytes that Decode allocates besides the sections. It is nil if that is always 0.
 	Inflated func(filter.Spec) (bytes uint64, err error)
+	// Chains reports whether Decode returns a filter.ChainTable.
+	Chains bool
 }
 
 // config is a family's Config.
@@ -82,6 +84,8 @@ func family[C config, F filter.Filter, B filter.Builder](
 			return b, nil
 		}
 	}
+	var none F
+	_, f.Chains = any(none).(filter.ChainTable)
 	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return asFilter(decode(e)) }
 	return f
 }

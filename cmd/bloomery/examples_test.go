@@ -94,7 +94,8 @@ var exampleSetup = map[string]string{
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
 	"bloomery shard status": shardSetup +
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
-	"bloomery trim": "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
+	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
 
 // shardSetup makes a plan with two ranges.
