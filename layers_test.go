@@ -53,14 +53,14 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard"},
+		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard", "delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/flock",
 		"publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard", "publish", "publish/transport"},
+		"internal/figure", "examples/domains", "distribute", "shard", "delta", "publish", "publish/transport"},
 }
 
 func TestLayers(t *testing.T) {
