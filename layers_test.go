@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 	"publish":    {".", "filter", "families", "container", "shard", "delta", "internal/flock"},
 	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard", "publish"},
+		"internal/figure", "examples/domains", "distribute", "shard", "publish", "delta"},
 }
 
 func TestLayers(t *testing.T) {
