@@ -31,7 +31,8 @@ type Builder struct {
 	old    *Set           // that Set
 	effort filter.Effort  // and its effort
 
-	chosen float64 // the rate to store, for an Optimizer
+	chosen float64 // the rate to store, for an Optimizer or with Config.Like
+	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
 	added  atomic.Uint64
 
@@ -64,6 +65,9 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
+	if c.Like != nil {
+		return c.likeBuilder()
+	}
 	b := &Builder{config: c, exact: c.Keys}
 	if c.open() && c.Keys == 0 {
 		return b, b.later()
@@ -297,13 +301,18 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	}
 	f, err := b.make(ctx)
 	if err != nil {
-		return nil, err
+		return nil, b.noRoom(err)
 	}
 	set, err := newSet(f, b.hasher, b.config.Concurrent)
 	if err != nil {
 		return nil, err
 	}
-	if set.chosen = b.chosen; b.family.Name != "" {
+	switch set.chosen = b.chosen; {
+	case b.config.Like != nil:
+		if set, err = b.finishLike(set); err != nil {
+			return nil, err
+		}
+	case b.family.Name != "":
 		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
 	}
 	return set, set.CheckFPR(b.config.MaxFPR)

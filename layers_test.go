@@ -53,7 +53,7 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard"},
+		"internal/bitvec", "internal/probe", "internal/run", "internal/flock", "shard", "delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
 	"publish":    {".", "filter", "families", "container", "shard", "delta", "internal/flock"},
 	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},

@@ -6,8 +6,10 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// riceBits is the number of bits of the parameter of ranks among free extensions.
-const riceBits = 4
+const (
+	movedRice = 1 // parameter of the number of extensions that have another number than before
+	riceBits  = 3 // of the parameter of ranks among free numbers
+)
 
 // putExtensions appends the numbers of the extensions of a level.
 func putExtensions(w *bitWriter, old, new table, level int) {
@@ -40,7 +42,7 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 		return
 	}
 	w.field(0, 1)
-	w.number(uint64(len(moved)))
+	rice(w, uint64(len(moved)), movedRice)
 	l := newList(had, uint64(len(moved)))
 	for _, i := range moved {
 		l.put(w, i)
@@ -82,7 +84,7 @@ func freeNumbers(kept []bool) (free []uint64) {
 	return free
 }
 
-// numbers are the extensions of all buckets that need one, by level, in the order of the buckets.
+// extensions are those of all buckets that need one, by level, in the order of the buckets.
 type extensions [filter.ChainLevels][]uint64
 
 // next returns the extensions of the next bucket, which has that many levels.
@@ -131,7 +133,14 @@ func getExtensions(r *bitReader, old table, e *edit, cells []uint16) (x extensio
 // choices reads the numbers of a level that are not in order.
 func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error) {
 	kept := make([]bool, records)
-	l := begin(r, had)
+	moved := unrice(r, movedRice)
+	if moved > had {
+		r.fail(errNumber)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	l := newList(had, moved)
 	next, i := ^uint64(0), uint64(0)
 	if l.left > 0 {
 		next = l.get(r)

@@ -92,7 +92,7 @@ func names(t *testing.T, dir string) (all []string) {
 
 // TestPublish follows a folder over releases: new, same and old content, another name, renewal.
 func TestPublish(t *testing.T) {
-	for what, shards := range map[string]int{File: 0} {
+	for what, shards := range map[string]int{File: 0, Set: 3} {
 		t.Run(what, func(t *testing.T) {
 			src, dir := t.TempDir(), filepath.Join(t.TempDir(), "blocklist")
 			var files []string
