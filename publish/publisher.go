@@ -35,6 +35,9 @@ type Options struct {
 	// Name is the name of what is published. It never changes in a folder: another one than that of the current release
 	// is an error wrapping ErrName. Default: that of the current release, or in a new folder the name of the folder.
 	Name string
+	// Number is the number of the release, above that of the current one; a new release is then made even of the same
+	// filter. It is for a folder that was lost: readers take no lower number than they have seen. Default: the next one.
+	Number uint64
 	// Sign has the keys that sign the release, at most 16.
 	Sign []PrivateKey
 	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
@@ -175,6 +178,9 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	if p.current != nil && p.o.Number != 0 && p.o.Number <= p.current.Number {
+		return fmt.Errorf("%w: number %d; the current release has %d", ErrOptions, p.o.Number, p.current.Number)
+	}
 	if p.current != nil && len(p.o.Sign) == 0 && !p.o.Unsigned {
 		if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
 			return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir, ErrUnsigned)
@@ -189,7 +195,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
 			p.current.Kind, c.kind)
 	}
-	if p.current != nil && p.current.SHA256 == c.SHA256 {
+	if p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 {
 		return p.renew(ctx)
 	}
 	return p.release(ctx, name, c)
@@ -305,6 +311,9 @@ func (p *publisher) release(ctx context.Context, name string, c *content) error 
 			r.History, r.Previous.Delta = &o, kept[0].Delta
 		}
 		p.report.History = kept
+	}
+	if p.o.Number != 0 {
+		r.Number = p.o.Number
 	}
 	container.SyncFolder(p.store.dir)
 	if err := p.write(ctx, r); err != nil {
