@@ -31,7 +31,8 @@ type Builder struct {
 	old    *Set           // that Set
 	effort filter.Effort  // and its effort
 
-	chosen float64 // the rate to store, for an Optimizer
+	chosen float64 // the rate to store, for an Optimizer or with Config.Like
+	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
 	added  atomic.Uint64
 
@@ -64,6 +65,9 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (*Builder, error) {
+	if c.Like != nil {
+		return c.likeBuilder()
+	}
 	b := &Builder{config: c, exact: c.Keys}
 	if c.open() && c.Keys == 0 {
 		return b, b.later()
@@ -79,7 +83,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
-	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
+	if c.Allow == nil && (c.Keys > 0 || b.family.Can.Has(filter.CanCountItself)) {
 		err := b.start(c.Keys)
 		if err != nil || b.inner != nil {
 			return b, err
@@ -126,8 +130,10 @@ func (b *Builder) resolve() (err error) {
 	if err := b.family.Check(b.spec); err != nil {
 		return err
 	}
-	b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret)
-	return err
+	if b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
+		return err
+	}
+	return b.config.checkAllow(b.hasher)
 }
 
 // later spools the keys, so that they are counted before the filter is made.
@@ -297,14 +303,24 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	}
 	f, err := b.make(ctx)
 	if err != nil {
-		return nil, err
+		return nil, b.noRoom(err)
 	}
 	set, err := newSet(f, b.hasher, b.config.Concurrent)
 	if err != nil {
 		return nil, err
 	}
-	if set.chosen = b.chosen; b.family.Name != "" {
+	switch set.chosen = b.chosen; {
+	case b.config.Like != nil:
+		if set, err = b.finishLike(set); err != nil {
+			return nil, err
+		}
+	case b.family.Name != "":
 		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
+	}
+	if b.config.Allow != nil {
+		if err := b.allow(ctx, set); err != nil {
+			return nil, err
+		}
 	}
 	return set, set.CheckFPR(b.config.MaxFPR)
 }
@@ -377,8 +393,8 @@ func (b *Builder) unspool(ctx context.Context) error {
 	if err := b.start(b.config.Keys); err != nil {
 		return err
 	}
-	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil {
-		return err
+	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil || b.config.Allow != nil {
+		return err // allow reads the spool again
 	}
 	err := b.spool.Close()
 	b.spool = nil

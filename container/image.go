@@ -51,7 +51,10 @@ func (m *Image) Section(i int) []byte {
 
 // Checksum returns the checksum in the header. It depends on all bytes of the file, by way of the checksums of the
 // sections.
-func (m *Image) Checksum() uint32 { return binary.LittleEndian.Uint32(m.Bytes[60:]) }
+func (m *Image) Checksum() uint32 { return ChecksumOf(m.Bytes) }
+
+// ChecksumOf returns the checksum in the first HeadSize bytes of a file.
+func ChecksumOf(head []byte) uint32 { return binary.LittleEndian.Uint32(head[60:]) }
 
 // NewImage returns a file with that spec and sections of these lengths in bytes, all 0. Its first HeadSize bytes are a
 // copy of head, except for the lengths. The caller fills the sections and then calls Seal. The error wraps

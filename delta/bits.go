@@ -183,17 +183,21 @@ func (r *bitReader) below(n uint64) uint64 {
 	return v
 }
 
-// raw reads bytes, from the next whole byte on. The bits before it must be clear.
-func (r *bitReader) raw(b []byte) {
+// bytes returns the next n bytes, from the next whole byte on, which share the memory of the delta. The bits before
+// them must be clear.
+func (r *bitReader) bytes(n uint64) []byte {
 	if r.field(uint(-r.at&7)) != 0 {
 		r.fail(errNumber)
 	}
-	if uint64(len(b)) > r.left()/8 {
+	if n > r.left()/8 {
 		r.fail(errShort)
 	}
-	if r.err == nil {
-		r.at += 8 * uint64(copy(b, r.b[r.at/8:]))
+	if r.err != nil {
+		return nil
 	}
+	b := r.b[r.at/8:][:n]
+	r.at += 8 * n
+	return b
 }
 
 // end returns an error unless all bits were read, except those that fill the last byte, which must be clear.

@@ -1,6 +1,9 @@
 package delta
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Cells have 1, 2, 4 or 8 bits; the logarithm of that takes cellBits bits.
 const (
@@ -8,13 +11,20 @@ const (
 	cellSizes = 1 << cellBits
 )
 
+// The lists of mode cells, in this order: cells that fall by one, of those that are not 0; cells that rise by one, of
+// those that do not have the largest value; other changes, of all cells.
+const (
+	falls = iota
+	rises
+	others
+	kinds
+)
+
 // grid is a section as cells of 2^log bits.
 type grid struct {
 	b   []byte
 	log uint
 }
-
-func (g grid) len() uint64 { return 8 * uint64(len(g.b)) >> g.log }
 
 // top returns the largest value of a cell.
 func (g grid) top() uint64 { return 1<<(1<<g.log) - 1 }
@@ -29,18 +39,27 @@ func (g grid) set(i, v uint64) {
 	g.b[bit/8] = g.b[bit/8]&^byte(g.top()<<(bit%8)) | byte(v<<(bit%8))
 }
 
-// The lists of mode cells, in this order: cells that fall by one, of those that are not 0; cells that rise by one, of
-// those that do not have the largest value; other changes, of all cells.
-const (
-	falls = iota
-	rises
-	others
-	kinds
-)
+// of returns the word with number i as a set bit for each cell that counts in a list: its lowest one.
+func (g grid) of(kind int, i uint64) uint64 {
+	w := binary.LittleEndian.Uint64(g.b[8*i:])
+	switch kind {
+	case rises:
+		w = ^w
+	case others:
+		w = ^uint64(0)
+	}
+	for n := uint(1); n < 1<<g.log; n *= 2 {
+		w |= w >> n
+	}
+	return w & (^uint64(0) / g.top())
+}
 
-// of reports whether a cell with that old value counts in a list.
-func (g grid) of(kind int, v uint64) bool {
-	return kind == others || kind == falls && v != 0 || kind == rises && v != g.top()
+// count returns the number of cells that count in a list.
+func (g grid) count(kind int) (n uint64) {
+	for i := range uint64(len(g.b) / 8) {
+		n += uint64(bits.OnesCount64(g.of(kind, i)))
+	}
+	return n
 }
 
 // kind returns the list of a change.
@@ -54,52 +73,50 @@ func kind(old, new uint64) int {
 	return others
 }
 
-// putCells returns the trial of mode cells, or false if it cannot be the smallest.
+// putCells returns the trial of mode cells, or false if it is not likely to be the smallest.
 func (p *pair) putCells(log uint) (put func(w *bitWriter, most uint64) bool, ok bool) {
 	old, new := grid{p.old, log}, grid{p.new, log}
-	var changed, eligible [kinds]uint64
-	for at := 0; at < len(p.old); at += 8 {
-		a, b := binary.LittleEndian.Uint64(p.old[at:]), binary.LittleEndian.Uint64(p.new[at:])
-		for range 64 >> log {
-			v := a & old.top()
-			for k := range kinds {
-				if old.of(k, v) {
-					eligible[k]++
-				}
-			}
-			if u := b & old.top(); u != v {
-				changed[kind(v, u)]++
-			}
-			a, b = a>>(1<<log), b>>(1<<log)
-		}
-	}
-	if changed[others]*4 > changed[falls]+changed[rises] {
+	var changed [kinds]uint64
+	p.eachCell(log, func(i uint64) { changed[kind(old.at(i), new.at(i))]++ })
+	least, most := min(changed[falls], changed[rises]), max(changed[falls], changed[rises])
+	if changed[others]*4 > least+most || log == 0 && least*4 > most {
 		return nil, false
 	}
 	return func(w *bitWriter, most uint64) bool {
 		w.field(uint64(log), cellBits)
 		for k := range kinds {
 			w.number(changed[k])
-			l := newList(eligible[k], changed[k])
-			rank := uint64(0)
-			for i := uint64(0); l.left > 0; i++ {
-				v := old.at(i)
-				if u := new.at(i); u != v && kind(v, u) == k {
-					l.put(w, rank)
-					if k == others {
-						w.field(u, 1<<log)
-					}
+			l := newList(old.count(k), changed[k])
+			word, rank := uint64(0), uint64(0) // cells that count before the word
+			p.eachCell(log, func(i uint64) {
+				v, u := old.at(i), new.at(i)
+				if kind(v, u) != k || w.bits() >= most {
+					return
 				}
-				if old.of(k, v) {
-					rank++
+				for ; word < i<<log/64; word++ {
+					rank += uint64(bits.OnesCount64(old.of(k, word)))
 				}
-			}
-			if w.bits() >= most {
-				return false
-			}
+				below := uint64(1)<<(i<<log%64) - 1
+				l.put(w, rank+uint64(bits.OnesCount64(old.of(k, word)&below)))
+				if k == others {
+					w.field(u, 1<<log)
+				}
+			})
+		}
+		return w.bits() < most
+	}, true
+}
+
+// eachCell calls give with the cells that differ, in order.
+func (p *pair) eachCell(log uint, give func(i uint64)) {
+	last := ^uint64(0)
+	p.each(func(bit uint64) bool {
+		if i := bit >> log; i != last {
+			last = i
+			give(i)
 		}
 		return true
-	}, true
+	})
 }
 
 // getCells changes cells of b, which is a copy of old.
@@ -107,21 +124,21 @@ func getCells(r *bitReader, b, old []byte) {
 	log := uint(r.field(cellBits))
 	was, now := grid{old, log}, grid{b, log}
 	for k := range kinds {
-		eligible := uint64(0)
-		for i := range was.len() {
-			if was.of(k, was.at(i)) {
-				eligible++
-			}
+		word, rank, mask := uint64(0), uint64(0), uint64(0)
+		if len(old) > 0 {
+			mask = was.of(k, 0)
 		}
-		rank, i := uint64(0), uint64(0)
-		for l := begin(r, eligible); l.left > 0 && r.err == nil; {
-			for to := l.get(r); ; i++ {
-				if was.of(k, was.at(i)) {
-					if rank++; rank > to {
-						break
-					}
-				}
+		for l := begin(r, was.count(k)); l.left > 0 && r.err == nil; {
+			to := l.get(r)
+			for n := uint64(bits.OnesCount64(mask)); rank+n <= to; n = uint64(bits.OnesCount64(mask)) {
+				rank += n
+				word++
+				mask = was.of(k, word)
 			}
+			for ; rank < to; rank++ {
+				mask &= mask - 1
+			}
+			i := (64*word + uint64(bits.TrailingZeros64(mask))) >> log
 			switch v := was.at(i); k {
 			case falls:
 				now.set(i, v-1)
@@ -130,7 +147,6 @@ func getCells(r *bitReader, b, old []byte) {
 			default:
 				now.set(i, r.field(1<<log))
 			}
-			i++
 		}
 	}
 }

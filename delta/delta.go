@@ -94,10 +94,10 @@ func (o Options) limit() uint64 {
 	return o.MaxBytes
 }
 
-// A delta begins with the magic bytes, whose last one is the version, a byte with the method in its lower and flags in
-// its upper half, the base in 4 bytes and the start of the target's SHA-256 in 16.
+// A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
+// bytes and the start of the target's SHA-256 in 16.
 const (
-	magic    = "\x89BD1"
+	magic    = "\x89BD"
 	prefix   = len(magic) + 1 + 4 + HashSize
 	flagKeys = 1 << 4 // the number of keys differs
 	flagRate = 1 << 5 // the chosen rate differs
@@ -105,17 +105,18 @@ const (
 	flagForm = 1 << 7 // the format version or the number of sections differs
 )
 
-// Read returns what a delta says about itself. It checks no more than its first 25 bytes. The error wraps ErrCorrupt or
+// Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or
 // ErrVersion.
 func Read(d []byte) (Info, error) {
-	switch {
-	case len(d) < prefix || string(d[:3]) != magic[:3]:
+	if len(d) < prefix || string(d[:len(magic)]) != magic {
 		return Info{}, fmt.Errorf("not a delta: %w", ErrCorrupt)
-	case d[3] != magic[3] || Method(d[4]&15) > Shards:
+	}
+	at := len(magic)
+	i := Info{Method: Method(d[at] & 15), Base: binary.LittleEndian.Uint32(d[at+1:])}
+	if i.Method > Shards {
 		return Info{}, ErrVersion
 	}
-	i := Info{Method: Method(d[4] & 15), Base: binary.LittleEndian.Uint32(d[5:])}
-	copy(i.Target[:], d[9:])
+	copy(i.Target[:], d[at+5:])
 	return i, nil
 }
 
@@ -178,12 +179,12 @@ func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the file to patch: %w", err)
+	case i.Method == Shards:
+		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
 	case from.Checksum() != i.Base:
 		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x", ErrBase, i.Base, from.Checksum())
-	case i.Method == Shards:
-		return nil, fmt.Errorf("%w: it is for a sharded set, take the folder", ErrBase)
 	}
-	to, err := apply(ctx, from, d, i.Method, o.limit())
+	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
 	if err != nil {
 		return nil, err
 	}
@@ -193,21 +194,25 @@ func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	return to, nil
 }
 
-// apply returns the new file of a delta for that base, without the check of its SHA-256.
-func apply(ctx context.Context, from *container.Image, d []byte, m Method, limit uint64) ([]byte, error) {
-	body := d[prefix:]
-	if m == Whole {
+// apply returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with method
+// and flags, body what follows the prefix. Method whole needs no base.
+func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
+	method := Method(what & 15)
+	if method == Whole {
+		if what != byte(Whole) {
+			return nil, errNumber
+		}
 		if uint64(len(body)) > limit {
 			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", len(body), limit, filter.ErrTooLarge)
 		}
 		return bytes.Clone(body), nil
 	}
 	r := &bitReader{b: body}
-	h := readHeader(r, from, d[4])
+	h := readHeader(r, from, what)
 	if r.err != nil {
 		return nil, r.err
 	}
-	if m == Replay {
+	if method == Replay {
 		return replay(ctx, r, from, h, limit)
 	}
 	return flip(ctx, r, from, h, limit)

@@ -93,6 +93,11 @@ func TestFamilies(t *testing.T) {
 		{"blocked(blocks=400,k=8,layout=split)", delta.Bits},
 		{"counting(k=7,m=96003)", delta.Cells},
 		{"dleft(buckets=400,capacity=11000,remainder=9)", delta.Bits},
+		{"rankindexed(capacity=10200,fpr=0.01)", delta.Replay},
+		{"rankindexed(bucket=512,capacity=10200,fpr=0.01)", delta.Replay},
+		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", delta.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,value_bits=9)", delta.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,growth=3)", delta.Replay},
 		{"fuse(width=8)", delta.Bits},
 	} {
 		t.Run(c.spec, func(t *testing.T) {

@@ -4,13 +4,26 @@ import (
 	"math/bits"
 )
 
-// each calls give with the positions of the bits that differ, in ascending order, until it returns false.
-func (p *pair) each(give func(bit uint64) bool) {
+// scan calls give with the positions of the bits that differ, in ascending order, until it returns false.
+func (p *pair) scan(give func(bit uint64) bool) {
 	for at := 0; at < len(p.old); at += 8 {
 		for w := p.differ(at); w != 0; w &= w - 1 {
 			if !give(8*uint64(at) + uint64(bits.TrailingZeros64(w))) {
 				return
 			}
+		}
+	}
+}
+
+// each is scan, or reads the list if there is one.
+func (p *pair) each(give func(bit uint64) bool) {
+	if len(p.at) == 0 {
+		p.scan(give)
+		return
+	}
+	for _, bit := range p.at {
+		if !give(bit) {
+			return
 		}
 	}
 }
@@ -148,6 +161,9 @@ func (p *pair) counts(log uint) (c numbers) {
 	seen[n]++
 	for _, s := range seen {
 		c.blocks += s
+	}
+	for len(seen) > 1 && seen[len(seen)-1] == 0 {
+		seen = seen[:len(seen)-1]
 	}
 	least := ^uint64(0)
 	for center := range uint64(1 << 6) {

@@ -145,7 +145,7 @@ func finish(ctx context.Context, r *bitReader, from, to *container.Image, forms 
 		}
 		b := to.Section(first + i)
 		if f.mode == raw {
-			r.raw(b)
+			copy(b, r.bytes(uint64(len(b))))
 			continue
 		}
 		old := from.Section(first + i)
@@ -172,13 +172,24 @@ func finish(ctx context.Context, r *bitReader, from, to *container.Image, forms 
 // pair is two sections of equal length.
 type pair struct {
 	old, new []byte
-	flips    uint64 // bits that differ
+	flips    uint64   // bits that differ
+	at       []uint64 // these bits; empty if they are many, so that the list never takes more memory than a section
 }
+
+// few is the smallest number of bits for each one that differs with which these are listed.
+const few = 64
 
 func newPair(old, new []byte) pair {
 	p := pair{old: old, new: new}
 	for at := 0; at < len(old); at += 8 {
 		p.flips += uint64(bits.OnesCount64(p.differ(at)))
+	}
+	if p.flips <= 8*uint64(len(old))/few {
+		p.at = make([]uint64, 0, p.flips)
+		p.scan(func(bit uint64) bool {
+			p.at = append(p.at, bit)
+			return true
+		})
 	}
 	return p
 }
@@ -200,14 +211,17 @@ func (p *pair) trials() []trial {
 		return nil
 	}
 	all := []trial{{gaps, p.putGaps}}
-	for log := uint(leastBlock); log <= mostBlock; log++ {
-		if 1<<log < 8*len(p.new) {
-			all = append(all, trial{blocks, p.putBlocks(log)})
-		}
-	}
 	for log := range uint(cellSizes) {
 		if t, ok := p.putCells(log); ok {
 			all = append(all, trial{cells, t})
+		}
+	}
+	if len(p.at) == 0 {
+		return all
+	}
+	for log := uint(leastBlock); log <= mostBlock; log++ {
+		if 1<<log < 8*len(p.new) {
+			all = append(all, trial{blocks, p.putBlocks(log)})
 		}
 	}
 	return all

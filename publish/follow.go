@@ -18,8 +18,8 @@ import (
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
 var (
-	// ErrExpired means that the newest release of the server has expired: the publisher has stopped, or a mirror has. If
-	// it is newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it is
+	// newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
 	// ErrOlder means that the server has an older release than one that was seen before.
 	ErrOlder = errors.New("the server has an older release")
@@ -27,8 +27,6 @@ var (
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
-	// ErrObject means that an object of the server does not have the content that the release names.
-	ErrObject = errors.New("the object is damaged")
 	// ErrState means that the state file beside the file cannot be read.
 	ErrState = errors.New("the state of the follower is damaged")
 	// ErrNoKey means that a follower has no key to check signatures with.
@@ -48,6 +46,7 @@ type followOptions struct {
 	interval  time.Duration
 	maxBytes  uint64
 	notify    func(Event)
+	progress  func(loaded, expected int64)
 	source    transport.Source
 	transport transport.Config
 	open      []bloomery.Option
@@ -77,6 +76,12 @@ func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.max
 // OnEvent calls f after every poll, with each of its events in turn. f must not call the Follower.
 func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
 
+// OnProgress calls f while bodies are loaded, with the bytes loaded by this poll and those that it expects to load. The
+// latter may change. f must not call the Follower.
+func OnProgress(f func(loaded, expected int64)) FollowOption {
+	return func(o *followOptions) { o.progress = f }
+}
+
 // WithSource makes a follower read from s, such as a bucket. The address of the follower is then that of s.
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
@@ -94,8 +99,8 @@ func WithOpen(o ...bloomery.Option) FollowOption {
 // set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe for
 // concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
-// Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks, and
-// during a download FILE.part-*, which the next poll resumes.
+// Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
+// and during a download FILE.part-*, which the next poll resumes.
 type Follower struct {
 	file    string
 	source  transport.Source
@@ -105,8 +110,8 @@ type Follower struct {
 	sums sums
 }
 
-// NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request. The
-// error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
+// NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
+// The error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
 func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 	f := &Follower{file: filepath.Clean(file), sums: sums{}}
 	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now}

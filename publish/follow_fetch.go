@@ -16,7 +16,7 @@ import (
 )
 
 // objectName returns the name of the object with a hash in the folder of a publisher.
-func objectName(h Hash) string { return "objects/" + h.String() }
+func objectName(h Hash) string { return ObjectsName + "/" + h.String() }
 
 // match returns an error wrapping ErrObject unless b is the object.
 func (o Object) match(b []byte) error {
@@ -128,8 +128,8 @@ func (p *poll) rest(ctx context.Context, out *os.File, sum hash.Hash, at int64, 
 			return at, err
 		}
 	}
-	n, err := io.Copy(io.MultiWriter(out, sum), got.Body)
-	p.loaded += n
+	p.expected -= at
+	n, err := io.Copy(io.MultiWriter(out, sum), p.count(got.Body))
 	at += n
 	if err == nil && uint64(at) < o.Bytes {
 		err = io.ErrUnexpectedEOF

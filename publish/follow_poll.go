@@ -16,9 +16,9 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Poll makes the file current: it asks for release.json, unless that is as before checks its signature, format, name,
-// number and expiry, loads the delta from the file's content if there is one that is smaller than the whole, else all of
-// it, compares it with its hash, opens it, and replaces the file.
+// Poll makes the file current. It asks for release.json. Unless that is as before, it checks its signature, format,
+// name, number and expiry, loads the delta from the file's content if there is one that is smaller than the whole, else
+// all of it, compares it with its hash, opens it, and replaces the file.
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
 // Event is nil and the file is as before, and complete. It ends soon after ctx does.
@@ -51,6 +51,7 @@ type poll struct {
 	held      held
 	release   *Release
 	loaded    int64 // bytes of all bodies
+	expected  int64 // bytes of all bodies that are known to be loaded
 	unused    error // why a delta was not used
 }
 
@@ -65,7 +66,8 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	}
 	if o.NotModified {
 		if request.Have == (transport.Validators{}) {
-			return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked", p.source, ReleaseName)
+			return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked",
+				p.source, ReleaseName)
 		}
 		p.next = p.was
 		return Unchanged{p.was.Release, p.loaded}, nil
@@ -108,6 +110,7 @@ func (p *poll) fits() error {
 func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
 	d, from := p.delta(ctx)
 	if d != nil && d.Bytes < p.release.Total {
+		p.expected = p.loaded + int64(d.Bytes)
 		content, err := p.patch(ctx, d)
 		if err == nil {
 			return true, from, p.install(ctx, content)
@@ -117,6 +120,7 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 		}
 		p.unused = err
 	}
+	p.expected = p.loaded + int64(p.release.Total)
 	content, err := p.whole(ctx)
 	if err != nil {
 		return false, from, errors.Join(err, p.unused)
@@ -157,14 +161,14 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 	return nil, from
 }
 
-// content is a new content of the file that is ready to be installed.
-type content struct {
+// loaded is a new content of the file that is ready to be installed.
+type loaded struct {
 	bytes []byte // of a filter file, or of the manifest of a set
 	part  string // or the file that has it
 }
 
 // patch applies a delta.
-func (p *poll) patch(ctx context.Context, d *Object) (c content, err error) {
+func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	text, err := p.object(ctx, *d)
 	if err != nil {
 		return c, fmt.Errorf("delta: %w", err)
@@ -184,7 +188,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c content, err error) {
 }
 
 // whole loads all of the release that is not held.
-func (p *poll) whole(ctx context.Context) (c content, err error) {
+func (p *poll) whole(ctx context.Context) (c loaded, err error) {
 	if p.release.Kind == Set {
 		return p.wholeSet(ctx)
 	}
@@ -193,7 +197,7 @@ func (p *poll) whole(ctx context.Context) (c content, err error) {
 }
 
 // install opens the new content, writes the state, and replaces the file.
-func (p *poll) install(ctx context.Context, c content) error {
+func (p *poll) install(ctx context.Context, c loaded) error {
 	if p.release.Kind == Set {
 		return p.installSet(ctx, c)
 	}
@@ -220,7 +224,7 @@ func (p *poll) install(ctx context.Context, c content) error {
 }
 
 // opens returns an error if this program cannot open a filter file.
-func (p *poll) opens(c content) error {
+func (p *poll) opens(c loaded) error {
 	var s *bloomery.Set
 	var err error
 	if c.part != "" {
@@ -271,8 +275,7 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 		return nil, o, nil
 	}
 	var b bytes.Buffer
-	n, err := io.Copy(&b, o.Body)
-	p.loaded += n
+	n, err := io.Copy(&b, p.count(o.Body))
 	_ = o.Body.Close()
 	if err == nil && o.Size >= 0 && n != o.Size {
 		err = io.ErrUnexpectedEOF
@@ -281,4 +284,21 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
 	}
 	return b.Bytes(), o, nil
+}
+
+// count counts the bytes of a body.
+func (p *poll) count(body io.Reader) io.Reader { return &counted{p, body} }
+
+type counted struct {
+	p *poll
+	io.Reader
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.p.loaded += int64(n)
+	if c.p.options.progress != nil && c.p.expected > 0 {
+		c.p.options.progress(c.p.loaded, c.p.expected)
+	}
+	return n, err
 }

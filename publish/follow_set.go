@@ -86,7 +86,7 @@ func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
 }
 
 // patchSet applies the delta of a set. It writes new shards and returns the new manifest.
-func (p *poll) patchSet(ctx context.Context, text []byte) (c content, err error) {
+func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) {
 	unlock, err := p.lockSet(ctx)
 	if err != nil {
 		return c, err
@@ -111,14 +111,15 @@ func (p *poll) patchSet(ctx context.Context, text []byte) (c content, err error)
 // writeShard writes a shard that the manifest in the folder does not name.
 func (p *poll) writeShard(ctx context.Context, name string, write func(io.Writer) error) error {
 	m := p.held.set.manifest
-	if !shard.IsName(name) || m != nil && slices.ContainsFunc(m.Shards, func(e shard.Entry) bool { return e.File == name }) {
+	same := func(e shard.Entry) bool { return e.File == name }
+	if !shard.IsName(name) || m != nil && slices.ContainsFunc(m.Shards, same) {
 		return fmt.Errorf("%w: new shard %.80q has the name of an old one", shard.ErrManifest, name)
 	}
 	return container.WriteAtomic(container.Batch(ctx), p.inSet(name), write)
 }
 
 // wholeSet loads the manifest.
-func (p *poll) wholeSet(ctx context.Context) (c content, err error) {
+func (p *poll) wholeSet(ctx context.Context) (c loaded, err error) {
 	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
 		err = fmt.Errorf("manifest: %w", err)
 	}
@@ -126,13 +127,14 @@ func (p *poll) wholeSet(ctx context.Context) (c content, err error) {
 }
 
 // installSet loads the shards that are still missing, opens the new set, writes the state, and replaces the manifest.
-func (p *poll) installSet(ctx context.Context, c content) error {
+func (p *poll) installSet(ctx context.Context, c loaded) error {
 	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
 	if err != nil {
 		return err
 	}
 	if total := m.Bytes() + uint64(len(c.bytes)); total != p.release.Total {
-		return fmt.Errorf("%w: its files have %d bytes, and the release names %d", shard.ErrManifest, total, p.release.Total)
+		return fmt.Errorf("%w: its files have %d bytes, and the release names %d",
+			shard.ErrManifest, total, p.release.Total)
 	}
 	unlock, err := p.lockSet(ctx)
 	if err != nil {
@@ -164,6 +166,7 @@ func (p *poll) installSet(ctx context.Context, c content) error {
 // loadShard loads a shard unless the folder has it.
 func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 	if ok, err := p.hasShard(ctx, e); ok || err != nil {
+		p.expected -= int64(e.Bytes)
 		return err
 	}
 	part, err := p.download(ctx, Object{e.SHA256, e.Bytes})
@@ -231,7 +234,8 @@ func link(from, to string) error {
 // works in the folder.
 func (p *poll) sweep(m *shard.Manifest) {
 	all, err := os.ReadDir(p.file)
-	if err != nil || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }) {
+	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
+	if err != nil || slices.ContainsFunc(all, building) {
 		return
 	}
 	named := map[string]bool{}

@@ -58,16 +58,22 @@ func (s *site) publish(b []byte) *Release {
 	if s.last != nil {
 		r.Previous = &Previous{Number: s.number - 1, SHA256: sha256.Sum256(s.last)}
 		if s.deltas {
-			d, err := delta.Diff(s.t.Context(), s.last, b)
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			r.Previous.Delta = s.object(d)
+			r.Previous.Delta = s.delta(s.last, b)
 		}
 	}
 	s.last = b
 	s.write(r)
 	return r
+}
+
+// delta stores a delta.
+func (s *site) delta(from, to []byte) *Object {
+	s.t.Helper()
+	d, err := delta.Diff(s.t.Context(), from, to)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.object(d)
 }
 
 // write replaces release.json.
@@ -89,7 +95,8 @@ func (s *site) put(text []byte) {
 	if err := os.WriteFile(tmp, text, 0o666); err != nil {
 		s.t.Fatal(err)
 	}
-	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second) // so that web servers tell releases apart
+	// Times that are old and apart, so that web servers tell releases apart.
+	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second)
 	s.writes++
 	if err := os.Chtimes(tmp, old, old); err != nil {
 		s.t.Fatal(err)
@@ -104,9 +111,9 @@ func filterOf(t *testing.T, n, version int) []byte {
 	t.Helper()
 	keys := func(yield func(string) bool) {
 		for i := range n {
-			key := fmt.Sprint("key", i)
+			key := fmt.Sprintf("key%d", i)
 			if i < version*n/500 {
-				key = fmt.Sprint("new", version, i)
+				key = fmt.Sprintf("new%d-%d", version, i)
 			}
 			if !yield(key) {
 				return

@@ -99,7 +99,8 @@ func (f *Follower) trusts(s *state) bool {
 // accept checks a release.json and returns its content and the state after it. was is the state before, or nil.
 func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '<' {
-		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?", ErrRelease)
+		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
+			ErrRelease)
 	}
 	next := &state{Format: stateFormat, Version: 1, URL: f.source.String()}
 	if len(f.options.keys) > 0 {
@@ -113,7 +114,8 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	next.Name, next.Release, next.SHA256, next.Published, next.Expires = r.Name, r.Number, r.SHA256, r.Published, r.Expires
+	next.Name, next.Release, next.SHA256 = r.Name, r.Number, r.SHA256
+	next.Published, next.Expires = r.Published, r.Expires
 	name := f.options.name
 	if name == "" && was != nil {
 		name = was.Name
@@ -125,7 +127,8 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	case r.Number < was.Release:
 		err = fmt.Errorf("%w: %d, and %d was seen before", ErrOlder, r.Number, was.Release)
 	case r.Number == was.Release && r.SHA256 != was.SHA256:
-		err = fmt.Errorf("%w: %d has SHA-256 %.8s..., and %.8s... was seen before", ErrConflict, r.Number, r.SHA256, was.SHA256)
+		err = fmt.Errorf("%w: %d has SHA-256 %.8s..., and %.8s... was seen before",
+			ErrConflict, r.Number, r.SHA256, was.SHA256)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -151,6 +154,11 @@ type known struct {
 	sum  Hash
 }
 
+// is reports whether a file is the known one, unchanged.
+func (k known) is(now fs.FileInfo) bool {
+	return os.SameFile(k.info, now) && k.info.Size() == now.Size() && k.info.ModTime().Equal(now.ModTime())
+}
+
 // of returns the SHA-256 of a file.
 func (s sums) of(ctx context.Context, path string) (sum Hash, err error) {
 	in, err := os.Open(path)
@@ -162,7 +170,7 @@ func (s sums) of(ctx context.Context, path string) (sum Hash, err error) {
 	if err != nil {
 		return sum, err
 	}
-	if k, ok := s[path]; ok && os.SameFile(k.info, now) && k.info.Size() == now.Size() && k.info.ModTime().Equal(now.ModTime()) {
+	if k, ok := s[path]; ok && k.is(now) {
 		return k.sum, nil
 	}
 	h := sha256.New()

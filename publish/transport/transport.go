@@ -77,8 +77,8 @@ func Open(address string, c Config) (Source, error) {
 	case "http", "https":
 		return newHTTP(u, c)
 	}
-	return nil, fmt.Errorf("%s: unknown scheme; follow http://, https://, file:// or a folder (buckets: see package buckets)",
-		scheme)
+	const want = "http://, https://, file:// or a folder; package buckets has those of buckets"
+	return nil, fmt.Errorf("%.20q: unknown scheme; want %s", scheme, want)
 }
 
 // bounded is a body that must not be longer than left.
