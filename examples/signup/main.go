@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: site(live), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: site(live), ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	logger.Printf("listening on http://%s", l.Addr())
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
