@@ -151,6 +151,7 @@ func (p *poll) installSet(ctx context.Context, c loaded) error {
 		}
 	}
 	if err := p.opensSet(c.bytes, m); err != nil {
+		p.sweep(p.held.set.manifest)
 		return err
 	}
 	if err := p.writeState(ctx, p.was, p.next); err != nil {
