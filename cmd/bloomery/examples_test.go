@@ -94,22 +94,14 @@ var exampleSetup = map[string]string{
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
 	"bloomery shard status": shardSetup +
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
-<<<<<<< HEAD
-	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
-=======
->>>>>>> main
 	"bloomery patch": "bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt" +
 		" && bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt" +
 		" && bloomery diff monday.bloom tuesday.bloom -o tuesday.delta" +
 		" && cp monday.bloom blocked.bloom && cp tuesday.delta today.delta",
-<<<<<<< HEAD
 	"bloomery follow": "bloomery build -o list.bloom blocklist.txt && bloomery publish published list.bloom && rm list.bloom" +
 		" && bloomery keygen -o list.key",
-	"bloomery trim": "bloomery build -o sessions.bloom --needs remove sessions.txt",
-=======
 	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
 	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
->>>>>>> main
 }
 
 // shardSetup makes a plan with two ranges.
