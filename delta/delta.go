@@ -179,10 +179,10 @@ func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the file to patch: %w", err)
+	case i.Method == Shards:
+		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
 	case from.Checksum() != i.Base:
 		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x", ErrBase, i.Base, from.Checksum())
-	case i.Method == Shards:
-		return nil, fmt.Errorf("%w: it is for a sharded set, take the folder", ErrBase)
 	}
 	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
 	if err != nil {
