@@ -46,6 +46,16 @@ type Config struct {
 	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It is ignored
 	// if Spec is set. Needs.Keys is ignored: set Keys.
 	Needs plan.Needs
+	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash function
+	// with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a copy of
+	// Like, see package delta. Families that search keep what the search of Like has chosen and do not search again;
+	// their rate rises as keys change, see Set.CheckFPR. fuse keeps only the size of its fingerprints: all its bits
+	// change with its keys. Build returns an error wrapping filter.ErrFull if Like has no room for the keys.
+	//
+	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
+	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
+	// is not, New none.
+	Like *Set
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
 	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
 	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
@@ -94,10 +104,8 @@ type Config struct {
 	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with the
 	// Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made. If
 	// one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until then,
-	// as without Keys. New and ShardBuilder do not take it, nor do families and hash functions of other systems.
+	// as without Keys. With Like, exceptions have about the geometry of those of that Set. New and ShardBuilder do not take it, nor do families and hash functions of other systems.
 	Allow iter.Seq[[]byte]
-	// AllowLike, if not nil, is an earlier version of the Set, for Allower.
-	AllowLike *Set
 }
 
 // NewSecret returns a random secret for Config.Secret.
@@ -111,6 +119,9 @@ func NewSecret() *[filter.SecretSize]byte {
 // errors.ErrUnsupported: use Build. Some families can be full: their Add then returns an error wrapping filter.ErrFull,
 // in rankindexed a little beyond Config.Keys unless its spec has growth=.
 func New(c Config) (*Set, error) {
+	if c.Like != nil {
+		return nil, &filter.ConfigError{Field: "like", Value: "a Set", Reason: "New makes none like it; take Clone and Reset"}
+	}
 	if c.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}
 	}
@@ -184,4 +195,6 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 }
 
 // open reports whether the planner must choose the Spec.
-func (c Config) open() bool { return c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0) }
+func (c Config) open() bool {
+	return c.Like == nil && c.Spec == "" && (c.Needs != plan.Needs{} || c.Capacity > 0)
+}

@@ -64,7 +64,10 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 // not call the planner. Errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily, filter.ErrTooLarge or
 // filter.ErrUnsupported.
 func (c Config) Check() error {
-	if c.open() {
+	switch {
+	case c.Like != nil:
+		return c.checkLike()
+	case c.open():
 		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
 		return errors.Join(c.checkNeeds(), err)
 	}
@@ -78,6 +81,8 @@ func (c Config) checkNeeds() error {
 		return err
 	}
 	switch {
+	case c.Like != nil:
+		return &filter.ConfigError{Field: "like", Value: "set", Reason: "the planner has nothing to choose; leave out needs"}
 	case c.Needs.Adversarial && c.Secret == nil:
 		return &filter.ConfigError{Field: "secret", Value: "none", Reason: "filters that an adversary may query need a secret"}
 	case c.Hash != 0:

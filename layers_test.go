@@ -35,6 +35,7 @@ var rooms = map[string][]string{
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec"},
+	"delta":             {"filter", "families", "container", "shard", "internal/bitvec"},
 	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
 	"internal/flock":    {},
@@ -53,11 +54,15 @@ var rooms = map[string][]string{
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
-		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard"},
+		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
+		"delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
-	"interop":    {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
+	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/flock",
+		"publish/transport"},
+	"publish/transport": {},
+	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard"},
+		"internal/figure", "examples/domains", "distribute", "shard", "delta", "publish", "publish/transport"},
 }
 
 func TestLayers(t *testing.T) {

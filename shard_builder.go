@@ -44,11 +44,14 @@ const shardMemory = 1 << 30
 // NewShardBuilder returns a ShardBuilder of the sharded set in the folder dir, and locks the folder for other builders.
 // The folder is absent, empty, or a sharded set, which is replaced when Build returns.
 //
-// With Config.Shards the sizes in Config are those of the set; see Config.ForShard, whose errors these are. If Shards
+// With Config.Like each shard is like that shard of Like, a sharded Set, which may be the one that is replaced. Else,
+// with Config.Shards, the sizes in Config are those of the set; see Config.ForShard, whose errors these are. If Shards
 // is 0, or Config has Needs, it needs the number of keys: if Config.Keys is 0, it counts them first.
 func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	b = &ShardBuilder{config: c}
-	if c.Keys > 0 && c.Shards == 0 {
+	if c.Like != nil {
+		b.config.Shards = cmp.Or(c.Shards, c.Like.Stored().Shards)
+	} else if c.Keys > 0 && c.Shards == 0 {
 		b.config.Shards = AutoShards(c.Keys)
 	}
 	if b.hasher, err = b.config.check(); err != nil { // before the keys come
@@ -70,6 +73,9 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 func (c Config) check() (filter.Hasher, error) {
 	if c.Allow != nil {
 		return filter.Hasher{}, &filter.ConfigError{Field: "allow", Value: "list", Reason: "shards take no exceptions; leave it out"}
+	}
+	if c.Like != nil {
+		return c.checkLikeShards()
 	}
 	if c.open() && c.Keys == 0 {
 		if err := c.checkNeeds(); err != nil {
@@ -103,7 +109,12 @@ func (b *ShardBuilder) memory() int64 {
 
 // start makes the store of hashes, when the number of shards is known.
 func (b *ShardBuilder) start(ctx context.Context) (err error) {
-	if b.each, err = b.config.ForShard(ctx); err == nil {
+	if b.config.Like != nil {
+		b.each = b.config.likeShards()
+	} else {
+		b.each, err = b.config.ForShard(ctx)
+	}
+	if err == nil {
 		b.spill = run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
 	}
 	return err
@@ -111,6 +122,9 @@ func (b *ShardBuilder) start(ctx context.Context) (err error) {
 
 // Spec returns the Spec of each shard. It is zero until the planner has chosen.
 func (b *ShardBuilder) Spec() filter.Spec {
+	if b.config.Like != nil {
+		return b.config.Like.Spec()
+	}
 	s, _ := filter.ParseSpec(b.each.Spec)
 	return s
 }
@@ -271,6 +285,12 @@ func (b *ShardBuilder) shards(ctx context.Context, entries []shard.Entry, chosen
 // shard builds and writes a shard.
 func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgress) (shard.Entry, float64, error) {
 	c.Keys, c.Progress = b.spill.Count(s), p.of(s)
+	var err error
+	if c.Like != nil {
+		if c.Like, err = b.config.Like.Shard(s); err != nil {
+			return shard.Entry{}, 0, err
+		}
+	}
 	one, err := NewBuilder(c)
 	if err != nil {
 		return shard.Entry{}, 0, err

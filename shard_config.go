@@ -38,6 +38,9 @@ func (c Config) ForShard(ctx context.Context) (Config, error) {
 	if c.Concurrent {
 		return c, &filter.ConfigError{Field: "concurrent", Value: true, Reason: "shards are written to files; leave it out"}
 	}
+	if c.Like != nil {
+		return c, &filter.ConfigError{Field: "like", Value: "a Set", Reason: "only a ShardBuilder follows it"}
+	}
 	if err := c.checkRates(); err != nil {
 		return c, err
 	}

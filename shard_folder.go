@@ -142,11 +142,13 @@ func (f *shardFolder) commit(ctx context.Context, m *shard.Manifest) error {
 	if _, err := m.WriteTo(&b); err != nil {
 		return err
 	}
+	return f.commitText(ctx, m, b.Bytes())
+}
+
+// commitText is commit of a manifest with that text.
+func (f *shardFolder) commitText(ctx context.Context, m *shard.Manifest, text []byte) error {
 	container.SyncFolder(f.dir)
-	err := container.WriteAtomic(ctx, f.path(shard.ManifestName), func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	})
+	err := container.WriteAtomic(ctx, f.path(shard.ManifestName), writerOf(text))
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,10 @@ var specs = map[string][]string{
 }
 
 func conformance(f Family) filtertest.Family {
-	return filtertest.Family{New: f.New, NewBuilder: f.NewBuilder, SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch)}
+	return filtertest.Family{
+		New: f.New, NewBuilder: f.NewBuilder, NewBuilderLike: f.NewBuilderLike, Moves: f.Name == "fuse",
+		SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch),
+	}
 }
 
 func TestConformance(t *testing.T) {

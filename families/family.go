@@ -23,6 +23,12 @@ type Family struct {
 	// NewBuilder returns a Builder for about that number of keys. It is nil with filter.CanRawKeys.
 	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
 
+	// NewBuilderLike returns a Builder of a filter with the geometry of f, a filter of the family, for other keys. What
+	// a search of f has chosen stays, so that filters of similar keys have similar bits. A family that cannot do that,
+	// such as fuse, keeps the width of its fingerprints. f must not change before Build has returned. It is nil with
+	// filter.CanRawKeys.
+	NewBuilderLike func(f filter.Filter) (filter.Builder, error)
+
 	// SectionWords returns the number of words of each section of a stored filter. The error wraps filter.ErrConfig or
 	// filter.ErrTooLarge if the Spec does not fix a geometry.
 	SectionWords func(filter.Spec) ([]uint64, error)
@@ -30,6 +36,8 @@ type Family struct {
 	Decode func(filter.Encoded) (filter.Filter, error)
 	// Inflated returns the number of bytes that Decode allocates besides the sections. It is nil if that is always 0.
 	Inflated func(filter.Spec) (bytes uint64, err error)
+	// Chains reports whether Decode returns a filter.ChainTable.
+	Chains bool
 }
 
 // config is a family's Config.
@@ -81,9 +89,23 @@ func family[C config, F filter.Filter, B filter.Builder](
 			}
 			return b, nil
 		}
+		f.NewBuilderLike = f.like
 	}
+	var none F
+	_, f.Chains = any(none).(filter.ChainTable)
 	f.Decode = func(e filter.Encoded) (filter.Filter, error) { return asFilter(decode(e)) }
 	return f
+}
+
+// like is NewBuilderLike.
+func (f Family) like(old filter.Filter) (filter.Builder, error) {
+	switch old := old.(type) {
+	case filter.Reoptimizer:
+		return old.Reoptimize(filter.Effort{Level: filter.Keep})
+	case filter.Rebuilder:
+		return old.Rebuild()
+	}
+	return f.NewBuilder(filter.SpecOf(old).Without("trimmed"), 0)
 }
 
 // asFilter returns f as a Filter, or on error nil and not an interface that holds a nil pointer.

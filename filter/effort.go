@@ -26,6 +26,10 @@ const (
 	Max     Level = "max"
 )
 
+// Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of similar
+// keys has similar bits. Only a Reoptimizer takes it; other builds return an error wrapping ErrConfig.
+const Keep Level = "keep"
+
 // MaxPasses is the largest Effort.Passes. Searches stop improving far below it.
 const MaxPasses = 1_000_000
 
@@ -55,7 +59,7 @@ func (e Effort) Check() error {
 		}
 	}
 	switch {
-	case e.Level != "" && e.Level != Fast && e.Level != Default && e.Level != Max:
+	case e.Level != "" && e.Level != Fast && e.Level != Default && e.Level != Max && e.Level != Keep:
 		return &ConfigError{"effort", e.Level, "want fast, default or max"}
 	case e.Passes < 0 || e.Passes > MaxPasses:
 		return &ConfigError{"passes", e.Passes, fmt.Sprintf("want 1 to %d", MaxPasses)}

@@ -190,10 +190,16 @@ type Emptier interface {
 	Empty() (Filter, error)
 }
 
+// Rebuilder is a Filter whose Spec alone does not determine the Builder of a filter of the same geometry.
+type Rebuilder interface {
+	// Rebuild returns a Builder of a filter of the same geometry for other keys.
+	Rebuild() (Builder, error)
+}
+
 // Reoptimizer is a Filter that a search has fitted to its keys.
 type Reoptimizer interface {
 	// Reoptimize returns a Builder for the same geometry whose search starts from this filter. It needs all keys again.
-	// The keys may have changed.
+	// The keys may have changed. With the level Keep there is no search: filters of similar keys then have similar bits.
 	Reoptimize(e Effort) (Builder, error)
 }
 

@@ -28,6 +28,8 @@ func (f *allowFlags) register(c *cobra.Command) {
 		"if keys of --allow are members, print all of them to standard output, not only the first one")
 }
 
+var errShardedAllow = errors.New("--allow: a sharded set has no exceptions; build a file")
+
 // check returns an error if the lists cannot be read besides the inputs.
 func (f *allowFlags) check() error {
 	switch {

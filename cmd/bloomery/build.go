@@ -24,6 +24,7 @@ type buildFlags struct {
 	rate   rateFlags
 	output string
 	family string
+	like   string
 	effort effortFlags
 	form   formFlags
 	memory memoryFlags
@@ -53,14 +54,18 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
   bloomery build -o large.set --shards 16 --family blocked large.txt
+  bloomery build -o next.bloom --like small.bloom keys.txt
   bloomery build -o blocklist.bloom --family standard --allow allowed.txt blocklist.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.allow.check(); err != nil {
 				return err
 			}
+			if c.Flags().Changed("like") {
+				return a.buildLike(c, &f, args)
+			}
 			if c.Flags().Changed("shards") {
 				if len(f.allow.lists) > 0 {
-					return errors.New("--allow: a sharded set has no exceptions; leave out --shards")
+					return errShardedAllow
 				}
 				return a.buildShards(c, &f, args)
 			}
@@ -80,6 +85,8 @@ func (a *app) buildCommand() *cobra.Command {
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	c.Flags().StringVar(&f.family, "family", "",
 		"family of the filter, or a spec (default: fuse, or what --needs asks for)")
+	c.Flags().StringVar(&f.like, "like", "",
+		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
 	f.effort.register(c)
 	f.form.register(c)
 	f.memory.register(c)
@@ -120,6 +127,13 @@ Inputs that are regular files are read twice, the first time to count the keys; 
 written. Others are read once: the hashes of
 their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are
 the keys themselves.
+
+With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
+chosen for OLD stays. For a list that changes little from day to day few bits then differ, so that a small file brings a
+copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched again: the false-positive rate rises as
+keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
+build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
+Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
 
 With --allow the filter is exact for a list of allowed keys, such as the most frequent domains for a blocklist: no key of
 the list is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions)
@@ -270,6 +284,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the input; the filter holds nothing")
 	}
 	a.warnRate(f.output, r.info)
+	a.warnRoom(f, r)
 	switch {
 	case a.json:
 		return a.printJSON(r)
@@ -295,7 +310,7 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	what := "reading"
-	if input.Rewindable() {
+	if input.Rewindable() && config.Like == nil {
 		what, p = "building", newProgress()
 		a.show(p, "counting", input.Size())
 		config.Keys, err = input.Count(ctx)
@@ -308,7 +323,7 @@ func (a *app) buildSet(
 		}
 	}
 	var b *bloomery.Builder
-	bar := a.later(func() string { return building(b.Spec()) })
+	bar := a.later(func() string { return building(b.Spec(), config.Like != nil) })
 	defer bar.end()
 	config.Progress = bar.report
 	if b, err = bloomery.NewBuilder(config); err != nil {
@@ -326,9 +341,9 @@ func (a *app) buildSet(
 	return set, adviseBuild(err, b.Spec())
 }
 
-// building returns the text of the progress bar after the last key.
-func building(s filter.Spec) string {
-	if f, err := families.ByName(s.Family()); err == nil && !f.Can.Has(filter.CanSearch) {
+// building returns the text of the progress bar after the last key, for a filter of its own or one like another one.
+func building(s filter.Spec, like bool) string {
+	if f, err := families.ByName(s.Family()); like || err == nil && !f.Can.Has(filter.CanSearch) {
 		return "making the filter"
 	}
 	return "searching"

@@ -68,7 +68,7 @@ func (a *app) shardSet(
 	if err != nil {
 		return nil, err
 	}
-	if input.Rewindable() && (config.Shards == 0 || config.Spec == "") {
+	if input.Rewindable() && config.Like == nil && (config.Shards == 0 || config.Spec == "") {
 		p = newProgress()
 		a.show(p, "counting", input.Size())
 		config.Keys, err = input.Count(ctx)

@@ -104,6 +104,9 @@ func (f *effortFlags) read(c *cobra.Command) (filter.Effort, error) {
 	if c.Flags().Changed("budget") && f.budget <= 0 {
 		return e, fmt.Errorf("--budget %v: want a time above 0, such as 30s", f.budget)
 	}
+	if e.Level == filter.Keep {
+		return e, errors.New("--effort keep: want fast, default or max; optimize --keep-shifts makes no search")
+	}
 	return e, e.Check()
 }
 

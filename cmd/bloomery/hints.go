@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
@@ -20,6 +21,9 @@ var hints = []struct {
 	err    error
 	advice string
 }{
+	{delta.ErrBase, "Take the version that the delta was made from, or the whole new file."},
+	{delta.ErrVersion, "Install a newer bloomery, or take the whole new file."},
+	{delta.ErrCorrupt, "Copy the delta again, or take the whole new file."},
 	{container.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
 	{interop.ErrFormat, adviceFormats},
 	{errNoOther, adviceFormats},

@@ -32,6 +32,7 @@ type optimizeFlags struct {
 	keys   []string
 	output string
 	force  bool
+	keep   bool
 }
 
 func (a *app) optimizeCommand() *cobra.Command {
@@ -44,11 +45,16 @@ filter back, all or nothing. Its size stays. Families: ` + strings.Join(families
 
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
 you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
-without --force. The rate falls the longer the search takes: see --budget.`,
+without --force. The rate falls the longer the search takes: see --budget.
+
+With --keep-shifts nothing is searched: the filter gets the bits that its present shifts (in twochoice: its present
+choices) give for the keys. Few bits then differ from before, and the rate rises as keys change; bloomery build --like
+does the same for a new file.`,
 		Example: `  bloomery build -o list.bloom --family "partitioned(later=100)" blocklist.txt
   bloomery add list.bloom new-entries.txt
   bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt
-  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom`,
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom
+  bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --keep-shifts`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.optimize(c, &f, args[0]) },
 	}
@@ -58,6 +64,9 @@ without --force. The rate falls the longer the search takes: see --budget.`,
 	f.rate.register(c)
 	c.Flags().StringArrayVar(&f.keys, "keys", nil, "list of keys; may be given several times, - is standard input")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of FILE")
+	c.Flags().BoolVar(&f.keep, "keep-shifts", false, "do not search: keep the shifts, so that few bits change")
+	c.MarkFlagsMutuallyExclusive("keep-shifts", "effort")
+	c.MarkFlagsMutuallyExclusive("keep-shifts", "budget")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
 	_ = c.MarkFlagFilename("keys")
 	return c
@@ -76,6 +85,9 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	effort, err := f.effort.read(c)
 	if err != nil {
 		return err
+	}
+	if f.keep {
+		effort.Level = filter.Keep
 	}
 	config := bloomery.Config{TempDir: f.memory.dir}
 	if config.Memory, err = f.memory.read(c); err != nil {
@@ -113,7 +125,7 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
 ) (*bloomery.Set, error) {
-	bar := a.later(func() string { return "searching" })
+	bar := a.later(func() string { return building(set.Spec(), f.keep) })
 	defer bar.end()
 	c.Progress = bar.report
 	b, err := set.Optimizer(e, c)

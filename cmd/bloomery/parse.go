@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
@@ -60,6 +61,22 @@ func parseWhole(text string) (uint64, bool) {
 	unit, known := units[text[len(number):]]
 	v *= unit
 	return uint64(v), err == nil && known && v >= 0 && v < 1<<63 && v == math.Trunc(v)
+}
+
+// parseSpan reads a time span above 0 in days, such as 7d, or one of Go, such as 36h.
+func parseSpan(flag, text string) (time.Duration, error) {
+	span, err := time.ParseDuration(text)
+	if number, days := strings.CutSuffix(text, "d"); days {
+		var n float64
+		n, err = strconv.ParseFloat(number, 64)
+		if span = time.Duration(n * float64(24*time.Hour)); !(n < 100*365) {
+			span = -1
+		}
+	}
+	if err != nil || span <= 0 {
+		return 0, fmt.Errorf("%s %q: want a time above 0, such as 90s, 36h or 7d", flag, text)
+	}
+	return span, nil
 }
 
 // parseHash reads the name of a hash function of another system.

@@ -237,6 +237,11 @@ func TestConfig(t *testing.T) {
 		t.Errorf("the hash function is %v", parquet.Hasher().ID())
 	}
 	holds(t, parquet, keys)
+	like := built(t, keys[:990], bloomery.Config{Like: parquet})
+	holds(t, like, keys[:990])
+	if !like.Spec().Equal(parquet.Spec()) || like.Hasher().ID() != filter.XXH64 {
+		t.Errorf("%s like %s", like.Spec(), parquet.Spec())
+	}
 	for _, c := range []bloomery.Config{
 		{Spec: "standard(fpr=2)"}, {Spec: "standard(k=0)"}, {Seed: 1, Secret: bloomery.NewSecret()}, {Hash: filter.XXH64},
 	} {

@@ -26,8 +26,8 @@ type Config struct {
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
 	Table   uint64        // version of the table that the shape comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size and Block
-	// are not used. All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the effort
+	// filter.Keep leaves them as they are. Size and Block are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -51,7 +51,7 @@ func (c *Config) check() error {
 	if err := c.Size.Check(); err != nil {
 		return err
 	}
-	if err := c.Effort.Check(); err != nil {
+	if err := anneal.Check(c.Effort, c.From != nil); err != nil {
 		return err
 	}
 	if err := anneal.CheckTable(c.Table); err != nil {
@@ -126,7 +126,11 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFilter(g, words, n), nil
+	f := newFilter(g, words, n)
+	if j.Effort.Level == filter.Keep { // also those of blocks without keys
+		f.copyHeads(j.From)
+	}
+	return f, nil
 }
 
 // Parts returns the stretches of blocks.

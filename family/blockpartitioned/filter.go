@@ -56,6 +56,14 @@ func (f *Filter) shift(block, group uint64, l int) uint64 {
 	return bitvec.Load57(f.words, at) & (1<<f.width - 1)
 }
 
+// copyHeads copies the shifts of all blocks from a filter of the same geometry.
+func (f *Filter) copyHeads(from *Filter) {
+	head := f.groups * uint64(f.k*f.width)
+	for at := uint64(0); at < f.blocks*f.block; at += f.block {
+		bitvec.Copy(f.words, at, from.words, at, head)
+	}
+}
+
 // Add adds a key with the shifts of its group, without a search: keys added later set as many bits as in a blocked
 // filter. The error is always nil.
 func (f *Filter) Add(h filter.Hash) error {

@@ -70,7 +70,7 @@ const crowded = 8
 func (s *searcher) block(block uint64, keys []filter.Hash, part *anneal.Part) {
 	f := s.f
 	s.layOut(keys)
-	if uint64(len(keys)*f.k) > crowded*f.bits {
+	if uint64(len(keys)*f.k) > crowded*f.bits && !s.pace.Keeps() {
 		s.state.Fill()
 	} else {
 		rnd := anneal.Random(block * 0x9E3779B97F4A7C15)

@@ -30,8 +30,8 @@ type Config struct {
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the shape comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts. Size is not used.
-	// All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the effort
+	// filter.Keep leaves them as they are. Size is not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -48,7 +48,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 }
 
 func (c Config) check() error {
-	if err := errors.Join(c.Size.Check(), c.Effort.Check(), anneal.CheckTable(c.Table)); err != nil {
+	if err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table)); err != nil {
 		return err
 	}
 	switch {
@@ -122,6 +122,9 @@ func (j *job) New(g geometry, n uint64) (*Filter, error) {
 	shifts, err := bitvec.Alloc(g.shiftWords())
 	if err != nil {
 		return nil, err
+	}
+	if j.Effort.Level == filter.Keep { // also those of groups without keys
+		copy(shifts, j.From.shifts)
 	}
 	return newFilter(g, bitmap, shifts, n), nil
 }

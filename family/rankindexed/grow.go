@@ -45,11 +45,16 @@ func (f *arrays) twice(alloc func(Geometry) (*Filter, error)) (*Filter, error) {
 // splitter has the lists of cells that split works with, for reuse. Loops over random bits have no branches on them,
 // which the processor would mispredict half of the time.
 type splitter struct {
+	lister
+	next  []int32    // by cell, the next one of its chain that goes to the same bucket, or none
+	first [2][]int32 // by chain, its first cell that goes to the lower or the upper bucket, or none
+	order []int32    // the cells of one of these buckets, in order
+}
+
+// lister lists the cells of a bucket.
+type lister struct {
 	cells  []uint64
-	chains []uint16   // by cell, its chain
-	next   []int32    // by cell, the next one of its chain that goes to the same bucket, or none
-	first  [2][]int32 // by chain, its first cell that goes to the lower or the upper bucket, or none
-	order  []int32    // the cells of one of these buckets, in order
+	chains []uint16 // by cell, its chain; there may be more
 }
 
 // none is no cell. It is negative, so that exists can use the sign.
@@ -65,7 +70,7 @@ func exists(c int32) uint64 { return uint64(^c) >> 31 & 1 }
 // buckets has more cells than the old one.
 func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 	u := from.bucket(b)
-	s.read(&u)
+	s.link(&u)
 	for half := range uint64(2) {
 		if err := s.write(to, 2*b+half, s.first[half]); err != nil {
 			return err
@@ -76,10 +81,9 @@ func (s *splitter) split(from *arrays, b uint64, to *arrays) error {
 
 // read lists the cells of a bucket. They are in the order of a queue: the first cells of all chains, in the order of
 // the chains; then the second ones, in the same order; and so on.
-func (s *splitter) read(u *bucket) {
+func (s *lister) read(u *bucket) {
 	f, used := u.f, u.used()
 	s.cells = slices.Grow(s.cells[:0], int(used))[:used]
-	s.next = slices.Grow(s.next[:0], int(used))[:used]
 	s.chains = slices.Grow(s.chains[:0], int(used+f.chains)+1)[:used+f.chains+1]
 	own := &u.parts[0]
 	end := uint64(0)
@@ -101,6 +105,13 @@ func (s *splitter) read(u *bucket) {
 		s.chains[end] = s.chains[c]
 		end += bit
 	}
+}
+
+// link lists the cells of a bucket by the bucket that each goes to.
+func (s *splitter) link(u *bucket) {
+	s.read(u)
+	f, used := u.f, len(s.cells)
+	s.next = slices.Grow(s.next[:0], used)[:used]
 	for half := range s.first {
 		s.first[half] = slices.Grow(s.first[half][:0], int(f.chains))[:f.chains]
 		for chain := range s.first[half] {

@@ -20,6 +20,9 @@ var About = filter.About{
 // Check returns an error if the Config is invalid. It does not allocate a filter. Errors wrap filter.ErrConfig or
 // filter.ErrTooLarge.
 func (c Config) Check() error {
+	if c.From != nil {
+		return nil
+	}
 	_, err := c.first()
 	return err
 }
@@ -37,6 +40,24 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 
 // Empty returns a chain of the first link of f, without keys.
 func (f *Filter) Empty() (filter.Filter, error) {
+	e, err := f.empty()
+	if err != nil {
+		return nil, err // not e: a nil pointer in an interface is not nil
+	}
+	return e, nil
+}
+
+// Rebuild returns a Builder of a chain that begins with the first link of f and grows like f.
+func (f *Filter) Rebuild() (filter.Builder, error) {
+	b, err := NewBuilder(Config{From: f})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// empty is Empty.
+func (f *Filter) empty() (*Filter, error) {
 	l := f.links[0]
 	l.Keys = 0
 	words, err := bitvec.Alloc(l.Bits / 64)

@@ -21,8 +21,9 @@ type Config struct {
 	// Size sizes the first link, of at least one word. Its FPR is the rate of the whole chain; default:
 	// probe.DefaultFPR.
 	Size   filter.Sizing
-	Growth uint32 // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
-	Fixed  bool   // the chain does not grow: NONSCALING
+	Growth uint32  // each link is for Growth times the keys of the one before, at most 32768; default: DefaultGrowth
+	Fixed  bool    // the chain does not grow: NONSCALING
+	From   *Filter // if not nil, the chain begins like this one, and the other fields are not used
 }
 
 // ConfigFromSpec reads redisbloom(bits_per_key=, fpr=, bytes=, capacity=, expansion=). An expansion of 0 is
@@ -124,6 +125,9 @@ func newLink(capacity uint64, rate, bitsPerKey float64) (Link, error) {
 
 // New returns an empty chain of one link. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func New(c Config) (*Filter, error) {
+	if c.From != nil {
+		return c.From.empty()
+	}
 	l, err := c.first()
 	if err != nil {
 		return nil, err
@@ -148,7 +152,7 @@ type Builder struct {
 // NewBuilder returns a builder of a chain that begins like that of New. If Keys and Capacity are 0, the first link is for
 // the keys that come, duplicates included.
 func NewBuilder(c Config) (*Builder, error) {
-	if _, err := c.first(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, nil

@@ -38,8 +38,10 @@ type Config struct {
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the shape comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from it. Size, Choices, K, Hashing
-	// and Shards are not used. All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
+	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
+	// key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing and
+	// Shards are not used. All keys are needed again; they may have changed.
 	From *Filter
 }
 
@@ -77,7 +79,7 @@ func (c *Config) check() error {
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = DefaultBitsPerKey
 	}
-	if err := errors.Join(c.Size.Check(), c.Effort.Check(), anneal.CheckTable(c.Table)); err != nil {
+	if err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table)); err != nil {
 		return err
 	}
 	switch {

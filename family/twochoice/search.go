@@ -101,22 +101,41 @@ func isZero(n uint32) uint32 { return (n&0x7fffffff - 1) >> 31 }
 //
 //go:norace
 func (s *search) round(noise float64, rnd *anneal.Random) {
-	const unit = 1 << 16 // a bit
-	amplitude := uint64(max(noise, 1-1./unit) * unit)
-	counts := s.counts
+	amplitude := uint64(max(noise, least) * unit)
 	for key := range s.chosen {
 		s.takeOut(key)
-		best, least := 0, uint64(math.MaxUint64)
-		for j := range s.choices {
-			fresh := uint32(0)
-			for _, at := range s.group(key, j) {
-				fresh += isZero(uint32(counts[at]))
-			}
-			if cost := uint64(fresh)*unit + rnd.Next()>>32*amplitude>>32; cost < least {
-				best, least = j, cost
-			}
+		s.putIn(key, s.cheapest(key, amplitude, rnd))
+	}
+}
+
+const (
+	unit  = 1 << 16     // a bit, in costs
+	least = 1 - 1./unit // noise that only breaks ties
+)
+
+// cheapest returns the group of a key that is out that sets the fewest new bits, with noise below an amplitude.
+//
+//go:norace
+func (s *search) cheapest(key int, amplitude uint64, rnd *anneal.Random) int {
+	best, lowest := 0, uint64(math.MaxUint64)
+	for j := range s.choices {
+		fresh := uint32(0)
+		for _, at := range s.group(key, j) {
+			fresh += isZero(uint32(s.counts[at]))
 		}
-		s.putIn(key, best)
+		if cost := uint64(fresh)*unit + rnd.Next()>>32*amplitude>>32; cost < lowest {
+			best, lowest = j, cost
+		}
+	}
+	return best
+}
+
+// rest puts each key in that is out.
+func (s *search) rest(rnd *anneal.Random) {
+	for key, j := range s.chosen {
+		if j == none {
+			s.putIn(key, s.cheapest(key, unit-1, rnd))
+		}
 	}
 }
 
@@ -181,6 +200,11 @@ func (s *search) shard(g geometry, shard uint64, keys []filter.Hash, part *annea
 		s.follow(c.From, shard*g.bits, keys)
 	}
 	rnd := anneal.Random(shard * 0x9E3779B97F4A7C15)
+	if c.Effort.Level == filter.Keep {
+		s.rest(&rnd)
+		part.Advance(1)
+		return
+	}
 	s.run(part, &rnd, c.Greedy, c.From != nil)
 }
 

@@ -2,6 +2,18 @@ package anneal
 
 import "github.com/bloomery/bloomery/filter"
 
+// Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is none.
+func Check(e filter.Effort, earlier bool) error {
+	if err := e.Check(); err != nil {
+		return err
+	}
+	if e.Level == filter.Keep && !earlier {
+		return &filter.ConfigError{Field: "effort", Value: e.Level,
+			Reason: "it keeps the search of an earlier filter; name one, or want fast, default or max"}
+	}
+	return nil
+}
+
 // Passes returns the number of passes over all keys that an Effort stands for, or 0 for one by time or target.
 func Passes(e filter.Effort) int {
 	switch {

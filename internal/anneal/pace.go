@@ -19,6 +19,7 @@ type Pace struct {
 	clock    *Clock
 	passes   int       // or 0, and
 	deadline time.Time // when to end
+	keep     bool      // no search: the shifts of an earlier one stay
 	workers  int
 	keys     uint64
 	begun    atomic.Uint64 // keys of the parts that were taken
@@ -39,8 +40,15 @@ func NewPace(ctx context.Context, clock *Clock, effort filter.Effort, start time
 	if least := clock.Now().Add(effort.Budget / 2); deadline.Before(least) {
 		deadline = least
 	}
-	return &Pace{ctx: ctx, clock: clock, passes: Passes(effort), deadline: deadline, workers: workers, keys: keys}
+	return &Pace{
+		ctx: ctx, clock: clock, passes: Passes(effort), deadline: deadline, keep: effort.Level == filter.Keep,
+		workers: workers, keys: keys,
+	}
 }
+
+// Keeps reports whether the Effort is filter.Keep: Run and RunSmall then only set the bits of all keys with the shifts
+// in the State.
+func (p *Pace) Keeps() bool { return p.keep }
 
 const millionths = 1_000_000
 

@@ -65,6 +65,12 @@ func begin(s *State, rnd *Random, again bool) (from float64, settle func()) {
 // Run searches a State after Reset. With again it starts from the shifts in s. If the Pace is stopped, it ends with
 // one pass without noise.
 func (p *Part) Run(s *State, rnd *Random, again bool) {
+	if p.pace.keep {
+		s.Fill()
+		p.Advance(1)
+		p.pace.finish(p.keys, s.Rate)
+		return
+	}
 	from, settle := begin(s, rnd, again)
 	defer settle()
 	for pass := 1; ; pass++ {
@@ -128,6 +134,10 @@ func (p *Part) Loop(rate func() float64, pass func(at float64) (more bool)) {
 // RunSmall is Run for a State that is one of many in a Part. It reads the clock once, before the search, and the
 // context every 1024 passes. In a search by time it makes as many passes as the part has time for on average.
 func (p *Part) RunSmall(s *State, rnd *Random, keys int, again bool) {
+	if p.pace.keep {
+		s.Fill()
+		return
+	}
 	passes := p.pace.passes
 	if passes == 0 {
 		passes = p.passesInTime()

@@ -19,8 +19,12 @@ import (
 // Family describes a family for the suite.
 type Family struct {
 	// New returns an empty filter for that number of keys. It is nil if filters of the family cannot start empty.
-	New          func(s filter.Spec, keys uint64) (filter.Filter, error)
-	NewBuilder   func(s filter.Spec, keys uint64) (filter.Builder, error)
+	New        func(s filter.Spec, keys uint64) (filter.Filter, error)
+	NewBuilder func(s filter.Spec, keys uint64) (filter.Builder, error)
+	// NewBuilderLike returns a Builder of a filter like another one of the family.
+	NewBuilderLike func(filter.Filter) (filter.Builder, error)
+	// Moves means that a filter like another one keeps neither its geometry nor its bits.
+	Moves        bool
 	SectionWords func(filter.Spec) ([]uint64, error)
 	Decode       func(filter.Encoded) (filter.Filter, error)
 	Specs        []string // sizes to try, from few bits per key to many
@@ -76,6 +80,7 @@ func Run(t *testing.T, f Family) {
 				shuffled(t, f, spec, built, hs)
 				noAllocation(t, built)
 				batched(t, built, hs)
+				like(t, f, built, hs)
 			})
 		}
 		t.Run(spec+"/rate", func(t *testing.T) { observedRate(t, f, spec) })

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+)
+
+// fixedByLike are the flags of build that contradict --like.
+var fixedByLike = []string{
+	"family", "fpr", "bits-per-key", "bytes", "capacity", "counting", "value-bits", "effort", "budget", "seed", "hash",
+	"needs", "for", "shards",
+}
+
+// buildLike builds a filter like another one: with its geometry, hash function and chosen rate, and without a search.
+func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err error) {
+	start := time.Now()
+	for _, name := range fixedByLike {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--like %s: the new filter has size, hash function, chosen rate and shards of that one; "+
+				"leave out --%s", f.like, name)
+		}
+	}
+	if f.like == stdio {
+		return errors.New("--like -: keys may come from standard input; name a file")
+	}
+	config := bloomery.Config{TempDir: f.memory.dir}
+	if config.Memory, err = f.memory.read(c); err != nil {
+		return err
+	}
+	if config.MaxFPR, err = f.rate.read(c); err != nil {
+		return err
+	}
+	sharded := anySharded(f.like)
+	if sharded && len(f.allow.lists) > 0 {
+		return errShardedAllow
+	}
+	var o []bloomery.Option
+	if !sharded {
+		o = append(o, bloomery.InMemory()) // -o may name the same file
+	}
+	if config.Like, err = a.open(f.like, o...); err != nil {
+		return err
+	}
+	defer config.Like.Close()
+	if config.Like.Spec().Family() == "fuse" && !a.quiet {
+		fmt.Fprintf(a.stderr, "bloomery: note: %s: all bits of a fuse filter change with its keys; "+
+			"the new one only has the same rate\n", f.like)
+	}
+	if !sharded {
+		if err := a.mayWrite(f.output); err != nil {
+			return err
+		}
+		return a.build(c.Context(), f, paths, config)
+	}
+	if err := mayReplaceFolder(f.output); err != nil {
+		return err
+	}
+	m, err := a.shardSet(c.Context(), f, paths, config)
+	if err != nil {
+		return err
+	}
+	return a.reportShards(f.output, m, start)
+}
+
+// warnRoom prints a warning if a filter like another one has more keys than that was sized for.
+func (a *app) warnRoom(f *buildFlags, r report) {
+	if f.like != "" && r.Capacity > 0 && r.Keys > r.Capacity {
+		const text = "bloomery: warning: %s: %d keys, and the size of %s is for %d; soon they will have no room\n" +
+			"  Build a new one with more room: --capacity N.\n"
+		fmt.Fprintf(a.stderr, text, pathName(f.output), r.Keys, f.like, r.Capacity)
+	}
+}

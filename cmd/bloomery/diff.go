@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// difference is the report of diff and patch.
+type difference struct {
+	Method   string  `json:"method"`
+	Bytes    uint64  `json:"bytes"`     // of the delta
+	BytesOld uint64  `json:"bytes_old"` // of the file, or of the manifest and all shards
+	BytesNew uint64  `json:"bytes_new"`
+	Ratio    float64 `json:"ratio"` // bytes / bytes_new
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "diff OLD NEW -o DELTA",
+		Short: "Write the difference of two versions of a filter",
+		Long: `Write a delta: a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filter files,
+or the folders of sharded sets. It takes the smallest method: cells to remove and to add (rankindexed), counters that
+change (counting), changed bits, or the whole file.
+
+A delta is small if both have the same spec and seed. Followed filters keep their size: build the next version with the
+spec that info prints for OLD, and keep the shifts of searched families.`,
+		Example: `  bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt
+  bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt
+  bloomery diff monday.bloom tuesday.bloom -o tuesday.delta
+  bloomery patch monday.bloom tuesday.delta -o copy.bloom`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noStdio(args...); err != nil {
+				return err
+			}
+			if err := mayReplaceDelta(output); err != nil {
+				return err
+			}
+			return a.diff(c.Context(), args[0], args[1], output)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write")
+	return c
+}
+
+func (a *app) patchCommand() *cobra.Command {
+	var output string
+	var most string
+	c := &cobra.Command{
+		Use:   "patch OLD DELTA -o NEW",
+		Short: "Make the new version of a filter from the old one and a delta",
+		Long: `Make the file, or the folder of a sharded set, that the delta was made for, all or nothing. The result is
+byte-identical to it: it is compared with the SHA-256 in the delta. NEW may be OLD.`,
+		Example: `  bloomery patch monday.bloom tuesday.delta -o tuesday.bloom
+  bloomery patch blocked.bloom today.delta -o blocked.bloom`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noStdio(append(args, output)...); err != nil {
+				return err
+			}
+			if err := a.mayWrite(output, args[0]); err != nil {
+				return err
+			}
+			var o delta.Options
+			if c.Flags().Changed("max-bytes") {
+				var err error
+				if o.MaxBytes, err = parseBytes("--max-bytes", most); err != nil {
+					return err
+				}
+			}
+			return a.patch(c.Context(), args[0], args[1], output, o)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "file or folder to write")
+	c.Flags().StringVar(&most, "max-bytes", "", "largest NEW, such as 4GiB (default 1GiB)")
+	return c
+}
+
+// noStdio returns an error if a path is "-".
+func noStdio(paths ...string) error {
+	for _, p := range paths {
+		if p == stdio {
+			return errors.New("-: a delta and its files cannot be standard input or output; name files")
+		}
+	}
+	return nil
+}
+
+// mayReplaceDelta returns an error if no delta can be written to path. Of files with content only deltas are replaced.
+func mayReplaceDelta(path string) error {
+	if path == "" {
+		return errors.New("name the file to write: -o DELTA")
+	}
+	switch st, err := os.Stat(path); {
+	case err == nil && !st.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file; name the file to write", path)
+	case err == nil && st.Size() > 0:
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		head := make([]byte, 64)
+		n, _ := io.ReadFull(f, head)
+		if _, err := delta.Read(head[:n]); err != nil {
+			return fmt.Errorf("%s exists and is no delta; remove it first or name another -o", path)
+		}
+	}
+	return container.MayWrite(path)
+}
+
+func (a *app) diff(ctx context.Context, old, new, output string) error {
+	d, err := bloomery.DiffFiles(ctx, old, new)
+	if err != nil {
+		return err
+	}
+	before, err := lengthOf(old)
+	if err != nil {
+		return err
+	}
+	if err := container.WriteAtomic(ctx, output, func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(d))
+		return err
+	}); err != nil {
+		return err
+	}
+	return a.printDelta(output, d, before, new)
+}
+
+func (a *app) patch(ctx context.Context, old, path, output string, o delta.Options) error {
+	d, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if _, err := delta.Read(d); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	before, err := lengthOf(old) // now, since OLD may be replaced
+	if err != nil {
+		return err
+	}
+	if err := bloomery.PatchFile(ctx, old, d, output, o); err != nil {
+		return err
+	}
+	return a.printDelta(output, d, before, output)
+}
+
+// printDelta prints the report about path, which was written: a delta, or the file that one made.
+func (a *app) printDelta(path string, d []byte, before uint64, new string) error {
+	info, err := delta.Read(d)
+	if err != nil {
+		return err
+	}
+	r := difference{Method: info.Method.String(), Bytes: uint64(len(d)), BytesOld: before}
+	if r.BytesNew, err = lengthOf(new); err != nil {
+		return err
+	}
+	r.Ratio = float64(r.Bytes) / float64(r.BytesNew)
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stderr, "%s: %s by a delta of %s, %.3g%% (before %s), method %s\n",
+		path, bytesText(r.BytesNew), bytesText(r.Bytes), 100*r.Ratio, bytesText(r.BytesOld), r.Method)
+	return err
+}
+
+// lengthOf returns the length of a file, or of the manifest and the shards of a set.
+func lengthOf(path string) (uint64, error) {
+	dir, ok := bloomery.ShardedDir(path)
+	if ok {
+		path = filepath.Join(dir, shard.ManifestName)
+	}
+	st, err := os.Stat(path)
+	if err != nil || !ok {
+		return sizeOf(st), err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	m, err := shard.ReadManifest(in)
+	if err != nil {
+		return 0, err
+	}
+	return sizeOf(st) + m.Bytes(), nil
+}
+
+func sizeOf(st os.FileInfo) uint64 {
+	if st == nil {
+		return 0
+	}
+	return uint64(st.Size())
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/publish"
+)
+
+// publishFlags are the flags of bloomery publish.
+type publishFlags struct {
+	name, expires         string
+	sign, key             []string
+	keep                  int
+	renew, trim, unsigned bool
+	check                 bool
+}
+
+func (a *app) publishCommand() *cobra.Command {
+	var f publishFlags
+	c := &cobra.Command{
+		Use:   "publish DIR FILE",
+		Short: "Publish a filter for readers that follow it",
+		Long: `Publish a filter file, or the folder of a sharded set, in the folder DIR, which any web server or bucket can
+serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json, and
+files in DIR/objects that are named by their SHA-256.
+
+Each new FILE gets a higher number, also one with old content. The same content changes nothing; it is signed anew when
+less than half of --expires is left, with --renew, or when other keys sign. release.json is replaced last, by rename: a
+reader sees the old release or the new one. Files that neither of the two names are removed.
+
+--keep older versions stay in DIR, each with a delta to the new one. In addition it keeps one that is at least 7 days
+old and one of at least 30 days. Deltas are small if the filter keeps its size, seed and search: build it like the one
+before. publish prints how far the false-positive rate has drifted, and when a fresh build is due.
+
+Without --sign the release is not signed, and readers must allow that. With --check nothing is published: all files of
+DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,
+		Example: `  bloomery publish site/blocklist blocked.bloom
+  bloomery publish site/signed blocked.bloom --sign release.key --expires 3d
+  bloomery publish site/signed --check --key release.key.pub`,
+		Args: func(c *cobra.Command, args []string) error {
+			if f.check {
+				return cobra.ExactArgs(1)(c, args)
+			}
+			return cobra.ExactArgs(2)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.check {
+				return a.checkPublished(c.Context(), args[0], f)
+			}
+			if len(f.key) > 0 {
+				return errors.New("--key is for --check; --sign names the private key")
+			}
+			return a.publish(c.Context(), args[0], args[1], f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.name, "name", "", "name of what is published (default: that of the current release, or of DIR)")
+	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
+	flags.IntVar(&f.keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
+	flags.StringVar(&f.expires, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d")
+	flags.BoolVar(&f.renew, "renew", false, "sign the current release anew, with a new expiry")
+	flags.BoolVar(&f.trim, "trim", false, "publish the trimmed form, see bloomery trim")
+	flags.BoolVar(&f.unsigned, "unsigned", false, "allow an unsigned release after a signed one")
+	flags.BoolVar(&f.check, "check", false, "publish nothing, check DIR")
+	flags.StringArrayVar(&f.key, "key", nil, "public `key`, or a file with it, that must have signed, for --check")
+	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires"} {
+		c.MarkFlagsMutuallyExclusive("check", other)
+	}
+	c.MarkFlagsMutuallyExclusive("sign", "unsigned")
+	return c
+}
+
+// options returns the options of the flags.
+func (f *publishFlags) options(a *app) (o publish.Options, err error) {
+	o = publish.Options{Name: f.name, Keep: f.keep, Renew: f.renew, Trim: f.trim, Unsigned: f.unsigned}
+	if f.keep < 0 {
+		return o, fmt.Errorf("--keep %d: want 0 or more", f.keep)
+	}
+	if f.keep == 0 {
+		o.Keep = -1
+	}
+	if o.Lifetime, err = parseSpan("--expires", f.expires); err != nil {
+		return o, err
+	}
+	for _, path := range f.sign {
+		k, err := publish.ReadPrivateKey(path)
+		if err != nil {
+			return o, fmt.Errorf("--sign: %w", err)
+		}
+		if st, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
+			fmt.Fprintf(a.stderr, "bloomery: warning: others may read the private key %s; run chmod 600 %s\n", path, path)
+		}
+		o.Sign = append(o.Sign, k)
+	}
+	return o, nil
+}
+
+// publish publishes a filter and prints the report.
+func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
+	o, err := f.options(a)
+	if err != nil {
+		return err
+	}
+	o.Waiting = func() {
+		if !a.quiet {
+			fmt.Fprintf(a.stderr, "bloomery: waiting for another process that publishes in %s\n", dir)
+		}
+	}
+	p := a.later(func() string { return "deltas" })
+	defer p.end()
+	o.Progress = p.count
+	r, err := publish.Publish(ctx, dir, file, o)
+	if err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(a.stderr, "bloomery: warning:", w)
+	}
+	return a.printPublished(r)
+}
+
+// checkPublished is publish --check.
+func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) error {
+	var pinned []publish.PublicKey
+	for _, text := range f.key {
+		k, err := publish.FindPublicKey(text)
+		if err != nil {
+			return fmt.Errorf("--key: %w", err)
+		}
+		pinned = append(pinned, k)
+	}
+	p := a.later(func() string { return "checking" })
+	defer p.end()
+	r, err := publish.Check(ctx, dir, pinned, p.count)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return a.printChecked(r, time.Now())
+}
+
+// count shows how much of the work is done.
+func (l *later) count(done, all int) {
+	l.once.Do(func() {
+		l.start = time.Now()
+		l.a.show(l.progress, l.what(), progressAll)
+	})
+	l.read.Store(int64(progressAll * done / cmp.Or(all, 1)))
+}

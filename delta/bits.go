@@ -1,0 +1,209 @@
+package delta
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// bitWriter appends bits to bytes, beginning at the lowest bit of each byte.
+type bitWriter struct {
+	b   []byte
+	acc uint64 // bits that are not in b yet
+	n   uint   // their number, below 8
+}
+
+// field appends the lowest width bits of v, width at most 64.
+func (w *bitWriter) field(v uint64, width uint) {
+	if width > 32 {
+		w.field(v&(1<<32-1), 32)
+		v, width = v>>32, width-32
+	}
+	w.acc |= v & (1<<width - 1) << w.n
+	for w.n += width; w.n >= 8; w.n -= 8 {
+		w.b = append(w.b, byte(w.acc))
+		w.acc >>= 8
+	}
+}
+
+// align fills the last byte with zeros.
+func (w *bitWriter) align() { w.field(0, -w.n&7) }
+
+// bits returns the number of bits so far.
+func (w *bitWriter) bits() uint64 { return 8*uint64(len(w.b)) + uint64(w.n) }
+
+// join appends all bits of another bitWriter.
+func (w *bitWriter) join(o *bitWriter) {
+	for _, b := range o.b {
+		w.field(uint64(b), 8)
+	}
+	w.field(o.acc, o.n)
+}
+
+// bytes returns all bytes, the last one filled with zeros.
+func (w *bitWriter) bytes() []byte {
+	w.align()
+	return w.b
+}
+
+// number appends a number below maxNumber, in groups of seven bits, the lowest first, each followed by a bit that is
+// set if another group follows.
+func (w *bitWriter) number(v uint64) {
+	for ; v >= 1<<7; v >>= 7 {
+		w.field(v&(1<<7-1)|1<<7, 8)
+	}
+	w.field(v, 8)
+}
+
+// signed appends a number between -maxNumber/2 and maxNumber/2: 2v, or -2v-1 if it is negative.
+func (w *bitWriter) signed(v int64) { w.number(uint64(v<<1 ^ v>>63)) }
+
+// unary appends v set bits and, if v is less than most, a clear one.
+func (w *bitWriter) unary(v, most uint64) {
+	for ; v >= 32; v, most = v-32, most-32 {
+		w.field(1<<32-1, 32)
+	}
+	w.field(1<<v-1, uint(v))
+	if v < most {
+		w.field(0, 1)
+	}
+}
+
+// below appends v, which is less than n, in ⌊log2 n⌋ or one more bits: the lowest numbers have the shorter form.
+func (w *bitWriter) below(v, n uint64) {
+	width := uint(bits.Len64(n)) - 1
+	if short := 2<<width - n; v < short {
+		w.field(v, width)
+	} else {
+		w.field((v+short)>>1, width)
+		w.field((v+short)&1, 1)
+	}
+}
+
+// maxNumber bounds all numbers, so that they are exact as float64 also.
+const maxNumber = 1 << 53
+
+// bitReader reads what a bitWriter wrote. After an error it returns zeros; callers that loop must check err.
+type bitReader struct {
+	b   []byte
+	at  uint64 // next bit
+	err error
+}
+
+// fail keeps the first error.
+func (r *bitReader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// left returns the number of bits that are left.
+func (r *bitReader) left() uint64 { return 8*uint64(len(r.b)) - r.at }
+
+// field reads width bits, at most 64.
+func (r *bitReader) field(width uint) uint64 {
+	if width > 32 {
+		low := r.field(32)
+		return low | r.field(width-32)<<32
+	}
+	if uint64(width) > r.left() || r.err != nil {
+		r.fail(errShort)
+		return 0
+	}
+	v := r.load() >> (r.at % 8) & (1<<width - 1)
+	r.at += uint64(width)
+	return v
+}
+
+// load returns the 64 bits from the start of the next byte on, zeros behind the end.
+func (r *bitReader) load() uint64 {
+	at := r.at / 8
+	if at+8 <= uint64(len(r.b)) {
+		return binary.LittleEndian.Uint64(r.b[at:])
+	}
+	var last [8]byte
+	copy(last[:], r.b[at:])
+	return binary.LittleEndian.Uint64(last[:])
+}
+
+// number reads a number below maxNumber.
+func (r *bitReader) number() (v uint64) {
+	for shift := uint(0); ; shift += 7 {
+		group := r.field(8)
+		v |= group & (1<<7 - 1) << shift
+		if v >= maxNumber || shift > 49 {
+			r.fail(errNumber)
+		}
+		if r.err != nil {
+			return 0
+		}
+		if group>>7 == 0 {
+			return v
+		}
+	}
+}
+
+// count reads a number of at most most.
+func (r *bitReader) count(most uint64) uint64 {
+	v := r.number()
+	if v > most {
+		r.fail(errNumber)
+		return 0
+	}
+	return v
+}
+
+// signed reads a signed number.
+func (r *bitReader) signed() int64 {
+	v := r.number()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// unary reads a number of at most most.
+func (r *bitReader) unary(most uint64) (v uint64) {
+	for v < most && r.err == nil {
+		ones := uint64(bits.TrailingZeros64(^(r.load() >> (r.at % 8)))) // at most 57 are known
+		ones = min(ones, 56, most-v, r.left())
+		r.at += ones
+		if v += ones; v < most && ones < 56 {
+			r.field(1) // the clear bit, or the end
+			return v
+		}
+	}
+	return v
+}
+
+// below reads a number less than n, which must not be 0.
+func (r *bitReader) below(n uint64) uint64 {
+	width := uint(bits.Len64(n)) - 1
+	short := 2<<width - n
+	v := r.field(width)
+	if v >= short {
+		v = v<<1 + r.field(1) - short
+	}
+	return v
+}
+
+// bytes returns the next n bytes, from the next whole byte on, which share the memory of the delta. The bits before
+// them must be clear.
+func (r *bitReader) bytes(n uint64) []byte {
+	if r.field(uint(-r.at&7)) != 0 {
+		r.fail(errNumber)
+	}
+	if n > r.left()/8 {
+		r.fail(errShort)
+	}
+	if r.err != nil {
+		return nil
+	}
+	b := r.b[r.at/8:][:n]
+	r.at += 8 * n
+	return b
+}
+
+// end returns an error unless all bits were read, except those that fill the last byte, which must be clear.
+func (r *bitReader) end() error {
+	if r.err == nil && (r.left() >= 8 || r.field(uint(r.left())) != 0) {
+		r.fail(errBehind)
+	}
+	return r.err
+}

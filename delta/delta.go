@@ -1,0 +1,219 @@
+// Package delta makes small files that turn one version of a filter file, or of a sharded set, into the next one. The
+// result is byte-identical to the version that the delta was made for, and is compared with its SHA-256.
+//
+// A delta holds only what its reader cannot compute: checksums, lengths and places follow from the content. Diff tries
+// all methods that fit and takes the smallest:
+//
+//	0 whole    the new file as it is: other family, geometry, seed or hash, or when nothing is smaller
+//	1 bits     the gaps between changed bits, by section; also by blocks: which ones changed, and which bits in them
+//	2 cells    counters that rise or fall by one, or have another value
+//	3 replay   rankindexed: the cells to remove and to add
+//	4 set      a sharded set: one of the above for each shard that changed
+//
+// docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with the spec and
+// the seed of the one before.
+package delta
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Errors of Patch, PatchSet and Read; Diff and DiffSet return none of them. Others wrap filter.ErrTooLarge.
+var (
+	// ErrBase means that the delta was made for another base.
+	ErrBase = errors.New("the delta is for another file")
+	// ErrCorrupt means that the delta, or the base behind its header, is damaged.
+	ErrCorrupt = errors.New("the delta is damaged")
+	// ErrVersion means that a newer version of Bloomery wrote the delta.
+	ErrVersion = errors.New("the delta was written by a newer version of Bloomery")
+)
+
+var (
+	errShort  = fmt.Errorf("%w: it ends too early", ErrCorrupt)
+	errNumber = fmt.Errorf("%w: a number is out of range", ErrCorrupt)
+	errBehind = fmt.Errorf("%w: there is something behind its end", ErrCorrupt)
+	errResult = fmt.Errorf("%w, or the file is: the result does not have the SHA-256 in the delta", ErrCorrupt)
+)
+
+// Method says how a delta describes the new file.
+type Method uint8
+
+// The methods, as stored.
+const (
+	Whole Method = iota
+	Bits
+	Cells
+	Replay
+	Shards
+)
+
+var methodNames = []string{"whole", "bits", "cells", "replay", "set"}
+
+// String returns the name: whole, bits, cells, replay or set.
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("method %d", uint8(m))
+}
+
+// Info is what a delta says about itself.
+type Info struct {
+	Method Method
+	// Base identifies the file or the manifest that the delta is for: see BaseOf.
+	Base uint32
+	// Target is the start of the SHA-256 of the new file, or of the new manifest.
+	Target [HashSize]byte
+}
+
+// HashSize is the number of bytes of the target's SHA-256 in a delta.
+const HashSize = 16
+
+// DefaultMaxBytes is the default of Options.MaxBytes: 1 GiB.
+const DefaultMaxBytes = 1 << 30
+
+// Options are the options of Patch and PatchSet.
+type Options struct {
+	// MaxBytes is the largest length in bytes of the new file; of a set, of its manifest and shards together. 0:
+	// DefaultMaxBytes.
+	MaxBytes uint64
+}
+
+func (o Options) limit() uint64 {
+	if o.MaxBytes == 0 {
+		return DefaultMaxBytes
+	}
+	return o.MaxBytes
+}
+
+// A delta begins with the magic bytes, a byte with the method in its lower and flags in its upper half, the base in 4
+// bytes and the start of the target's SHA-256 in 16.
+const (
+	magic    = "\x89BD"
+	prefix   = len(magic) + 1 + 4 + HashSize
+	flagKeys = 1 << 4 // the number of keys differs
+	flagRate = 1 << 5 // the chosen rate differs
+	flagSpec = 1 << 6 // the spec differs
+	flagForm = 1 << 7 // the format version or the number of sections differs
+)
+
+// Read returns what a delta says about itself. It checks no more than its first 24 bytes. The error wraps ErrCorrupt or
+// ErrVersion.
+func Read(d []byte) (Info, error) {
+	if len(d) < prefix || string(d[:len(magic)]) != magic {
+		return Info{}, fmt.Errorf("not a delta: %w", ErrCorrupt)
+	}
+	at := len(magic)
+	i := Info{Method: Method(d[at] & 15), Base: binary.LittleEndian.Uint32(d[at+1:])}
+	if i.Method > Shards {
+		return Info{}, ErrVersion
+	}
+	copy(i.Target[:], d[at+5:])
+	return i, nil
+}
+
+// start returns the first bytes of a delta.
+func start(m Method, flags byte, base uint32, target []byte) []byte {
+	sum := sha256.Sum256(target)
+	d := append([]byte(magic), byte(m)|flags)
+	d = binary.LittleEndian.AppendUint32(d, base)
+	return append(d, sum[:HashSize]...)
+}
+
+// Diff returns a delta that turns old, a whole filter file, into new. Peak memory: 3x both files + 1 MiB. The error is
+// that of container.ParseImage if one of them is no filter file, or the cause of ctx.
+func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
+	from, err := container.ParseImage(old)
+	if err != nil {
+		return nil, fmt.Errorf("old file: %w", err)
+	}
+	to, err := container.ParseImage(new)
+	if err != nil {
+		return nil, fmt.Errorf("new file: %w", err)
+	}
+	best := uint64(len(new) + prefix)
+	var smallest []byte
+	if h, ok := compare(from, to); ok {
+		for _, method := range []func(context.Context, change, uint64) ([]byte, error){replayed, flipped} {
+			d, err := method(ctx, change{from, to, h}, best)
+			if err != nil {
+				return nil, err
+			}
+			if d != nil && uint64(len(d)) < best {
+				smallest, best = d, uint64(len(d))
+			}
+		}
+	}
+	if smallest != nil {
+		return smallest, nil
+	}
+	return append(start(Whole, 0, from.Checksum(), new), new...), context.Cause(ctx)
+}
+
+// change is what Diff describes.
+type change struct {
+	from, to *container.Image
+	header   header
+}
+
+// Patch returns the new file of a delta, given the old one, which it does not change. The result is byte-identical to
+// the file that Diff was given: it has the SHA-256 in the delta. Peak memory besides its arguments: the new file, and
+// for method replay 3x both files. It allocates nothing whose size old and the limit do not bound.
+//
+// On error the result is nil. The error wraps ErrBase if the delta is for another file, ErrCorrupt, ErrVersion,
+// filter.ErrTooLarge, an error of package container if old is no filter file, or the cause of ctx.
+func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
+	i, err := Read(d)
+	if err != nil {
+		return nil, err
+	}
+	from, err := container.ParseImage(old)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the file to patch: %w", err)
+	case i.Method == Shards:
+		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
+	case from.Checksum() != i.Base:
+		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x", ErrBase, i.Base, from.Checksum())
+	}
+	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(to); !bytes.Equal(sum[:HashSize], i.Target[:]) {
+		return nil, errResult
+	}
+	return to, nil
+}
+
+// apply returns the new file of a delta for that base, without the check of its SHA-256. what is the byte with method
+// and flags, body what follows the prefix. Method whole needs no base.
+func apply(ctx context.Context, from *container.Image, what byte, body []byte, limit uint64) ([]byte, error) {
+	method := Method(what & 15)
+	if method == Whole {
+		if what != byte(Whole) {
+			return nil, errNumber
+		}
+		if uint64(len(body)) > limit {
+			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", len(body), limit, filter.ErrTooLarge)
+		}
+		return bytes.Clone(body), nil
+	}
+	r := &bitReader{b: body}
+	h := readHeader(r, from, what)
+	if r.err != nil {
+		return nil, r.err
+	}
+	if method == Replay {
+		return replay(ctx, r, from, h, limit)
+	}
+	return flip(ctx, r, from, h, limit)
+}

@@ -1,0 +1,149 @@
+package delta_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// hashes returns the hashes of the keys from, ..., to-1 of a seed.
+func hashes(seed uint64, from, to int) []filter.Hash {
+	h := filter.NewHasher(seed)
+	hs := make([]filter.Hash, 0, to-from)
+	for i := from; i < to; i++ {
+		hs = append(hs, h.Sum(fmt.Appendf(nil, "key-%d", i)))
+	}
+	return hs
+}
+
+// file returns the file of a filter.
+func file(t testing.TB, f filter.Filter, seed uint64) []byte {
+	t.Helper()
+	e := f.(filter.Encoder).Encode()
+	family, err := families.ByName(e.Spec.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := container.Write(&b, container.New(family.ID, e, filter.NewHasher(seed))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// build returns the file of a filter built from keys.
+func build(t testing.TB, spec string, seed uint64, hs []filter.Hash) []byte {
+	t.Helper()
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	family, err := families.ByName(s.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := family.NewBuilder(s, uint64(len(hs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Build(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, f, seed)
+}
+
+// checkPair makes a delta and applies it. It returns the delta.
+func checkPair(t testing.TB, old, new []byte) []byte {
+	t.Helper()
+	d, err := delta.Diff(context.Background(), old, new)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := bytes.Clone(old)
+	got, err := delta.Patch(context.Background(), old, d, delta.Options{})
+	if err != nil || !bytes.Equal(got, new) {
+		i, _ := delta.Read(d)
+		t.Fatalf("delta of %d bytes, %v: %v", len(d), i.Method, err)
+	}
+	if !bytes.Equal(was, old) {
+		t.Fatal("Patch changed its argument")
+	}
+	return d
+}
+
+// TestFamilies changes some keys of filters of many specs.
+func TestFamilies(t *testing.T) {
+	for _, c := range []struct {
+		spec   string
+		method delta.Method
+	}{
+		{"standard(k=7,m=96003)", delta.Bits},
+		{"blocked(blocks=200,k=7,layout=line)", delta.Bits},
+		{"blocked(blocks=400,k=8,layout=split)", delta.Bits},
+		{"counting(k=7,m=96003)", delta.Cells},
+		{"dleft(buckets=400,capacity=11000,remainder=9)", delta.Bits},
+		{"rankindexed(capacity=10200,fpr=0.01)", delta.Replay},
+		{"rankindexed(bucket=512,capacity=10200,fpr=0.01)", delta.Replay},
+		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", delta.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,value_bits=9)", delta.Replay},
+		{"rankindexed(capacity=10200,fpr=0.01,growth=3)", delta.Replay},
+		{"fuse(width=8)", delta.Bits},
+	} {
+		t.Run(c.spec, func(t *testing.T) {
+			old := build(t, c.spec, 7, hashes(7, 0, 10000))
+			for _, change := range []int{0, 1, 20, 1000, 10000} {
+				d := checkPair(t, old, build(t, c.spec, 7, hashes(7, change, 10000+change)))
+				t.Log(change, len(old), len(d))
+				if i, err := delta.Read(d); err != nil || change == 20 && i.Method != c.method {
+					t.Errorf("%d keys: method %v: %v", change, i.Method, err)
+				}
+			}
+			d := checkPair(t, old, build(t, c.spec, 8, hashes(8, 0, 10000)))
+			if i, _ := delta.Read(d); i.Method != delta.Whole {
+				t.Errorf("another seed: method %v", i.Method)
+			}
+		})
+	}
+}
+
+// TestSections compares the modes of a section at random changes: single bits, bits in few blocks, cells.
+func TestSections(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	base := build(t, "standard(k=7,m=96003)", 7, hashes(7, 0, 10000))
+	m, err := container.ParseImage(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		head := m.Bytes[:container.HeadSize]
+		to, err := container.NewImage(head, m.Spec, []uint64{m.Sections[0].Bytes}, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := to.Section(0)
+		copy(b, m.Section(0))
+		for range 1 << r.IntN(12) {
+			switch r.IntN(3) {
+			case 0:
+				b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+			case 1:
+				b[r.IntN(len(b)/64)*64%1000] ^= byte(r.Uint32())
+			case 2:
+				b[r.IntN(len(b))]++
+			}
+		}
+		to.Seal()
+		checkPair(t, base, to.Bytes)
+	}
+}

@@ -1,0 +1,178 @@
+package delta
+
+import (
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+const (
+	movedRice = 1 // parameter of the number of extensions that have another number than before
+	riceBits  = 3 // of the parameter of ranks among free numbers
+)
+
+// putExtensions appends the numbers of the extensions of a level.
+func putExtensions(w *bitWriter, old, new table, level int) {
+	s := old.ChainShape()
+	inOrder := true
+	had, moved := uint64(0), []uint64(nil)
+	kept := make([]bool, s.Records[level])
+	var fresh, all uint64
+	for b := range s.Buckets {
+		number, ok := new.Extension(b, level)
+		if !ok {
+			continue
+		}
+		inOrder = inOrder && number == all
+		all++
+		if was, ok := old.Extension(b, level); ok {
+			if was == number {
+				kept[number] = true
+			} else {
+				moved = append(moved, had)
+				fresh++
+			}
+			had++
+		} else {
+			fresh++
+		}
+	}
+	if inOrder {
+		w.field(1, 1)
+		return
+	}
+	w.field(0, 1)
+	rice(w, uint64(len(moved)), movedRice)
+	l := newList(had, uint64(len(moved)))
+	for _, i := range moved {
+		l.put(w, i)
+	}
+	free := freeNumbers(kept)
+	var ranks []uint64
+	for b := range s.Buckets {
+		number, ok := new.Extension(b, level)
+		if !ok || kept[number] {
+			continue
+		}
+		i, _ := slices.BinarySearch(free, number)
+		free = slices.Delete(free, i, i+1)
+		ranks = append(ranks, uint64(i))
+	}
+	best, least := uint(0), ^uint64(0)
+	for k := range uint(1 << riceBits) {
+		sum := uint64(0)
+		for _, i := range ranks {
+			sum += i>>k + uint64(k)
+		}
+		if sum < least {
+			best, least = k, sum
+		}
+	}
+	w.field(uint64(best), riceBits)
+	for _, i := range ranks {
+		rice(w, i, best)
+	}
+}
+
+// freeNumbers returns the numbers that are not kept.
+func freeNumbers(kept []bool) (free []uint64) {
+	for i, k := range kept {
+		if !k {
+			free = append(free, uint64(i))
+		}
+	}
+	return free
+}
+
+// extensions are those of all buckets that need one, by level, in the order of the buckets.
+type extensions [filter.ChainLevels][]uint64
+
+// next returns the extensions of the next bucket, which has that many levels.
+func (x *extensions) next(levels int) (n [filter.ChainLevels]uint64) {
+	for level := 1; level < levels; level++ {
+		n[level], x[level] = x[level][0], x[level][1:]
+	}
+	return n
+}
+
+// getExtensions reads the extensions of all buckets, which have these numbers of cells.
+func getExtensions(r *bitReader, old table, e *edit, cells []uint16) (x extensions, err error) {
+	for level := 1; level < filter.ChainLevels; level++ {
+		records := e.Records[level]
+		ordered := old.trimmed || records == 0 || r.field(1) == 1
+		var keep []uint64 // by bucket that needs one: its number in the base + 1, or 0
+		had := uint64(0)
+		for b, n := range cells {
+			if e.Levels(uint64(n)) <= level {
+				continue
+			}
+			number, ok := old.Extension(uint64(b), level)
+			if ok && !ordered {
+				had++
+				keep = append(keep, number+1)
+			} else {
+				keep = append(keep, 0)
+			}
+		}
+		if uint64(len(keep)) > records {
+			return x, errNumber
+		}
+		if ordered {
+			for i := range keep {
+				x[level] = append(x[level], uint64(i))
+			}
+			continue
+		}
+		if x[level], err = choices(r, keep, had, records); err != nil {
+			return x, err
+		}
+	}
+	return x, r.err
+}
+
+// choices reads the numbers of a level that are not in order.
+func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error) {
+	kept := make([]bool, records)
+	moved := unrice(r, movedRice)
+	if moved > had {
+		r.fail(errNumber)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	l := newList(had, moved)
+	next, i := ^uint64(0), uint64(0)
+	if l.left > 0 {
+		next = l.get(r)
+	}
+	for b, n := range keep {
+		if n == 0 {
+			continue
+		}
+		if i == next {
+			keep[b] = 0
+			if l.left > 0 {
+				next = l.get(r)
+			}
+		} else {
+			kept[n-1] = true
+		}
+		i++
+	}
+	free := freeNumbers(kept)
+	k := uint(r.field(riceBits))
+	for b, n := range keep {
+		if n > 0 {
+			keep[b] = n - 1
+			continue
+		}
+		i := unrice(r, k)
+		if i >= uint64(len(free)) || r.err != nil {
+			r.fail(errNumber)
+			return nil, r.err
+		}
+		keep[b] = free[i]
+		free = slices.Delete(free, int(i), int(i)+1)
+	}
+	return keep, r.err
+}

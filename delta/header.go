@@ -1,0 +1,98 @@
+package delta
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Offsets of the fields of a file's header that a delta may change. All others must be equal.
+const (
+	atVersion  = 8
+	atFamily   = 10
+	atSections = 14
+	atSeed     = 16
+	atKeys     = 32
+	atRate     = 52
+)
+
+// header is the part of a new file's header that does not follow from its content.
+type header struct {
+	head     []byte // the fixed fields, with the new values
+	spec     string
+	sections int
+	flags    byte  // which of them differ from those of the base
+	keys     int64 // difference of the numbers of keys
+}
+
+// compare returns the new header, or false if the files differ in family, hash, seed or secret.
+func compare(from, to *container.Image) (header, bool) {
+	a, b := from.Bytes[:container.HeadSize], to.Bytes[:container.HeadSize]
+	h := header{head: b, spec: to.Spec, sections: len(to.Sections), keys: int64(to.Keys - from.Keys)}
+	if from.Keys >= maxNumber/4 || to.Keys >= maxNumber/4 ||
+		!bytes.Equal(a[atFamily:atSections], b[atFamily:atSections]) || !bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
+		return h, false
+	}
+	for _, f := range []struct {
+		differs bool
+		flag    byte
+	}{
+		{h.keys != 0, flagKeys},
+		{!bytes.Equal(a[atRate:atRate+8], b[atRate:atRate+8]), flagRate},
+		{from.Spec != to.Spec, flagSpec},
+		{from.Version != to.Version || len(from.Sections) != len(to.Sections), flagForm},
+	} {
+		if f.differs {
+			h.flags |= f.flag
+		}
+	}
+	return h, true
+}
+
+// write appends the fields that the flags stand for.
+func (h *header) write(w *bitWriter) {
+	if h.flags&flagKeys != 0 {
+		w.signed(h.keys)
+	}
+	if h.flags&flagRate != 0 {
+		w.field(binary.LittleEndian.Uint64(h.head[atRate:]), 64)
+	}
+	if h.flags&flagSpec != 0 {
+		w.number(uint64(len(h.spec)))
+		for _, c := range []byte(h.spec) {
+			w.field(uint64(c), 8)
+		}
+	}
+	if h.flags&flagForm != 0 {
+		w.field(uint64(binary.LittleEndian.Uint16(h.head[atVersion:])), 8)
+		w.field(uint64(h.sections), 8)
+	}
+}
+
+// readHeader reads what write wrote.
+func readHeader(r *bitReader, from *container.Image, flags byte) header {
+	h := header{head: bytes.Clone(from.Bytes[:container.HeadSize]), spec: from.Spec, sections: len(from.Sections)}
+	if flags&flagKeys != 0 {
+		h.keys = r.signed()
+		h.setKeys(from.Keys + uint64(h.keys))
+	}
+	if flags&flagRate != 0 {
+		binary.LittleEndian.PutUint64(h.head[atRate:], r.field(64))
+	}
+	if flags&flagSpec != 0 {
+		spec := make([]byte, r.count(filter.MaxSpecLen))
+		for i := range spec {
+			spec[i] = byte(r.field(8))
+		}
+		h.spec = string(spec)
+	}
+	if flags&flagForm != 0 {
+		binary.LittleEndian.PutUint16(h.head[atVersion:], uint16(r.field(8)))
+		h.sections = int(r.field(8))
+	}
+	return h
+}
+
+func (h *header) setKeys(n uint64) { binary.LittleEndian.PutUint64(h.head[atKeys:], n) }

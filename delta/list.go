@@ -1,0 +1,66 @@
+package delta
+
+// list codes count numbers in ascending order, without repetition, each below a bound. Each number is coded as the gap
+// to the one before, by a Golomb code whose parameter follows from the numbers that are left and their room, so that it
+// needs no parameter and about 0.03 bits more than the logarithm of the number of choices.
+type list struct {
+	next  uint64 // least value of the next number
+	bound uint64
+	left  uint64 // numbers that are left
+}
+
+// maxBound is the largest bound of a list: products with 9 are exact as float64.
+const maxBound = 1 << 48
+
+// newList returns a list of count numbers below bound, of which there must be as many.
+func newList(bound, count uint64) list { return list{bound: bound, left: count} }
+
+// code returns the number of values that the next gap can have, the parameter of its code, which is about ln 2 times
+// the mean gap, and the largest quotient.
+func (l *list) code() (room, m, most uint64) {
+	room = l.bound - l.next - l.left + 1
+	m = room
+	if l.left > 1 {
+		m = max(1, 9*room/(13*l.left))
+	}
+	return room, m, (room - 1) / m
+}
+
+// put appends the next number.
+func (l *list) put(w *bitWriter, v uint64) {
+	room, m, most := l.code()
+	gap := v - l.next
+	q := gap / m
+	w.unary(q, most)
+	w.below(gap-q*m, min(m, room-q*m))
+	l.next, l.left = v+1, l.left-1
+}
+
+// get reads the next number. It is below the bound, whatever the bits are.
+func (l *list) get(r *bitReader) uint64 {
+	room, m, most := l.code()
+	q := r.unary(most)
+	v := l.next + q*m + r.below(min(m, room-q*m))
+	l.next, l.left = v+1, l.left-1
+	return v
+}
+
+// begin reads the count of a list of numbers below bound, which follow.
+func begin(r *bitReader, bound uint64) list {
+	if bound > maxBound {
+		r.fail(errNumber)
+	}
+	return newList(bound, r.count(bound))
+}
+
+// rice appends v by a Rice code: ⌊v / 2^k⌋ as set bits and a clear one, then k bits.
+func rice(w *bitWriter, v uint64, k uint) {
+	w.unary(v>>k, maxNumber)
+	w.field(v, k)
+}
+
+// unrice reads what rice wrote.
+func unrice(r *bitReader, k uint) uint64 {
+	q := r.unary(maxNumber)
+	return q<<k | r.field(k)
+}

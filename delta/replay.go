@@ -1,0 +1,378 @@
+package delta
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// keys are the places of cells as numbers: the chain, counted over all buckets, then the first bits of the remainder.
+type keys struct {
+	filter.ChainShape
+	head uint // bits of the remainder in a number
+}
+
+// maxKey bounds the numbers of keys.
+const maxKey = 1 << 47
+
+// newKeys returns the keys of a table, or false if it has too many chains.
+func newKeys(s filter.ChainShape) (k keys, ok bool) {
+	k = keys{s, s.Width - s.Payload}
+	hi, chains := bits.Mul64(s.Buckets, s.Chains)
+	if hi != 0 || chains > maxKey {
+		return k, false
+	}
+	k.head = min(k.head, uint(bits.Len64(maxKey/chains))-1)
+	return k, true
+}
+
+// bound returns the bound of all numbers.
+func (k *keys) bound() uint64 { return k.Buckets * k.Chains << k.head }
+
+// tail returns the number of bits of a cell that are not in its number.
+func (k *keys) tail() uint { return k.Width - k.head }
+
+// added is a cell that comes.
+type added struct{ key, tail uint64 }
+
+// table is the content of a rankindexed file.
+type table struct {
+	filter.ChainTable
+	trimmed  bool
+	sections int // of the family
+}
+
+// decodeTable returns the content of a file, or false if it is that of another family or damaged, or takes more than
+// limit bytes.
+func decodeTable(m *container.Image, limit uint64) (t table, ok bool) {
+	spec, err := filter.ParseSpec(m.Spec)
+	if err != nil {
+		return t, false
+	}
+	family, err := families.ByName(spec.Family())
+	if err != nil || !family.Chains {
+		return t, false
+	}
+	words, err := family.SectionWords(spec)
+	if err != nil || len(words) > len(m.Sections) {
+		return t, false
+	}
+	if inflated, err := family.Inflated(spec); err != nil || inflated > limit {
+		return t, false
+	}
+	e := filter.Encoded{Spec: spec, Keys: m.Keys}
+	for i, n := range words {
+		if m.Sections[i].Bytes != 8*n {
+			return t, false
+		}
+		e.Sections = append(e.Sections, wordsOf(m.Section(i)))
+	}
+	f, err := families.Decode(e)
+	if err != nil {
+		return t, false
+	}
+	t.ChainTable, ok = f.(filter.ChainTable)
+	t.trimmed, t.sections = spec.Has("trimmed"), len(words)
+	return t, ok
+}
+
+// wordsOf returns bytes as words, which share their memory if the machine allows that.
+func wordsOf(b []byte) []uint64 {
+	if w, ok := bitvec.View(b); ok {
+		return w
+	}
+	w := make([]uint64, len(b)/8)
+	for i := range w {
+		w[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return w
+}
+
+// specWith returns a spec for that number of cells.
+func specWith(spec string, trimmed bool, cells uint64) string {
+	s, err := filter.ParseSpec(spec)
+	if err != nil || !trimmed {
+		return spec
+	}
+	return s.With("trimmed", cells).String()
+}
+
+// replayed returns the delta of method 3, or nil if it does not fit.
+func replayed(ctx context.Context, c change, limit uint64) ([]byte, error) {
+	old, ok := decodeTable(c.from, math.MaxUint64)
+	if !ok {
+		return nil, nil
+	}
+	new, ok := decodeTable(c.to, math.MaxUint64)
+	if !ok || old.trimmed != new.trimmed || old.ChainShape() != new.ChainShape() {
+		return nil, nil
+	}
+	k, ok := newKeys(old.ChainShape())
+	if !ok {
+		return nil, nil
+	}
+	e := edit{keys: k}
+	if err := e.compare(ctx, old, new); err != nil {
+		return nil, err
+	}
+	h := c.header
+	if specWith(c.from.Spec, old.trimmed, e.used[1]) != c.to.Spec {
+		return nil, nil
+	}
+	h.flags &^= flagSpec | flagKeys
+	if h.keys -= int64(len(e.added)) - int64(len(e.removed)); h.keys != 0 {
+		h.flags |= flagKeys
+	}
+	w := &bitWriter{}
+	h.write(w)
+	e.write(w)
+	if !old.trimmed {
+		for level := 1; level < filter.ChainLevels; level++ {
+			if k.Records[level] > 0 {
+				putExtensions(w, old, new, level)
+			}
+		}
+	}
+	if _, err := putSections(ctx, w, c, old.sections); err != nil {
+		return nil, err
+	}
+	if uint64(len(w.b)) > limit {
+		return nil, nil
+	}
+	return append(start(Replay, h.flags, c.from.Checksum(), c.to.Bytes), w.bytes()...), nil
+}
+
+// edit is the cells that go and those that come.
+type edit struct {
+	keys
+	removed []uint64 // ranks among the cells of the base, ascending
+	added   []added  // in the order in which they come
+	used    [2]uint64
+}
+
+// write appends both lists.
+func (e *edit) write(w *bitWriter) {
+	gone, come := uint64(len(e.removed)), uint64(len(e.added))
+	w.number(gone)
+	l := newList(e.used[0], gone)
+	for _, rank := range e.removed {
+		l.put(w, rank)
+	}
+	w.signed(int64(come - gone))
+	l = newList(e.bound()+come-1, come)
+	for i, a := range e.added {
+		l.put(w, a.key+uint64(i))
+		w.field(a.tail, e.tail())
+	}
+}
+
+// compare fills the edit that makes new of old.
+func (e *edit) compare(ctx context.Context, old, new table) error {
+	readOld, readNew := old.BucketReader(), new.BucketReader()
+	var a, b filter.ChainBucket
+	for bucket := range e.Buckets {
+		if bucket%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		readOld(bucket, &a)
+		readNew(bucket, &b)
+		e.bucket(bucket, &a, &b)
+		e.used[0] += uint64(len(a.Cells))
+		e.used[1] += uint64(len(b.Cells))
+	}
+	return nil
+}
+
+// bucket compares two versions of a bucket.
+func (e *edit) bucket(b uint64, old, new *filter.ChainBucket) {
+	first := len(e.removed)
+	x, y := 0, 0
+	for chain := range old.Lengths {
+		endX, endY := x+int(old.Lengths[chain]), y+int(new.Lengths[chain])
+		for x < endX || y < endY {
+			gone := y == endY || x < endX && old.Cells[x]>>e.Payload < new.Cells[y]>>e.Payload
+			come := x == endX || y < endY && new.Cells[y]>>e.Payload < old.Cells[x]>>e.Payload
+			var groupX, groupY int
+			if !come {
+				groupX = e.group(old.Cells[x:endX])
+			}
+			if !gone {
+				groupY = e.group(new.Cells[y:endY])
+			}
+			e.exchange(b*e.Chains+uint64(chain), old, x, x+groupX, new.Cells[y:y+groupY])
+			x, y = x+groupX, y+groupY
+		}
+	}
+	for i := first; i < len(e.removed); i++ {
+		e.removed[i] += e.used[0]
+	}
+	slices.Sort(e.removed[first:])
+}
+
+// group returns how many of the first cells have the same remainder.
+func (e *edit) group(cells []uint64) (n int) {
+	for n < len(cells) && cells[n]>>e.Payload == cells[0]>>e.Payload {
+		n++
+	}
+	return n
+}
+
+// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in front
+// of the others, so that the kept ones are the last of the new ones.
+func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new []uint64) {
+	kept := len(new)
+	for i := end - 1; i >= x; i-- {
+		if kept > 0 && new[kept-1] == old.Cells[i] {
+			kept--
+		} else {
+			e.removed = append(e.removed, uint64(old.Numbers[i]))
+		}
+	}
+	for _, cell := range slices.Backward(new[:kept]) {
+		e.added = append(e.added, added{chain<<e.head | cell>>e.tail(), cell & (1<<e.tail() - 1)})
+	}
+}
+
+// replay returns the new file of method 3.
+func replay(ctx context.Context, r *bitReader, from *container.Image, h header, limit uint64) ([]byte, error) {
+	old, ok := decodeTable(from, limit)
+	if !ok {
+		return nil, fmt.Errorf("%w: it is for a rankindexed filter, which the file is not, or it is damaged or too large", ErrCorrupt)
+	}
+	k, ok := newKeys(old.ChainShape())
+	if !ok {
+		return nil, errNumber
+	}
+	e := edit{keys: k}
+	for b := range k.Buckets {
+		e.used[0] += old.CellsOf(b)
+	}
+	e.read(r)
+	if r.err != nil {
+		return nil, r.err
+	}
+	new, err := e.apply(ctx, r, old)
+	if err != nil {
+		return nil, err
+	}
+	stored := new.Stored(old.trimmed)
+	h.spec = specWith(h.spec, old.trimmed, e.used[1])
+	h.setKeys(from.Keys + uint64(h.keys) + e.used[1] - e.used[0])
+	forms := readForms(r, from, old.sections, h.sections, limit)
+	if r.err != nil {
+		return nil, r.err
+	}
+	var sizes []uint64
+	for _, s := range stored.Sections {
+		sizes = append(sizes, 8*uint64(len(s)))
+	}
+	to, err := container.NewImage(h.head, h.spec, append(sizes, lengths(forms)...), limit)
+	if err != nil {
+		return nil, refused(err)
+	}
+	for i, s := range stored.Sections {
+		bitvec.FixOrder(s)
+		copy(to.Section(i), bitvec.Bytes(s))
+	}
+	return finish(ctx, r, from, to, forms)
+}
+
+// read reads both lists.
+func (e *edit) read(r *bitReader) {
+	for l := begin(r, e.used[0]); l.left > 0 && r.err == nil; {
+		e.removed = append(e.removed, l.get(r))
+	}
+	come := uint64(len(e.removed)) + uint64(r.signed())
+	if come > e.Most() || come > maxKey {
+		r.fail(errNumber)
+	}
+	l := newList(e.bound()+come-1, come)
+	for i := uint64(0); l.left > 0 && r.err == nil; i++ {
+		key := l.get(r) - i
+		e.added = append(e.added, added{key, r.field(e.tail())})
+	}
+	e.used[1] = e.used[0] + come - uint64(len(e.removed))
+}
+
+// apply returns the new table. The reader is at the numbers of extensions.
+func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.ChainTable, error) {
+	cells := make([]uint16, e.Buckets)
+	gone, come := 0, 0
+	rank := uint64(0)
+	for b := range e.Buckets {
+		n := old.CellsOf(b)
+		rank += n
+		for ; gone < len(e.removed) && e.removed[gone] < rank; gone++ {
+			n--
+		}
+		for ; come < len(e.added) && e.added[come].key>>e.head < (b+1)*e.Chains; come++ {
+			n++
+		}
+		if e.Levels(n) > filter.ChainLevels {
+			return nil, fmt.Errorf("%w: bucket %d has %d cells", ErrCorrupt, b, n)
+		}
+		cells[b] = uint16(n)
+	}
+	numbers, err := getExtensions(r, old, e, cells)
+	if err != nil {
+		return nil, err
+	}
+	new, err := old.SameShape()
+	if err != nil {
+		return nil, err
+	}
+	read := old.BucketReader()
+	var in, out filter.ChainBucket
+	gone, come, rank = 0, 0, 0
+	for b := range e.Buckets {
+		if b%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		read(b, &in)
+		first, from := gone, come
+		for end := rank + uint64(len(in.Cells)); gone < len(e.removed) && e.removed[gone] < end; gone++ {
+			e.removed[gone] -= rank
+		}
+		for ; come < len(e.added) && e.added[come].key>>e.head < (b+1)*e.Chains; come++ {
+		}
+		rank += uint64(len(in.Cells))
+		e.merge(&out, &in, e.removed[first:gone], e.added[from:come], b*e.Chains)
+		if err := new.WriteBucket(b, &out, numbers.next(e.Levels(uint64(len(out.Cells))))); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+	}
+	return new, nil
+}
+
+// merge makes the new content of a bucket whose first chain has that number: of the old one, without some cells, by
+// their numbers in the bucket, and with others.
+func (e *edit) merge(out, in *filter.ChainBucket, removed []uint64, come []added, chain uint64) {
+	out.Lengths = slices.Grow(out.Lengths[:0], len(in.Lengths))[:len(in.Lengths)]
+	out.Cells = out.Cells[:0]
+	x := 0
+	for i, n := range in.Lengths {
+		start := len(out.Cells)
+		for end := x + int(n); x < end; x++ {
+			if _, gone := slices.BinarySearch(removed, uint64(in.Numbers[x])); !gone {
+				out.Cells = append(out.Cells, in.Cells[x])
+			}
+		}
+		for ; len(come) > 0 && come[0].key>>e.head == chain+uint64(i); come = come[1:] {
+			cell := come[0].key&(1<<e.head-1)<<e.tail() | come[0].tail
+			at := start
+			for at < len(out.Cells) && out.Cells[at]>>e.Payload < cell>>e.Payload {
+				at++
+			}
+			out.Cells = slices.Insert(out.Cells, at, cell)
+		}
+		out.Lengths[i] = uint16(len(out.Cells) - start)
+	}
+}

@@ -1,0 +1,330 @@
+package delta
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Set is a sharded set: its manifest, and a function that returns the file of a shard. Shard is called by one goroutine
+// at a time; its result is not changed, and not used after the next call.
+type Set struct {
+	Manifest []byte
+	Shard    func(i int) ([]byte, error)
+}
+
+// file returns the file of shard i after a comparison with the manifest.
+func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
+	b, err := s.Shard(i)
+	if err == nil && sha256.Sum256(b) != m.Shards[i].SHA256 {
+		err = shard.ErrChanged
+	}
+	if err != nil {
+		return nil, &shard.Error{File: m.Shards[i].File, Err: err}
+	}
+	return b, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, or for a manifest.
+func BaseOf(b []byte) uint32 {
+	if container.HasMagic(bytes.NewReader(b)) && len(b) >= container.HeadSize {
+		return container.ChecksumOf(b)
+	}
+	return crc32.Checksum(b, castagnoli)
+}
+
+// How a delta of a set names the file of a shard, in 2 bits.
+const (
+	nameKept   = iota // as in the base
+	namePlain         // without a suffix
+	nameHashed        // with the suffix of shard.NewName
+	nameText          // with another suffix: its length as a number, and its bytes
+)
+
+// DiffSet returns one delta for all shards and the manifest of a sharded set. It reads the changed shards, two files at
+// a time. Errors are those of Diff and of Shard, and wrap shard.ErrManifest or shard.ErrChanged.
+func DiffSet(ctx context.Context, old, new Set) ([]byte, error) {
+	from, err := shard.ReadManifest(bytes.NewReader(old.Manifest))
+	if err != nil {
+		return nil, fmt.Errorf("old set: %w", err)
+	}
+	to, err := shard.ReadManifest(bytes.NewReader(new.Manifest))
+	if err != nil {
+		return nil, fmt.Errorf("new set: %w", err)
+	}
+	w := &bitWriter{}
+	text := !derives(from, to, new.Manifest)
+	if text {
+		w.field(1, 1)
+		w.number(uint64(len(new.Manifest)))
+		w.align()
+		w.b = append(w.b, new.Manifest...)
+	} else {
+		w.field(0, 1)
+	}
+	var changed []int
+	for i, e := range to.Shards {
+		if i >= len(from.Shards) || from.Shards[i] != e {
+			changed = append(changed, i)
+		}
+	}
+	w.number(uint64(len(changed)))
+	l := newList(uint64(len(to.Shards)), uint64(len(changed)))
+	for _, i := range changed {
+		l.put(w, uint64(i))
+		if !text {
+			putEntry(w, from.Shards[i], to.Shards[i], i, len(to.Shards))
+		}
+		part, err := shardPart(ctx, old, new, from, to, i)
+		if err != nil {
+			return nil, err
+		}
+		w.number(uint64(len(part)))
+		w.align()
+		w.b = append(w.b, part...)
+	}
+	return append(start(Shards, 0, BaseOf(old.Manifest), new.Manifest), w.bytes()...), nil
+}
+
+// shardPart returns what a delta of a set has for a changed shard: its delta without magic, base and hash.
+func shardPart(ctx context.Context, old, new Set, from, to *shard.Manifest, i int) ([]byte, error) {
+	b, err := new.file(to, i)
+	if err != nil {
+		return nil, fmt.Errorf("new set: %w", err)
+	}
+	if i >= len(from.Shards) {
+		return append([]byte{byte(Whole)}, b...), nil
+	}
+	a, err := old.file(from, i)
+	if err != nil {
+		return nil, fmt.Errorf("old set: %w", err)
+	}
+	d, err := Diff(ctx, a, b)
+	if err != nil {
+		return nil, &shard.Error{File: to.Shards[i].File, Err: err}
+	}
+	return append(d[len(magic):len(magic)+1:len(magic)+1], d[prefix:]...), nil
+}
+
+// derives reports whether the manifest text follows from the old manifest and the entries of the new one.
+func derives(from, to *shard.Manifest, text []byte) bool {
+	if len(from.Shards) != len(to.Shards) {
+		return false
+	}
+	next := *from
+	next.Shards = to.Shards
+	for _, e := range to.Shards {
+		if rateOf(stepOf(e.FPRPrior)) != e.FPRPrior || rateOf(stepOf(e.FPRPosterior)) != e.FPRPosterior {
+			return false
+		}
+	}
+	var b bytes.Buffer
+	_, err := next.WriteTo(&b)
+	return err == nil && bytes.Equal(b.Bytes(), text)
+}
+
+// putEntry appends what a new entry has besides keys, length and SHA-256 of the file.
+func putEntry(w *bitWriter, old, new shard.Entry, i, shards int) {
+	plain := shard.Name(i, shards, "")
+	suffix := suffixOf(new.File, plain)
+	switch {
+	case new.File == old.File:
+		w.field(nameKept, 2)
+	case suffix == "":
+		w.field(namePlain, 2)
+	case new.File == shard.Name(i, shards, hashSuffix(new.SHA256)):
+		w.field(nameHashed, 2)
+	default:
+		w.field(nameText, 2)
+		w.number(uint64(len(suffix)))
+		for _, c := range []byte(suffix) {
+			w.field(uint64(c), 8)
+		}
+	}
+	w.signed(stepOf(new.FPRPrior) - stepOf(old.FPRPrior))
+	w.signed(stepOf(new.FPRPosterior) - stepOf(old.FPRPosterior))
+}
+
+// suffixOf returns the suffix in the name of a shard, given its name without one.
+func suffixOf(name, plain string) string {
+	s := strings.TrimPrefix(name, strings.TrimSuffix(plain, ".bloom"))
+	return strings.TrimPrefix(strings.TrimSuffix(s, ".bloom"), ".")
+}
+
+func hashSuffix(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:6]) }
+
+// PatchSet applies a delta of DiffSet. It calls write with the name and the content of each file that the new manifest
+// names with another name, length or SHA-256 than the old one, and then returns the new manifest, byte for byte. It
+// reads and makes one shard at a time.
+//
+// The manifest is verified last: on error, remove what was written. The new files have other names than those of the
+// old set if both manifests have names with hashes. The error is that of write or Shard, wraps shard.ErrChanged if a
+// shard of the old set is not the one in its manifest, or is one of those of Patch.
+func PatchSet(
+	ctx context.Context, old Set, d []byte, o Options, write func(name string, content []byte) error,
+) (manifest []byte, err error) {
+	i, err := Read(d)
+	switch {
+	case err != nil:
+		return nil, err
+	case i.Method != Shards:
+		return nil, fmt.Errorf("%w: it is for a file, not for a sharded set", ErrBase)
+	case i.Base != BaseOf(old.Manifest):
+		return nil, fmt.Errorf("%w: it is for the set whose manifest has CRC-32C %08x, this one has %08x",
+			ErrBase, i.Base, BaseOf(old.Manifest))
+	case d[len(magic)] != byte(Shards):
+		return nil, errNumber
+	}
+	from, err := shard.ReadManifest(bytes.NewReader(old.Manifest))
+	if err != nil {
+		return nil, err
+	}
+	p := setPatch{ctx: ctx, bitReader: bitReader{b: d[prefix:]}, old: old, from: from, limit: o.limit(), write: write}
+	if manifest, err = p.run(); err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(manifest); !bytes.Equal(sum[:HashSize], i.Target[:]) {
+		return nil, errResult
+	}
+	return manifest, nil
+}
+
+// setPatch is one PatchSet.
+type setPatch struct {
+	bitReader
+	ctx   context.Context
+	old   Set
+	from  *shard.Manifest
+	limit uint64 // bytes that may still be made
+	write func(name string, content []byte) error
+}
+
+// run returns the new manifest.
+func (p *setPatch) run() (manifest []byte, err error) {
+	next := *p.from
+	next.Shards = append([]shard.Entry(nil), p.from.Shards...)
+	if p.field(1) == 1 {
+		if manifest = p.bytes(p.number()); p.err != nil {
+			return nil, p.err
+		}
+		m, err := shard.ReadManifest(bytes.NewReader(manifest))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		next = *m
+	}
+	for l := begin(&p.bitReader, uint64(len(next.Shards))); l.left > 0 && p.err == nil; {
+		i := int(l.get(&p.bitReader))
+		e := next.Shards[i]
+		if manifest == nil {
+			p.entry(&e, i)
+		}
+		content, err := p.shard(i)
+		if err != nil {
+			return nil, &shard.Error{File: p.name(i), Err: err}
+		}
+		if manifest == nil {
+			if err := describe(&e, content, i, len(next.Shards)); err != nil {
+				return nil, &shard.Error{File: p.name(i), Err: err}
+			}
+			next.Shards[i] = e
+		} else if sha256.Sum256(content) != e.SHA256 {
+			return nil, &shard.Error{File: p.name(i), Err: errResult}
+		}
+		if err := p.write(e.File, content); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	if manifest == nil {
+		var b bytes.Buffer
+		if _, err := next.WriteTo(&b); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		manifest = b.Bytes()
+	}
+	if uint64(len(manifest)) > p.limit {
+		return nil, fmt.Errorf("the manifest: %w", filter.ErrTooLarge)
+	}
+	return bytes.Clone(manifest), nil
+}
+
+// name returns the name of a shard for messages.
+func (p *setPatch) name(i int) string { return shard.Name(i, max(i+1, len(p.from.Shards)), "") }
+
+// entry reads what putEntry wrote. A name with a hash has no suffix yet but hashed.
+func (p *setPatch) entry(e *shard.Entry, i int) {
+	switch p.field(2) {
+	case namePlain:
+		e.File = shard.Name(i, len(p.from.Shards), "")
+	case nameHashed:
+		e.File = ""
+	case nameText:
+		suffix := make([]byte, p.count(64))
+		for j := range suffix {
+			suffix[j] = byte(p.field(8))
+		}
+		e.File = shard.Name(i, len(p.from.Shards), string(suffix))
+	}
+	e.FPRPrior = rateOf(stepOf(e.FPRPrior) + p.signed())
+	e.FPRPosterior = rateOf(stepOf(e.FPRPosterior) + p.signed())
+}
+
+// shard returns the new file of shard i, without a check.
+func (p *setPatch) shard(i int) ([]byte, error) {
+	part := p.bytes(p.number())
+	if p.err != nil {
+		return nil, p.err
+	}
+	if len(part) == 0 || part[0]&15 > byte(Replay) {
+		return nil, errNumber
+	}
+	var from *container.Image
+	if part[0]&15 != byte(Whole) {
+		if i >= len(p.from.Shards) {
+			return nil, errNumber
+		}
+		b, err := p.old.file(p.from, i)
+		if err != nil {
+			return nil, err
+		}
+		if from, err = container.ParseImage(b); err != nil {
+			return nil, err
+		}
+	}
+	b, err := apply(p.ctx, from, part[0], part[1:], p.limit)
+	if err != nil {
+		return nil, err
+	}
+	p.limit -= uint64(len(b))
+	return b, nil
+}
+
+// describe sets what an entry has of its file. The error is that of container.ParseImage, or of a name that no shard
+// may have.
+func describe(e *shard.Entry, content []byte, i, shards int) error {
+	m, err := container.ParseImage(content)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	e.Keys, e.Bytes, e.SHA256 = m.Keys, uint64(len(content)), sha256.Sum256(content)
+	if e.File == "" {
+		e.File = shard.Name(i, shards, hashSuffix(e.SHA256))
+	}
+	if !shard.IsName(e.File) {
+		return errNumber
+	}
+	return nil
+}

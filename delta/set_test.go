@@ -1,0 +1,172 @@
+package delta_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// folder is a sharded set in memory.
+type folder struct {
+	manifest shard.Manifest
+	text     []byte
+	files    map[string][]byte
+}
+
+// set returns the folder as a Set.
+func (f *folder) set() delta.Set {
+	return delta.Set{Manifest: f.text, Shard: func(i int) ([]byte, error) {
+		b, ok := f.files[f.manifest.Shards[i].File]
+		if !ok {
+			return nil, errors.New("no such file")
+		}
+		return b, nil
+	}}
+}
+
+// newFolder makes a set of these files. Names have hashes if before is not nil and the file is a new one.
+func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folder {
+	t.Helper()
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &folder{files: map[string][]byte{}}
+	f.manifest = shard.Manifest{Spec: s, Hash: filter.XXH3, Seed: 7, FPRChosen: 0.01}
+	var old *shard.Manifest
+	if before != nil {
+		old = &before.manifest
+	}
+	for i, b := range files {
+		m, err := container.ParseImage(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b)
+		e := shard.Entry{
+			File: shard.NewName(old, i, len(files), sum), Keys: m.Keys, Bytes: uint64(len(b)), SHA256: sum,
+			FPRPrior: shard.Rate(0.01 - 1e-5*float64(m.Keys%7)), FPRPosterior: shard.Rate(0.00999 + 1e-5*float64(m.Keys%11)),
+		}
+		f.manifest.Shards = append(f.manifest.Shards, e)
+		f.files[e.File] = b
+	}
+	var text bytes.Buffer
+	if _, err := f.manifest.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	f.text = text.Bytes()
+	return f
+}
+
+// checkSets makes a delta of two sets and applies it. It returns the delta.
+func checkSets(t testing.TB, old, new *folder) []byte {
+	t.Helper()
+	d, err := delta.DiffSet(context.Background(), old.set(), new.set())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := maps.Clone(old.files)
+	manifest, err := delta.PatchSet(context.Background(), old.set(), d, delta.Options{}, func(name string, b []byte) error {
+		got[name] = b
+		return nil
+	})
+	if err != nil || !bytes.Equal(manifest, new.text) {
+		t.Fatalf("delta of %d bytes: manifest of %d bytes, %v", len(d), len(manifest), err)
+	}
+	for name, b := range new.files {
+		if !bytes.Equal(got[name], b) {
+			t.Fatalf("shard %s differs", name)
+		}
+	}
+	if i, err := delta.Read(d); err != nil || i.Method != delta.Shards || i.Base != delta.BaseOf(old.text) {
+		t.Fatalf("%+v, %v", i, err)
+	}
+	return d
+}
+
+// setFiles returns shards with change[i] keys replaced in shard i.
+func setFiles(t testing.TB, spec string, change ...int) (files [][]byte) {
+	for i, n := range change {
+		files = append(files, build(t, spec, 7, hashes(7, 10000*i+n, 10000*i+n+2000)))
+	}
+	return files
+}
+
+// TestSets changes shards of sets.
+func TestSets(t *testing.T) {
+	for _, spec := range []string{"standard(k=7,m=20000)", "rankindexed(capacity=2100,fpr=0.01)"} {
+		base := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
+		for _, c := range []struct {
+			change      []int
+			least, most int
+		}{
+			{[]int{0, 0, 0, 0}, 25, 27},
+			{[]int{0, 0, 3, 0}, 35, 110},
+			{[]int{4, 4, 4, 4}, 80, 400},
+			{[]int{0, 0, 2000, 0}, 2000, 3000},
+			{[]int{0, 0, 0}, 600, 9000},          // another number of shards: new names
+			{[]int{0, 0, 0, 0, 1}, 600, 2e3 * 7}, // and one more
+		} {
+			d := checkSets(t, base, newFolder(t, spec, setFiles(t, spec, c.change...), base))
+			if len(d) < c.least || len(d) > c.most {
+				t.Errorf("%s %v: %d bytes", spec, c.change, len(d))
+			}
+		}
+		plain := newFolder(t, spec, setFiles(t, spec, 0, 3, 0, 0), nil)
+		t.Log(spec, len(checkSets(t, base, plain)))
+		named := newFolder(t, spec, setFiles(t, spec, 0, 0, 0, 0), nil)
+		named.manifest.Shards[1].File = shard.Name(1, 4, "abc")
+		named.files[named.manifest.Shards[1].File] = named.files[shard.Name(1, 4, "")]
+		var text bytes.Buffer
+		if _, err := named.manifest.WriteTo(&text); err != nil {
+			t.Fatal(err)
+		}
+		named.text = text.Bytes()
+		t.Log(spec, len(checkSets(t, base, named)))
+	}
+}
+
+// TestSetErrors gives PatchSet another set, a damaged shard, and a limit.
+func TestSetErrors(t *testing.T) {
+	const spec = "standard(k=7,m=20000)"
+	ctx := context.Background()
+	base := newFolder(t, spec, setFiles(t, spec, 0, 0), nil)
+	next := newFolder(t, spec, setFiles(t, spec, 5, 0), base)
+	d := checkSets(t, base, next)
+	nothing := func(string, []byte) error { return nil }
+	if _, err := delta.PatchSet(ctx, next.set(), d, delta.Options{}, nothing); !errors.Is(err, delta.ErrBase) {
+		t.Errorf("another set: %v", err)
+	}
+	if _, err := delta.PatchSet(ctx, base.set(), d, delta.Options{MaxBytes: 2000}, nothing); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("limit: %v", err)
+	}
+	file := build(t, spec, 7, hashes(7, 0, 2000))
+	if _, err := delta.Patch(ctx, file, d, delta.Options{}); !errors.Is(err, delta.ErrBase) {
+		t.Errorf("a file: %v", err)
+	}
+	whole := checkPair(t, file, build(t, spec, 7, hashes(7, 5, 2005)))
+	if _, err := delta.PatchSet(ctx, base.set(), whole, delta.Options{}, nothing); !errors.Is(err, delta.ErrBase) {
+		t.Errorf("the delta of a file: %v", err)
+	}
+	full := fmt.Errorf("full")
+	if _, err := delta.PatchSet(ctx, base.set(), d, delta.Options{}, func(string, []byte) error { return full }); err != full {
+		t.Errorf("write: %v", err)
+	}
+	name := base.manifest.Shards[0].File
+	base.files[name] = bytes.Clone(base.files[name])
+	base.files[name][1000] ^= 1
+	var e *shard.Error
+	_, err := delta.PatchSet(ctx, base.set(), d, delta.Options{}, nothing)
+	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &e) || e.File != name {
+		t.Errorf("a damaged shard: %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package filtertest
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// like builds filters like an older one: of the same keys, and after 2% of them were replaced.
+func like(t *testing.T, f Family, old filter.Filter, hs []filter.Hash) {
+	again := buildLike(t, f, old, hs, 1)
+	if !f.Moves && !equal(buildLike(t, f, again, hs, 1), again) {
+		t.Error("a filter like one of the same keys differs from it")
+	}
+	changed := len(hs) / 50
+	next := append(slices.Clone(hs[changed:]), Hashes(changed, 77)...)
+	built := buildLike(t, f, old, next, 1)
+	noFalseNegative(t, built, next)
+	if was, is := filter.SpecOf(old), filter.SpecOf(built); !f.Moves && !is.Equal(was) {
+		t.Errorf("like %s: %s", was, is)
+	}
+	rand.New(rand.NewPCG(5, 6)).Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
+	if !equal(built, buildLike(t, f, old, next, 3)) {
+		t.Error("the filter depends on the order of the keys or the number of workers")
+	}
+	if f.Searched {
+		flips, ones := differences(old, built)
+		if most := ones/20 + 64*4; flips > most { // replaced keys, and the last section: counts
+			t.Errorf("%d of %d bits differ after 2%% of the keys were replaced, want at most %d", flips, ones, most)
+		}
+	}
+}
+
+// buildLike builds a filter of keys like an older one.
+func buildLike(t *testing.T, f Family, old filter.Filter, hs []filter.Hash, workers int) filter.Filter {
+	t.Helper()
+	b, err := f.NewBuilderLike(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := b.(filter.Parallel); ok {
+		p.SetWorkers(workers)
+	}
+	for part := range slices.Chunk(hs, 1000) {
+		if err := b.AddMany(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// differences returns the number of bits that differ between two filters of the same geometry, and the number of those
+// that are set in either.
+func differences(a, b filter.Filter) (flips, ones int) {
+	x, y := a.(filter.Encoder).Encode().Sections, b.(filter.Encoder).Encode().Sections
+	for i := range x {
+		for j := range x[i] {
+			flips += bits.OnesCount64(x[i][j] ^ y[i][j])
+			ones += bits.OnesCount64(x[i][j] | y[i][j])
+		}
+	}
+	return flips, ones
+}

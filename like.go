@@ -1,0 +1,107 @@
+package bloomery
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// checkLike returns an error if Like cannot be followed or another field contradicts it.
+func (c Config) checkLike() error {
+	old := c.Like
+	if old.filter == nil && old.shards == nil {
+		return &filter.ConfigError{Field: "like", Value: "an empty Set", Reason: "want one that was built or read"}
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"spec", c.Spec != ""}, {"needs", c.Needs != (plan.Needs{})}, {"capacity", c.Capacity != 0},
+		{"fpr_chosen", c.FPRChosen != 0}, {"seed", c.Seed != 0}, {"secret", c.Secret != nil}, {"hash", c.Hash != 0},
+		{"shards", c.Shards != 0 && c.Shards != old.Stored().Shards},
+	} {
+		if f.set {
+			return &filter.ConfigError{Field: f.name, Value: "a value",
+				Reason: "with like, size, hash function, chosen rate and shards are those of that set; leave it out"}
+		}
+	}
+	return c.checkRates()
+}
+
+// likeBuilder returns the Builder of a Config with Like.
+func (c Config) likeBuilder() (*Builder, error) {
+	if err := c.checkLike(); err != nil {
+		return nil, err
+	}
+	old, err := c.Like.Snapshot()
+	switch {
+	case err != nil:
+		return nil, err
+	case old.shards != nil:
+		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
+	}
+	if err := c.checkAllow(old.hasher); err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys}
+	b.spec = old.Spec().Without("trimmed")
+	if b.family, err = families.ByName(b.spec.Family()); err != nil {
+		return nil, err
+	}
+	b.trim = !c.Concurrent && (old.stored.Trimmed || !b.spec.Equal(old.Spec()))
+	if b.family.Can.Has(filter.CanRawKeys) {
+		b.raw = newRawKeys(b.family, b.spec, c)
+		return b, nil
+	}
+	f, _ := old.main()
+	if old.mapping != nil && b.family.Can.Has(filter.CanSearch) { // Build reads it, perhaps when its file has changed
+		copied, err := old.copied()
+		if err != nil {
+			return nil, err
+		}
+		f, _ = NewSet(copied, old.hasher).main()
+	}
+	inner, err := b.family.NewBuilderLike(f)
+	if err != nil {
+		return nil, err
+	}
+	b.take(inner)
+	return b, nil
+}
+
+// finishLike returns the Set of a build in the form of Config.Like.
+func (b *Builder) finishLike(set *Set) (*Set, error) {
+	if set.chosen = b.chosen; b.trim {
+		return set.Trimmed()
+	}
+	return set, nil
+}
+
+// noRoom explains why a filter like another one is full.
+func (b *Builder) noRoom(err error) error {
+	if b.config.Like == nil || !errors.Is(err, filter.ErrFull) {
+		return err
+	}
+	return fmt.Errorf("%d keys have no room in a filter like the given one, which has %d; build a new one with more "+
+		"room (capacity=, growth=): %w", b.count(), b.config.Like.Len(), err)
+}
+
+// checkLikeShards returns the hasher of a sharded set like another one.
+func (c Config) checkLikeShards() (filter.Hasher, error) {
+	if err := c.checkLike(); err != nil {
+		return filter.Hasher{}, err
+	}
+	if c.Like.shards == nil {
+		return filter.Hasher{}, &filter.ConfigError{Field: "like", Value: "a Set of one filter",
+			Reason: "a sharded set follows a sharded one"}
+	}
+	return c.Like.hasher, nil
+}
+
+// likeShards returns the Config of each shard of a set like Like; Like is still that of the set.
+func (c Config) likeShards() Config {
+	return Config{Like: c.Like, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir}
+}

@@ -1,0 +1,195 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// content is what is published: a filter file, or the manifest of a sharded set whose shards are objects.
+type content struct {
+	Object
+	kind              string
+	total             uint64 // bytes, with all shards
+	spec              string
+	keys              uint64
+	chosen, posterior float64
+	file              []byte          // the filter file or the manifest
+	manifest          *shard.Manifest // of a set
+	trimmed           uint64          // total bytes of the trimmed form; 0 if there is none, or if this is it
+}
+
+// load reads a filter file or a sharded set once, checks it completely, and stores the objects. A filter with a keyed
+// hash is read without its secret.
+func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
+	if dir, ok := bloomery.ShardedDir(path); ok {
+		return loadSet(ctx, dir, s, o)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	one, err := decode(b, o.Trim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c := &content{kind: File, file: one.bytes, total: uint64(len(one.bytes)), spec: one.file.Spec.String(),
+		keys: one.info.Keys, chosen: one.file.FPRChosen, posterior: one.info.FPRPosterior, trimmed: one.trimmed}
+	c.Object, err = s.put(ctx, c.file)
+	return c, err
+}
+
+// decoded is a filter file that was read and checked.
+type decoded struct {
+	bytes   []byte // of the file, or of its trimmed form
+	file    *container.File
+	info    filter.Info
+	trimmed uint64 // length of the trimmed form; 0 if there is none, or if this is it
+}
+
+// decode checks a filter file, header, checksums and content, and returns it, trimmed if asked for.
+func decode(b []byte, trim bool) (decoded, error) {
+	f, _, err := container.FromBytes(b, container.Options{
+		Check: func(f *container.File, words []uint64) error {
+			return families.Accept(f.Family, f.Spec, f.Hash, words, 1<<62)
+		},
+	})
+	if err != nil {
+		return decoded{}, err
+	}
+	one, err := families.Decode(f.Encoded)
+	if err != nil {
+		return decoded{}, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+	}
+	d := decoded{bytes: b, file: f, info: one.Info()}
+	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
+	t, ok := one.(filter.Trimmer)
+	if !ok {
+		if trim {
+			return decoded{}, fmt.Errorf("%s: family %s has no trimmed form: %w", f.Spec, f.Spec.Family(),
+				filter.ErrUnsupported)
+		}
+		return d, nil
+	}
+	if err := t.Trimmable(); err != nil {
+		if trim {
+			return decoded{}, err
+		}
+		return d, nil
+	}
+	small := *f
+	small.Encoded = t.Trimmed().(filter.Encoder).Encode()
+	if !trim {
+		if n, err := container.Len(&small); err == nil && n < uint64(len(b)) {
+			d.trimmed = n
+		}
+		return d, nil
+	}
+	var out bytes.Buffer
+	if err := container.Write(&out, &small); err != nil {
+		return decoded{}, err
+	}
+	d.bytes, d.file = out.Bytes(), &small
+	return d, nil
+}
+
+// loadSet is load for a sharded set. If another process replaces the set meanwhile, it starts again.
+func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, error) {
+	m, err := readManifest(dir)
+	for err == nil {
+		var c *content
+		c, err = loadShards(ctx, dir, m, s, o)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, shard.ErrChanged) {
+			return c, err
+		}
+		now, changed := readManifest(dir)
+		if changed != nil || now.ID() == m.ID() && slices.Equal(now.Shards, m.Shards) {
+			return nil, err
+		}
+		m, err = now, nil
+	}
+	return nil, err
+}
+
+// loadShards loads the shards of a manifest. It holds one of them in memory at a time.
+func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
+	m := new(shard.Manifest)
+	*m = *old
+	m.Shards = slices.Clone(old.Shards)
+	c := &content{kind: Set, spec: m.Spec.String(), chosen: m.FPRChosen, keys: m.Keys(), manifest: m}
+	var saved uint64 // by the trimmed form
+	for i := range m.Shards {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e := &m.Shards[i]
+		path := filepath.Join(dir, e.File)
+		b, err := os.ReadFile(path)
+		if err == nil && (uint64(len(b)) != e.Bytes || sha256.Sum256(b) != e.SHA256) {
+			err = shard.ErrChanged
+		}
+		if err != nil {
+			return nil, &shard.Error{File: path, Err: err}
+		}
+		one, err := decode(b, o.Trim)
+		if f := one.file; err == nil && (f.Hash != m.Hash || f.Seed != m.Seed || f.KeyCheck != m.KeyCheck ||
+			f.Spec.Family() != m.Spec.Family() || one.info.Keys != e.Keys) {
+			err = shard.ErrForeign
+		}
+		if err != nil {
+			return nil, &shard.Error{File: path, Err: err}
+		}
+		if one.trimmed > 0 {
+			saved += e.Bytes - one.trimmed
+		}
+		stored, err := s.put(ctx, one.bytes)
+		if err != nil {
+			return nil, err
+		}
+		e.SHA256, e.Bytes = stored.SHA256, stored.Bytes
+		e.File = shard.Name(i, len(m.Shards), hex.EncodeToString(e.SHA256[:6]))
+	}
+	var out bytes.Buffer
+	if _, err := m.WriteTo(&out); err != nil {
+		return nil, err
+	}
+	_, c.posterior = m.FPR()
+	c.posterior = shard.Rate(c.posterior)
+	c.file, c.total = out.Bytes(), m.Bytes()+uint64(out.Len())
+	if saved > 0 {
+		c.trimmed = c.total - saved
+	}
+	var err error
+	c.Object, err = s.put(ctx, c.file)
+	return c, err
+}
+
+// readManifest reads the manifest in the folder of a sharded set.
+func readManifest(dir string) (*shard.Manifest, error) {
+	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; name a filter file, or the folder of a sharded set", dir, bloomery.ErrNoManifest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := shard.ReadManifest(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return m, err
+}

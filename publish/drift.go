@@ -1,0 +1,146 @@
+package publish
+
+import (
+	"fmt"
+	"math"
+)
+
+// Measured is the false-positive rate of a release.
+type Measured struct {
+	Release      uint64
+	Keys         uint64
+	FPRPosterior float64 // in (0, 1), as in release.json
+}
+
+// Drift says how the false-positive rate of successive releases moves against the rate that was chosen for them. Builds
+// like an older filter keep its size, and searched families its search, so their rate rises until a fresh build.
+type Drift struct {
+	Chosen float64 // the promised rate; 0 if none was chosen
+	Rate   float64 // of the last release
+	Ratio  float64 // Rate / Chosen; 0 without a chosen rate
+	Slope  float64 // change of the rate from release to release; 0 if the releases show none
+	// Exceeds is the number of releases after which the rate is above Chosen if the slope stays: 0 if it is already,
+	// Never if it is not in sight.
+	Exceeds uint64
+	// Due is the same for a rate above Tolerance times Chosen. A fresh build is due then.
+	Due uint64
+}
+
+// Never is the value of Drift.Exceeds and Drift.Due if more than 10,000 releases are left, or no rate was chosen.
+const Never = math.MaxUint64
+
+// Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due: that of
+// filter.Info.Exceeds, from which on all commands warn.
+const Tolerance = 1.1
+
+const (
+	driftWindow = 30     // releases that the slope is taken from
+	freshDrop   = 0.95   // a rate below this share of the one before means a fresh build, or a much shorter list
+	noise       = 2      // standard errors below which a slope is none
+	horizon     = 10_000 // releases
+)
+
+// DriftOf returns the drift of a rate. releases are in ascending order; the rate is that of the last one. The slope is
+// the least-squares line through the last 30 releases since the last fresh build, which shows as a fall of the rate by
+// more than 5%. It needs at least three of them. chosen is 0 if no rate was chosen. Releases without a rate do not
+// count. DriftOf of no release is zero, except Exceeds and Due, which are Never.
+func DriftOf(chosen float64, releases []Measured) Drift {
+	d := Drift{Exceeds: Never, Due: Never}
+	if !(chosen > 0 && chosen < 1) {
+		chosen = 0
+	}
+	since := sinceFresh(releases)
+	if d.Chosen = chosen; len(since) == 0 {
+		return d
+	}
+	d.Rate = since[len(since)-1].FPRPosterior
+	d.Slope = slopeOf(since)
+	if chosen > 0 {
+		d.Ratio = d.Rate / chosen
+		d.Exceeds, d.Due = d.until(chosen), d.until(chosen*Tolerance)
+	}
+	return d
+}
+
+// until returns the number of releases until the rate is above most.
+func (d Drift) until(most float64) uint64 {
+	if d.Rate > most {
+		return 0
+	}
+	left := (most - d.Rate) / d.Slope
+	if !(d.Slope > 0 && left < horizon) {
+		return Never
+	}
+	return uint64(left) + 1
+}
+
+// sinceFresh returns the last releases with a rate, at most driftWindow, from the last fresh build on.
+func sinceFresh(releases []Measured) []Measured {
+	var since []Measured
+	for _, r := range releases {
+		if !(r.FPRPosterior > 0 && r.FPRPosterior < 1) {
+			continue
+		}
+		if n := len(since); n > 0 && r.FPRPosterior < freshDrop*since[n-1].FPRPosterior {
+			since = nil
+		}
+		since = append(since, r)
+	}
+	return since[max(0, len(since)-driftWindow):]
+}
+
+// slopeOf returns the slope of the least-squares line, or 0 if it is not clear of the scatter around the line.
+func slopeOf(releases []Measured) float64 {
+	n := float64(len(releases))
+	if n < 3 {
+		return 0
+	}
+	first := releases[0].Release
+	var meanX, meanY float64
+	for _, r := range releases {
+		meanX += float64(r.Release-first) / n
+		meanY += r.FPRPosterior / n
+	}
+	var xx, xy, yy float64
+	for _, r := range releases {
+		x, y := float64(r.Release-first)-meanX, r.FPRPosterior-meanY
+		xx, xy, yy = xx+x*x, xy+x*y, yy+y*y
+	}
+	if xx == 0 {
+		return 0
+	}
+	slope := xy / xx
+	deviation := math.Sqrt(max(0, yy-slope*xy) / (n - 2) / xx)
+	if math.Abs(slope) <= noise*deviation {
+		return 0
+	}
+	return slope
+}
+
+// String returns the drift in a line, such as "rate 0.98%, 0.98x the chosen 1%, rising 0.004 points a release; a fresh
+// build is due in 31 releases".
+func (d Drift) String() string {
+	if d.Rate == 0 {
+		return "no rate"
+	}
+	text := fmt.Sprintf("rate %.3g%%", 100*d.Rate)
+	if d.Chosen == 0 {
+		return text + ", none chosen"
+	}
+	text += fmt.Sprintf(", %.3gx the chosen %.3g%%", d.Ratio, 100*d.Chosen)
+	switch {
+	case d.Slope > 0:
+		text += fmt.Sprintf(", rising %.2g points a release", 100*d.Slope)
+	case d.Slope < 0:
+		text += fmt.Sprintf(", falling %.2g points a release", -100*d.Slope)
+	}
+	switch {
+	case d.Due == 0:
+		text += "; a fresh build is due now"
+	case d.Due == 1:
+		text += "; a fresh build is due with the next release"
+	case d.Due != Never:
+		text += fmt.Sprintf("; a fresh build is due in %d releases", d.Due)
+	}
+	return text
+}

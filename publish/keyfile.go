@@ -1,0 +1,84 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// PublicSuffix is the suffix of the file with the public key, beside that of the private one.
+const PublicSuffix = ".pub"
+
+// maxKeyFile is the largest length of a file with a key.
+const maxKeyFile = 4 << 10
+
+// CreateKey makes a new key. It writes the private key to path, readable by its owner only, and the public one to
+// path.pub. It replaces no file: the error then wraps fs.ErrExist.
+func CreateKey(path string) (PublicKey, error) {
+	k, err := NewKey()
+	if err != nil {
+		return PublicKey{}, err
+	}
+	if err := createFile(path+PublicSuffix, k.Public().String(), 0o644); err != nil {
+		return PublicKey{}, err
+	}
+	if err := createFile(path, k.Text(), 0o600); err != nil {
+		return PublicKey{}, errors.Join(err, os.Remove(path+PublicSuffix))
+	}
+	return k.Public(), nil
+}
+
+// createFile creates a file with a line of text. On error it leaves none.
+func createFile(path, text string, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text+"\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// ReadPrivateKey reads a private key from a file. The error wraps ErrKey, or is that of the file system.
+func ReadPrivateKey(path string) (PrivateKey, error) {
+	text, err := readKeyFile(path)
+	if err != nil {
+		return PrivateKey{}, err
+	}
+	k, err := ParsePrivateKey(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return k, err
+}
+
+// FindPublicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.
+// The error wraps ErrKey, or is that of the file system.
+func FindPublicKey(textOrPath string) (PublicKey, error) {
+	if strings.HasPrefix(textOrPath, publicPrefix) || strings.HasPrefix(textOrPath, privatePrefix) {
+		return ParsePublicKey(textOrPath)
+	}
+	text, err := readKeyFile(textOrPath)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	k, err := ParsePublicKey(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", textOrPath, err)
+	}
+	return k, err
+}
+
+func readKeyFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
+	return string(b), err
+}

@@ -1,0 +1,52 @@
+package publish
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// TestKeyFiles: a key is written once, for its owner only, and found by its text and by its file.
+func TestKeyFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	public, err := CreateKey(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", err, st.Mode())
+	}
+	private, err := ReadPrivateKey(path)
+	if err != nil || private.Public() != public {
+		t.Errorf("%v, %v", err, private)
+	}
+	for _, where := range []string{public.String(), path + PublicSuffix} {
+		if got, err := FindPublicKey(where); err != nil || got != public {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+	if _, err := CreateKey(path); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if err := os.Remove(path + PublicSuffix); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateKey(path); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if again, err := ReadPrivateKey(path); err != nil || again.Public() != public {
+		t.Errorf("the key was replaced: %v", err)
+	}
+	if _, err := os.Stat(path + PublicSuffix); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a public key without a private one: %v", err)
+	}
+	if _, err := FindPublicKey(path); !errors.Is(err, ErrKey) {
+		t.Errorf("a private key as a public one: %v", err)
+	}
+	if _, err := ReadPrivateKey(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

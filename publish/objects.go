@@ -1,0 +1,131 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// ObjectsName is the name of the folder with the objects, in the folder of a publisher.
+const ObjectsName = "objects"
+
+// ErrObject means that an object of a release is missing or not the one that it names.
+var ErrObject = errors.New("an object of the release is missing or damaged")
+
+// objects is the folder of objects.
+type objects struct {
+	dir     string
+	written []Object // by put, in order; files that were there already are not in it
+}
+
+func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) }
+
+// put stores an object, unless it is there already. A file of its name with other content is replaced.
+func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
+	o := Object{sha256.Sum256(content), uint64(len(content))}
+	if s.has(o) == nil {
+		return o, nil
+	}
+	err := container.WriteAtomic(container.Batch(ctx), s.path(o.SHA256), func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if err == nil {
+		s.written = append(s.written, o)
+	}
+	return o, err
+}
+
+// open opens an object and checks its length. The error wraps ErrObject if it is missing or has another length.
+func (s *objects) open(o Object) (*os.File, error) {
+	f, err := os.Open(s.path(o.SHA256))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrObject, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && (!st.Mode().IsRegular() || uint64(st.Size()) != o.Bytes) {
+		err = fmt.Errorf("%w: %s has %d bytes, want %d", ErrObject, f.Name(), st.Size(), o.Bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// has returns an error unless the object is there, with the right content.
+func (s *objects) has(o Object) error {
+	f, err := s.open(o)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.copy(io.Discard, f, o)
+}
+
+// read returns the content of an object.
+func (s *objects) read(o Object) ([]byte, error) {
+	f, err := s.open(o)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := bytes.NewBuffer(make([]byte, 0, o.Bytes)) // the file has that length
+	err = s.copy(b, f, o)
+	return b.Bytes(), err
+}
+
+// copy copies an object to w and checks it.
+func (s *objects) copy(w io.Writer, f *os.File, o Object) error {
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(f, int64(o.Bytes)))
+	if err != nil {
+		return err
+	}
+	if uint64(n) != o.Bytes || Hash(sum.Sum(nil)) != o.SHA256 {
+		return fmt.Errorf("%w: %s does not have the content that its name says", ErrObject, f.Name())
+	}
+	return nil
+}
+
+// undo removes what put has written, after an error: a full disk gets its space back.
+func (s *objects) undo() {
+	for _, o := range s.written {
+		_ = os.Remove(s.path(o.SHA256))
+	}
+	s.written = nil
+}
+
+// clean removes the objects that are not in keep, and the temporary files of killed publishers. Other files stay. It
+// returns what it has removed.
+func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error) {
+	container.RemoveAbandoned(s.dir, isHash)
+	all, err := os.ReadDir(s.dir)
+	for _, e := range all {
+		var h Hash
+		if h.UnmarshalText([]byte(e.Name())) != nil || keep[h] || !e.Type().IsRegular() {
+			continue
+		}
+		if st, e := e.Info(); e == nil {
+			size += uint64(st.Size())
+		}
+		if e := os.Remove(s.path(h)); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		removed++
+	}
+	return removed, size, err
+}
+
+func isHash(name string) bool { return new(Hash).UnmarshalText([]byte(name)) == nil }

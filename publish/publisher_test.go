@@ -1,0 +1,345 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+const day = 24 * time.Hour
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// keys yields n keys, in version v with 5 of them replaced by new ones for each version.
+func keys(n, v int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range n {
+			if !yield(fmt.Sprint("key ", i+5*v)) {
+				return
+			}
+		}
+	}
+}
+
+const frozen = "standard(k=7,m=20000)"
+
+// build writes version v of a filter, or with shards of a sharded set, and returns its path.
+func build(t *testing.T, dir string, v, shards int, c bloomery.Config) string {
+	t.Helper()
+	if c.Spec == "" {
+		c.Spec = frozen
+	}
+	path := filepath.Join(dir, fmt.Sprint("v", v))
+	if shards > 0 {
+		if c.Spec == frozen {
+			c.Spec = "standard(bytes=3000)"
+		}
+		c.Shards = shards
+		if _, err := bloomery.BuildShards(t.Context(), keys(2000, v), path, c); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	set, err := bloomery.Build(t.Context(), keys(2000, v), c)
+	if err == nil {
+		err = set.Save(t.Context(), path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mustPublish publishes, checks the folder, and returns the report.
+func mustPublish(t *testing.T, dir, file string, o Options) Report {
+	t.Helper()
+	r, err := Publish(t.Context(), dir, file, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Check(t.Context(), dir, nil, nil); err != nil || !reflect.DeepEqual(c.Release, r.Release) {
+		t.Fatalf("%v, %+v, %+v", err, c.Release, r.Release)
+	}
+	return r
+}
+
+// names returns the names in a folder.
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// TestPublish follows a folder over releases: new, same and old content, another name, renewal.
+func TestPublish(t *testing.T) {
+	for what, shards := range map[string]int{File: 0} {
+		t.Run(what, func(t *testing.T) {
+			src, dir := t.TempDir(), filepath.Join(t.TempDir(), "blocklist")
+			var files []string
+			for v := range 3 {
+				files = append(files, build(t, src, v, shards, bloomery.Config{FPRChosen: 0.01}))
+			}
+			one := mustPublish(t, dir, files[0], Options{Now: start})
+			if r := one.Release; r.Number != 1 || r.Name != "blocklist" || r.Kind != what || r.Previous != nil ||
+				r.History != nil || r.Keys != 2000 || r.FPRChosen != 0.01 || r.FPRPosterior < 0.001 {
+				t.Errorf("%+v", r)
+			}
+			two := mustPublish(t, dir, files[1], Options{Now: start.Add(day)})
+			if p := two.Release.Previous; two.Release.Number != 2 || p.Number != 1 || p.SHA256 != one.Release.SHA256 ||
+				p.Delta == nil || p.Delta.Bytes > two.Release.Total/2 || two.Daily > p.Delta.Bytes+2000 {
+				t.Errorf("%+v", two)
+			}
+			three := mustPublish(t, dir, files[2], Options{Now: start.Add(2 * day)})
+			if h := three.History; len(h) != 2 || h[0].Number != 2 || h[1].Delta.Bytes <= h[0].Delta.Bytes {
+				t.Errorf("%+v", h)
+			}
+
+			before, all := released(t, dir), names(t, filepath.Join(dir, ObjectsName))
+			same := mustPublish(t, dir, files[2], Options{Now: start.Add(3 * day)})
+			if !same.Same || same.Renewed || !bytes.Equal(before, released(t, dir)) ||
+				!slices.Equal(all, names(t, filepath.Join(dir, ObjectsName))) {
+				t.Errorf("the same content changes the folder: %+v", same)
+			}
+			later := start.Add(2*day + DefaultLifetime/2 + time.Second)
+			renewed := mustPublish(t, dir, files[2], Options{Now: later})
+			if r := renewed.Release; !renewed.Renewed || r.Number != 3 || r.Published != three.Release.Published ||
+				r.Expires != later.Add(DefaultLifetime) || r.SHA256 != three.Release.SHA256 {
+				t.Errorf("%+v", renewed)
+			}
+			if again := mustPublish(t, dir, files[2], Options{Now: later, Renew: true, Lifetime: day}); !again.Renewed ||
+				again.Release.Expires != later.Add(day) {
+				t.Errorf("%+v", again)
+			}
+
+			back := mustPublish(t, dir, files[0], Options{Now: later})
+			if r := back.Release; r.Number != 4 || r.SHA256 != one.Release.SHA256 || r.Previous.Number != 3 {
+				t.Errorf("old content: %+v", r)
+			}
+			if h := back.History; len(h) != 3 || h[2].Number != 1 || h[2].Delta != nil || h[0].Delta == nil {
+				t.Errorf("%+v", h)
+			}
+			if _, err := Publish(t.Context(), dir, files[1], Options{Name: "other"}); !errors.Is(err, ErrName) {
+				t.Errorf("another name: %v", err)
+			}
+		})
+	}
+}
+
+func released(t *testing.T, dir string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, ReleaseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestRetention publishes daily. The newest releases stay, and after a while one of at least 7 and one of at least 30
+// days; objects stay if the current release or the one before names them.
+func TestRetention(t *testing.T) {
+	src, dir := t.TempDir(), t.TempDir()
+	o := Options{Keep: 3, Name: "x", Now: start}
+	before := map[Hash]bool{}
+	for v := range 70 {
+		file := build(t, src, v, 0, bloomery.Config{Spec: "standard(k=2,m=4096)"})
+		r, err := Publish(t.Context(), dir, file, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, age := range []int{1, 2, 3} {
+			if v >= age && r.History[i].Number != r.Release.Number-uint64(age) {
+				t.Fatalf("release %d: %+v", v+1, r.History)
+			}
+		}
+		for _, jump := range []int{7, 30} {
+			found := slices.ContainsFunc(r.History, func(s Step) bool {
+				age := o.Now.Sub(s.Published)
+				return age >= time.Duration(jump)*day && age < time.Duration(2*jump)*day
+			})
+			if v >= jump && !found {
+				t.Errorf("release %d: none from %d days ago: %v", v+1, jump, r.History)
+			}
+		}
+		if len(r.History) > 3+2*len(horizons) {
+			t.Errorf("release %d: %d older ones", v+1, len(r.History))
+		}
+		s := objects{dir: filepath.Join(dir, ObjectsName)}
+		named := s.named(r.Release, r.History)
+		for _, name := range names(t, s.dir) {
+			var h Hash
+			if err := h.UnmarshalText([]byte(name)); err != nil || !named[h] && !before[h] {
+				t.Fatalf("release %d: %s is still there", v+1, name)
+			}
+		}
+		before, o.Now = named, o.Now.Add(day)
+	}
+	o.Keep = -1
+	if r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o); r.History != nil || r.Release.History != nil ||
+		r.Release.Previous.Delta != nil {
+		t.Errorf("keep none: %+v", r)
+	}
+}
+
+// TestPublishRefuses: nothing changes if the file is damaged, no filter, or cannot be published here.
+func TestPublishRefuses(t *testing.T) {
+	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "x")
+	good := build(t, src, 1, 0, bloomery.Config{})
+	key := testKey(t, "A")
+	mustPublish(t, dir, good, Options{Sign: []PrivateKey{key}})
+	before, all := released(t, dir), names(t, filepath.Join(dir, ObjectsName))
+	content, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, b []byte) string {
+		path := filepath.Join(src, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	bad := bytes.Clone(content)
+	bad[len(bad)-1] ^= 1
+	set := build(t, src, 2, 2, bloomery.Config{})
+	lacking := build(t, src, 3, 2, bloomery.Config{})
+	if err := os.Remove(filepath.Join(lacking, shard.Name(1, 2, ""))); err != nil {
+		t.Fatal(err)
+	}
+	next := build(t, src, 4, 0, bloomery.Config{})
+	signed := Options{Sign: []PrivateKey{key}}
+	for _, c := range []struct {
+		what, file string
+		o          Options
+		want       error
+	}{
+		{"missing", filepath.Join(src, "none"), signed, os.ErrNotExist},
+		{"a list", write("list", []byte("a\nb\n")), signed, container.ErrMagic},
+		{"damaged", write("bad", bad), signed, container.ErrChecksum},
+		{"cut", write("cut", content[:len(content)-8]), signed, io.ErrUnexpectedEOF},
+		{"longer", write("longer", append(bytes.Clone(content), 0)), signed, container.ErrCorrupt},
+		{"no set", src, signed, bloomery.ErrNoManifest},
+		{"a shard is missing", lacking, signed, os.ErrNotExist},
+		{"another kind", set, signed, ErrName},
+		{"unsigned after signed", next, Options{}, ErrUnsigned},
+		{"no trimmed form", next, Options{Sign: signed.Sign, Trim: true}, filter.ErrUnsupported},
+		{"lifetime", next, Options{Sign: signed.Sign, Lifetime: 1}, ErrOptions},
+		{"keep", next, Options{Sign: signed.Sign, Keep: MaxKeep + 1}, ErrOptions},
+		{"keys", next, Options{Sign: []PrivateKey{key, key}}, ErrOptions},
+	} {
+		if _, err := Publish(t.Context(), dir, c.file, c.o); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v; want %v", c.what, err, c.want)
+		}
+		if !bytes.Equal(before, released(t, dir)) || !slices.Equal(all, names(t, filepath.Join(dir, ObjectsName))) {
+			t.Errorf("%s: the folder has changed", c.what)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Publish(ctx, dir, next, signed); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ReleaseName), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Publish(t.Context(), dir, next, signed); !errors.Is(err, ErrRelease) {
+		t.Error(err)
+	}
+}
+
+// TestPublishKeys: a filter with a keyed hash needs no secret, signatures are renewed when the keys change, and an
+// unsigned release can follow a signed one if that is asked for.
+func TestPublishKeys(t *testing.T) {
+	src, dir := t.TempDir(), t.TempDir()
+	one, two := testKey(t, "A"), testKey(t, "E")
+	file := build(t, src, 1, 0, bloomery.Config{Secret: bloomery.NewSecret()})
+	mustPublish(t, dir, file, Options{Name: "x", Sign: []PrivateKey{one}})
+	mustPublish(t, dir, build(t, src, 2, 0, bloomery.Config{Secret: bloomery.NewSecret()}),
+		Options{Sign: []PrivateKey{one}})
+	if r := mustPublish(t, dir, filepath.Join(src, "v2"), Options{Sign: []PrivateKey{one, two}}); !r.Renewed {
+		t.Error("another key signs, and the release stays")
+	}
+	for _, k := range []PrivateKey{one, two} {
+		if _, err := Check(t.Context(), dir, []PublicKey{k.Public()}, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := Check(t.Context(), dir, []PublicKey{testKey(t, "I").Public()}, nil); !errors.Is(err, ErrOtherKey) {
+		t.Error(err)
+	}
+	if r := mustPublish(t, dir, file, Options{Unsigned: true}); r.Release.Number != 3 {
+		t.Errorf("%+v", r.Release)
+	}
+	if _, err := Verify(released(t, dir), one.Public()); !errors.Is(err, ErrUnsigned) {
+		t.Error(err)
+	}
+}
+
+// TestTrim: the trimmed form is published on request, and its size is reported else.
+func TestTrim(t *testing.T) {
+	for what, shards := range map[string]int{File: 0, Set: 2} {
+		src, dir := t.TempDir(), t.TempDir()
+		file := build(t, src, 1, shards, bloomery.Config{Spec: "rankindexed(capacity=2500)"})
+		full := mustPublish(t, dir, file, Options{Name: "x"})
+		small := mustPublish(t, dir, file, Options{Trim: true})
+		if full.Trimmed != small.Release.Total || small.Trimmed != 0 || full.Trimmed >= full.Release.Total ||
+			small.Release.Number != 2 || small.Release.Keys != full.Release.Keys {
+			t.Errorf("%s: %d of %d bytes: %+v", what, full.Trimmed, full.Release.Total, small.Release)
+		}
+	}
+}
+
+// TestRepair: an object that is damaged is written again, one that is lost costs a delta and a warning, and Check finds
+// both.
+func TestRepair(t *testing.T) {
+	src, dir := t.TempDir(), t.TempDir()
+	o := Options{Name: "x", Now: start}
+	file := build(t, src, 1, 0, bloomery.Config{})
+	r := mustPublish(t, dir, file, o).Release
+	path := filepath.Join(dir, ObjectsName, r.SHA256.String())
+	if err := os.WriteFile(path, make([]byte, r.Bytes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
+		t.Errorf("a damaged object: %v", err)
+	}
+	mustPublish(t, dir, file, o)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
+		t.Errorf("a missing object: %v", err)
+	}
+	next, err := Publish(t.Context(), dir, build(t, src, 2, 0, bloomery.Config{}), o)
+	if err != nil || len(next.Warnings) != 1 || next.Release.Previous.Delta != nil {
+		t.Errorf("%v, %+v", err, next)
+	}
+	if err := os.Remove(filepath.Join(dir, ObjectsName, next.Release.History.SHA256.String())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
+		t.Errorf("no history: %v", err)
+	}
+	if r := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o); len(r.Warnings) != 1 || len(r.History) != 1 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,281 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ReleaseName is the name of the current release in the folder of a publisher.
+const ReleaseName = "release.json"
+
+// Bounds of a release. A reader loads no more bytes than these.
+const (
+	MaxRelease = 64 << 10 // bytes of release.json
+	MaxHistory = 1 << 20  // bytes of a history
+	MaxName    = 128      // bytes of a name
+	maxSpec    = 512      // bytes of a spec, as in a filter file
+	maxNumber  = 1<<53 - 1
+)
+
+// The fields format and version.
+const (
+	releaseFormat = "bloomery-release"
+	historyFormat = "bloomery-history"
+	formatVersion = 1
+)
+
+// Errors of ParseRelease and ParseHistory.
+var (
+	// ErrRelease means that a release or history is not valid.
+	ErrRelease = errors.New("invalid release")
+	// ErrVersion means that a release was written by a newer version of this software, in a form that is unknown here.
+	ErrVersion = errors.New("a release of a newer version; use a newer Bloomery")
+)
+
+// Kinds of published filters.
+const (
+	File = "file" // one filter file
+	Set  = "set"  // a sharded set: its manifest names the shards
+)
+
+// Object is a file in the folder objects.
+type Object struct {
+	SHA256 Hash
+	Bytes  uint64 // its length, 1 to 2^53 - 1
+}
+
+// Previous is the release before the current one.
+type Previous struct {
+	Number uint64
+	SHA256 Hash
+	Delta  *Object // from it to the current one; nil if there is none smaller than the whole file
+}
+
+// Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
+type Release struct {
+	Name      string    // of what is published; printable, 1 to MaxName bytes
+	Number    uint64    // 1 or more; each release has a higher one than the one before
+	Published time.Time // UTC, whole seconds
+	Expires   time.Time // after Published
+	Kind      string    // File or Set
+	Object              // the filter file, or the manifest of a set
+	Total     uint64    // bytes of the filter file, or of the manifest and all shards
+	Spec      string    // of the filter, or of each shard; to be shown, not to be trusted
+	Keys      uint64
+	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
+	FPRChosen, FPRPosterior float64
+	Previous                *Previous // nil in the first release
+	History                 *Object   // older releases, including Previous; nil if there are none
+}
+
+// check returns an error wrapping ErrRelease if a field is out of range.
+func (r *Release) check() error {
+	switch {
+	case !ValidName(r.Name):
+		return fmt.Errorf("%w: name %.80q; want 1 to %d bytes of printable text", ErrRelease, r.Name, MaxName)
+	case r.Number == 0 || r.Number > maxNumber:
+		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
+	case !r.Expires.After(r.Published):
+		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
+	case r.Kind != File && r.Kind != Set:
+		return fmt.Errorf("%w: kind %.40q", ErrVersion, r.Kind)
+	case r.Total < r.Bytes || r.Total > maxNumber || r.Kind == File && r.Total != r.Bytes:
+		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
+	case len(r.Spec) > maxSpec || !printable(r.Spec):
+		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)
+	case r.Keys > maxNumber || !isRate(r.FPRChosen) || !isRate(r.FPRPosterior):
+		return fmt.Errorf("%w: %d keys, rates %v and %v", ErrRelease, r.Keys, r.FPRChosen, r.FPRPosterior)
+	}
+	if err := r.Object.check(maxNumber); err != nil {
+		return err
+	}
+	if p := r.Previous; p != nil {
+		if p.Number == 0 || p.Number >= r.Number {
+			return fmt.Errorf("%w: release %d after %d", ErrRelease, r.Number, p.Number)
+		}
+		if err := p.Delta.check(maxNumber); err != nil {
+			return err
+		}
+	}
+	return r.History.check(MaxHistory)
+}
+
+// check returns an error if the length is out of range. A nil Object is valid.
+func (o *Object) check(most uint64) error {
+	if o != nil && (o.Bytes == 0 || o.Bytes > most) {
+		return fmt.Errorf("%w: an object of %d bytes; want 1 to %d", ErrRelease, o.Bytes, most)
+	}
+	return nil
+}
+
+// ValidName reports whether a release may have this name: 1 to MaxName bytes of printable UTF-8.
+func ValidName(name string) bool { return name != "" && len(name) <= MaxName && printable(name) }
+
+func printable(s string) bool {
+	for _, c := range s {
+		if c == utf8.RuneError || !unicode.IsPrint(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func isRate(r float64) bool { return r >= 0 && r <= 1 }
+
+// signaturesMark starts the line after the signed part of release.json.
+const signaturesMark = "\n\"signatures\":"
+
+// split divides release.json into the text that is signed, and the JSON object with the signatures.
+func split(b []byte) (signed, tail []byte, err error) {
+	switch {
+	case len(b) > MaxRelease:
+		return nil, nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(b), MaxRelease)
+	case !bytes.HasPrefix(b, []byte("{\n")) || !utf8.Valid(b):
+		return nil, nil, fmt.Errorf("%w: it is not the text of a release", ErrRelease)
+	case bytes.Count(b, []byte(signaturesMark)) != 1:
+		return nil, nil, fmt.Errorf("%w: it needs one line with signatures", ErrRelease)
+	}
+	at := bytes.Index(b, []byte(signaturesMark))
+	if b[at-1] != ',' {
+		return nil, nil, fmt.Errorf("%w: there is no comma before its signatures", ErrRelease)
+	}
+	return b[:at], append([]byte("{"), b[at:]...), nil
+}
+
+// ParseRelease returns the content of release.json, which is untrusted: the caller checks its signatures with Verify.
+// It reads the signed part only: nothing behind it has an effect. The error wraps ErrRelease or ErrVersion.
+func ParseRelease(b []byte) (*Release, error) {
+	signed, _, err := split(b)
+	if err != nil {
+		return nil, err
+	}
+	var r Release
+	m, err := members(append(bytes.Clone(signed[:len(signed)-1]), "\n}"...))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.format(releaseFormat); err != nil {
+		return nil, err
+	}
+	m.text("name", &r.Name)
+	m.number("release", &r.Number)
+	m.time("published", &r.Published)
+	m.time("expires", &r.Expires)
+	m.text("kind", &r.Kind)
+	m.object(&r.Object)
+	m.number("total_bytes", &r.Total)
+	m.text("spec", &r.Spec)
+	m.number("keys", &r.Keys)
+	m.value("fpr_chosen", &r.FPRChosen)
+	m.value("fpr_posterior", &r.FPRPosterior)
+	if p := m.within("previous"); p != nil {
+		r.Previous = new(Previous)
+		p.number("release", &r.Previous.Number)
+		p.hash("sha256", &r.Previous.SHA256)
+		r.Previous.Delta = p.optional("delta")
+	}
+	r.History = m.optional("history")
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// The JSON forms, for writing.
+type (
+	releaseJSON struct {
+		Format       string        `json:"format"`
+		Version      int           `json:"version"`
+		Name         string        `json:"name"`
+		Number       uint64        `json:"release"`
+		Published    string        `json:"published"`
+		Expires      string        `json:"expires"`
+		Kind         string        `json:"kind"`
+		SHA256       Hash          `json:"sha256"`
+		Bytes        uint64        `json:"bytes"`
+		Total        uint64        `json:"total_bytes"`
+		Spec         string        `json:"spec"`
+		Keys         uint64        `json:"keys"`
+		FPRChosen    float64       `json:"fpr_chosen"`
+		FPRPosterior float64       `json:"fpr_posterior"`
+		Previous     *previousJSON `json:"previous,omitempty"`
+		History      *objectJSON   `json:"history,omitempty"`
+	}
+	previousJSON struct {
+		Number uint64      `json:"release"`
+		SHA256 Hash        `json:"sha256"`
+		Delta  *objectJSON `json:"delta,omitempty"`
+	}
+	objectJSON struct {
+		SHA256 Hash   `json:"sha256"`
+		Bytes  uint64 `json:"bytes"`
+	}
+)
+
+// Marshal returns release.json, with a signature of each key. The same content and keys give the same bytes. The error
+// wraps ErrRelease if a field is out of range.
+func (r *Release) Marshal(keys ...PrivateKey) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if len(keys) > maxSignatures {
+		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(keys), maxSignatures)
+	}
+	j := releaseJSON{
+		Format: releaseFormat, Version: formatVersion, Name: r.Name, Number: r.Number,
+		Published: r.Published.UTC().Format(timeForm), Expires: r.Expires.UTC().Format(timeForm), Kind: r.Kind,
+		SHA256: r.SHA256, Bytes: r.Bytes, Total: r.Total, Spec: r.Spec, Keys: r.Keys,
+		FPRChosen: r.FPRChosen, FPRPosterior: r.FPRPosterior, History: (*objectJSON)(r.History),
+	}
+	if p := r.Previous; p != nil {
+		j.Previous = &previousJSON{p.Number, p.SHA256, (*objectJSON)(p.Delta)}
+	}
+	text, err := lines(j)
+	if err != nil {
+		return nil, err
+	}
+	signed := append(bytes.TrimSuffix(text, []byte("\n}")), ',')
+	tail, err := json.Marshal(sign(signed, keys))
+	if err != nil {
+		return nil, err
+	}
+	text = append(append(append(signed, signaturesMark...), tail...), "\n}\n"...)
+	if len(text) > MaxRelease {
+		return nil, fmt.Errorf("%w: %d bytes; want at most %d", ErrRelease, len(text), MaxRelease)
+	}
+	return text, nil
+}
+
+// lines returns the JSON of a struct with one member a line.
+func lines(v any) ([]byte, error) {
+	all, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := []byte("{\n")
+	d := json.NewDecoder(bytes.NewReader(all))
+	_, _ = d.Token() // the brace
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		if len(out) > len("{\n") {
+			out = append(out, ",\n"...)
+		}
+		out = fmt.Appendf(out, "%q:%s", name, value)
+	}
+	return append(out, "\n}"...), nil
+}

@@ -1,0 +1,201 @@
+package publish
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func testHistory() History {
+	var h History
+	r := testRelease()
+	for n := uint64(16); n >= 10; n-- {
+		s := Step{Number: n, Published: r.Published.Add(-time.Duration(17-n) * 24 * time.Hour), SHA256: r.SHA256,
+			Bytes: 160336, Keys: 133000 + n, FPRPosterior: 0.01}
+		s.SHA256[0] = byte(n)
+		if n%3 != 0 {
+			s.Delta = &Object{r.SHA256, 1000 - n}
+		}
+		h = append(h, s)
+	}
+	return h
+}
+
+// TestRoundTrip: what Marshal writes, ParseRelease and ParseHistory read, and the bytes stay.
+func TestRoundTrip(t *testing.T) {
+	first := testRelease()
+	first.Number, first.Previous, first.History, first.Name = 1, nil, nil, `a "list" <of> ü & more`
+	whole := testRelease()
+	whole.Kind, whole.Total, whole.Previous.Delta = Set, 1<<40, nil
+	for _, r := range []*Release{testRelease(), first, whole} {
+		b, err := r.Marshal(testKey(t, "A"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseRelease(b)
+		if err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%v\n%+v\n%+v", err, got, r)
+		}
+	}
+	h := testHistory()
+	b, err := h.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseHistory(b)
+	if err != nil || !reflect.DeepEqual(got, h) {
+		t.Errorf("%v\n%+v\n%+v", err, got, h)
+	}
+}
+
+// TestMarshalRefuses: fields out of range are not written.
+func TestMarshalRefuses(t *testing.T) {
+	for what, change := range map[string]func(*Release){
+		"no name":         func(r *Release) { r.Name = "" },
+		"control":         func(r *Release) { r.Name = "a\nb" },
+		"long name":       func(r *Release) { r.Name = strings.Repeat("a", MaxName+1) },
+		"number 0":        func(r *Release) { r.Number = 0 },
+		"number too high": func(r *Release) { r.Number = 1 << 53 },
+		"expired":         func(r *Release) { r.Expires = r.Published },
+		"kind":            func(r *Release) { r.Kind = "tree" },
+		"total":           func(r *Release) { r.Total-- },
+		"no bytes":        func(r *Release) { r.Bytes, r.Total = 0, 0 },
+		"rate":            func(r *Release) { r.FPRPosterior = 1.5 },
+		"previous":        func(r *Release) { r.Previous.Number = 17 },
+		"large history":   func(r *Release) { r.History.Bytes = MaxHistory + 1 },
+	} {
+		r := testRelease()
+		change(r)
+		if _, err := r.Marshal(); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	h := testHistory()
+	h[1].Number = h[0].Number
+	if _, err := h.Marshal(); !errors.Is(err, ErrRelease) {
+		t.Errorf("history that does not descend: %v", err)
+	}
+}
+
+// TestDamaged: a signed release that is cut or in which a bit changes is refused, and never panics.
+func TestDamaged(t *testing.T) {
+	key := testKey(t, "A")
+	good, err := testRelease().Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(good) - len("]\n}\n") {
+		if _, err := Verify(good[:n], key.Public()); err == nil {
+			t.Errorf("the first %d bytes are accepted", n)
+		}
+		_, _ = ParseRelease(good[:n])
+	}
+	signed := bytes.Index(good, []byte(signaturesMark))
+	for at := range good {
+		for bit := range 8 {
+			bad := bytes.Clone(good)
+			bad[at] ^= 1 << bit
+			_, err := Verify(bad, key.Public())
+			if at < signed && err == nil {
+				t.Errorf("byte %d, bit %d: accepted", at, bit)
+			}
+			r, err2 := ParseRelease(bad)
+			if err == nil && (err2 != nil || !reflect.DeepEqual(r, testRelease())) {
+				t.Errorf("byte %d, bit %d: accepted with other content: %+v, %v", at, bit, r, err2)
+			}
+		}
+	}
+}
+
+// TestHistoryRefused: invalid histories.
+func TestHistoryRefused(t *testing.T) {
+	b, err := testHistory().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for what, bad := range map[string]string{
+		"empty":     "",
+		"null":      "null",
+		"large":     text + strings.Repeat(" ", MaxHistory),
+		"format":    strings.Replace(text, "bloomery-history", "bloomery-release", 1),
+		"version":   strings.Replace(text, `"version":1`, `"version":2`, 1),
+		"order":     strings.Replace(text, `"release":15`, `"release":16`, 1),
+		"no bytes":  strings.Replace(text, `"bytes":160336`, `"bytes":0`, 1),
+		"entry":     strings.Replace(text, `"releases":[`, `"releases":[7,`, 1),
+		"null list": `{"format":"bloomery-history","version":1,"releases":null}`,
+		"no hash":   strings.Replace(text, `"sha256"`, `"sha265"`, 1),
+		"delta":     strings.Replace(text, `"delta":{`, `"delta":{"sha256":7,"x":{`, 1),
+	} {
+		if _, err := ParseHistory([]byte(bad)); !errors.Is(err, ErrRelease) && !errors.Is(err, ErrVersion) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestKeys: texts of keys, and that a private one is not printed by accident.
+func TestKeys(t *testing.T) {
+	k, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParsePrivateKey(k.Text() + "\n")
+	if err != nil || again.Public() != k.Public() {
+		t.Fatal(err)
+	}
+	public, err := ParsePublicKey(k.Public().String() + "\r\n")
+	if err != nil || public != k.Public() || len(public.ID()) != 16 {
+		t.Fatal(err)
+	}
+	secret := k.Text()[len(privatePrefix):]
+	if text := fmt.Sprintf("%v %+v %#v %s", k, k, k, k); strings.Contains(text, secret) {
+		t.Error("a format prints the private key")
+	}
+	wrong := "ed25519:" + strings.Repeat("!", 44)
+	for _, bad := range []string{"", "ed25519:", k.Public().String() + "A", k.Text(), wrong} {
+		if _, err := ParsePublicKey(bad); !errors.Is(err, ErrKey) || strings.Contains(err.Error(), secret) {
+			t.Errorf("public key %q: %v", bad, err)
+		}
+	}
+	for _, bad := range []string{"", k.Public().String(), k.Text()[1:], k.Text()[:len(k.Text())-1]} {
+		if _, err := ParsePrivateKey(bad); !errors.Is(err, ErrKey) || strings.Contains(err.Error(), secret) {
+			t.Errorf("private key: %v", err)
+		}
+	}
+}
+
+// FuzzRelease: no input panics, and what is accepted is written and read again as the same content.
+func FuzzRelease(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) < 10 {
+		f.Fatalf("%d seeds, %v", len(files), err)
+	}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = Verify(b, PublicKey{})
+		_, _ = ParseHistory(b)
+		r, err := ParseRelease(b)
+		if err != nil {
+			return
+		}
+		text, err := r.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ParseRelease(text); err != nil || !reflect.DeepEqual(again, r) {
+			t.Fatalf("%v: %+v, then %+v", err, r, again)
+		}
+	})
+}

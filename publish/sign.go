@@ -1,0 +1,199 @@
+package publish
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of Verify.
+var (
+	// ErrUnsigned means that a release has no signature.
+	ErrUnsigned = errors.New("the release is not signed")
+	// ErrOtherKey means that a release is signed, but by none of the pinned keys.
+	ErrOtherKey = errors.New("the release is signed by none of the given keys")
+	// ErrSignature means that the signature of a pinned key is wrong: the release was changed after it was signed.
+	ErrSignature = errors.New("the signature of the release is wrong: it was changed after it was signed")
+	// ErrKey means that a text is not the key that it should be.
+	ErrKey = errors.New("invalid key")
+)
+
+const (
+	publicPrefix  = "ed25519:"
+	privatePrefix = "ed25519-private:"
+	signedPrefix  = "bloomery-release-v1\n" // of what is signed
+	maxSignatures = 16
+)
+
+// PublicKey checks signatures of releases. Keys are equal if they are ==. The zero value is not a key.
+type PublicKey struct{ key [ed25519.PublicKeySize]byte }
+
+// PrivateKey signs releases. The zero value is not a key. It does not print itself.
+type PrivateKey struct{ key ed25519.PrivateKey }
+
+// NewKey returns a new private key from the system's secure random numbers.
+func NewKey() (PrivateKey, error) {
+	_, key, err := ed25519.GenerateKey(nil)
+	return PrivateKey{key}, err
+}
+
+// ParsePublicKey returns the key of the text "ed25519:" and 44 characters of base64. Space around it is ignored. The
+// error wraps ErrKey.
+func ParsePublicKey(text string) (PublicKey, error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, privatePrefix) {
+		return PublicKey{}, fmt.Errorf("%w: this is a private key; give the public one, with %s", ErrKey, publicPrefix)
+	}
+	b, err := parseKey(text, publicPrefix, ed25519.PublicKeySize)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	return PublicKey{[ed25519.PublicKeySize]byte(b)}, nil
+}
+
+// ParsePrivateKey returns the key of the text that PrivateKey.Text returns. Space around it is ignored. The error wraps
+// ErrKey and does not have the text.
+func ParsePrivateKey(text string) (PrivateKey, error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, publicPrefix) {
+		return PrivateKey{}, fmt.Errorf("%w: this is a public key; give the file with the private one", ErrKey)
+	}
+	seed, err := parseKey(text, privatePrefix, ed25519.SeedSize)
+	if err != nil {
+		return PrivateKey{}, err
+	}
+	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+func parseKey(text, prefix string, size int) ([]byte, error) {
+	digits, ok := strings.CutPrefix(text, prefix)
+	b, err := base64.StdEncoding.Strict().DecodeString(digits)
+	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
+		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey, prefix,
+			base64.StdEncoding.EncodedLen(size))
+	}
+	return b, nil
+}
+
+// Public returns the public key of a private one.
+func (k PrivateKey) Public() PublicKey {
+	return PublicKey{[ed25519.PublicKeySize]byte(k.key.Public().(ed25519.PublicKey))}
+}
+
+// Text returns the secret text of a private key, which ParsePrivateKey reads: the content of its file.
+func (k PrivateKey) Text() string {
+	return privatePrefix + base64.StdEncoding.EncodeToString(k.key.Seed())
+}
+
+// String returns the id of the key, never the key.
+func (k PrivateKey) String() string { return "private key " + k.Public().ID() }
+
+// GoString returns String, so that no format prints the key.
+func (k PrivateKey) GoString() string { return k.String() }
+
+// String returns the text of the key, which ParsePublicKey reads.
+func (k PublicKey) String() string { return publicPrefix + base64.StdEncoding.EncodeToString(k.key[:]) }
+
+// ID returns 16 hexadecimal digits that tell keys apart: the first 8 bytes of the SHA-256 of the key.
+func (k PublicKey) ID() string {
+	sum := sha256.Sum256(k.key[:])
+	return hex.EncodeToString(sum[:8])
+}
+
+// signature is a signature in release.json.
+type signature struct {
+	Key       string `json:"key"`
+	Signature string `json:"signature"`
+}
+
+func message(signed []byte) []byte { return append([]byte(signedPrefix), signed...) }
+
+// sign returns a signature of each key.
+func sign(signed []byte, keys []PrivateKey) []signature {
+	out := []signature{}
+	for _, k := range keys {
+		s := ed25519.Sign(k.key, message(signed))
+		out = append(out, signature{k.Public().ID(), base64.StdEncoding.EncodeToString(s)})
+	}
+	return out
+}
+
+// Signers returns the ids of the keys that claim to have signed a release.json. It checks no signature. The error wraps
+// ErrRelease.
+func Signers(b []byte) (ids []string, err error) {
+	_, tail, err := split(b)
+	if err != nil {
+		return nil, err
+	}
+	all, err := signatures(tail)
+	for _, s := range all {
+		ids = append(ids, s.Key)
+	}
+	return ids, err
+}
+
+// signatures returns the signatures of a tail.
+func signatures(tail []byte) ([]signature, error) {
+	m, err := members(tail)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	m.value("signatures", &list)
+	if len(list) > maxSignatures {
+		return nil, fmt.Errorf("%w: %d signatures; want at most %d", ErrRelease, len(list), maxSignatures)
+	}
+	all := make([]signature, len(list))
+	for i, raw := range list {
+		one, err := members(raw)
+		if err != nil {
+			return nil, err
+		}
+		one.text("key", &all[i].Key)
+		one.text("signature", &all[i].Signature)
+		if err := one.err(); err != nil {
+			return nil, err
+		}
+	}
+	return all, m.err()
+}
+
+// Verify checks that a pinned key has signed a release.json, and returns that key. One right signature is enough;
+// signatures of other keys are ignored, so that keys can be replaced one after the other. The error wraps ErrUnsigned,
+// ErrOtherKey, ErrSignature or ErrRelease.
+func Verify(b []byte, pinned ...PublicKey) (PublicKey, error) {
+	signed, tail, err := split(b)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	all, err := signatures(tail)
+	switch {
+	case err != nil:
+		return PublicKey{}, err
+	case len(all) == 0:
+		return PublicKey{}, ErrUnsigned
+	}
+	var wrong, others []string
+	for _, s := range all {
+		others = append(others, fmt.Sprintf("%.16q", s.Key))
+		for _, k := range pinned {
+			if k.ID() != s.Key {
+				continue
+			}
+			sig, err := base64.StdEncoding.DecodeString(s.Signature)
+			if err == nil && ed25519.Verify(k.key[:], message(signed), sig) {
+				return k, nil
+			}
+			wrong = append(wrong, s.Key)
+		}
+	}
+	if wrong != nil {
+		return PublicKey{}, fmt.Errorf("%w (key %s)", ErrSignature, strings.Join(wrong, ", "))
+	}
+	return PublicKey{}, fmt.Errorf("%w, but by %s", ErrOtherKey, strings.Join(others, ", "))
+}

@@ -1,0 +1,180 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the vectors of testdata anew")
+
+// vector is an entry of testdata/vectors.json: a file, the public keys of a reader, and what the reader finds.
+type vector struct {
+	File string   `json:"file"`
+	What string   `json:"what"`
+	Keys []string `json:"keys"`
+	// Verify is the verdict on the signatures: ok, unsigned, "other key", signature or invalid.
+	Verify string `json:"verify"`
+	// Parse is the verdict on the content, without its signatures: ok, invalid or version. If it is ok, Name, Release
+	// and SHA256 are those that a reader takes.
+	Parse   string `json:"parse"`
+	Name    string `json:"name,omitempty"`
+	Release uint64 `json:"release,omitempty"`
+	SHA256  *Hash  `json:"sha256,omitempty"`
+}
+
+// testKey returns a fixed private key.
+func testKey(t *testing.T, letter string) PrivateKey {
+	t.Helper()
+	k, err := ParsePrivateKey(privatePrefix + strings.Repeat(letter, 43) + "=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func testRelease() *Release {
+	hash := func(b byte) (h Hash) {
+		copy(h[:], bytes.Repeat([]byte{b, b + 1}, 16))
+		return h
+	}
+	at := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
+	return &Release{
+		Name: "blocklist", Number: 17, Published: at, Expires: at.Add(7 * 24 * time.Hour), Kind: File,
+		Object: Object{hash(0xa0), 160336}, Total: 160336, Spec: "standard(k=7,m=1281658)", Keys: 133604,
+		FPRChosen: 0.01, FPRPosterior: 0.01009,
+		Previous: &Previous{16, hash(0xb0), &Object{hash(0xc0), 930}}, History: &Object{hash(0xd0), 4120},
+	}
+}
+
+// vectors returns the vectors and the contents of their files.
+func vectors(t *testing.T) (list []vector, files map[string][]byte) {
+	files = map[string][]byte{}
+	one, two, three := testKey(t, "A"), testKey(t, "E"), testKey(t, "I")
+	add := func(file, what, verify, parse string, b []byte, keys ...PrivateKey) {
+		v := vector{File: file, What: what, Keys: []string{}, Verify: verify, Parse: parse}
+		for _, k := range keys {
+			v.Keys = append(v.Keys, k.Public().String())
+		}
+		if parse == "ok" {
+			r := testRelease()
+			v.Name, v.Release, v.SHA256 = r.Name, r.Number, &r.SHA256
+		}
+		list, files[file] = append(list, v), b
+	}
+	marshal := func(keys ...PrivateKey) []byte {
+		b, err := testRelease().Marshal(keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	signed := marshal(one)
+	edit := func(old, new string) []byte {
+		if bytes.Count(signed, []byte(old)) != 1 {
+			t.Fatalf("%q is not there once", old)
+		}
+		return bytes.Replace(signed, []byte(old), []byte(new), 1)
+	}
+	add("signed.json", "signed by the pinned key", "ok", "ok", signed, one)
+	add("signed.json", "the reader has two keys, for rotation", "ok", "ok", signed, two, one)
+	add("signed.json", "signed by another key than the pinned one", "other key", "ok", signed, two)
+	add("unsigned.json", "no signature", "unsigned", "ok", marshal(), one)
+	add("two.json", "two signatures, the reader has the first key", "ok", "ok", marshal(one, two), one)
+	add("two.json", "two signatures, the reader has the second key", "ok", "ok", marshal(one, two), two)
+	add("two.json", "two signatures, the reader has a third key", "other key", "ok", marshal(one, two), three)
+	damaged := bytes.Replace(marshal(one, two), []byte(`"signature":"`), []byte(`"signature":"AA`), 1)
+	add("first-wrong.json", "the first of two signatures is damaged, the reader has both keys", "ok", "ok", damaged,
+		one, two)
+	add("first-wrong.json", "the only signature of the pinned key is damaged", "signature", "ok", damaged, one)
+	add("tail.json", "members after the signatures have no effect", "ok", "ok",
+		edit("\n}\n", ",\n\"release\":99,\"sha256\":\"00\",\"name\":\"other\"\n}\n"), one)
+	add("unknown.json", "unknown members and names in other case have no effect", "unsigned", "ok",
+		edit("\n\"signatures\":", "\n\"Release\":99,\"new\":[{}],\n\"signatures\":[],\"x\":"), one)
+	add("name-changed.json", "the name was changed", "signature", "invalid", edit(`"name":"blocklist"`, `"name":""`), one)
+	add("swapped.json", "the signature of another release", "signature", "ok",
+		edit(`"bytes":930`, `"bytes":931`), one)
+	add("twice.json", "two lines with signatures", "invalid", "invalid",
+		edit("\n}\n", ",\n\"signatures\":[]\n}\n"), one)
+	add("no-comma.json", "no comma before the signatures", "invalid", "invalid",
+		edit(",\n\"signatures\":", " \n\"signatures\":"), one)
+	add("cut.json", "cut in the signatures", "invalid", "ok", signed[:len(signed)-20], one)
+	add("short.json", "cut before the signatures", "invalid", "invalid", signed[:300], one)
+	add("newer.json", "a newer version", "signature", "version", edit(`"version":1`, `"version":2`), one)
+	add("kind.json", "an unknown kind", "signature", "version", edit(`"kind":"file"`, `"kind":"tree"`), one)
+	add("path.json", "a path instead of a hash", "signature", "invalid",
+		edit(testRelease().SHA256.String(), "../../"+testRelease().SHA256.String()[6:]), one)
+	add("large.json", "a length above 2^53 - 1", "signature", "invalid",
+		edit(`"total_bytes":160336`, `"total_bytes":9007199254740992`), one)
+	add("missing.json", "no expiry", "signature", "invalid",
+		edit(`"expires":"2026-11-29T15:00:00Z",`+"\n", ""), one)
+	add("time.json", "a time in another form", "signature", "invalid",
+		edit(`"expires":"2026-11-29T15:00:00Z"`, `"expires":"2026-11-29T15:00:00+00:00"`), one)
+	return list, files
+}
+
+// TestVectors checks the vectors of testdata, which other languages read too.
+func TestVectors(t *testing.T) {
+	list, files := vectors(t)
+	listed, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["vectors.json"] = append(listed, '\n')
+	for name, b := range files {
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%s is not what this package writes: %v", path, err)
+		}
+	}
+	for _, v := range list {
+		var keys []PublicKey
+		for _, text := range v.Keys {
+			k, err := ParsePublicKey(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, k)
+		}
+		b := files[v.File]
+		if _, err := Verify(b, keys...); verdict(err) != v.Verify {
+			t.Errorf("%s, %s: Verify: %v; want %s", v.File, v.What, err, v.Verify)
+		}
+		r, err := ParseRelease(b)
+		if verdict(err) != v.Parse {
+			t.Errorf("%s, %s: ParseRelease: %v; want %s", v.File, v.What, err, v.Parse)
+		} else if err == nil && (r.Name != v.Name || r.Number != v.Release || r.SHA256 != *v.SHA256) {
+			t.Errorf("%s, %s: %+v", v.File, v.What, r)
+		}
+	}
+}
+
+// verdict returns the word for an error in the vectors.
+func verdict(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, ErrUnsigned):
+		return "unsigned"
+	case errors.Is(err, ErrOtherKey):
+		return "other key"
+	case errors.Is(err, ErrSignature):
+		return "signature"
+	case errors.Is(err, ErrVersion):
+		return "version"
+	case errors.Is(err, ErrRelease):
+		return "invalid"
+	}
+	return err.Error()
+}
