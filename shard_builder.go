@@ -71,11 +71,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 // check returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
 // known before the keys.
 func (c Config) check() (filter.Hasher, error) {
-	if c.Like != nil {
-		return c.checkLikeShards()
-	}
 	if c.Allow != nil {
 		return filter.Hasher{}, &filter.ConfigError{Field: "allow", Value: "list", Reason: "shards take no exceptions; leave it out"}
+	}
+	if c.Like != nil {
+		return c.checkLikeShards()
 	}
 	if c.open() && c.Keys == 0 {
 		if err := c.checkNeeds(); err != nil {
