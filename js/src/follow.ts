@@ -101,8 +101,8 @@ export async function follow<Options extends FollowOptions>(
   let filter: Filter | ShardedFilter | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
   /** The SHA-256 of the bytes. */
   let sum = '';
-  /** The release.json of the release, and what asks whether it has changed. */
-  let text: Uint8Array | undefined, since: Since = {};
+  /** What asks whether release.json has changed. */
+  let since: Since = {};
   /** The shards of the set that are loaded, by SHA-256. */
   const shards = new Map<string, Uint8Array>();
   let error: unknown, loaded = 0, failures = 0, polling: Promise<boolean> | undefined, timer: Timer | undefined;
@@ -124,7 +124,7 @@ export async function follow<Options extends FollowOptions>(
   /** Opens a file, or a set whose shards it loads. */
   const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Filter | ShardedFilter> => {
     if (kind === 'file') return open(content);
-    if (!openSharded) throw new TypeError('a sharded set needs openSharded');
+    if (!openSharded) throw new TypeError('a set needs openSharded');
     const sums = new Map<string, string>();
     const set = await openSharded(content, async (file, bytes) => {
       const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
@@ -168,28 +168,28 @@ export async function follow<Options extends FollowOptions>(
     try {
       news = await get('release.json', maxRelease, headers);
     } catch (e) {
-      if (e instanceof FetchError && e.status === 304 && text) return false;
+      if (e instanceof FetchError && e.status === 304 && sum) return false;
       throw e;
     }
-    if (news.length !== text?.length || news.some((b, i) => b !== text![i])) {
-      const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
-      if (release && release.name !== next.name) {
-        throw new ReleaseError('name', `a release of ${next.name}, not of ${release.name}`);
-      }
-      if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
-        throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
-      }
-      let content = bytes, now = filter;
-      if (next.sha256 !== sum) {
-        const { content: other, ...how } = await replacement(next);
-        now = await opened(next.kind, (content = other));
-        done = { release: next, ...how, loaded: loaded - before };
-      }
-      // The store first, and there the release first, so that its number never decreases.
-      await store?.put('release.json', news);
-      if (done) await store?.put('filter', content);
-      [filter, bytes, sum, release, text] = [now, content, next.sha256, next, news];
+    const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
+    if (release && release.name !== next.name) {
+      throw new ReleaseError('name', `its name is ${next.name}, not ${release.name}`);
     }
+    if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
+      throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
+    }
+    let content = bytes, now = filter;
+    if (next.sha256 !== sum) {
+      const { content: other, ...how } = await replacement(next);
+      now = await opened(next.kind, (content = other));
+      done = { release: next, ...how, loaded: loaded - before };
+    }
+    // The store first, and there the release first, so that its number never decreases.
+    if (store && (done || next.expires !== release!.expires)) {
+      await store.put('release.json', news);
+      await store.put('filter', content);
+    }
+    [filter, bytes, sum, release] = [now, content, next.sha256, next];
     since = headers;
     if (done) onUpdate?.(done);
     return !!done;
@@ -203,15 +203,16 @@ export async function follow<Options extends FollowOptions>(
   const attempt = async (): Promise<boolean> => {
     try {
       const replaced = await update(), { expires } = release!;
-      failures = 0;
+      failures = -1; // expiry is no reason to poll less often
       if (Date.parse(expires) < Date.now()) {
         throw new ReleaseError('expired', `the release expired at ${expires}`);
       }
+      failures = 0;
       error = undefined;
       return replaced;
     } catch (e) {
       end.signal.throwIfAborted();
-      if (!(e instanceof ReleaseError && e.reason === 'expired')) failures++;
+      failures++;
       failed(e);
       throw e;
     }
@@ -241,7 +242,6 @@ export async function follow<Options extends FollowOptions>(
       filter = await opened(release.kind, content);
       bytes = content;
       sum = await hashOf(content);
-      if (sum === release.sha256) text = old;
     }
   } catch (e) {
     failed(e);

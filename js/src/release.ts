@@ -6,8 +6,8 @@ import { FormatError } from './errors.js';
 export type ReleaseReason =
   | 'format' // it is damaged, or of a newer version
   | 'unsigned' // it has no signature
-  | 'key' // none of the given keys signed it
-  | 'signature' // it was changed after it was signed
+  | 'other key' // none of the given keys signed it
+  | 'wrong signature' // it was changed after it was signed
   | 'expired' // its publisher or a mirror stopped
   | 'older' // the publisher had a newer one
   | 'name'; // it is of another publisher
@@ -145,7 +145,8 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
 /** Parses a history. It throws ReleaseError. */
 export function parseHistory(file: Uint8Array): OlderRelease[] {
   const { releases } = parse(decode(file), 'bloomery-history');
-  want(Array.isArray(releases) && releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
+  want(Array.isArray(releases), invalid);
+  want(releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
   return releases;
 }
 
@@ -164,30 +165,26 @@ async function verify(signed: string, tail: string, keys: readonly string[]): Pr
   const list: unknown = valid(() => JSON.parse(tail).signatures);
   want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
     typeof s.signature === 'string'), invalid);
-  let reason: 'unsigned' | 'key' | 'signature' = list.length ? 'key' : 'unsigned';
+  let reason: ReleaseReason = list.length ? 'other key' : 'unsigned';
   for (const text of keys) {
     const key = publicKey(text), id = (await hashOf(key)).slice(0, 16), subtle = platform();
     for (const s of list) {
       if (s.key !== id) continue;
       const signature = fromBase64(s.signature, 64);
       const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']).catch((cause: unknown) => {
-        throw new Error('no Ed25519 in this browser: update it', { cause });
+        throw new Error('no Ed25519: update the browser', { cause });
       });
       if (signature && await subtle.verify('Ed25519', imported, signature, message)) return;
-      reason = 'signature';
+      reason = 'wrong signature';
     }
   }
-  throw new ReleaseError(reason, {
-    unsigned: 'it is not signed',
-    key: 'none of the given keys signed it',
-    signature: 'it was changed after it was signed',
-  }[reason]);
+  throw new ReleaseError(reason, `the release is refused: ${reason}`);
 }
 
 /** The cryptography of the platform. */
 function platform(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle;
-  if (!subtle) throw new Error('no crypto.subtle: the page needs HTTPS');
+  if (!subtle) throw new Error('the page needs HTTPS');
   return subtle;
 }
 

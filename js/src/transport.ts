@@ -27,7 +27,8 @@ export async function load(
   url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
   since?: Since,
 ): Promise<Uint8Array> {
-  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options, inBrowser = 'location' in globalThis;
+  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options;
+  const inBrowser = 'location' in globalThis;
   let parts: Uint8Array<ArrayBuffer>[] = [], have = 0;
   for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
     const idle = new AbortController(), stop = () => idle.abort(end.reason);
