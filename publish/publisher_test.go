@@ -126,8 +126,8 @@ func TestPublish(t *testing.T) {
 				r.Expires != later.Add(DefaultLifetime) || r.SHA256 != three.Release.SHA256 {
 				t.Errorf("%+v", renewed)
 			}
-			if again := mustPublish(t, dir, files[2], Options{Now: later, Renew: true, Lifetime: day}); !again.Renewed ||
-				again.Release.Expires != later.Add(day) {
+			again := mustPublish(t, dir, files[2], Options{Now: later, Renew: true, Lifetime: day})
+			if !again.Renewed || again.Release.Expires != later.Add(day) {
 				t.Errorf("%+v", again)
 			}
 
@@ -199,8 +199,8 @@ func TestRetention(t *testing.T) {
 		before, o.Now = named, o.Now.Add(day)
 	}
 	o.Keep = -1
-	if r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o); r.History != nil || r.Release.History != nil ||
-		r.Release.Previous.Delta != nil {
+	r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o)
+	if r.History != nil || r.Release.History != nil || r.Release.Previous.Delta != nil {
 		t.Errorf("keep none: %+v", r)
 	}
 }
@@ -360,7 +360,8 @@ func TestRepair(t *testing.T) {
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("no history: %v", err)
 	}
-	if r := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o); len(r.Warnings) != 1 || len(r.History) != 1 {
-		t.Errorf("%+v", r)
+	last := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o)
+	if len(last.Warnings) != 1 || len(last.History) != 1 {
+		t.Errorf("%+v", last)
 	}
 }

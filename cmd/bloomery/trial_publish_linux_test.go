@@ -50,8 +50,9 @@ func TestTrialPublishFullDisk(t *testing.T) {
 		}
 		var exit *exec.ExitError
 		said := string(out)
-		if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(said, "no space left on device") ||
-			!strings.Contains(said, site) || strings.Contains(said, "tmp-") || free > 100 {
+		if !errors.As(err, &exit) || exit.ExitCode() != exitError ||
+			!strings.Contains(said, "no space left on device") || !strings.Contains(said, site) ||
+			strings.Contains(said, "tmp-") || free > 100 {
 			t.Fatalf("%d free pages: %v, %s", free, err, said)
 		}
 		if now := tree(t, site); now != before {
