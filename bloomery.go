@@ -101,6 +101,13 @@ type Config struct {
 	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same time.
 	// Families: standard, blocked, rankindexed, counting, dleft.
 	Concurrent bool
+	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with the
+	// Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made. If
+	// one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until then,
+	// as without Keys. New and ShardBuilder do not take it, nor do families and hash functions of other systems.
+	Allow iter.Seq[[]byte]
+	// AllowLike, if not nil, is an earlier version of the Set, for Allower.
+	AllowLike *Set
 }
 
 // NewSecret returns a random secret for Config.Secret.
@@ -116,6 +123,9 @@ func NewSecret() *[filter.SecretSize]byte {
 func New(c Config) (*Set, error) {
 	if c.Like != nil {
 		return nil, &filter.ConfigError{Field: "like", Value: "a Set", Reason: "New makes none like it; take Clone and Reset"}
+	}
+	if c.Allow != nil {
+		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}
 	}
 	c, err := c.Resolve(context.Background())
 	if err != nil {

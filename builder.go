@@ -83,7 +83,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
-	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
+	if c.Allow == nil && (c.Keys > 0 || b.family.Can.Has(filter.CanCountItself)) {
 		err := b.start(c.Keys)
 		if err != nil || b.inner != nil {
 			return b, err
@@ -130,8 +130,10 @@ func (b *Builder) resolve() (err error) {
 	if err := b.family.Check(b.spec); err != nil {
 		return err
 	}
-	b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret)
-	return err
+	if b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
+		return err
+	}
+	return b.config.checkAllow(b.hasher)
 }
 
 // later spools the keys, so that they are counted before the filter is made.
@@ -315,6 +317,11 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	case b.family.Name != "":
 		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
 	}
+	if b.config.Allow != nil {
+		if err := b.allow(ctx, set); err != nil {
+			return nil, err
+		}
+	}
 	return set, set.CheckFPR(b.config.MaxFPR)
 }
 
@@ -386,8 +393,8 @@ func (b *Builder) unspool(ctx context.Context) error {
 	if err := b.start(b.config.Keys); err != nil {
 		return err
 	}
-	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil {
-		return err
+	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil || b.config.Allow != nil {
+		return err // allow reads the spool again
 	}
 	err := b.spool.Close()
 	b.spool = nil

@@ -201,15 +201,16 @@ func (s *Set) CountHash(h filter.Hash) (n uint64, saturated bool, err error) {
 		}
 		return one.CountHash(h)
 	}
-	c, ok := s.filter.(filter.Counter)
+	main, exceptions := s.main()
+	c, ok := main.(filter.Counter)
 	if !ok {
 		return 0, false, s.lacks(filter.CanCount)
 	}
-	if s.mapping == nil {
-		n, saturated = c.Count(h)
-		return n, saturated, nil
-	}
-	err = s.mapping.Guard(func() { n, saturated = c.Count(h) })
+	err = s.guarding(func() {
+		if exceptions == nil || exceptions.Has(h) {
+			n, saturated = c.Count(h)
+		}
+	})
 	return n, saturated, err
 }
 
@@ -272,29 +273,30 @@ func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
 		}
 		return one.getHash(h)
 	}
-	v, is := s.filter.(filter.Valuer)
+	main, exceptions := s.main()
+	v, is := main.(filter.Valuer)
 	if !is || v.ValueBits() == 0 {
 		return 0, false, s.lacks(filter.CanValues)
 	}
-	if s.mapping == nil {
-		value, ok = v.Get(h)
-		return value, ok, nil
-	}
-	err = s.mapping.Guard(func() { value, ok = v.Get(h) })
+	err = s.guarding(func() {
+		if exceptions == nil || exceptions.Has(h) {
+			value, ok = v.Get(h)
+		}
+	})
 	return value, ok || err != nil, err
 }
 
 // ValueBits returns the number of bits of the value of a key. The error wraps errors.ErrUnsupported if the filter
 // stores no values.
 func (s *Set) ValueBits() (int, error) {
-	f := s.filter
+	one := s
 	if s.shards != nil {
-		one, err := s.Shard(0)
-		if err != nil {
+		var err error
+		if one, err = s.Shard(0); err != nil {
 			return 0, err
 		}
-		f = one.filter
 	}
+	f, _ := one.main()
 	v, ok := f.(filter.Valuer)
 	switch {
 	case !ok:

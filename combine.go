@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/except"
 )
 
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
@@ -49,6 +50,9 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 	}
 	if o == nil || o.filter == nil {
 		return fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	if _, c := o.main(); c != nil {
+		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
 	}
 	if !s.hasher.Equal(o.hasher) {
 		return fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
@@ -167,6 +171,7 @@ func (s *Set) copied() (f filter.Filter, err error) {
 	if !ok {
 		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
 	}
+	_, exceptions := s.main()
 	err = s.Guarded(func() error {
 		c := e.Encode()
 		sections := make([][]uint64, len(c.Sections))
@@ -177,14 +182,24 @@ func (s *Set) copied() (f filter.Filter, err error) {
 			bitvec.Pass(sections[i], w, s.release(), func(words, other []uint64) { copy(words, other) })
 		}
 		c.Sections = sections
-		f, err = families.Decode(c)
+		if f, err = families.Decode(c); err != nil || exceptions == nil {
+			return err
+		}
+		copied, err := exceptions.Clone()
+		if err == nil {
+			f = except.New(f, copied)
+		}
 		return err
 	})
 	return f, err
 }
 
-// own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes.
+// own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A
+// filter with exceptions cannot change: the error is filter.ErrExceptions.
 func (s *Set) own() error {
+	if _, c := s.main(); c != nil {
+		return filter.ErrExceptions
+	}
 	if !s.borrowed {
 		return nil
 	}
@@ -208,7 +223,7 @@ func (s *Set) Reset() error {
 	}
 	spec := s.Spec()
 	family, err := families.ByName(spec.Family())
-	if err != nil || family.New == nil {
+	if _, c := s.main(); c != nil || err != nil || family.New == nil {
 		return s.lacks(filter.CanStartEmpty)
 	}
 	var f filter.Filter
@@ -254,7 +269,8 @@ func (s *Set) Equal(o *Set) bool {
 	}
 	equal := false
 	read := func() error {
-		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.Equal(a.Exceptions, b.Exceptions) &&
+			slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
 		return nil
 	}
 	return s.Guarded(func() error { return o.Guarded(read) }) == nil && equal
@@ -271,14 +287,18 @@ func (s *Set) Trimmed() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, ok := plain.filter.(filter.Trimmer)
+	main, exceptions := plain.main()
+	t, ok := main.(filter.Trimmer)
 	if !ok {
-		return nil, s.lacks(filter.CanTrim)
+		return nil, families.Lacks(s.Spec(), filter.CanTrim)
 	}
 	if err := t.Trimmable(); err != nil {
 		return nil, err
 	}
-	return s.like(t.Trimmed()), nil
+	if exceptions == nil {
+		return s.like(t.Trimmed()), nil
+	}
+	return s.like(except.New(t.Trimmed(), exceptions)), nil
 }
 
 // Optimize continues the search of a partitioned, blockpartitioned or twochoice filter for keys that have changed, with

@@ -61,13 +61,14 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 	if err != nil {
 		return e, err
 	}
-	cells, ok := plain.filter.(filter.CellFilter)
+	main, _ := plain.main()
+	cells, ok := main.(filter.CellFilter)
 	if !ok {
 		n := float64(plain.Len())
 		return Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
 	}
 	err = plain.Guarded(func() error {
-		free, err := cells.Free(plain.filter)
+		free, err := cells.Free(main)
 		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
 		return err
 	})
@@ -98,11 +99,13 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 	if err != nil {
 		return v, err
 	}
-	mine, ok := a.filter.(filter.CellFilter)
+	mainA, _ := a.main()
+	mainB, _ := b.main()
+	mine, ok := mainA.(filter.CellFilter)
 	if !ok {
 		return v, families.Lacks(a.Spec(), filter.CanEstimate)
 	}
-	theirs, ok := b.filter.(filter.CellFilter)
+	theirs, ok := mainB.(filter.CellFilter)
 	switch {
 	case !ok:
 		return v, families.Lacks(b.Spec(), filter.CanEstimate)
@@ -110,12 +113,12 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 		return v, fmt.Errorf("the hash function, seed or secret differs: %w", filter.ErrMismatch)
 	}
 	count := func() error {
-		both, err := mine.Free(b.filter)
+		both, err := mine.Free(mainB)
 		if err != nil {
 			return err
 		}
-		inA, _ := mine.Free(a.filter) // a filter matches itself
-		inB, _ := theirs.Free(b.filter)
+		inA, _ := mine.Free(mainA) // a filter matches itself
+		inB, _ := theirs.Free(mainB)
 		c := mine.Cells()
 		v.A.Keys, v.A.Low, v.A.High = probe.KeysInCells(c, inA)
 		v.B.Keys, v.B.Low, v.B.High = probe.KeysInCells(c, inB)

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -122,7 +123,14 @@ func (o options) set(f *container.File, m *container.Mapping) (*Set, error) {
 		return nil, err
 	}
 	var decoded filter.Filter
-	decode := func() { decoded, err = families.Decode(f.Encoded) }
+	decode := func() {
+		if decoded, err = families.Decode(f.Encoded); err == nil && f.Exceptions != nil {
+			var c *except.Cascade
+			if c, err = except.Decode(f.Exceptions); err == nil {
+				decoded = except.New(decoded, c)
+			}
+		}
+	}
 	if m == nil {
 		decode()
 	} else if fault := m.Guard(decode); fault != nil {
@@ -170,6 +178,9 @@ func (s *Set) encode() (*container.File, error) {
 	}
 	file := container.New(family.ID, e, s.hasher)
 	file.FPRChosen = s.chosen
+	if _, c := plain.main(); c != nil {
+		file.Exceptions = c.Words()
+	}
 	if s.mapping != nil {
 		file.Intact = s.mapping.Err
 	}

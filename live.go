@@ -30,12 +30,13 @@ type Live struct {
 	options options
 	current atomic.Pointer[generation]
 	failed  atomic.Pointer[error]
+	reports atomic.Pointer[error] // of the updater
 	swaps   atomic.Uint64
 
 	reload sync.Mutex // held while a file is opened
 	seen   fs.FileInfo
 	stop   context.CancelFunc
-	done   chan struct{}
+	done   sync.WaitGroup
 }
 
 // generation is one file of a Live. Its Set is closed after the last use.
@@ -58,7 +59,7 @@ type use struct {
 // OpenLive opens the Set in a file and follows the file: it checks it every DefaultInterval; see WithInterval. Close it
 // when done. Options and errors are those of Open.
 func OpenLive(path string, o ...Option) (*Live, error) {
-	l := &Live{path: path, options: optionsOf(0, o), done: make(chan struct{})}
+	l := &Live{path: path, options: optionsOf(0, o)}
 	if l.options.concurrent {
 		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: "a Live set is replaced by its file: it takes no keys"}
 	}
@@ -67,7 +68,10 @@ func OpenLive(path string, o ...Option) (*Live, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
-	go l.follow(ctx)
+	l.done.Go(func() { l.follow(ctx) })
+	if update := l.options.update; update != nil {
+		l.done.Go(func() { update(ctx, l) })
+	}
 	return l, nil
 }
 
@@ -76,8 +80,17 @@ func WithInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = d }
 }
 
+// WithUpdater makes OpenLive call update in a goroutine of its own. update replaces the file from time to time, for
+// example by a download, calls Reload, and passes its errors to Report. It must return soon after its context ends, at
+// Close, which waits for it and which it must not call.
+func WithUpdater(update func(ctx context.Context, l *Live)) Option {
+	return func(o *options) { o.update = update }
+}
+
+// Report makes Err return err, unless the file itself has an error, until the next Report. nil clears it.
+func (l *Live) Report(err error) { l.reports.Store(&err) }
+
 func (l *Live) follow(ctx context.Context) {
-	defer close(l.done)
 	interval := l.options.interval
 	if interval <= 0 {
 		interval = DefaultInterval
@@ -254,19 +267,26 @@ func (l *Live) Info() (i filter.Info) {
 // Swaps returns how many times a new file was swapped in.
 func (l *Live) Swaps() uint64 { return l.swaps.Load() }
 
-// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or nil.
+// Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or the
+// error of the last Report, or nil.
 func (l *Live) Err() (err error) {
 	if err := l.failure(); err != nil {
 		return err
 	}
 	l.View(func(s *Set) { err = s.Err() })
-	return err
+	if err != nil {
+		return err
+	}
+	if reported := l.reports.Load(); reported != nil {
+		return *reported
+	}
+	return nil
 }
 
 // Close stops following the file, waits for running queries, and closes the Set. Later queries find no keys.
 func (l *Live) Close() error {
 	l.stop()
-	<-l.done
+	l.done.Wait()
 	l.reload.Lock()
 	defer l.reload.Unlock()
 	g := l.current.Swap(nil)

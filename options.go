@@ -1,6 +1,7 @@
 package bloomery
 
 import (
+	"context"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -20,6 +21,7 @@ type options struct {
 	inMemory   bool
 	lazy       bool // inMemory is for shards that are used
 	interval   time.Duration
+	update     func(context.Context, *Live)
 }
 
 func optionsOf(maxBytes uint64, all []Option) options {

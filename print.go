@@ -55,13 +55,14 @@ type printed struct {
 	Memory     int64   `json:"memory,omitempty"`
 	TempDir    string  `json:"temp_dir,omitempty"`
 	Concurrent bool    `json:"concurrent,omitempty"`
+	Allow      bool    `json:"allow,omitempty"`
 }
 
 func (c Config) printed() printed {
 	p := printed{
 		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Shards: c.Shards,
 		Seed:    c.Seed,
-		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent,
+		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent, Allow: c.Allow != nil,
 	}
 	if c.open() {
 		p.Needs = c.Needs

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 )
 
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
@@ -65,6 +66,9 @@ func NewSet(f filter.Filter, h filter.Hasher) *Set {
 // newSet is NewSet, with the form for many writers if concurrent is true.
 func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 	if concurrent {
+		if _, ok := f.(*except.Filter); ok {
+			return nil, filter.ErrExceptions
+		}
 		sharer, ok := f.(filter.Sharer)
 		if !ok {
 			return nil, families.Lacks(filter.SpecOf(f), filter.CanConcurrent)
@@ -72,6 +76,14 @@ func newSet(f filter.Filter, h filter.Hasher, concurrent bool) (*Set, error) {
 		f = sharer.Concurrent()
 	}
 	return NewSet(f, h), nil
+}
+
+// main returns the filter without its exceptions, and these, or nil if it has none.
+func (s *Set) main() (filter.Filter, *except.Cascade) {
+	if f, ok := s.filter.(*except.Filter); ok {
+		return f.Main(), f.Cascade()
+	}
+	return s.filter, nil
 }
 
 // become makes s a Set of another filter.
@@ -257,13 +269,18 @@ func (s *Set) guardedHas(h filter.Hash) (present bool) {
 
 // guard calls f, which reads the filter. If the mapping faults, it stores the error for Err.
 func (s *Set) guard(f func()) {
-	if s.mapping == nil {
-		f()
-		return
-	}
-	if err := s.mapping.Guard(f); err != nil {
+	if err := s.guarding(f); err != nil {
 		s.failed(err)
 	}
+}
+
+// guarding calls f, which reads the filter, and returns the error of a fault in the mapping.
+func (s *Set) guarding(f func()) error {
+	if s.mapping == nil {
+		f()
+		return nil
+	}
+	return s.mapping.Guard(f)
 }
 
 // failed keeps the first fault for Err. It is a function of its own so that err escapes in case of a fault only.
@@ -308,6 +325,9 @@ func (s *Set) lacks(can filter.Ability) error {
 	}
 	if s.filter == nil {
 		return errEmpty
+	}
+	if _, c := s.main(); c != nil {
+		return filter.ErrExceptions
 	}
 	return families.Lacks(s.Spec(), can)
 }

@@ -71,6 +71,9 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 // check returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
 // known before the keys.
 func (c Config) check() (filter.Hasher, error) {
+	if c.Allow != nil {
+		return filter.Hasher{}, &filter.ConfigError{Field: "allow", Value: "list", Reason: "shards take no exceptions; leave it out"}
+	}
 	if c.Like != nil {
 		return c.checkLikeShards()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
@@ -33,6 +34,7 @@ type sample struct {
 	hasher filter.Hasher
 	filter filter.Filter
 	chosen float64 // rate
+	listed int     // number of allowed keys, for which there are exceptions
 	file   []byte
 }
 
@@ -57,7 +59,56 @@ func samples(t testing.TB) []sample {
 		s.file = b.Bytes()
 		all = append(all, s)
 	}
+	return append(all, withExceptions(t)...)
+}
+
+// exceptionCases are samples with exceptions, of format version 3: the number of allowed keys and the chosen rate.
+var exceptionCases = map[string]struct {
+	listed int
+	chosen float64
+}{
+	"standard-0": {5000, 0}, "blocked-1": {10_000, 0.25}, "fuse-0": {1000, 0}, "counting-0": {100, 0}, "dleft-0": {1000, 0},
+	"rankindexed-0-trimmed": {10_000, 1e-9}, "partitioned-0": {1, 0}, "twochoice-1": {0, 0.01},
+}
+
+// withExceptions returns samples of format version 3.
+func withExceptions(t testing.TB) (all []sample) {
+	for _, s := range firstVersion(t) {
+		c, ok := exceptionCases[s.name]
+		if !ok {
+			continue
+		}
+		s.listed, s.chosen = c.listed, c.chosen
+		s.filter = allowing(t, s.filter, members(s.hasher), listed(s.hasher, c.listed))
+		var file bytes.Buffer
+		if err := writeFilter(&file, s.filter, s.hasher, s.chosen); err != nil {
+			t.Fatal(err)
+		}
+		s.file = file.Bytes()
+		all = append(all, s)
+	}
 	return all
+}
+
+// allowing returns a filter with exceptions for the keys of a list.
+func allowing(t testing.TB, f filter.Filter, members, listed []filter.Hash) filter.Filter {
+	b := except.NewBuilder(f, uint64(len(members)), nil)
+	if err := errors.Join(b.Allow(listed, nil), b.Members(members)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Build(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return except.New(f, c)
+}
+
+// listed returns the hashes of the first n allowed keys.
+func listed(h filter.Hasher, n int) (hs []filter.Hash) {
+	for i := range n {
+		hs = append(hs, h.SumString(fmt.Sprintf("allowed-%d", i)))
+	}
+	return hs
 }
 
 // firstVersion returns the samples without a chosen rate, which have format version 1.
@@ -156,11 +207,19 @@ func isSentinel(err error) bool {
 	return false
 }
 
+// trimmed returns the trimmed form of a filter that may have exceptions.
+func trimmed(f filter.Filter) filter.Filter {
+	if e, ok := f.(*except.Filter); ok {
+		return except.New(trimmed(e.Main()), e.Cascade())
+	}
+	return f.(filter.Trimmer).Trimmed()
+}
+
 // asRead writes a filter in the form in which it was read.
 func asRead(s *stored) ([]byte, error) {
 	f := s.Filter
 	if s.Trimmed {
-		f = f.(filter.Trimmer).Trimmed()
+		f = trimmed(f)
 	}
 	var b bytes.Buffer
 	err := writeFilter(&b, f, s.Hasher, s.FPRChosen)
@@ -185,7 +244,10 @@ func TestRoundTrip(t *testing.T) {
 func TestGolden(t *testing.T) {
 	for _, s := range samples(t) {
 		version := 1
-		if s.chosen != 0 {
+		switch {
+		case exceptions(s.filter) != nil:
+			version = 3
+		case s.chosen != 0:
 			version = 2
 		}
 		path := filepath.Join("testdata", fmt.Sprintf("v%d-%s.bloom", version, s.name))
@@ -215,6 +277,11 @@ func TestGolden(t *testing.T) {
 			for _, h := range members(got.Hasher) {
 				if !got.Filter.Has(h) {
 					t.Fatalf("%s: a key is lost", path)
+				}
+			}
+			for i, h := range listed(got.Hasher, s.listed) {
+				if got.Filter.Has(h) {
+					t.Fatalf("%s: allowed key %d is present", path, i)
 				}
 			}
 		}
@@ -331,7 +398,8 @@ func TestForgedHeaders(t *testing.T) {
 		change func([]byte)
 	}{
 		"magic":         {ErrMagic, func(b []byte) { b[0] = 'B' }},
-		"version":       {ErrVersion, func(b []byte) { b[8] = 3 }},
+		"version":       {ErrVersion, func(b []byte) { b[8] = 4 }},
+		"no exceptions": {ErrCorrupt, func(b []byte) { b[8] = 3 }},
 		"version 0":     {ErrCorrupt, func(b []byte) { b[8] = 0 }},
 		"no rate":       {ErrCorrupt, func(b []byte) { b[8] = 2 }},
 		"rate below 1":  {nil, rate(math.Nextafter(1, 0))},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 )
 
 // The tests of this package read and write whole filters, as the library does with container and families together.
@@ -47,6 +48,13 @@ func (r reading) decode(f *File, err error) (*stored, error) {
 	if err != nil {
 		return nil, &FormatError{headerSize, err.Error(), ErrCorrupt}
 	}
+	if f.Exceptions != nil {
+		c, err := except.Decode(f.Exceptions)
+		if err != nil {
+			return nil, &FormatError{headerSize, err.Error(), ErrCorrupt}
+		}
+		decoded = except.New(decoded, c)
+	}
 	return &stored{decoded, h, f.Bytes, f.Spec.Has("trimmed"), f.Version, f.FPRChosen}, nil
 }
 
@@ -79,7 +87,19 @@ func fileOf(f filter.Filter, h filter.Hasher) (*File, error) {
 	if !family.TakesHash(e.Spec, h.ID()) {
 		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, h.ID(), filter.ErrMismatch)
 	}
-	return New(family.ID, e, h), nil
+	file := New(family.ID, e, h)
+	if c := exceptions(f); c != nil {
+		file.Exceptions = c.Words()
+	}
+	return file, nil
+}
+
+// exceptions returns the exceptions of a filter, or nil.
+func exceptions(f filter.Filter) *except.Cascade {
+	if e, ok := f.(*except.Filter); ok {
+		return e.Cascade()
+	}
+	return nil
 }
 
 func writeFilter(w io.Writer, f filter.Filter, h filter.Hasher, chosen float64) error {

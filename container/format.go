@@ -3,12 +3,12 @@
 //
 //	offset  bytes
 //	     0      8  magic: 89 42 4C 4D 52 59 0D 0A ("\x89BLMRY\r\n"; a transfer in text mode breaks it)
-//	     8      2  format version: 1, or 2 if the file has a chosen false-positive rate
+//	     8      2  format version: 1, 2 if the file has a chosen false-positive rate, or 3 if it has exceptions
 //	    10      2  family: 1 standard, 2 blocked, 3 fuse, 4 partitioned, 5 blockpartitioned, 6 twochoice, 7 rankindexed,
 //	               8 counting, 9 dleft, 20 guava, 21 bitsandblooms, 22 redisbloom
 //	    12      2  hash: 1 xxh3-128 with seed, 2 siphash-128 with a secret that is not in the file, and those of other
 //	               systems: 3 xxh64, 4 murmur3-x64-128, 5 murmur3-x64-128-twice, 6 murmur64a-twice
-//	    14      2  number of sections, 1 to 8
+//	    14      2  number of sections, 1 to 8; in version 3 from 2 on
 //	    16      8  seed of hash 1, else 0
 //	    24      8  check of the secret of hash 2, else 0
 //	    32      8  number of keys
@@ -16,6 +16,7 @@
 //	    48      4  length of the spec in bytes, 1 to 512
 //	    52      8  version 1: zero
 //	               version 2: the chosen false-positive rate, a float64 above 0 and below 1
+//	               version 3: the chosen false-positive rate, or zero
 //	    60      4  CRC-32C of bytes 0 to 59, of the section table and of the spec
 //	    64     24  one entry per section: its offset (8) and length (8), both in bytes, its CRC-32C (4), zero (4)
 //	           ..  the spec in canonical form, then zeros up to a multiple of 64
@@ -23,6 +24,10 @@
 //
 // A file without a chosen rate has version 1, so that every program can read it. Version 2 always has one: the same
 // content has one encoding.
+//
+// The last section of version 3 does not belong to the family: it holds exceptions, keys for which the filter answers
+// false although its bits say true. Package internal/except has their layout. A reader that does not know them would
+// answer true for these keys, so it must refuse the file. Version 3 has one of the hash functions 1 and 2.
 //
 // Every byte is under a checksum or must be zero. A section is 64-bit words in the layout that the family's Encode
 // documents, ready to be mapped. The sizes of the sections follow from the spec: Options.Check compares them before
@@ -36,12 +41,16 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Version is the newest format version: that of files with a chosen rate. Others have version 1.
-const Version = 2
+// Version is the newest format version: that of files with exceptions. Files that do not need it have version 1 or 2.
+const Version = 3
+
+// versionExceptions is the first version whose files have exceptions. All of its files do.
+const versionExceptions = 3
 
 const (
 	magic       = "\x89BLMRY\r\n"
@@ -63,8 +72,10 @@ type File struct {
 	KeyCheck uint64        // filter.Hasher.KeyCheck of SipHash, else 0
 	// FPRChosen is the false-positive rate that was chosen for the filter, above 0 and below 1, or 0 if none was.
 	FPRChosen float64
-	Version   uint16 // of the format that it was read in
-	Bytes     uint64 // length of the file that was read
+	// Exceptions are the words of the section of exceptions, or nil if the file has none. They are not among Sections.
+	Exceptions []uint64
+	Version    uint16 // of the format that it was read in
+	Bytes      uint64 // length of the file that was read
 	// Intact, if not nil, returns an error if the sections were changed from outside: Mapping.Err.
 	Intact func() error
 }
@@ -76,10 +87,32 @@ func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
 
 // FormatVersion returns the format version in which Write writes the file: the lowest that can hold it.
 func (f *File) FormatVersion() uint16 {
-	if f.FPRChosen != 0 {
+	switch {
+	case f.Exceptions != nil:
+		return versionExceptions
+	case f.FPRChosen != 0:
 		return 2
 	}
 	return 1
+}
+
+// stored returns the sections in the order of the file: those of the family, then the exceptions.
+func (f *File) stored() [][]uint64 {
+	if f.Exceptions == nil {
+		return f.Sections
+	}
+	return append(slices.Clone(f.Sections), f.Exceptions)
+}
+
+// take adds a section that was read. last reports whether it is the last one of the file.
+func (f *File) take(words []uint64, last bool) {
+	if last && f.Version >= versionExceptions {
+		if f.Exceptions = words; words == nil { // a section of no words
+			f.Exceptions = []uint64{}
+		}
+	} else {
+		f.Sections = append(f.Sections, words)
+	}
 }
 
 // isRate reports whether v is a chosen rate that a file may have.
@@ -119,10 +152,14 @@ type section struct {
 	crc            uint32
 }
 
-// words returns the number of words of each section.
+// words returns the number of words of each section of the family.
 func (h *header) words() []uint64 {
-	words := make([]uint64, len(h.sections))
-	for i, s := range h.sections {
+	sections := h.sections
+	if h.Version >= versionExceptions {
+		sections = sections[:len(sections)-1]
+	}
+	words := make([]uint64, len(sections))
+	for i, s := range sections {
 		words[i] = s.length / 8
 	}
 	return words
@@ -197,7 +234,7 @@ func prefix(b []byte) (dataAt uint64, err error) {
 		return fail(8, fmt.Sprintf("version %d", v), ErrVersion)
 	}
 	n, spec := le.Uint16(b[14:]), le.Uint32(b[48:])
-	if n < 1 || n > maxSections {
+	if n < 1 || n > maxSections || n == 1 && le.Uint16(b[8:]) >= versionExceptions {
 		return fail(14, fmt.Sprintf("%d sections", n), ErrCorrupt)
 	}
 	if spec < 1 || spec > filter.MaxSpecLen {
@@ -225,10 +262,13 @@ func parse(b []byte) (*header, error) {
 	if (h.Hash != filter.SipHash) != (h.KeyCheck == 0) || h.Hash != filter.XXH3 && h.Seed != 0 {
 		return fail(16, "seed and check of the secret", ErrCorrupt)
 	}
+	if h.Version >= versionExceptions && h.Hash.Foreign() {
+		return fail(12, fmt.Sprintf("exceptions with hash %s", h.Hash), ErrCorrupt)
+	}
 	switch rate := math.Float64frombits(le.Uint64(b[52:])); {
 	case h.Version == 1 && le.Uint64(b[52:]) != 0:
 		return fail(52, "reserved bytes", ErrCorrupt)
-	case h.Version > 1 && !isRate(rate):
+	case h.Version > 1 && !isRate(rate) && (h.Version < versionExceptions || le.Uint64(b[52:]) != 0):
 		return fail(52, fmt.Sprintf("chosen rate %v", rate), ErrCorrupt)
 	default:
 		h.FPRChosen = rate

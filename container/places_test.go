@@ -19,13 +19,13 @@ func TestReadPlaces(t *testing.T) {
 		}
 		head := s.file[:min(len(s.file), MaxHeader)]
 		f, places, err := ReadPlaces(bytes.NewReader(head), Options{})
-		if err != nil || len(places) != len(want.Sections) || f.Bytes != uint64(len(s.file)) || f.Sections != nil {
+		if err != nil || len(places) != len(want.stored()) || f.Bytes != uint64(len(s.file)) || f.Sections != nil {
 			t.Fatalf("%s: %d places, %+v, %v", s.name, len(places), f, err)
 		}
 		for i, p := range places {
-			words := bytes.Clone(bitvec.Bytes(want.Sections[i]))
+			words := bytes.Clone(bitvec.Bytes(want.stored()[i]))
 			if !bitvec.LittleEndian {
-				copied := append([]uint64(nil), want.Sections[i]...)
+				copied := append([]uint64(nil), want.stored()[i]...)
 				bitvec.FixOrder(copied)
 				words = bitvec.Bytes(copied)
 			}

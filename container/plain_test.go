@@ -27,6 +27,7 @@ type plainFamily struct {
 // answer is what a filter says of a key.
 type answer struct {
 	has              bool
+	excepted         bool // the exceptions say that the key is absent
 	counts           bool // the family counts
 	count            uint64
 	saturated        bool // count is a lower bound

@@ -20,7 +20,8 @@ type Options struct {
 	// MaxBytes limits the length of the file. 0: no limit.
 	MaxBytes uint64
 	// Check, if not nil, is called after the header has been verified and before memory is allocated for the sections.
-	// It gets the File without sections, and the number of words of each section. If it returns an error, so does Read.
+	// It gets the File without sections, and the number of words of each section without that of the exceptions. If it
+	// returns an error, so does Read.
 	Check func(f *File, words []uint64) error
 }
 
@@ -60,7 +61,7 @@ func Read(r io.Reader, o Options) (*File, error) {
 			return nil, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
 		}
 		bitvec.FixOrder(w)
-		h.File.Sections = append(h.File.Sections, w)
+		h.take(w, i == len(h.sections)-1)
 		at = s.offset + s.length
 	}
 	return &h.File, nil
@@ -79,7 +80,7 @@ func ReadHeader(r io.Reader, o Options) (*File, error) {
 // Place is the place of a section in a file.
 type Place struct{ Offset, Bytes uint64 }
 
-// ReadPlaces is ReadHeader that also returns the places of the sections.
+// ReadPlaces is ReadHeader that also returns the places of the sections, that of the exceptions last if there is one.
 func ReadPlaces(r io.Reader, o Options) (*File, []Place, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -130,7 +131,7 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 			return nil, false, &FormatError{s.offset, fmt.Sprintf("section %d", i), ErrChecksum}
 		}
 		w, _ := bitvec.View(part) // aligned as b is, by multiples of 64 bytes
-		h.File.Sections = append(h.File.Sections, w)
+		h.take(w, i == len(h.sections)-1)
 		at = s.offset + s.length
 	}
 	return &h.File, true, nil

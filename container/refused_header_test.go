@@ -25,6 +25,7 @@ func refusedCases(t *testing.T) []edited {
 	rankindexedLevels(g)
 	rankindexedTrimmed(g)
 	foreignCases(f)
+	exceptionRefusals(f)
 	return cases
 }
 
@@ -76,7 +77,7 @@ func versionCases(f forger) {
 			le.PutUint64(b[52:], rate)
 		}
 	}
-	for _, v := range []uint16{0, 3, 256, 257, 65535} {
+	for _, v := range []uint16{0, 3, 4, 256, 257, 65535} {
 		f.edit(decimal(int(v)), true, version(v, 0))
 		f.edit(decimal(int(v))+" with a rate", true, version(v, math.Float64bits(0.5)))
 	}
@@ -102,6 +103,16 @@ func versionCases(f forger) {
 	}
 	f.with("version", "v2-standard-0.bloom").edit("2 made 1", true, func(b []byte) { b[8] = 1 })
 	f.with("version", "v2-fuse-0.bloom").edit("2 without its rate", true, func(b []byte) { clear(b[52:60]) })
+	f = f.with("version", "v3-standard-0.bloom")
+	f.edit("3 without a rate", false, func([]byte) {})
+	f.edit("3 with rate 0.5", false, version(3, math.Float64bits(0.5)))
+	for _, v := range []uint16{1, 2, 4} {
+		f.edit("3 made "+decimal(int(v)), true, version(v, 0))
+		f.edit("3 made "+decimal(int(v))+" with a rate", true, version(v, math.Float64bits(0.5)))
+	}
+	for _, bits := range []uint64{1 << 63, math.Float64bits(1), math.Float64bits(-0.5), 0x7FF8000000000000} {
+		f.edit("3 with rate bits "+text(bits), true, version(3, bits))
+	}
 }
 
 func hashCases(f forger) {

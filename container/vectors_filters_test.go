@@ -26,6 +26,7 @@ type vectorFilter struct {
 	hash    filter.HashID
 	chosen  float64
 	trimmed bool
+	listed  int                                           // if not 0, the filter has exceptions for so many allowed keys
 	change  func(f filter.Filter, hs []filter.Hash) error // after the keys were added
 }
 
@@ -147,6 +148,10 @@ var vectorFilters = []vectorFilter{
 	{name: "redisbloom-links", spec: "redisbloom(capacity=9,expansion=2,fpr=0.01)", keys: 70},
 	{name: "redisbloom-lengths", spec: "redisbloom(capacity=20,expansion=1,fpr=0.1)", lengths: true},
 	{name: "redisbloom-fixed", spec: "redisbloom(capacity=50,expansion=0,fpr=0.001)", keys: 40},
+
+	{name: "exceptions-levels", spec: "standard(k=2,m=5000)", keys: 2000, seed: 77, listed: 4000},
+	{name: "exceptions-values", spec: "rankindexed(fpr=0.1,value_bits=4)", keys: 60, keyed: true, chosen: 0.1,
+		change: putValues(4), listed: 500},
 }
 
 // addLater adds the last ten keys again with another hash, as keys that come after the search.
@@ -270,6 +275,9 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	}
 	if v.trimmed {
 		f = f.(filter.Trimmer).Trimmed()
+	}
+	if v.listed > 0 {
+		f = allowing(t, f, hs, listed(h, v.listed))
 	}
 	var b bytes.Buffer
 	must(writeFilter(&b, f, h, v.chosen))

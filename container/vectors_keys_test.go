@@ -28,6 +28,9 @@ func (v vector) line() string {
 	if v.counts {
 		fmt.Fprintf(&b, `, "count": "%d"`, v.count)
 	}
+	if v.excepted {
+		b.WriteString(`, "excepted": true`)
+	}
 	if v.saturated {
 		b.WriteString(`, "saturated": true`)
 	}

@@ -25,7 +25,7 @@ func Write(w io.Writer, f *File) error {
 		return err
 	}
 	at := h.dataAt
-	for i, s := range f.Sections {
+	for i, s := range f.stored() {
 		if _, err := w.Write(make([]byte, h.sections[i].offset-at)); err != nil {
 			return err
 		}
@@ -42,13 +42,15 @@ func Write(w io.Writer, f *File) error {
 
 // Len returns the length in bytes of the file that Write would write.
 func Len(f *File) (uint64, error) {
-	_, _, length, err := layout(len(f.Spec.String()), wordsOf(f.Encoded))
+	_, _, length, err := layout(len(f.Spec.String()), wordsOf(f))
 	return length, err
 }
 
-func wordsOf(e filter.Encoded) []uint64 {
-	words := make([]uint64, len(e.Sections))
-	for i, s := range e.Sections {
+// wordsOf returns the number of words of each section, that of the exceptions last.
+func wordsOf(f *File) []uint64 {
+	sections := f.stored()
+	words := make([]uint64, len(sections))
+	for i, s := range sections {
 		words[i] = uint64(len(s))
 	}
 	return words
@@ -62,11 +64,11 @@ func newHeader(f *File) (*header, error) {
 	}
 	h := &header{File: *f}
 	var err error
-	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f.Encoded))
+	h.sections, h.dataAt, h.length, err = layout(len(f.Spec.String()), wordsOf(f))
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range f.Sections {
+	for i, s := range f.stored() {
 		_ = chunks(s, func(b []byte) error { // never fails
 			h.sections[i].crc = crc32.Update(h.sections[i].crc, castagnoli, b)
 			return nil

@@ -31,6 +31,11 @@ var (
 	ErrKeys = errors.New("wrong number of keys")
 	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
 	ErrEnough = errors.New("enough")
+	// ErrAllowed means that a key of a list of keys that are not members is a member. See AllowedError.
+	ErrAllowed = errors.New("a key is a member and allowed")
+	// ErrExceptions means that a set has exceptions, so that its keys cannot change. It wraps ErrUnsupported.
+	ErrExceptions = fmt.Errorf("the set has exceptions for allowed keys: they hold only for the keys that it was built "+
+		"from; build it again with the new keys: %w", errors.ErrUnsupported)
 	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )
@@ -60,6 +65,21 @@ func (e *KeysError) Error() string {
 }
 
 func (e *KeysError) Unwrap() error { return ErrKeys }
+
+// AllowedError means that members are among the keys for which a set must answer false. It wraps ErrAllowed.
+type AllowedError struct {
+	Keys []string // all of them, sorted
+}
+
+func (e *AllowedError) Error() string {
+	more := ""
+	if n := len(e.Keys); n > 1 {
+		more = fmt.Sprintf(", and so are %d others", n-1)
+	}
+	return fmt.Sprintf("key %.80q is a member and allowed%s; take it out of one of the lists", e.Keys[0], more)
+}
+
+func (e *AllowedError) Unwrap() error { return ErrAllowed }
 
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.

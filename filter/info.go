@@ -10,7 +10,7 @@ type Info struct {
 	// Late is the number of Keys that were added after the search that fitted the filter to the others. It is 0 in
 	// families that do not search.
 	Late uint64
-	// Bits is the size of what a query may read, in bits: side information included, file headers not.
+	// Bits is the size of what a query may read, in bits: side information and exceptions included, file headers not.
 	Bits uint64
 	// Fill is the share of places in use: bits that are set, or in families that store fingerprints or counters, slots,
 	// cells or counters that are not empty. Side information does not count.
@@ -26,6 +26,10 @@ type Info struct {
 	FPRPrior float64
 	// FPRPosterior is p_a, the false-positive rate computed from the bits that are set.
 	FPRPosterior float64
+	// Allowed is the number of keys in the list for which the filter answers false, Exceptions the number of those that
+	// would be false positives, and ExceptionBits the size of what is stored for them, which is part of Bits. All are 0
+	// in a filter without such a list.
+	Allowed, Exceptions, ExceptionBits uint64
 	// FPRChosen is the false-positive rate that was chosen for the filter, or 0 if none was. A Set knows it; the Info of
 	// a family's filter has 0. See Exceeded.
 	FPRChosen float64

@@ -94,12 +94,12 @@ var exampleSetup = map[string]string{
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
 	"bloomery shard status": shardSetup +
 		" && bloomery shard range large.set --all && bloomery shard build large.set --all",
-	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
 	"bloomery patch": "bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt" +
 		" && bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt" +
 		" && bloomery diff monday.bloom tuesday.bloom -o tuesday.delta" +
 		" && cp monday.bloom blocked.bloom && cp tuesday.delta today.delta",
-	"bloomery trim": "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
+	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
 
 // shardSetup makes a plan with two ranges.

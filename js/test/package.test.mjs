@@ -45,7 +45,9 @@ test('the tarball has the built package and no sources', async () => {
   const manifest = await readFile(join(installed.folder, 'node_modules', 'bloomery', 'package.json'), 'utf8');
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
-  const entries = ['.', './plain', './core', './family/*', './hash/siphash', './hash/xxh64', './package.json'];
+  const entries = [
+    '.', './plain', './core', './delta', './follow', './family/*', './hash/siphash', './hash/xxh64', './package.json',
+  ];
   assert.deepEqual(Object.keys(exports), entries);
 });
 

@@ -1,0 +1,173 @@
+package bloomery
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
+)
+
+// Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all
+// of them. It stores with the Set which of them would be false positives; Info has their number and their size, about
+// 1.44·log2(members/exceptions) + 4.4 bits each if there are more members than exceptions. Other keys keep their
+// false-positive rate.
+//
+// A Set with exceptions cannot be changed: Add, Remove, Merge, Intersect, Optimize and Reset return
+// filter.ErrExceptions. It can be read, saved, trimmed, cloned and followed like any other. Its file has format version
+// 3.
+//
+//	a, err := set.Allower(nil)
+//	if err != nil { ... }
+//	err = a.AllowMany(allowed) // any number of times, from any number of goroutines
+//	if err != nil { ... }
+//	err = a.AddMembers(keys) // then all keys of the set, in the same way
+//	if err != nil { ... }
+//	err = a.Apply(ctx)
+//
+// Peak memory, besides the set: about 150 bytes and the key for each exception. Config.Allow does the same for a set
+// that is built.
+type Allower struct {
+	set *Set
+	b   *except.Builder
+}
+
+// Allower returns an Allower of s, which must not change until Apply returns. If s has exceptions, Apply replaces them.
+// like, if not nil, is an earlier version of s: the exceptions get the same geometry as its own if they need about as
+// much, so that two versions differ in few bits.
+//
+// The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
+// function of another system.
+func (s *Set) Allower(like *Set) (*Allower, error) {
+	switch {
+	case s.shards != nil:
+		return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
+	case s.filter == nil:
+		return nil, errEmpty
+	case s.concurrent != nil:
+		return nil, fmt.Errorf("exceptions for a set for many writers, to which keys are added: %w", filter.ErrUnsupported)
+	case s.hasher.ID().Foreign():
+		return nil, fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
+			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
+	}
+	main, _ := s.main()
+	return &Allower{s, except.NewBuilder(main, s.Len(), like.sizesOfExceptions())}, nil
+}
+
+// sizesOfExceptions returns the geometry of the exceptions, or nil if there are none or s is nil.
+func (s *Set) sizesOfExceptions() []except.Size {
+	if s == nil {
+		return nil
+	}
+	if _, c := s.main(); c != nil {
+		return c.Sizes()
+	}
+	return nil
+}
+
+// AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of those that are false positives.
+// It returns an error after the first call of AddMembers.
+func (a *Allower) AllowMany(keys [][]byte) error {
+	hs := make([]filter.Hash, len(keys))
+	sumBytes(a.set.hasher, hs, keys)
+	return a.set.Guarded(func() error { return a.b.Allow(hs, func(i int) string { return string(keys[i]) }) })
+}
+
+// AllowHashes is AllowMany for keys hashed by Hasher. Errors then name the hash of a key.
+func (a *Allower) AllowHashes(hs []filter.Hash) error {
+	return a.set.Guarded(func() error { return a.b.Allow(hs, nil) })
+}
+
+// AddMembers adds keys that the Set was built from. All of them must be added: one that is not may become absent.
+func (a *Allower) AddMembers(keys [][]byte) error {
+	hs := make([]filter.Hash, len(keys))
+	sumBytes(a.set.hasher, hs, keys)
+	return a.AddMemberHashes(hs)
+}
+
+// AddMemberHashes is AddMembers for keys hashed by Hasher.
+func (a *Allower) AddMemberHashes(hs []filter.Hash) error {
+	return a.set.Guarded(func() error { return a.b.Members(hs) })
+}
+
+// Apply makes the Set answer false for the keys of the list. It needs exclusive use of the Set. If keys of the list are
+// members, the error is a *filter.AllowedError. It wraps filter.ErrKeys if the members were fewer than Set.Len or some
+// are not in the Set, and so are not those that it was built from. On error the Set is unchanged. Call it once.
+func (a *Allower) Apply(ctx context.Context) error {
+	s := a.set
+	switch seen, missing := a.b.Seen(); {
+	case missing > 0:
+		return fmt.Errorf("%d of the %d members are not in the set: %w; give all keys that it was built from",
+			missing, seen, filter.ErrKeys)
+	case seen < s.Len():
+		return fmt.Errorf("%d members for a set of %d keys: %w; give all keys that it was built from",
+			seen, s.Len(), filter.ErrKeys)
+	}
+	c, err := a.b.Build(ctx)
+	if err != nil {
+		return err
+	}
+	main, _ := s.main()
+	f := except.New(main, c)
+	s.filter, s.batcher, s.cold = f, f, f
+	return nil
+}
+
+// checkAllow returns an error if sets with that hash function cannot have exceptions.
+func (c Config) checkAllow(h filter.Hasher) error {
+	bad := func(value, reason string) error {
+		return &filter.ConfigError{Field: "allow", Value: value, Reason: reason}
+	}
+	switch {
+	case c.Allow == nil:
+		return nil
+	case c.Concurrent:
+		return bad("list", "a set for many writers takes further keys, which may be in the list; leave one out")
+	case h.ID().Foreign():
+		return bad("list", "filters of other systems have no exceptions, and "+h.ID().String()+
+			" is the hash function of one; take another family")
+	}
+	return nil
+}
+
+// allow applies Config.Allow to a set that was built from the spooled keys.
+func (b *Builder) allow(ctx context.Context, set *Set) error {
+	a, err := set.Allower(b.config.AllowLike)
+	if err != nil {
+		return err
+	}
+	if err := a.allowAll(ctx, b.config.Allow); err != nil {
+		return err
+	}
+	if err := b.spool.Each(ctx, a.AddMemberHashes); err != nil {
+		return err
+	}
+	return a.Apply(ctx)
+}
+
+// allowAll adds the keys of a sequence to the list.
+func (a *Allower) allowAll(ctx context.Context, keys iter.Seq[[]byte]) error {
+	var text []byte // of all keys of a batch
+	ends := make([]int, 0, feedBatch)
+	flush := func() error {
+		batch := make([][]byte, len(ends))
+		at := 0
+		for i, end := range ends {
+			batch[i], at = text[at:end], end
+		}
+		text, ends = text[:0], ends[:0]
+		return a.AllowMany(batch)
+	}
+	err := each(ctx, keys, func(key []byte) error {
+		text = append(text, key...)
+		if ends = append(ends, len(text)); len(ends) < feedBatch {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}

@@ -1,0 +1,381 @@
+package bloomery
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/stat"
+)
+
+// numbered yields n keys of a list, which differ from those of every other list.
+func numbered(list string, n int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var key []byte
+		for i := range n {
+			if key = fmt.Appendf(key[:0], "%s-%d.example", list, i); !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// allowing builds a Set of n members with exceptions for allowed other keys.
+func allowing(t testing.TB, c Config, n, allowed int) *Set {
+	t.Helper()
+	c.Allow = numbered("allowed", allowed)
+	set, err := Build(context.Background(), numbered("member", n), c)
+	if err != nil {
+		t.Fatalf("%s, %d members, %d allowed: %v", c.Spec, n, allowed, err)
+	}
+	return set
+}
+
+// exact requires that a Set contains n members and none of the allowed keys, one by one and in batches.
+func exact(t testing.TB, what string, s *Set, n, allowed int) {
+	t.Helper()
+	for list, want := range map[string]bool{"member": true, "allowed": false} {
+		var keys [][]byte
+		for key := range numbered(list, map[bool]int{true: n, false: allowed}[want]) {
+			keys = append(keys, bytes.Clone(key))
+			if s.Contains(key) != want {
+				t.Fatalf("%s: %s is present: %t", what, key, !want)
+			}
+		}
+		many := make([]bool, len(keys))
+		s.ContainsMany(many, keys)
+		for i, has := range many {
+			if has != want {
+				t.Fatalf("%s: %s is present in a batch: %t", what, keys[i], has)
+			}
+		}
+	}
+}
+
+// TestAllow is exhaustive over members and list, for every family of ours, and bounds the rate of other keys.
+func TestAllow(t *testing.T) {
+	for _, f := range families.All() {
+		if f.Foreign() {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			size := "bits_per_key=6"
+			if f.Can.Has(filter.CanSearch) {
+				size += ",effort=fast"
+			}
+			for _, n := range []int{0, 1, 100, 3000, 100_000} {
+				for seed := range uint64(3) {
+					allowed := n
+					switch {
+					case n == 100_000 && (seed > 0 || f.Can.Has(filter.CanSearch)):
+						continue
+					case n <= 100:
+						allowed = 5000
+					}
+					c := Config{Spec: f.Name + "(" + size + ")", Seed: seed}
+					what := fmt.Sprintf("%s, %d keys, seed %d", c.Spec, n, seed)
+					s := allowing(t, c, n, allowed)
+					exact(t, what, s, n, allowed)
+					checkAllowInfo(t, what, s, n, allowed)
+				}
+			}
+		})
+	}
+}
+
+// checkAllowInfo compares Info and the rate of other keys with the Set without exceptions.
+func checkAllowInfo(t *testing.T, what string, s *Set, n, allowed int) {
+	main, cascade := s.main()
+	if cascade == nil {
+		t.Fatalf("%s: no exceptions", what)
+	}
+	plain := NewSet(main, s.hasher)
+	var exceptions uint64
+	for key := range numbered("allowed", allowed) {
+		if plain.Contains(key) {
+			exceptions++
+		}
+	}
+	i := s.Info()
+	if i.Allowed != uint64(allowed) || i.Exceptions != exceptions || i.Bits != plain.Info().Bits+i.ExceptionBits {
+		t.Errorf("%s: Info has %d, %d and %d, want %d keys with %d exceptions", what, i.Allowed, i.Exceptions, i.ExceptionBits,
+			allowed, exceptions)
+	}
+	var hits, mainHits uint64
+	const trials = 20_000
+	for key := range numbered("other", trials) {
+		switch has, had := s.Contains(key), plain.Contains(key); {
+		case has && !had:
+			t.Fatalf("%s: the exceptions make %s present", what, key)
+		case had:
+			mainHits++
+			if has {
+				hits++
+			}
+		}
+	}
+	// A key that the filter has passes level 1, which stands for false, with about its rate, at most ½.
+	most := 0.5
+	if e := float64(exceptions); e > 0 && n > 0 {
+		most = min(1.5*math.Sqrt(0.5)*e/float64(n), 0.6)
+	}
+	if n >= 3000 && stat.UpperTail(mainHits-hits, mainHits, most) < 1e-6 {
+		t.Errorf("%s: %d of %d other false positives became absent, want a share of at most %.3f", what, mainHits-hits, mainHits, most)
+	}
+}
+
+// TestAllowLevelRate holds the false positives of level 1 among members to the rate of a filter that is independent of
+// the main one.
+func TestAllowLevelRate(t *testing.T) {
+	for _, spec := range []string{"standard(fpr=0.01)", "blocked(fpr=0.01)", "fuse(fpr=0.01)", "rankindexed(fpr=0.01)"} {
+		s := allowing(t, Config{Spec: spec, Seed: 9}, 100_000, 400_000)
+		_, c := s.main()
+		rate, hits := c.FirstRate(), uint64(0)
+		for key := range numbered("member", 100_000) {
+			if c.InFirst(s.hasher.Sum(key)) {
+				hits++
+			}
+		}
+		low, high := stat.Interval(hits, 100_000, 1-1e-6)
+		t.Logf("%s: %d exceptions, level 1 at %.4f has %.4f of the members", spec, c.Exceptions(), rate, float64(hits)/100_000)
+		if rate < low || rate > high {
+			t.Errorf("%s: level 1 has %d of 100,000 members; its fill predicts a rate of %.4f", spec, hits, rate)
+		}
+	}
+}
+
+// TestAllowForms has every way from a Set to a file and back keep the exceptions.
+func TestAllowForms(t *testing.T) {
+	ctx := context.Background()
+	const n, allowed = 200_000, 100_000
+	s := allowing(t, Config{Spec: "standard(fpr=0.05)"}, n, allowed)
+	path := filepath.Join(t.TempDir(), "a.bloom")
+	if err := s.Save(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	file, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size, err := s.EncodedLen(); err != nil || size != uint64(len(file)) {
+		t.Errorf("EncodedLen %d, %v, want %d", size, err, len(file))
+	}
+	forms := map[string]func() (*Set, error){
+		"mapped":    func() (*Set, error) { return Open(path) },
+		"in memory": func() (*Set, error) { return Open(path, InMemory()) },
+		"bytes":     func() (*Set, error) { return FromBytes(file) },
+		"read":      func() (*Set, error) { return Read(bytes.NewReader(file)) },
+		"clone":     s.Clone,
+		"snapshot":  s.Snapshot,
+		"unmarshal": func() (*Set, error) { o := new(Set); return o, o.UnmarshalBinary(file) },
+		"live": func() (*Set, error) {
+			l, err := OpenLive(path)
+			if err != nil {
+				return nil, err
+			}
+			defer l.Close()
+			var o *Set
+			l.View(func(set *Set) { o, err = set.Clone() })
+			return o, err
+		},
+	}
+	for name, form := range forms {
+		o, err := form()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		exact(t, name, o, n, allowed)
+		again, err := o.MarshalBinary()
+		if err != nil || !bytes.Equal(again, file) || !o.Equal(s) {
+			t.Errorf("%s: not the same file again: %v", name, err)
+		}
+		if v := o.Stored().Version; v != 0 && v != 3 {
+			t.Errorf("%s: version %d", name, v)
+		}
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := NewSet(s.Filter(), s.hasher); s.SetFPRChosen(0) != nil || !o.Equal(s) {
+		t.Error("a set without a chosen rate differs")
+	}
+}
+
+// TestAllowCounts holds counts and values of allowed keys to 0.
+func TestAllowCounts(t *testing.T) {
+	for _, spec := range []string{"counting(bits_per_key=12)", "dleft(counting=1,remainder=4)", "rankindexed(counting=1,fpr=0.1)",
+		"rankindexed(fpr=0.1,value_bits=4)"} {
+		s := allowing(t, Config{Spec: spec}, 2000, 5000)
+		bits, _ := s.ValueBits()
+		for key := range numbered("allowed", 5000) {
+			if n, _, err := s.Count(key); err != nil || n != 0 {
+				t.Fatalf("%s: count of %s is %d: %v", spec, key, n, err)
+			}
+			if v, ok, err := s.Get(key); (err == nil) != (bits > 0) || ok || v != 0 {
+				t.Fatalf("%s: value of %s: %d, %t, %v", spec, key, v, ok, err)
+			}
+		}
+		for key := range numbered("member", 2000) {
+			if n, _, err := s.Count(key); err == nil && n == 0 {
+				t.Fatalf("%s: count of %s is 0", spec, key)
+			}
+			if _, ok, err := s.Get(key); err == nil && !ok {
+				t.Fatalf("%s: no value of %s", spec, key)
+			}
+		}
+	}
+}
+
+// TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
+func TestAllowReadOnly(t *testing.T) {
+	ctx, key := context.Background(), []byte("new")
+	for _, spec := range []string{"counting", "standard", "partitioned(bits_per_key=8,effort=fast)", "rankindexed(fpr=0.1,value_bits=4)", "fuse"} {
+		s := allowing(t, Config{Spec: spec}, 500, 2000)
+		was, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := Build(ctx, numbered("member", 500), Config{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range map[string]error{
+			"Add": s.Add(key), "AddMany": s.AddMany([][]byte{key}), "Remove": s.Remove(key), "Merge": s.Merge(other),
+			"Merge into": other.Merge(s), "Intersect": s.Intersect(other), "Intersect with": other.Intersect(s),
+			"Reset": s.Reset(), "Optimize": s.Optimize(ctx, numbered("member", 500)), "AddValue": s.AddValue(key, 1),
+			"Put": s.Put(key, 1), "Upsert": s.Upsert(key, 1),
+			"TestAndAdd": func() error { _, err := s.TestAndAdd(key); return err }(),
+			"Removal":    func() error { _, err := s.RemoveMany([][]byte{key}); return err }(),
+			"writers":    func() error { _, err := FromBytes(was, WithConcurrent()); return err }(),
+		} {
+			if !errors.Is(err, filter.ErrExceptions) || !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: %s: %v", spec, name, err)
+			}
+		}
+		if is, err := s.MarshalBinary(); err != nil || !bytes.Equal(is, was) {
+			t.Errorf("%s: the set has changed: %v", spec, err)
+		}
+	}
+}
+
+func TestAllowTrimmed(t *testing.T) {
+	s := allowing(t, Config{Spec: "rankindexed(fpr=0.05)"}, 5000, 20_000)
+	small, err := s.Trimmed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := small.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := FromBytes(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact(t, "trimmed", o, 5000, 20_000)
+	if whole, _ := s.EncodedLen(); uint64(len(file)) >= whole || !o.Stored().Trimmed || !o.Equal(s) {
+		t.Errorf("%d bytes trimmed, %d in full", len(file), whole)
+	}
+}
+
+func TestAllowConflict(t *testing.T) {
+	c := Config{Spec: "blocked(fpr=0.01)", Allow: func(yield func([]byte) bool) {
+		_ = yield([]byte("free")) && yield([]byte("member-7.example")) && yield([]byte("member-3.example")) &&
+			yield([]byte("member-7.example"))
+	}}
+	_, err := Build(context.Background(), numbered("member", 100), c)
+	var both *filter.AllowedError
+	if !errors.As(err, &both) || !errors.Is(err, filter.ErrAllowed) ||
+		fmt.Sprint(both.Keys) != "[member-3.example member-7.example]" {
+		t.Fatalf("%v", err)
+	}
+	const want = `key "member-3.example" is a member and allowed, and so are 1 others; take it out of one of the lists`
+	if err.Error() != want {
+		t.Errorf("error %q", err)
+	}
+}
+
+func TestAllowRefused(t *testing.T) {
+	ctx := context.Background()
+	for spec, c := range map[string]Config{
+		"guava": {}, "redisbloom": {}, "bitsandblooms": {}, "blocked(layout=split)": {Hash: filter.XXH64},
+		"standard": {Concurrent: true},
+	} {
+		c.Spec, c.Allow = spec, numbered("allowed", 1)
+		if _, err := Build(ctx, numbered("member", 1), c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	if _, err := BuildShards(ctx, numbered("member", 1), t.TempDir(), Config{Allow: numbered("allowed", 1)}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("shards: %v", err)
+	}
+	if _, err := New(Config{Allow: numbered("allowed", 1)}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("New: %v", err)
+	}
+}
+
+// TestAllower gives exceptions to a Set from a file, with wrong members first, and replaces them by others.
+func TestAllower(t *testing.T) {
+	ctx := context.Background()
+	const n, allowed = 300_000, 50_000
+	built, err := Build(ctx, numbered("member", n), Config{Spec: "blocked(fpr=0.02)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.bloom")
+	if err := built.Save(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	apply := func(list, members string, allowed, n int) error {
+		a, err := s.Allower(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.allowAll(ctx, numbered(list, allowed)); err != nil {
+			t.Fatal(err)
+		}
+		for key := range numbered(members, n) {
+			if err := a.AddMembers([][]byte{key}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a.Apply(ctx)
+	}
+	if err := apply("allowed", "member", allowed, n-1); !errors.Is(err, filter.ErrKeys) {
+		t.Errorf("one member too few: %v", err)
+	}
+	if err := apply("allowed", "stranger", allowed, n); !errors.Is(err, filter.ErrKeys) {
+		t.Errorf("other members: %v", err)
+	}
+	for _, list := range []string{"allowed", "others", "allowed"} {
+		if err := apply(list, "member", allowed, n); err != nil {
+			t.Fatal(err)
+		}
+		for key := range numbered(list, allowed) {
+			if s.Contains(key) {
+				t.Fatalf("%s is present", key)
+			}
+		}
+	}
+	exact(t, "applied", s, n, allowed)
+	sizes := s.sizesOfExceptions()
+	if err := apply("more", "member", allowed*21/20, n); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(sizes) != fmt.Sprint(s.sizesOfExceptions()) {
+		t.Errorf("5%% more exceptions: levels %v, then %v", sizes, s.sizesOfExceptions())
+	}
+}

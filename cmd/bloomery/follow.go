@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// followFlags are the flags of follow.
+type followFlags struct {
+	output, name, maxBytes string
+	interval               time.Duration
+	once, insecure         bool
+	keys, execArgs         []string
+	exec                   string
+}
+
+func (a *app) followCommand() *cobra.Command {
+	var f followFlags
+	c := &cobra.Command{
+		Use:   "follow URL",
+		Short: "Keep a filter file current with what bloomery publish publishes",
+		Long: `Keep FILE current with what bloomery publish publishes at URL: http://, https://, file:// or a folder.
+FILE is a filter file, or the folder of a sharded set.
+
+It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
+or all of it where that is smaller or there is no delta. What it loads is compared with its SHA-256 and opened before
+FILE is replaced, as a whole: a process that has FILE open or opens it at any moment reads one complete release. Errors
+leave FILE as it is. The release number never goes back; FILE.follow holds it. Interrupted downloads are resumed.
+Redirects must stay on the host. Proxies are those of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+
+It polls every --interval, a little earlier by a random part; after errors the time doubles, up to 10 intervals. It
+prints a line when FILE has changed, with --json one for every poll, and errors and warnings on standard error.
+
+--exec runs a program after each new release, without a shell: its arguments are those of --exec-arg, in order. It has
+BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error. If it fails, that
+is an error, and FILE stays. follow waits for it.
+
+Exit codes with --once: 0 if FILE is current, 1 if it is but the release has expired, 2 after an error. Without --once
+it runs until it is interrupted.`,
+		Example: `  bloomery follow ./published -o list.bloom --once
+  bloomery follow https://example.org/list -o list.bloom --key list.key.pub
+  bloomery follow https://example.org/list -o list.bloom --key list.key.pub --exec touch --exec-arg changed`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.keepCurrent(c.Context(), args[0], f) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "`file` to keep current, or folder of a sharded set")
+	flags.StringArrayVar(&f.keys, "key", nil,
+		"public `key` of the publisher: ed25519:... or a file with it; more for the change of keys (may be repeated)")
+	flags.BoolVar(&f.insecure, "insecure", false, "take releases unchecked, without --key")
+	flags.StringVar(&f.name, "name", "", "refuse releases with another name (default: that of the first release)")
+	flags.DurationVar(&f.interval, "interval", publish.DefaultFollowInterval,
+		"longest time between two polls, such as 30s or 1h")
+	flags.BoolVar(&f.once, "once", false, "poll once")
+	flags.StringVar(&f.maxBytes, "max-bytes", "1GiB", "refuse larger releases")
+	flags.StringVar(&f.exec, "exec", "", "`program` to run after each new release")
+	flags.StringArrayVar(&f.execArgs, "exec-arg", nil, "`argument` of that program (may be repeated)")
+	_ = c.MarkFlagRequired("output")
+	c.MarkFlagsMutuallyExclusive("key", "insecure")
+	return c
+}
+
+// following is a running follow command.
+type following struct {
+	a     *app
+	flags followFlags
+	ctx   context.Context
+	bar   *later // of the current poll, or nil
+	err   error  // of the program of --exec
+}
+
+func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error {
+	w := &following{a: a, flags: f, ctx: ctx}
+	options, err := w.options()
+	if err != nil {
+		return err
+	}
+	follower, err := publish.NewFollower(url, f.output, options...)
+	if errors.Is(err, publish.ErrNoKey) {
+		return &advised{err, "Name the publisher's public key: --key FILE; or take releases unchecked: --insecure."}
+	}
+	if err != nil {
+		return err
+	}
+	if !f.once {
+		return follower.Run(ctx)
+	}
+	event, err := follower.Poll(ctx)
+	w.endBar()
+	if event == nil {
+		return err
+	}
+	w.print(event)
+	if err != nil {
+		w.print(publish.Expired{Err: err})
+	}
+	if w.err == nil && err != nil {
+		return errNo
+	}
+	return w.err
+}
+
+// options returns the options of the follower.
+func (w *following) options() (o []publish.FollowOption, err error) {
+	f := w.flags
+	secret, err := w.a.secret()
+	if err != nil {
+		return nil, err
+	}
+	most, err := parseBytes("--max-bytes", f.maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	if f.exec == "" && len(f.execArgs) > 0 {
+		return nil, errors.New("--exec-arg needs --exec")
+	}
+	if f.exec != "" {
+		if _, err := exec.LookPath(f.exec); err != nil {
+			return nil, fmt.Errorf("--exec: %w", err)
+		}
+	}
+	o = []publish.FollowOption{
+		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
+		publish.OnEvent(w.print), publish.OnProgress(w.progress),
+		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}), publish.WithOpen(bloomery.WithSecret(secret)),
+	}
+	if f.insecure {
+		o = append(o, publish.WithInsecure())
+	}
+	for _, k := range f.keys {
+		key, err := readPublicKey(k)
+		if err != nil {
+			return nil, fmt.Errorf("--key: %w", err)
+		}
+		o = append(o, publish.WithKeys(key))
+	}
+	return o, nil
+}
+
+// readPublicKey returns the key of a text, or of a file with it.
+func readPublicKey(text string) (publish.PublicKey, error) {
+	if strings.HasPrefix(text, "ed25519") {
+		return publish.ParsePublicKey(text)
+	}
+	b, err := os.ReadFile(text)
+	if err != nil {
+		return publish.PublicKey{}, err
+	}
+	key, err := publish.ParsePublicKey(string(b))
+	if err != nil {
+		return key, fmt.Errorf("%s: %w", text, err)
+	}
+	return key, nil
+}
+
+// progress shows how much of a release is loaded.
+func (w *following) progress(loaded, expected int64) {
+	if w.bar == nil {
+		w.bar = w.a.later(func() string { return "loading" })
+	}
+	w.bar.report(filter.Progress{Done: float64(loaded) / float64(max(expected, 1))})
+}
+
+func (w *following) endBar() {
+	if w.bar != nil {
+		w.bar.end()
+		w.bar = nil
+	}
+}
+
+// followed is an event as JSON.
+type followed struct {
+	Event        string  `json:"event"` // updated, unchanged, expired, failed or exec_failed
+	File         string  `json:"file"`
+	Release      uint64  `json:"release,omitempty"`
+	From         uint64  `json:"from,omitempty"`
+	SHA256       string  `json:"sha256,omitempty"`
+	Bytes        int64   `json:"bytes,omitempty"` // loaded
+	Delta        *bool   `json:"delta,omitempty"`
+	Unused       string  `json:"delta_unused,omitempty"`
+	Keys         uint64  `json:"keys,omitempty"`
+	FPRPosterior float64 `json:"fpr_posterior,omitempty"`
+	Error        string  `json:"error,omitempty"`
+	Retry        float64 `json:"retry_seconds,omitempty"`
+}
+
+// print prints an event, and runs the program of --exec after an update.
+func (w *following) print(e publish.Event) {
+	w.endBar()
+	line := followed{File: w.flags.output}
+	switch e := e.(type) {
+	case publish.Updated:
+		line.Event, line.Release, line.From, line.SHA256 = "updated", e.To.Number, e.From, e.To.SHA256.String()
+		line.Bytes, line.Delta, line.Keys, line.FPRPosterior = e.Bytes, &e.Delta, e.To.Keys, e.To.FPRPosterior
+		if e.Unused != nil {
+			line.Unused = e.Unused.Error()
+		}
+	case publish.Unchanged:
+		line.Event, line.Release, line.Bytes = "unchanged", e.Release, e.Bytes
+	case publish.Expired:
+		line.Event, line.Error = "expired", e.Err.Error()
+	case publish.Failed:
+		line.Event, line.Error, line.Retry = "failed", e.Err.Error(), e.Retry.Seconds()
+	}
+	w.write(line, e.String())
+	if updated, ok := e.(publish.Updated); ok && w.flags.exec != "" {
+		if w.err = w.run(updated); w.err != nil && !w.flags.once {
+			failed := followed{Event: "exec_failed", File: line.File, Release: line.Release, Error: w.err.Error()}
+			w.write(failed, w.err.Error())
+		}
+	}
+}
+
+// write prints a line: errors and warnings on standard error, or all as JSON on standard output.
+func (w *following) write(line followed, text string) {
+	switch {
+	case w.a.json:
+		_, _ = w.a.stdout.Write(appendJSON(nil, line))
+	case line.Event == "expired":
+		fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)
+	case line.Error != "":
+		fmt.Fprintln(w.a.stderr, "bloomery:", text)
+	case line.Event == "unchanged" && !w.flags.once || w.a.quiet:
+	default:
+		fmt.Fprintf(w.a.stdout, "%s: %s\n", w.flags.output, text)
+	}
+}
+
+// run runs the program of --exec.
+func (w *following) run(e publish.Updated) error {
+	file, err := filepath.Abs(w.flags.output)
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(w.ctx, w.flags.exec, w.flags.execArgs...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 10 * time.Second
+	c.Env = append(os.Environ(), "BLOOMERY_FILE="+file, fmt.Sprint("BLOOMERY_RELEASE=", e.To.Number),
+		fmt.Sprint("BLOOMERY_SHA256=", e.To.SHA256))
+	c.Stdout, c.Stderr = w.a.stderr, w.a.stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("--exec %s: %w; %s is release %d all the same", w.flags.exec, err, w.flags.output, e.To.Number)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package container
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// excepts reports whether a section of exceptions makes a key absent that the filter has. It reads the section as
+// docs/format/exceptions.md describes it and calls no code of package except.
+func excepts(words []uint64, h filter.Hash) bool {
+	if words == nil {
+		return false
+	}
+	levels := words[0]
+	start := 3 + levels // first word of a level
+	for i := uint64(1); i <= levels; i++ {
+		length, probes := words[2+i]&(1<<56-1), words[2+i]>>56
+		for j := range probes {
+			x := foldProduct(foldProduct(h.Lo^(256*i+j), h.Hi^0x243F6A8885A308D3), 0x13198A2E03707345)
+			if at := part(x, 64*length); words[start+at/64]>>(at%64)&1 == 0 {
+				return i%2 == 0
+			}
+		}
+		start += length
+	}
+	return levels%2 == 1
+}
+
+// exceptedKeys returns up to 10 allowed keys of a golden file that are exceptions, and up to two others.
+func exceptedKeys(t *testing.T, path string) (keys []filtertest.VectorKey) {
+	got, err := readFilterFile(path, reading{Secret: &secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := got.Filter.(*except.Filter)
+	main, c := f.Main(), f.Cascade()
+	others := 0
+	for i := range c.Allowed() {
+		name := fmt.Sprintf("allowed-%d", i)
+		if h := got.Hasher.SumString(name); main.Has(h) && !c.Has(h) && len(keys)-others < 10 {
+			keys = append(keys, filtertest.TextKey(name))
+		} else if !main.Has(h) && others < 2 {
+			keys = append(keys, filtertest.TextKey(name))
+			others++
+		}
+	}
+	return keys
+}
+
+// TestGoldenExceptions fails if the golden files of version 3 have too few exceptions to show anything.
+func TestGoldenExceptions(t *testing.T) {
+	seen := 0
+	for _, s := range withExceptions(t) {
+		c := exceptions(s.filter)
+		seen++
+		t.Logf("%s: %d allowed, %d exceptions, levels %v", s.name, c.Allowed(), c.Exceptions(), c.Sizes())
+		if c.Allowed() != uint64(s.listed) || s.listed > 1 && c.Exceptions() < 2 || s.listed <= 1 && c.Exceptions() > 0 {
+			t.Errorf("%s: %d exceptions of %d keys", s.name, c.Exceptions(), s.listed)
+		}
+	}
+	if seen != len(exceptionCases) {
+		t.Errorf("%d samples of %d", seen, len(exceptionCases))
+	}
+}
+
+// exceptionRefusals are edits of the section of exceptions.
+func exceptionRefusals(f forger) {
+	le := binary.LittleEndian
+	f = f.with("exceptions", "v3-standard-0.bloom")
+	p := f.parts()
+	last := len(p.sections) - 1
+	word := func(i int) uint64 { return le.Uint64(p.sections[last][8*i:]) }
+	levels, allowed, exceptions := word(0), word(1), word(2)
+	f.edit("unchanged", false, func([]byte) {})
+	for _, n := range []uint64{0, levels - 1, levels + 1, 65, 1 << 32, 1<<32 + levels, 1 << 63, math.MaxUint64} {
+		f.word("levels "+text(n), n != levels, last, 0, n)
+	}
+	for _, n := range []uint64{0, exceptions - 1, exceptions, 1 << 32, math.MaxUint64} {
+		f.word("keys in the list "+text(n), n < exceptions, last, 1, n)
+	}
+	for _, n := range []uint64{0, 1, allowed, allowed + 1, 1<<32 + exceptions, math.MaxUint64} {
+		f.word("exceptions "+text(n), n == 0 || n > allowed, last, 2, n)
+	}
+	first := word(3)
+	length, shift := first&(1<<56-1), first>>56<<56
+	for _, n := range []uint64{0, length - 1, length + 1, 1 << 32, 1<<32 + length, 1<<55 + 1, 1<<56 - 1} {
+		f.word("length of level 1 "+text(n), true, last, 3, shift|n)
+	}
+	for _, n := range []uint64{0, 1, 64, 65, 128, 255} {
+		f.word("probes of level 1 "+text(n), n == 0 || n > 64, last, 3, n<<56|length)
+	}
+	f.bit("a bit of the first level", false, last, 64*(3+int(levels)))
+	f.bit("the last bit of the last level", false, last, 8*len(p.sections[last])-1)
+	section := func(name string, refused bool, change func(b []byte) []byte) {
+		f.build(name, refused, func(p *forgery) { p.sections[last] = change(p.sections[last]) })
+	}
+	section("a word behind", true, func(b []byte) []byte { return append(b, make([]byte, 8)...) })
+	section("a word less", true, func(b []byte) []byte { return b[:len(b)-8] })
+	for n := range 4 {
+		section(decimal(n)+" words", true, func(b []byte) []byte { return b[:8*n] })
+	}
+	section("no level, no exception", false, func([]byte) []byte { return levelsOf(0, 9, 0) })
+	section("no level, an exception", true, func([]byte) []byte { return levelsOf(0, 9, 1) })
+	section("a level without exceptions", true, func([]byte) []byte { return levelsOf(1, 9, 0) })
+	section("1 level", false, func([]byte) []byte { return levelsOf(1, 9, 9) })
+	section("64 levels", false, func([]byte) []byte { return levelsOf(64, 9, 1) })
+	section("65 levels", true, func([]byte) []byte { return levelsOf(65, 9, 1) })
+	f.build("the exceptions first", true, func(p *forgery) { p.sections[0], p.sections[1] = p.sections[1], p.sections[0] })
+	f.build("two sections of exceptions", true, func(p *forgery) { p.sections = append(p.sections, p.sections[1]) })
+	f.build("no section of the filter", true, func(p *forgery) { p.sections = p.sections[1:] })
+	f.build("no exceptions", true, func(p *forgery) { p.sections = p.sections[:1] })
+	foreign := func(name, path string) {
+		f.with("exceptions", path).build(name, true, func(p *forgery) {
+			p.head[8] = 3
+			p.sections = append(p.sections, levelsOf(0, 0, 0))
+		})
+	}
+	foreign("hash of another system", "v1-blocked-parquet.bloom")
+	foreign("filter of another system", "v1-guava-0.bloom")
+}
+
+// levelsOf returns a section of levels of one word each, in which every key is.
+func levelsOf(levels, allowed, exceptions uint64) (b []byte) {
+	le := binary.LittleEndian
+	for _, v := range []uint64{levels, allowed, exceptions} {
+		b = le.AppendUint64(b, v)
+	}
+	for range levels {
+		b = le.AppendUint64(b, 1<<56|1)
+	}
+	for range levels {
+		b = le.AppendUint64(b, math.MaxUint64)
+	}
+	return b
+}

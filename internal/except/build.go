@@ -1,0 +1,262 @@
+package except
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+var (
+	errOrder  = errors.New("a key of the list after the first member")
+	errLevels = fmt.Errorf("the exceptions do not fit in %d levels: keys have equal or related hashes; take another "+
+		"seed or secret: %w", maxLevels, filter.ErrFull)
+)
+
+// Builder finds the exceptions of a filter. It takes first the keys of the list, then all members, then Build. Allow
+// and Members may each be called from several goroutines at once.
+//
+// Peak memory, besides the filter: about 80 bytes for each exception and its text, and 16 for each member that is in
+// level 1, about 0.7 an exception.
+type Builder struct {
+	main    filter.Filter
+	members float64
+	like    []Size
+
+	mu      sync.Mutex
+	allowed uint64
+	found   map[filter.Hash]string // keys of the list that main has, with their text
+	sizes   []Size
+	words   [][]uint64 // of the levels
+	first   *level
+	started bool
+	caught  []filter.Hash // members that are in level 1
+	both    map[filter.Hash]string
+	seen    uint64 // members
+	missing uint64 // members that main does not have
+}
+
+// NewBuilder returns a Builder for a filter with about that many members. like, if not nil, has the sizes of an earlier
+// version of the filter: the new cascade has the same ones, if it needs about as much.
+func NewBuilder(main filter.Filter, members uint64, like []Size) *Builder {
+	return &Builder{
+		main: main, members: float64(max(members, 1)), like: like,
+		found: map[filter.Hash]string{}, both: map[filter.Hash]string{},
+	}
+}
+
+// Allow adds keys of the list by their hashes. text returns key i as text, for errors; it may be nil.
+func (b *Builder) Allow(hs []filter.Hash, text func(i int) string) error {
+	hits := make([]bool, len(hs))
+	hasMany(b.main, hits, hs)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.started {
+		return errOrder
+	}
+	b.allowed += uint64(len(hs))
+	for i, hit := range hits {
+		if !hit {
+			continue
+		}
+		if _, ok := b.found[hs[i]]; !ok {
+			key := fmt.Sprintf("with hash %016x%016x", hs[i].Hi, hs[i].Lo)
+			if text != nil {
+				key = text(i)
+			}
+			b.found[hs[i]] = key
+		}
+	}
+	return nil
+}
+
+// Members adds members by their hashes.
+func (b *Builder) Members(hs []filter.Hash) error {
+	if err := b.start(); err != nil {
+		return err
+	}
+	hits := make([]bool, len(hs))
+	hasMany(b.main, hits, hs)
+	var missing uint64
+	var caught []filter.Hash
+	for i, h := range hs {
+		switch {
+		case !hits[i]:
+			missing++
+		case b.first != nil && b.first.has(h):
+			caught = append(caught, h)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen += uint64(len(hs))
+	b.missing += missing
+	for _, h := range caught {
+		if key, ok := b.found[h]; ok {
+			b.both[h] = key
+		} else {
+			b.caught = append(b.caught, h)
+		}
+	}
+	return nil
+}
+
+// hasMany queries a filter that may be no Batcher.
+func hasMany(f filter.Filter, dst []bool, hs []filter.Hash) {
+	if b, ok := f.(filter.Batcher); ok {
+		b.HasMany(dst, hs)
+		return
+	}
+	for i, h := range hs {
+		dst[i] = f.Has(h)
+	}
+}
+
+// Seen returns the number of members so far, and how many of them the filter does not have: a filter has all its
+// members, so they are those of another one.
+func (b *Builder) Seen() (members, missing uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen, b.missing
+}
+
+// start makes level 1, unless there are no exceptions.
+func (b *Builder) start() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.started {
+		return nil
+	}
+	b.started = true
+	if len(b.found) == 0 {
+		return nil
+	}
+	n := float64(len(b.found))
+	b.sizes = plan(n, b.members)
+	if suits(b.like, b.sizes) {
+		b.sizes = b.like
+	}
+	hs := make([]filter.Hash, 0, len(b.found))
+	for h := range b.found {
+		hs = append(hs, h)
+	}
+	var err error
+	b.first, err = b.level(b.sizes[0], hs)
+	return err
+}
+
+// suits reports whether levels of the sizes like can replace those of a plan: if each of the larger ones differs by
+// less than an eighth.
+func suits(like, plan []Size) bool {
+	if len(like) == 0 {
+		return false
+	}
+	for i, p := range plan {
+		if i == len(like) {
+			return false
+		}
+		if p.Words < 2*steps {
+			return like[i].Words < 4*steps
+		}
+		if l := like[i]; l.Probes != p.Probes || 8*l.Words < 7*p.Words || 8*l.Words > 9*p.Words {
+			return false
+		}
+	}
+	return true
+}
+
+// level appends a level of these keys.
+func (b *Builder) level(s Size, hs []filter.Hash) (*level, error) {
+	words, err := bitvec.Alloc(s.Words)
+	if err != nil {
+		return nil, err
+	}
+	b.words = append(b.words, words)
+	l := &level{words, s.Probes, 256 * uint64(len(b.words))}
+	for _, h := range hs {
+		l.add(h)
+	}
+	return l, nil
+}
+
+// Build returns the exceptions. If members are in the list, the error is a *filter.AllowedError. It returns ctx.Err()
+// if ctx is done. Call it once, when no other method runs.
+func (b *Builder) Build(ctx context.Context) (*Cascade, error) {
+	if err := b.start(); err != nil {
+		return nil, err
+	}
+	if len(b.both) > 0 {
+		e := &filter.AllowedError{}
+		for _, key := range b.both {
+			e.Keys = append(e.Keys, key)
+		}
+		slices.Sort(e.Keys)
+		return nil, e
+	}
+	if err := b.cascade(ctx); err != nil {
+		return nil, err
+	}
+	levels := uint64(len(b.words))
+	total := headWords + levels
+	for _, w := range b.words {
+		total += uint64(len(w))
+	}
+	words, err := bitvec.Alloc(total)
+	if err != nil {
+		return nil, err
+	}
+	words[0], words[1], words[2] = levels, b.allowed, uint64(len(b.found))
+	at := words[headWords+levels:]
+	for i, w := range b.words {
+		words[headWords+i] = uint64(len(w)) | b.sizes[i].Probes<<probeShift
+		at = at[copy(at, w):]
+	}
+	return Decode(words)
+}
+
+// cascade makes the levels after the first one.
+func (b *Builder) cascade(ctx context.Context) error {
+	if b.first == nil {
+		return nil
+	}
+	in := sortedHashes(b.caught) // of the next level
+	out := make([]filter.Hash, 0, len(b.found))
+	for h := range b.found {
+		out = append(out, h)
+	}
+	for i := 1; len(in) > 0 || i < len(b.sizes); i++ {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case i == maxLevels:
+			return errLevels
+		case i >= len(b.sizes): // the numbers of keys were not the expected ones
+			b.sizes = append(b.sizes[:i:i], plan(float64(len(in)), float64(len(out)))...)
+		}
+		l, err := b.level(b.sizes[i], in)
+		if err != nil {
+			return err
+		}
+		through := out[:0:0]
+		for _, h := range out {
+			if l.has(h) {
+				through = append(through, h)
+			}
+		}
+		in, out = through, in
+	}
+	return nil
+}
+
+// sortedHashes returns hs in order, each once. It reuses the memory.
+func sortedHashes(hs []filter.Hash) []filter.Hash {
+	slices.SortFunc(hs, func(a, b filter.Hash) int {
+		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+	})
+	return slices.Compact(hs)
+}

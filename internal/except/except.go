@@ -1,0 +1,181 @@
+// Package except makes a filter exact for a stated list of keys: for each of them that is not a member the filter
+// answers false, although its bits may say true. Members stay members.
+//
+// The keys of the list that the filter takes for members are its exceptions. They are stored in a cascade of Bloom
+// filters, which is asked only about keys that the filter takes for members (Larisch et al., "CRLite", IEEE S&P 2017,
+// section IV). Level 1 holds the exceptions, level 2 the members that level 1 has, too, level 3 the exceptions that
+// level 2 has, and so on, until no key is left:
+//
+//	level 1   exceptions E             a key that is not in it is a member
+//	level 2   members in level 1       a key that is not in it is an exception
+//	level 3   E in level 2             a key that is not in it is a member
+//	...
+//
+// A query walks the levels from the first one on. The first level i without the key decides: true if i is odd. A key
+// that is in all L levels is treated as if level L+1 did not have it. For members and for keys of the list the answer
+// is right. Other keys that the filter takes for members are rarely in level 1, so that they stay false positives.
+//
+// # Section
+//
+// The section is 64-bit words:
+//
+//	word   0      number of levels L, 0 to 64
+//	       1      number of keys in the list, at least that of the exceptions
+//	       2      number of exceptions; 0 if and only if L is 0
+//	       3 ..   for each level its length in words, 1 to 2^56-1, plus its number of probes, 1 to 64, times 2^56
+//	       3+L .. the bits of all levels, one level after the other
+//
+// Probe j, from 0 on, of level i, from 1 on, is bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
+//
+//	x = fold(fold(Lo xor (256·i + j), Hi xor 0x243F6A8885A308D3), 0x13198A2E03707345)
+//
+// fold(a, b) is the exclusive or of the halves of the 128-bit product a·b. So the levels are independent of each other
+// and of the filter; the constants are the fraction of π. A key is in a level if all its probes are set.
+package except
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+const (
+	maxLevels  = 64
+	maxProbes  = 64
+	headWords  = 3  // before the lengths of the levels
+	probeShift = 56 // of the number of probes in the word of a level
+	maxLength  = 1<<probeShift - 1
+
+	flip  = 0x243F6A8885A308D3
+	times = 0x13198A2E03707345
+)
+
+// Size is the size of a level.
+type Size struct {
+	Words  uint64 // of 64 bits
+	Probes uint64
+}
+
+// level is a level that can be queried.
+type level struct {
+	bits   []uint64
+	probes uint64
+	round  uint64 // 256 times its number, which counts from 1 on
+}
+
+// Cascade holds the exceptions of a filter. It is safe for concurrent use.
+type Cascade struct {
+	words  []uint64
+	levels []level
+}
+
+// Decode returns the cascade of a section and keeps the words. It returns an error unless the section has the layout
+// in the package comment.
+func Decode(words []uint64) (*Cascade, error) {
+	if len(words) < headWords || words[0] > maxLevels || uint64(len(words)) < headWords+words[0] {
+		return nil, fmt.Errorf("exceptions in %d words", len(words))
+	}
+	levels, allowed, exceptions := words[0], words[1], words[2]
+	if exceptions > allowed || (exceptions == 0) != (levels == 0) {
+		return nil, fmt.Errorf("%d exceptions among %d keys in %d levels", exceptions, allowed, levels)
+	}
+	c := &Cascade{words: words}
+	rest := words[headWords+levels:]
+	for i, w := range words[headWords:][:levels] {
+		length, probes := w&maxLength, w>>probeShift
+		if length == 0 || length > uint64(len(rest)) || probes == 0 || probes > maxProbes {
+			return nil, fmt.Errorf("level %d of the exceptions has %d words and %d probes", i+1, length, probes)
+		}
+		c.levels = append(c.levels, level{rest[:length:length], probes, 256 * uint64(i+1)})
+		rest = rest[length:]
+	}
+	if len(rest) != 0 {
+		return nil, fmt.Errorf("%d words behind the exceptions", len(rest))
+	}
+	return c, nil
+}
+
+// Words returns the section. It is shared with the cascade.
+func (c *Cascade) Words() []uint64 { return c.words }
+
+// Allowed returns the number of keys in the list.
+func (c *Cascade) Allowed() uint64 { return c.words[1] }
+
+// Exceptions returns the number of keys of the list that the filter takes for members.
+func (c *Cascade) Exceptions() uint64 { return c.words[2] }
+
+// Bits returns the size of the section in bits.
+func (c *Cascade) Bits() uint64 { return 64 * uint64(len(c.words)) }
+
+// Sizes returns the sizes of the levels.
+func (c *Cascade) Sizes() []Size {
+	sizes := make([]Size, len(c.levels))
+	for i, l := range c.levels {
+		sizes[i] = Size{uint64(len(l.bits)), l.probes}
+	}
+	return sizes
+}
+
+// Clone returns a copy that shares nothing with c.
+func (c *Cascade) Clone() (*Cascade, error) {
+	words, err := bitvec.Alloc(uint64(len(c.words)))
+	if err != nil {
+		return nil, err
+	}
+	copy(words, c.words)
+	return Decode(words)
+}
+
+// Has reports whether a key that the filter takes for a member stays one: true for members, false for exceptions.
+func (c *Cascade) Has(h filter.Hash) bool {
+	i := 0
+	for i < len(c.levels) && c.levels[i].has(h) {
+		i++
+	}
+	return i&1 == 0
+}
+
+func (l *level) has(h filter.Hash) bool {
+	for j := range l.probes {
+		at := l.position(h, j)
+		if l.bits[at/64]>>(at%64)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *level) add(h filter.Hash) {
+	for j := range l.probes {
+		at := l.position(h, j)
+		l.bits[at/64] |= 1 << (at % 64)
+	}
+}
+
+// position returns the bit of probe j.
+func (l *level) position(h filter.Hash, j uint64) uint64 {
+	x := fold(fold(h.Lo^(l.round+j), h.Hi^flip), times)
+	at, _ := bits.Mul64(x, 64*uint64(len(l.bits)))
+	return at
+}
+
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// InFirst reports whether level 1 has a key; FirstRate is the share of keys for which it is true by chance. They are
+// for tests of the hash functions.
+func (c *Cascade) InFirst(h filter.Hash) bool { return len(c.levels) > 0 && c.levels[0].has(h) }
+
+// FirstRate returns the rate of level 1, computed from its set bits, or 0 without levels.
+func (c *Cascade) FirstRate() float64 {
+	if len(c.levels) == 0 {
+		return 0
+	}
+	l := c.levels[0]
+	return math.Pow(float64(bitvec.OnesCount(l.bits))/float64(64*len(l.bits)), float64(l.probes))
+}

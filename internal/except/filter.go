@@ -1,0 +1,92 @@
+package except
+
+import (
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Filter is a filter with exceptions. It answers queries like the other filter, except that it answers false for the
+// exceptions. It has no method that changes it: a new member could be one of the exceptions, and a new false positive
+// one of the keys of the list.
+type Filter struct {
+	main  filter.Filter
+	batch filter.Batcher // main, or nil
+	cold  filter.ColdBatcher
+	c     *Cascade
+}
+
+// New returns main with the exceptions of c. It keeps both.
+func New(main filter.Filter, c *Cascade) *Filter {
+	f := &Filter{main: main, c: c}
+	f.batch, _ = main.(filter.Batcher)
+	f.cold, _ = main.(filter.ColdBatcher)
+	return f
+}
+
+// Main returns the filter without the exceptions.
+func (f *Filter) Main() filter.Filter { return f.main }
+
+// Cascade returns the exceptions.
+func (f *Filter) Cascade() *Cascade { return f.c }
+
+// Has implements filter.Filter.
+func (f *Filter) Has(h filter.Hash) bool { return f.main.Has(h) && f.c.Has(h) }
+
+// HasMany implements filter.Batcher.
+func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	if f.batch == nil {
+		filter.CheckBatch(dst, hs)
+		for i, h := range hs {
+			dst[i] = f.Has(h)
+		}
+		return
+	}
+	f.batch.HasMany(dst, hs)
+	f.except(dst, hs)
+}
+
+// Prefetch implements filter.ColdBatcher.
+func (f *Filter) Prefetch(hs []filter.Hash) {
+	if f.cold != nil {
+		f.cold.Prefetch(hs)
+	}
+}
+
+// HasManyCold implements filter.ColdBatcher.
+func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) {
+	if f.cold == nil {
+		f.HasMany(dst, hs)
+		return
+	}
+	f.cold.HasManyCold(dst, hs)
+	f.except(dst, hs)
+}
+
+// except clears the answers for exceptions.
+func (f *Filter) except(dst []bool, hs []filter.Hash) {
+	for i, h := range hs {
+		if dst[i] {
+			dst[i] = f.c.Has(h)
+		}
+	}
+}
+
+// Info implements filter.Filter. Bits and bits a key include the exceptions. The rates are those of main; the true rate
+// for keys that are not in the list is slightly below them.
+func (f *Filter) Info() filter.Info {
+	i := f.main.Info()
+	i.Allowed, i.Exceptions, i.ExceptionBits = f.c.Allowed(), f.c.Exceptions(), f.c.Bits()
+	i.Bits += i.ExceptionBits
+	return i
+}
+
+// Encode implements filter.Encoder: it returns the content of main, without the exceptions, which have a section of
+// their own in a file. It panics if main is no Encoder, as all families' filters are.
+func (f *Filter) Encode() filter.Encoded { return f.main.(filter.Encoder).Encode() }
+
+// EstimateKeys implements filter.Estimator. It returns the number of keys that Info has if main is no Estimator.
+func (f *Filter) EstimateKeys() float64 {
+	if e, ok := f.main.(filter.Estimator); ok {
+		return e.EstimateKeys()
+	}
+	return float64(f.Encode().Keys)
+}

@@ -1,0 +1,219 @@
+// The release.json of a publisher, and the history beside it. See docs/format/release.md.
+
+import { FormatError } from './errors.js';
+
+/** Why a release is refused. */
+export type ReleaseReason =
+  | 'format' // it is damaged, or of a newer version
+  | 'unsigned' // it has no signature
+  | 'key' // none of the given keys signed it
+  | 'signature' // it was changed after it was signed
+  | 'expired' // its publisher or a mirror stopped
+  | 'older' // the publisher had a newer one
+  | 'name'; // it is of another publisher
+
+/** A release that is refused, or that has expired: `reason` says which. */
+export class ReleaseError extends FormatError {
+  override name = 'ReleaseError';
+
+  constructor(readonly reason: ReleaseReason, message: string) {
+    super(message);
+  }
+}
+
+/** An object of the publisher's folder. */
+export interface ReleaseObject {
+  /** 64 hexadecimal digits. */
+  readonly sha256: string;
+  /** Its length. */
+  readonly bytes: number;
+}
+
+/** An older release, and the delta that leads from it to the current one, if there is one. */
+export interface OlderRelease {
+  readonly release: number;
+  readonly sha256: string;
+  readonly delta?: ReleaseObject;
+}
+
+/** What release.json says. */
+export interface Release extends ReleaseObject {
+  readonly name: string;
+  /** The number of the release, which grows. */
+  readonly release: number;
+  /** Times such as 2026-11-22T15:00:00Z. */
+  readonly published: string;
+  readonly expires: string;
+  /** A filter file, or a sharded set, whose manifest has the hash and the length of the release. */
+  readonly kind: 'file' | 'set';
+  /** The length of the filter file, or of the manifest and all shards. */
+  readonly total_bytes: number;
+  readonly spec: string;
+  readonly keys: number;
+  /** The false-positive rate that was chosen, or 0, and that of the filter. */
+  readonly fpr_chosen: number;
+  readonly fpr_posterior: number;
+  readonly previous?: OlderRelease;
+  /** The object with older releases. */
+  readonly history?: ReleaseObject;
+}
+
+/** Who may publish. */
+export interface Trust {
+  /** Public keys, such as ed25519:MCow…: a release must have the signature of one of them. */
+  keys?: readonly string[];
+  /** True: releases without a signature are accepted. It takes no keys. */
+  insecure?: boolean;
+}
+
+/** The largest lengths of release.json and of a history in bytes. */
+export const maxRelease = 2 ** 16, maxHistory = 2 ** 20;
+
+const encoder = /* @__PURE__ */ new TextEncoder();
+const bad = (what: string) => new ReleaseError('format', what);
+
+/** Throws ReleaseError unless ok. */
+function want(ok: unknown, what: string): asserts ok {
+  if (!ok) throw bad(what);
+}
+
+type Members = Record<string, unknown>;
+const isObject = (v: unknown): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
+const isNumber = (v: unknown, least = 0) => Number.isSafeInteger(v) && (v as number) >= least;
+const isRate = (v: unknown) => typeof v === 'number' && v >= 0 && v <= 1;
+const isText = (v: unknown, least: number, most: number) =>
+  typeof v === 'string' && /^( |[^\p{C}\p{Z}])*$/u.test(v) && v.length >= least && encoder.encode(v).length <= most;
+const isHash = (v: unknown) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
+
+/** Whether v is a time in its only form. */
+function isTime(v: unknown): boolean {
+  const time = typeof v === 'string' ? Date.parse(v) : NaN;
+  return !isNaN(time) && new Date(time).toISOString().replace('.000', '') === v;
+}
+
+/** Checks an object that may be absent. */
+function checkRef(v: unknown, most = Infinity): void {
+  want(v === undefined || (isObject(v) && isHash(v.sha256) && isNumber(v.bytes, 1) && (v.bytes as number) <= most),
+    'an object of the release');
+}
+
+/** Checks an older release than the one of number below. */
+function checkOlder(v: unknown, below: number): void {
+  want(isObject(v) && isNumber(v.release, 1) && (v.release as number) < below && isHash(v.sha256), 'an older release');
+  checkRef(v.delta);
+}
+
+/** Parses the text of an object of a format. */
+function parse(text: string, format: string): Members {
+  let m: unknown;
+  try {
+    m = JSON.parse(text);
+  } catch (e) {
+    throw bad((e as Error).message);
+  }
+  want(isObject(m) && m.format === format, `it is not a ${format}`);
+  want(m.version === 1, 'it has a newer version: update bloomery');
+  return m;
+}
+
+function decode(file: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
+  } catch {
+    throw bad('it is not text');
+  }
+}
+
+/** The line that ends the signed part. */
+const mark = '\n"signatures":';
+
+/**
+ * Parses release.json and verifies that one of the keys signed it. Nothing outside the signed part has an effect. It
+ * does not compare the time of expiry. It rejects with ReleaseError, with TypeError for a key that is none, and with
+ * Error where the platform lacks Ed25519: pages need HTTPS and a browser of 2025 or later.
+ */
+export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Release> {
+  want(file.length <= maxRelease, 'more than 64 KiB');
+  const [signed, tail, more] = decode(file).split(mark);
+  want(signed.startsWith('{\n') && signed.endsWith(',') && tail !== undefined && more === undefined,
+    'it is not a release.json with one line of signatures');
+  if (!trust.insecure) await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
+  const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), { release, bytes, previous } = m;
+  checkRef(m);
+  want(m.kind === 'file' || m.kind === 'set', 'an unknown kind: update bloomery');
+  want(isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
+    isNumber(m.total_bytes, bytes as number) && (m.kind === 'set' || m.total_bytes === bytes) &&
+    isRate(m.fpr_chosen) && isRate(m.fpr_posterior), 'a member is missing or out of range');
+  want(isTime(m.published) && isTime(m.expires) && (m.expires as string) > (m.published as string), 'its times');
+  if (previous !== undefined) checkOlder(previous, release as number);
+  checkRef(m.history, maxHistory);
+  return m as unknown as Release;
+}
+
+/** Parses a history. It throws ReleaseError. */
+export function parseHistory(file: Uint8Array): OlderRelease[] {
+  const { releases } = parse(decode(file), 'bloomery-history');
+  want(Array.isArray(releases), 'a history without releases');
+  releases.reduce((below, v) => (checkOlder(v, below), v.release), Infinity);
+  return releases;
+}
+
+function fromBase64(text: string, length: number): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return bytes.length === length ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Verifies that one of the keys signed the text. tail is the JSON of the signatures. */
+async function verify(signed: string, tail: string, keys: readonly string[]): Promise<void> {
+  const message = encoder.encode(`bloomery-release-v1\n${signed}`);
+  let list: unknown;
+  try {
+    list = JSON.parse(tail).signatures;
+  } catch (e) {
+    throw bad((e as Error).message);
+  }
+  want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
+    typeof s.signature === 'string'), 'its signatures');
+  let reason: 'unsigned' | 'key' | 'signature' = list.length ? 'key' : 'unsigned';
+  for (const text of keys) {
+    const key = publicKey(text), id = (await hashOf(key)).slice(0, 16), subtle = platform();
+    for (const s of list) {
+      if (s.key !== id) continue;
+      const signature = fromBase64(s.signature, 64);
+      const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']).catch((cause: unknown) => {
+        throw new Error('this browser has no Ed25519 signatures: update it', { cause });
+      });
+      if (signature && await subtle.verify('Ed25519', imported, signature, message)) return;
+      reason = 'signature';
+    }
+  }
+  throw new ReleaseError(reason, {
+    unsigned: 'the release is not signed',
+    key: 'the release is signed by none of the given keys',
+    signature: 'the signature is wrong: the release was changed after it was signed',
+  }[reason]);
+}
+
+/** The cryptography of the platform. */
+function platform(): SubtleCrypto {
+  const subtle = globalThis.crypto?.subtle;
+  if (!subtle) throw new Error('no crypto.subtle: a page that follows a publisher needs HTTPS');
+  return subtle;
+}
+
+/** Returns the SHA-256 of bytes in hexadecimal, by the platform. */
+export async function hashOf(bytes: Uint8Array): Promise<string> {
+  const sum = new Uint8Array(await platform().digest('SHA-256', bytes as BufferSource));
+  return Array.from(sum, (b) => b.toString(16).padStart(2, '0')).join('');
+}
+
+/** Returns the 32 bytes of a public key, or throws TypeError. */
+export function publicKey(text: string): Uint8Array<ArrayBuffer> {
+  const [, digits] = /^\s*ed25519:(\S*)\s*$/.exec(text) ?? [], key = digits && fromBase64(digits, 32);
+  if (!key) throw new TypeError('want a public key: ed25519: and 44 characters, as bloomery keygen writes them');
+  return key;
+}

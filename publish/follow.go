@@ -1,0 +1,204 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
+// ErrExpired.
+var (
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it is
+	// newer than the file, the file is replaced all the same.
+	ErrExpired = errors.New("the release has expired")
+	// ErrOlder means that the server has an older release than one that was seen before.
+	ErrOlder = errors.New("the server has an older release")
+	// ErrConflict means that a release has other content than the release of the same number that was seen before.
+	ErrConflict = errors.New("another release with the same number")
+	// ErrOtherName means that the server publishes something else than what the file follows.
+	ErrOtherName = errors.New("another name is published")
+	// ErrState means that the state file beside the file cannot be read.
+	ErrState = errors.New("the state of the follower is damaged")
+	// ErrNoKey means that a follower has no key to check signatures with.
+	ErrNoKey = errors.New("no key to check signatures with")
+)
+
+// DefaultFollowInterval is the mean time between two polls of a follower.
+const DefaultFollowInterval = time.Minute
+
+// FollowOption is an option of Follow and NewFollower.
+type FollowOption func(*followOptions)
+
+type followOptions struct {
+	keys      []PublicKey
+	insecure  bool
+	name      string
+	interval  time.Duration
+	maxBytes  uint64
+	notify    func(Event)
+	progress  func(loaded, expected int64)
+	source    transport.Source
+	transport transport.Config
+	open      []bloomery.Option
+	now       func() time.Time
+}
+
+// WithKeys pins public keys: a release must be signed by at least one of them. Pin the next key of a publisher before
+// it replaces the current one.
+func WithKeys(keys ...PublicKey) FollowOption {
+	return func(o *followOptions) { o.keys = append(o.keys, keys...) }
+}
+
+// WithInsecure makes a follower without keys take releases unchecked. Without it and without WithKeys only folders of
+// this machine are followed.
+func WithInsecure() FollowOption { return func(o *followOptions) { o.insecure = true } }
+
+// WithName refuses releases with another name. Default: the name of the first release that is seen.
+func WithName(name string) FollowOption { return func(o *followOptions) { o.name = name } }
+
+// WithInterval sets the largest time between two polls that succeed. Default: DefaultFollowInterval.
+func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) { o.interval = d } }
+
+// WithMaxBytes limits the bytes of a release: of the filter file, or of all files of a sharded set. Above it the error
+// wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
+func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.maxBytes = max(n, 1) } }
+
+// OnEvent calls f after every poll, with each of its events in turn. f must not call the Follower.
+func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
+
+// OnProgress calls f while bodies are loaded, with the bytes loaded by this poll and those that it expects to load. The
+// latter may change. f must not call the Follower.
+func OnProgress(f func(loaded, expected int64)) FollowOption {
+	return func(o *followOptions) { o.progress = f }
+}
+
+// WithSource makes a follower read from s, such as a bucket. The address of the follower is then that of s.
+func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
+
+// WithTransport configures requests to web servers.
+func WithTransport(c transport.Config) FollowOption {
+	return func(o *followOptions) { o.transport = c }
+}
+
+// WithOpen sets the options with which new files are opened, such as bloomery.WithSecret.
+func WithOpen(o ...bloomery.Option) FollowOption {
+	return func(f *followOptions) { f.open = append(f.open, o...) }
+}
+
+// Follower keeps a file current with what a publisher publishes. The file is a filter file, or the folder of a sharded
+// set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe for
+// concurrent use, and several followers of one file, in one or many processes, poll one after the other.
+//
+// Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
+// and during a download FILE.part-*, which the next poll resumes.
+type Follower struct {
+	file    string
+	source  transport.Source
+	options followOptions
+
+	poll sync.Mutex
+	sums sums
+}
+
+// NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
+// The error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
+func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
+	f := &Follower{file: filepath.Clean(file), sums: sums{}}
+	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now}
+	for _, set := range o {
+		set(&f.options)
+	}
+	switch {
+	case file == "":
+		return nil, fmt.Errorf("publish: no file to follow: %w", filter.ErrConfig)
+	case f.options.interval <= 0:
+		return nil, fmt.Errorf("publish: interval %v: %w", f.options.interval, filter.ErrConfig)
+	}
+	f.source = f.options.source
+	if f.source == nil {
+		s, err := transport.Open(address, f.options.transport)
+		if err != nil {
+			return nil, err
+		}
+		f.source = s
+	}
+	if _, local := f.source.(transport.Folder); len(f.options.keys) == 0 && !local && !f.options.insecure {
+		return nil, fmt.Errorf("%s: %w", f.source, ErrNoKey)
+	}
+	return f, nil
+}
+
+// lock takes the lock of the file against other followers of it.
+func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
+	path := f.file + lockSuffix
+	l, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	_ = l.Close()
+	locked, _, err := flock.Lock(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = flock.Unlock(locked) }, nil
+}
+
+// Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
+// release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
+// first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
+// signatures, formats, names, and if nothing is published at that address.
+//
+// Live.Err returns the error of the last poll; see also OnEvent. Options of opening are those of WithOpen.
+func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
+	f, err := NewFollower(address, file, o...)
+	if err != nil {
+		return nil, err
+	}
+	failures, first := 0, error(nil)
+	for {
+		if live, err := f.live(ctx, first); err == nil {
+			return live, nil
+		}
+		var event Event
+		if event, first = f.Poll(ctx); event != nil {
+			f.tell(event, first, 0)
+			return f.live(ctx, first)
+		}
+		if ctx.Err() != nil || !passes(first) {
+			return nil, first
+		}
+		failures++
+		wait := f.delay(failures, first)
+		f.tell(nil, first, wait)
+		if !sleep(ctx, wait) {
+			return nil, errors.Join(first, context.Cause(ctx))
+		}
+	}
+}
+
+// live opens the file, with a poll loop that ends with ctx.
+func (f *Follower) live(ctx context.Context, first error) (*bloomery.Live, error) {
+	update := func(inner context.Context, l *bloomery.Live) {
+		inner, cancel := context.WithCancelCause(inner)
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+		defer cancel(nil)
+		l.Report(first)
+		_ = f.run(inner, func(e Event, err error) {
+			if _, ok := e.(Updated); ok {
+				err = errors.Join(err, l.Reload())
+			}
+			l.Report(err)
+		})
+	}
+	return bloomery.OpenLive(f.file, append(f.options.open, bloomery.WithUpdater(update))...)
+}

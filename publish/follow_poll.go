@@ -1,0 +1,304 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// Poll makes the file current. It asks for release.json. Unless that is as before, it checks its signature, format,
+// name, number and expiry, loads the delta from the file's content if there is one that is smaller than the whole, else
+// all of it, compares it with its hash, opens it, and replaces the file.
+//
+// It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
+// Event is nil and the file is as before, and complete. It ends soon after ctx does.
+func (f *Follower) Poll(ctx context.Context) (Event, error) {
+	f.poll.Lock()
+	defer f.poll.Unlock()
+	unlock, err := f.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	p := &poll{Follower: f}
+	if p.was, err = f.readState(); err != nil {
+		return nil, err
+	}
+	if p.held, err = f.look(ctx); err != nil {
+		return nil, err
+	}
+	event, err := p.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return event, f.expired(p.next)
+}
+
+// poll is one poll.
+type poll struct {
+	*Follower
+	was, next *state // before and after; was is nil if there is none
+	held      held
+	release   *Release
+	loaded    int64 // bytes of all bodies
+	expected  int64 // bytes of all bodies that are known to be loaded
+	unused    error // why a delta was not used
+}
+
+func (p *poll) do(ctx context.Context) (Event, error) {
+	request := transport.Request{MaxBytes: MaxRelease}
+	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.trusts(s) {
+		request.Have = s.Validators
+	}
+	text, o, err := p.load(ctx, ReleaseName, request)
+	if err != nil {
+		return nil, err
+	}
+	if o.NotModified {
+		if request.Have == (transport.Validators{}) {
+			return nil, fmt.Errorf("%s: the server answers that %s has not changed, without being asked",
+				p.source, ReleaseName)
+		}
+		p.next = p.was
+		return Unchanged{p.was.Release, p.loaded}, nil
+	}
+	if p.release, p.next, err = p.accept(text, p.was); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.source, err)
+	}
+	p.next.Validators = o.Validators
+	if p.release.SHA256 == p.held.sum {
+		return Unchanged{p.release.Number, p.loaded}, p.writeState(ctx, p.was, p.next)
+	}
+	if p.release.Total > p.options.maxBytes {
+		return nil, fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w",
+			p.release.Number, p.release.Total, p.options.maxBytes, filter.ErrTooLarge)
+	}
+	if err := p.fits(); err != nil {
+		return nil, err
+	}
+	event := Updated{To: *p.release}
+	if event.Delta, event.From, err = p.update(ctx); err != nil {
+		return nil, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
+	}
+	p.clean()
+	event.Bytes, event.Unused = p.loaded, p.unused
+	return event, nil
+}
+
+// fits returns an error if the path of the file has something of another kind than the release.
+func (p *poll) fits() error {
+	switch {
+	case p.held.exists && p.held.folder && p.release.Kind == File:
+		return fmt.Errorf("%s is a folder, and a filter file is published; name a file", p.file)
+	case p.held.exists && !p.held.folder && p.release.Kind == Set:
+		return fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)
+	}
+	return nil
+}
+
+// update replaces the file by the release.
+func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error) {
+	d, from := p.delta(ctx)
+	if d != nil && d.Bytes < p.release.Total {
+		p.expected = p.loaded + int64(d.Bytes)
+		content, err := p.patch(ctx, d)
+		if err == nil {
+			return true, from, p.install(ctx, content)
+		}
+		if ctx.Err() != nil {
+			return false, from, err
+		}
+		p.unused = err
+	}
+	p.expected = p.loaded + int64(p.release.Total)
+	content, err := p.whole(ctx)
+	if err != nil {
+		return false, from, errors.Join(err, p.unused)
+	}
+	return false, from, p.install(ctx, content)
+}
+
+// delta returns the delta from what is held to the release, or nil, and the number of the release that is held, or 0.
+func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
+	if p.was != nil && p.was.SHA256 == p.held.sum {
+		from = p.was.Release
+	}
+	if p.held.sum == (Hash{}) {
+		return nil, 0
+	}
+	if r := p.release.Previous; r != nil && r.SHA256 == p.held.sum {
+		return r.Delta, r.Number
+	}
+	h := p.release.History
+	if h == nil || h.Bytes >= p.release.Total {
+		return nil, from
+	}
+	text, err := p.object(ctx, *h)
+	if err != nil {
+		p.unused = fmt.Errorf("history: %w", err)
+		return nil, from
+	}
+	all, err := ParseHistory(text)
+	if err != nil {
+		p.unused = err
+		return nil, from
+	}
+	for _, s := range all {
+		if s.SHA256 == p.held.sum {
+			return s.Delta, s.Number
+		}
+	}
+	return nil, from
+}
+
+// loaded is a new content of the file that is ready to be installed.
+type loaded struct {
+	bytes []byte // of a filter file, or of the manifest of a set
+	part  string // or the file that has it
+}
+
+// patch applies a delta.
+func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
+	text, err := p.object(ctx, *d)
+	if err != nil {
+		return c, fmt.Errorf("delta: %w", err)
+	}
+	if p.release.Kind == Set {
+		return p.patchSet(ctx, text)
+	}
+	old, err := os.ReadFile(p.file)
+	if err != nil {
+		return c, err
+	}
+	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.release.Bytes})
+	if err == nil {
+		err = p.release.Object.match(c.bytes)
+	}
+	return c, err
+}
+
+// whole loads all of the release that is not held.
+func (p *poll) whole(ctx context.Context) (c loaded, err error) {
+	if p.release.Kind == Set {
+		return p.wholeSet(ctx)
+	}
+	c.part, err = p.download(ctx, p.release.Object)
+	return c, err
+}
+
+// install opens the new content, writes the state, and replaces the file.
+func (p *poll) install(ctx context.Context, c loaded) error {
+	if p.release.Kind == Set {
+		return p.installSet(ctx, c)
+	}
+	if err := p.opens(c); err != nil {
+		return err
+	}
+	if err := p.writeState(ctx, p.was, p.next); err != nil {
+		return err
+	}
+	delete(p.sums, p.file)
+	return container.WriteAtomic(ctx, p.file, func(w io.Writer) error {
+		if c.part == "" {
+			_, err := w.Write(c.bytes)
+			return err
+		}
+		in, err := os.Open(c.part)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		_, err = io.Copy(w, in)
+		return err
+	})
+}
+
+// opens returns an error if this program cannot open a filter file.
+func (p *poll) opens(c loaded) error {
+	var s *bloomery.Set
+	var err error
+	if c.part != "" {
+		s, err = bloomery.Open(c.part, p.options.open...)
+	} else {
+		s, err = bloomery.FromBytes(c.bytes, p.options.open...)
+	}
+	switch {
+	case errors.Is(err, container.ErrNoSecret): // its version and family are known: who has the secret can open it
+		return nil
+	case err != nil:
+		return fmt.Errorf("this program cannot open it: %w", err)
+	}
+	return s.Close()
+}
+
+// held is what there is at the path of the file.
+type held struct {
+	exists, folder bool
+	sum            Hash // of the file or of the manifest of a complete set, or zero
+	set            heldSet
+}
+
+// look returns what is held.
+func (f *Follower) look(ctx context.Context) (h held, err error) {
+	st, err := os.Stat(f.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	if h.exists, h.folder = true, st.IsDir(); h.folder {
+		h.set, h.sum, err = f.lookSet(ctx)
+	} else {
+		h.sum, err = f.sums.of(ctx, f.file)
+	}
+	return h, err
+}
+
+// load reads a whole object into memory.
+func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]byte, *transport.Object, error) {
+	o, err := p.source.Get(ctx, name, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.NotModified {
+		return nil, o, nil
+	}
+	var b bytes.Buffer
+	n, err := io.Copy(&b, p.count(o.Body))
+	_ = o.Body.Close()
+	if err == nil && o.Size >= 0 && n != o.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
+	}
+	return b.Bytes(), o, nil
+}
+
+// count counts the bytes of a body.
+func (p *poll) count(body io.Reader) io.Reader { return &counted{p, body} }
+
+type counted struct {
+	p *poll
+	io.Reader
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.p.loaded += int64(n)
+	if c.p.options.progress != nil && c.p.expected > 0 {
+		c.p.options.progress(c.p.loaded, c.p.expected)
+	}
+	return n, err
+}

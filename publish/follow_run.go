@@ -1,0 +1,153 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// Event is what a poll has found: Updated, Unchanged, Expired or Failed.
+type Event interface{ String() string }
+
+// Updated means that the file is a new release now.
+type Updated struct {
+	From  uint64  // the release that it was before, or 0 if that is not known
+	To    Release // the release that it is
+	Bytes int64   // of all bodies that were loaded
+	Delta bool    // it was made by a delta; else it was loaded whole
+	// Unused says why a delta was not used although there was one, or is nil.
+	Unused error
+}
+
+// Unchanged means that the file is the newest release of the server.
+type Unchanged struct {
+	Release uint64
+	Bytes   int64 // of all bodies that were loaded
+}
+
+// Expired means that the newest release of the server has expired. It comes after Updated or Unchanged.
+type Expired struct {
+	Err error // wraps ErrExpired
+}
+
+// Failed means that a poll has failed. The file is as before.
+type Failed struct {
+	Err   error
+	Retry time.Duration // until the next poll, or 0 if there is none
+}
+
+func (e Updated) String() string {
+	way := "whole"
+	if e.Delta {
+		way = "delta"
+	}
+	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys, false-positive rate %.3g%%",
+		e.To.Number, e.Bytes, way, e.To.Keys, 100*e.To.FPRPosterior)
+	if e.Unused != nil {
+		s += fmt.Sprintf("; the delta was not used: %v", e.Unused)
+	}
+	return s
+}
+
+func (e Unchanged) String() string { return fmt.Sprintf("release %d: current", e.Release) }
+
+func (e Expired) String() string { return e.Err.Error() }
+
+func (e Failed) String() string {
+	if e.Retry == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("%v; next attempt in %s", e.Err, e.Retry.Round(time.Millisecond))
+}
+
+// Run polls until ctx ends, and returns the cause. The first poll is at once, the second after a random part of the
+// interval, and later ones after 90% to 100% of it, so that followers that start together do not poll together. After
+// errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
+func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, func(Event, error) {}) }
+
+// run is Run, with a function that gets what each poll returns before OnEvent does.
+func (f *Follower) run(ctx context.Context, after func(Event, error)) error {
+	failures := 0
+	for first := true; ; first = false {
+		event, err := f.Poll(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		after(event, err)
+		if event != nil {
+			failures = 0
+		} else {
+			failures++
+		}
+		wait := f.delay(failures, err)
+		if first && failures == 0 {
+			wait = time.Duration(rand.Float64() * float64(f.options.interval))
+		}
+		f.tell(event, err, wait)
+		if !sleep(ctx, wait) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// maxBackoff is the largest time between two polls in intervals.
+const maxBackoff = 10
+
+// delay returns the time until the next poll after so many failed ones.
+func (f *Follower) delay(failures int, err error) time.Duration {
+	most := float64(f.options.interval) * maxBackoff
+	if failures == 0 {
+		return time.Duration(float64(f.options.interval) * (0.9 + 0.1*rand.Float64()))
+	}
+	wait := min(float64(f.options.interval)*float64(uint64(1)<<min(failures-1, 10)), most) * (0.5 + 0.5*rand.Float64())
+	if status := (*transport.StatusError)(nil); errors.As(err, &status) {
+		wait = max(wait, min(float64(status.RetryAfter), most))
+	}
+	return time.Duration(wait)
+}
+
+// tell calls OnEvent with the events of a poll.
+func (f *Follower) tell(e Event, err error, wait time.Duration) {
+	notify := f.options.notify
+	switch {
+	case notify == nil:
+	case e == nil:
+		notify(Failed{err, wait})
+	default:
+		notify(e)
+		if err != nil {
+			notify(Expired{err})
+		}
+	}
+}
+
+// sleep waits and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// lasting are the errors that another poll will hardly mend.
+var lasting = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
+	ErrOtherName, ErrState, fs.ErrNotExist, fs.ErrPermission}
+
+// passes reports whether an error may pass.
+func passes(err error) bool {
+	for _, l := range lasting {
+		if errors.Is(err, l) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,252 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// A sharded set is replaced as the root does it: new shards are written beside the old ones, then the manifest is
+// replaced, then files are removed that only the old manifest named. The published manifest names each shard by its
+// content, so a new shard never has the name of an old one.
+
+// heldSet is the set in the folder that is followed.
+type heldSet struct {
+	text     []byte          // of the manifest, or nil if there is none
+	manifest *shard.Manifest // or nil if it cannot be read
+}
+
+// lookSet returns the set in the folder, and the sum of its manifest if all shards are there and undamaged.
+func (f *Follower) lookSet(ctx context.Context) (s heldSet, sum Hash, err error) {
+	s.text, err = os.ReadFile(f.inSet(shard.ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, sum, nil
+	}
+	if err != nil {
+		return s, sum, err
+	}
+	if s.manifest, err = shard.ReadManifest(bytes.NewReader(s.text)); err != nil {
+		s.manifest = nil
+		return s, sum, nil // it is loaded again
+	}
+	for _, e := range s.manifest.Shards {
+		if ok, err := f.hasShard(ctx, e); err != nil || !ok {
+			return s, sum, err
+		}
+	}
+	return s, sha256.Sum256(s.text), nil
+}
+
+// inSet returns the path of a file of the set.
+func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name) }
+
+// hasShard reports whether the folder has a shard.
+func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
+	st, err := os.Stat(f.inSet(e.File))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || uint64(st.Size()) != e.Bytes) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	sum, err := f.sums.of(ctx, f.inSet(e.File))
+	return err == nil && sum == e.SHA256, err
+}
+
+// lockSet makes the folder of the set and takes its lock, which a command that changes the set has.
+func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(p.file, 0o777); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	l, _, err := flock.Lock(waiting, p.file, nil)
+	if err != nil {
+		if ctx.Err() == nil && waiting.Err() != nil {
+			err = fmt.Errorf("%s: %w", p.file, bloomery.ErrLocked)
+		}
+		return nil, err
+	}
+	return func() { _ = flock.Unlock(l) }, nil
+}
+
+// patchSet applies the delta of a set. It writes new shards and returns the new manifest.
+func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) {
+	unlock, err := p.lockSet(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer unlock()
+	old := delta.Set{Manifest: p.held.set.text, Shard: func(i int) ([]byte, error) {
+		return os.ReadFile(p.inSet(p.held.set.manifest.Shards[i].File))
+	}}
+	o := delta.Options{MaxBytes: p.release.Total}
+	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, shard []byte) error {
+		return p.writeShard(ctx, name, func(w io.Writer) error {
+			_, err := w.Write(shard)
+			return err
+		})
+	})
+	if err == nil {
+		err = p.release.Object.match(c.bytes)
+	}
+	return c, err
+}
+
+// writeShard writes a shard that the manifest in the folder does not name.
+func (p *poll) writeShard(ctx context.Context, name string, write func(io.Writer) error) error {
+	m := p.held.set.manifest
+	same := func(e shard.Entry) bool { return e.File == name }
+	if !shard.IsName(name) || m != nil && slices.ContainsFunc(m.Shards, same) {
+		return fmt.Errorf("%w: new shard %.80q has the name of an old one", shard.ErrManifest, name)
+	}
+	return container.WriteAtomic(container.Batch(ctx), p.inSet(name), write)
+}
+
+// wholeSet loads the manifest.
+func (p *poll) wholeSet(ctx context.Context) (c loaded, err error) {
+	if c.bytes, err = p.object(ctx, p.release.Object); err != nil {
+		err = fmt.Errorf("manifest: %w", err)
+	}
+	return c, err
+}
+
+// installSet loads the shards that are still missing, opens the new set, writes the state, and replaces the manifest.
+func (p *poll) installSet(ctx context.Context, c loaded) error {
+	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
+	if err != nil {
+		return err
+	}
+	if total := m.Bytes() + uint64(len(c.bytes)); total != p.release.Total {
+		return fmt.Errorf("%w: its files have %d bytes, and the release names %d",
+			shard.ErrManifest, total, p.release.Total)
+	}
+	unlock, err := p.lockSet(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, e := range m.Shards {
+		if err := p.loadShard(ctx, e); err != nil {
+			return fmt.Errorf("shard %s: %w", e.File, err)
+		}
+	}
+	if err := p.opensSet(c.bytes, m); err != nil {
+		return err
+	}
+	if err := p.writeState(ctx, p.was, p.next); err != nil {
+		return err
+	}
+	container.SyncFolder(p.file)
+	err = container.WriteAtomic(ctx, p.inSet(shard.ManifestName), func(w io.Writer) error {
+		_, err := w.Write(c.bytes)
+		return err
+	})
+	if err == nil {
+		p.sweep(m)
+	}
+	return err
+}
+
+// loadShard loads a shard unless the folder has it.
+func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
+	if ok, err := p.hasShard(ctx, e); ok || err != nil {
+		p.expected -= int64(e.Bytes)
+		return err
+	}
+	part, err := p.download(ctx, Object{e.SHA256, e.Bytes})
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(part)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	write := func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	}
+	if m := p.held.set.manifest; m != nil && slices.Contains(m.Shards, e) { // it is there, damaged
+		err = container.WriteAtomic(container.Batch(ctx), p.inSet(e.File), write)
+	} else {
+		err = p.writeShard(ctx, e.File, write)
+	}
+	if err == nil {
+		_ = os.Remove(part)
+	}
+	return err
+}
+
+// opensSet returns an error if this program cannot open the set. It opens it in a folder of links to the shards.
+func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
+	trial := p.part(p.release.SHA256) + ".set"
+	if err := errors.Join(os.RemoveAll(trial), os.Mkdir(trial, 0o700)); err != nil {
+		return err
+	}
+	defer os.RemoveAll(trial)
+	for _, e := range m.Shards {
+		if err := link(p.inSet(e.File), filepath.Join(trial, e.File)); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(trial, shard.ManifestName), manifest, 0o600); err != nil {
+		return err
+	}
+	s, err := bloomery.Open(trial, p.options.open...)
+	switch {
+	case errors.Is(err, container.ErrNoSecret):
+		return nil
+	case err != nil:
+		return fmt.Errorf("this program cannot open it: %w", err)
+	}
+	return s.Close()
+}
+
+// link makes a hard link, or where there are none a symbolic one.
+func link(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(from, to)
+}
+
+// sweep removes shards that the manifest does not name, and what killed writers have left, unless a distributed build
+// works in the folder.
+func (p *poll) sweep(m *shard.Manifest) {
+	all, err := os.ReadDir(p.file)
+	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
+	if err != nil || slices.ContainsFunc(all, building) {
+		return
+	}
+	named := map[string]bool{}
+	for _, e := range m.Shards {
+		named[e.File] = true
+	}
+	for _, e := range all {
+		if shard.IsName(e.Name()) && !named[e.Name()] {
+			_ = os.Remove(p.inSet(e.Name()))
+			delete(p.sums, p.inSet(e.Name()))
+		}
+	}
+	container.RemoveAbandoned(p.file, nil)
+}

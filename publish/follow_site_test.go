@@ -1,0 +1,198 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/delta"
+)
+
+// site is a publisher whose every byte the test decides. Its first key is that of testKey("A").
+type site struct {
+	t       *testing.T
+	dir     string
+	keys    []PrivateKey
+	number  uint64
+	writes  int
+	last    []byte
+	deltas  bool
+	expires time.Time
+	forge   func(*Release) // changes a release before it is signed
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{t: t, dir: t.TempDir(), keys: []PrivateKey{testKey(t, "A")}, expires: time.Now().Add(24 * time.Hour)}
+	if err := os.Mkdir(filepath.Join(s.dir, "objects"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// object stores an object.
+func (s *site) object(b []byte) *Object {
+	o := Object{sha256.Sum256(b), uint64(len(b))}
+	if err := os.WriteFile(filepath.Join(s.dir, "objects", o.SHA256.String()), b, 0o666); err != nil {
+		s.t.Fatal(err)
+	}
+	return &o
+}
+
+// publish publishes the bytes of a filter file as the next release.
+func (s *site) publish(b []byte) *Release {
+	s.t.Helper()
+	s.number++
+	r := &Release{Name: "list", Number: s.number, Published: time.Unix(1.7e9+int64(s.number), 0).UTC(), Kind: File,
+		Object: *s.object(b), Total: uint64(len(b)), Spec: "standard", Keys: 1, FPRPosterior: 0.01}
+	r.Expires = s.expires.UTC().Truncate(time.Second)
+	if s.last != nil {
+		r.Previous = &Previous{Number: s.number - 1, SHA256: sha256.Sum256(s.last)}
+		if s.deltas {
+			r.Previous.Delta = s.delta(s.last, b)
+		}
+	}
+	s.last = b
+	s.write(r)
+	return r
+}
+
+// delta stores a delta.
+func (s *site) delta(from, to []byte) *Object {
+	s.t.Helper()
+	d, err := delta.Diff(s.t.Context(), from, to)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.object(d)
+}
+
+// write replaces release.json.
+func (s *site) write(r *Release) {
+	s.t.Helper()
+	if s.forge != nil {
+		s.forge(r)
+	}
+	text, err := r.Marshal(s.keys...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.put(text)
+}
+
+func (s *site) put(text []byte) {
+	s.t.Helper()
+	tmp := filepath.Join(s.dir, "next")
+	if err := os.WriteFile(tmp, text, 0o666); err != nil {
+		s.t.Fatal(err)
+	}
+	// Times that are old and apart, so that web servers tell releases apart.
+	old := time.Now().Add(-time.Hour + 10*time.Duration(s.writes)*time.Second)
+	s.writes++
+	if err := os.Chtimes(tmp, old, old); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(tmp, filepath.Join(s.dir, ReleaseName)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// filterOf returns a filter file of n keys, of which the first have changed in a later version.
+func filterOf(t *testing.T, n, version int) []byte {
+	t.Helper()
+	keys := func(yield func(string) bool) {
+		for i := range n {
+			key := fmt.Sprintf("key%d", i)
+			if i < version*n/500 {
+				key = fmt.Sprintf("new%d-%d", version, i)
+			}
+			if !yield(key) {
+				return
+			}
+		}
+	}
+	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: fmt.Sprintf("standard(k=7,m=%d)", 10*n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := set.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// server serves a site over HTTP. around may answer in its place; it reports whether it did.
+type server struct {
+	*httptest.Server
+	around atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
+	bytes  atomic.Int64 // of bodies
+}
+
+func (s *site) serve() *server {
+	out := new(server)
+	files := http.FileServer(http.Dir(s.dir))
+	out.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f := out.around.Load(); f != nil && (*f)(w, r) {
+			return
+		}
+		files.ServeHTTP(&counting{w, &out.bytes}, r)
+	}))
+	s.t.Cleanup(out.Close)
+	return out
+}
+
+func (s *server) hook(f func(w http.ResponseWriter, r *http.Request) bool) { s.around.Store(&f) }
+
+// counting counts the bytes of bodies. It has no ReadFrom, which would go around it.
+type counting struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// follower returns a follower of an address with the key of a site.
+func (s *site) follower(address string, o ...FollowOption) *Follower {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "f.bloom")
+	f, err := NewFollower(address, file, slices.Concat([]FollowOption{WithKeys(s.keys[0].Public())}, o)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+// mustPoll polls and returns the event.
+func mustPoll(t *testing.T, f *Follower) Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	e, err := f.Poll(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// holds fails the test unless the file of a follower has these bytes.
+func holds(t *testing.T, f *Follower, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(f.file)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file has %d bytes, want %d: %v", len(got), len(want), err)
+	}
+}

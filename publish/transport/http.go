@@ -1,0 +1,307 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config configures requests to web servers. Zero fields take the default noted beside them.
+type Config struct {
+	Connect   time.Duration // limit of a connection and of its TLS handshake, each; default 10 s
+	Answer    time.Duration // limit of the time from a request to its headers; default 30 s
+	Stall     time.Duration // limit of the time between two parts of a body; default 30 s
+	TLS       *tls.Config   // default: the certificates of the system
+	UserAgent string        // default: bloomery
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, 30 * time.Second}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "bloomery"
+	}
+	return c
+}
+
+// Limits of what a server sends beside the body.
+const (
+	maxRedirects = 5
+	maxHeader    = 64 << 10 // bytes
+)
+
+// slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
+// would otherwise never stall.
+const slowest = 1 << 10
+
+// web is the Source of a web server.
+type web struct {
+	base   *url.URL // without user and password
+	user   *url.Userinfo
+	client *http.Client
+	config Config
+}
+
+func newHTTP(u *url.URL, c Config) (Source, error) {
+	if u.Hostname() == "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%s: want http://HOST/PATH or https://HOST/PATH", clean(u))
+	}
+	c = c.withDefaults()
+	w := &web{base: new(*u), user: u.User, config: c}
+	w.base.User = nil
+	w.client = &http.Client{
+		CheckRedirect: stay,
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: c.Connect}).DialContext,
+			TLSHandshakeTimeout:    c.Connect,
+			TLSClientConfig:        c.TLS,
+			ForceAttemptHTTP2:      true,
+			ResponseHeaderTimeout:  c.Answer,
+			MaxResponseHeaderBytes: maxHeader,
+			DisableCompression:     true,
+			IdleConnTimeout:        90 * time.Second,
+		},
+	}
+	return w, nil
+}
+
+// stay is the CheckRedirect of a client that stays on its host.
+func stay(r *http.Request, via []*http.Request) error {
+	from, to := via[len(via)-1].URL, r.URL
+	up := from.Scheme == "http" && to.Scheme == "https"
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	case to.Scheme != from.Scheme && !up:
+		return fmt.Errorf("a redirect from %s to %s is refused", from.Scheme, to.Scheme)
+	case !strings.EqualFold(from.Hostname(), to.Hostname()) || port(from) != port(to) && !up:
+		return fmt.Errorf("a redirect to another host, %s, is refused; follow that address if you trust it", to.Host)
+	case to.User != nil:
+		return errors.New("a redirect with credentials is refused")
+	}
+	return nil
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+// clean returns a URL as text, without user, password and query, which may be secret.
+func clean(u *url.URL) string {
+	c := *u
+	c.User, c.RawQuery, c.Fragment = nil, "", ""
+	return c.String()
+}
+
+// withoutURL returns the error in a url.Error, whose text has the whole URL.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func (w *web) String() string { return clean(w.base) }
+
+// StatusError is an answer of a web server other than success.
+type StatusError struct {
+	URL        string        // without credentials
+	Status     int           // such as 503
+	RetryAfter time.Duration // from the header of that name, or 0
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s: the server answers %d %s", e.URL, e.Status, http.StatusText(e.Status))
+}
+
+// Unwrap returns fs.ErrNotExist for statuses 404 and 410, else nil.
+func (e *StatusError) Unwrap() error {
+	if e.Status == http.StatusNotFound || e.Status == http.StatusGone {
+		return fs.ErrNotExist
+	}
+	return nil
+}
+
+// Get sends a request. The query of the address is part of each: it may hold a signature of the service.
+func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "get", Path: name, Err: fs.ErrInvalid}
+	}
+	at := w.base.JoinPath(name)
+	ctx, cancel := context.WithCancelCause(ctx)
+	o, err := w.get(ctx, at, r)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		cancel(nil)
+		var status *StatusError
+		if !errors.As(err, &status) {
+			err = fmt.Errorf("%s: %w", clean(at), withoutURL(err))
+		}
+		return nil, err
+	}
+	if o.NotModified {
+		cancel(nil)
+		return o, nil
+	}
+	expected := r.MaxBytes
+	if o.Size >= 0 {
+		expected = o.Size
+	}
+	body := &watched{ReadCloser: o.Body, ctx: ctx, cancel: cancel, stall: w.config.Stall, name: clean(at)}
+	body.timer = time.AfterFunc(w.config.Stall, func() { cancel(ErrStalled) })
+	body.slow = time.AfterFunc(2*w.config.Stall+time.Duration(float64(expected-o.Offset)/slowest*float64(time.Second)),
+		func() { cancel(ErrStalled) })
+	o.Body = &bounded{body, r.MaxBytes - o.Offset}
+	return o, nil
+}
+
+func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if w.user != nil {
+		password, _ := w.user.Password()
+		q.SetBasicAuth(w.user.Username(), password)
+	}
+	q.Header.Set("User-Agent", w.config.UserAgent)
+	q.Header.Set("Accept-Encoding", "identity")
+	conditional := r.Offset == 0 && r.Have != Validators{}
+	if conditional && r.Have.ETag != "" {
+		q.Header.Set("If-None-Match", r.Have.ETag)
+	}
+	if conditional && r.Have.LastModified != "" {
+		q.Header.Set("If-Modified-Since", r.Have.LastModified)
+	}
+	if r.Offset > 0 {
+		q.Header.Set("Range", fmt.Sprintf("bytes=%d-", r.Offset))
+	}
+	a, err := w.client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	o, err := object(a, r, conditional)
+	if err != nil || o.NotModified {
+		_ = a.Body.Close()
+	}
+	return o, err
+}
+
+// object checks the status and the headers of an answer.
+func object(a *http.Response, r Request, conditional bool) (*Object, error) {
+	o := &Object{Body: a.Body, Size: a.ContentLength}
+	if settled(a.Header) {
+		o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
+	}
+	switch {
+	case a.StatusCode == http.StatusNotModified && conditional:
+		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
+	case a.StatusCode == http.StatusPartialContent && r.Offset > 0:
+		if err := o.partial(a.Header.Get("Content-Range"), r.Offset); err != nil {
+			return nil, err
+		}
+	case a.StatusCode != http.StatusOK:
+		e := &StatusError{URL: clean(a.Request.URL), Status: a.StatusCode}
+		if s, err := strconv.ParseUint(a.Header.Get("Retry-After"), 10, 31); err == nil {
+			e.RetryAfter = time.Duration(s) * time.Second
+		}
+		return nil, e
+	}
+	if e := a.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, fmt.Errorf("the server encodes the body as %.20q, which was not asked for; switch that off", e)
+	}
+	if o.Size > r.MaxBytes {
+		return nil, fmt.Errorf("%d bytes, expected at most %d: %w", o.Size, r.MaxBytes, ErrTooLarge)
+	}
+	return o, nil
+}
+
+// settled reports whether a body was at least two seconds old when the server sent it. Validators of a younger one are
+// of no use: web servers make them of the second of the change and the length, so that a second change within that
+// second may have the same.
+func settled(h http.Header) bool {
+	changed, err := http.ParseTime(h.Get("Last-Modified"))
+	if err != nil {
+		return true
+	}
+	sent, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		sent = time.Now()
+	}
+	return sent.Sub(changed) >= 2*time.Second
+}
+
+// partial reads the header Content-Range.
+func (o *Object) partial(value string, offset int64) error {
+	var first, last int64
+	var size string
+	if n, _ := fmt.Sscanf(value, "bytes %d-%d/%s", &first, &last, &size); n != 3 || first != offset || last < first {
+		return fmt.Errorf("the server answers with range %.60q instead of bytes from %d on", value, offset)
+	}
+	o.Offset, o.Size = offset, -1
+	if n, err := strconv.ParseInt(size, 10, 64); err == nil && n > last {
+		o.Size = n
+	}
+	return nil
+}
+
+// bound leaves out a validator that is too long to be kept.
+func bound(s string) string {
+	if len(s) > 256 {
+		return ""
+	}
+	return s
+}
+
+// watched is a body that is given up when it stalls.
+type watched struct {
+	io.ReadCloser
+	ctx         context.Context
+	cancel      context.CancelCauseFunc
+	timer, slow *time.Timer
+	stall       time.Duration
+	name        string
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(b.stall)
+	}
+	if err != nil && err != io.EOF {
+		if cause := context.Cause(b.ctx); cause != nil {
+			err = cause
+		}
+		err = fmt.Errorf("%s: %w", b.name, err)
+	}
+	return n, err
+}
+
+func (b *watched) Close() error {
+	b.timer.Stop()
+	b.slow.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,102 @@
+// Package transport reads the files of a published folder: from a web server, a folder, or any other Source. It checks
+// no contents: package publish compares them with hashes and signatures.
+//
+// All that a server sends is bounded: the length of bodies, headers and redirects, and the time until it answers and
+// between two parts of a body. Redirects stay on the host, and never lead from https to http.
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+)
+
+// Source reads the objects of a published folder. Its methods are safe for concurrent use.
+type Source interface {
+	// Get opens an object. name is a relative slash-separated path, such as "release.json". The error wraps
+	// fs.ErrNotExist if there is no such object. Reads of the body fail soon after ctx is done.
+	Get(ctx context.Context, name string, r Request) (*Object, error)
+	// String returns the address, without credentials.
+	String() string
+}
+
+// Request says what of an object is wanted.
+type Request struct {
+	// Have has the validators of the version that the caller holds. If the object is still that one, Get may return
+	// NotModified instead of a body. Zero: always the body.
+	Have Validators
+	// Offset is the first byte that is wanted. A Source that cannot begin there begins at 0; see Object.Offset.
+	Offset int64
+	// MaxBytes limits the length of the whole object. If it is longer, Get or the body returns an error wrapping
+	// ErrTooLarge. It must be positive.
+	MaxBytes int64
+}
+
+// Validators identify a version of an object. A Source that has none leaves both empty.
+type Validators struct {
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
+}
+
+// Object is an object that was opened. The caller closes its Body.
+type Object struct {
+	NotModified bool          // the object is the one of Request.Have; Body is then empty
+	Body        io.ReadCloser // from Offset on
+	Offset      int64         // of the first byte of Body: Request.Offset or 0
+	Size        int64         // of the whole object in bytes, or -1 if it is not known before the end
+	Validators  Validators    // of this version
+}
+
+// ErrTooLarge means that a body is longer than Request.MaxBytes.
+var ErrTooLarge = errors.New("the body is longer than expected")
+
+// ErrStalled means that the other side was silent, or slow, for too long.
+var ErrStalled = errors.New("no progress")
+
+// Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end
+// with /release.json. Open sends no request.
+func Open(address string, c Config) (Source, error) {
+	address = strings.TrimSuffix(strings.TrimSuffix(address, "/release.json"), "/")
+	if address == "" {
+		return nil, errors.New("no address; name a URL or a folder")
+	}
+	scheme, _, ok := strings.Cut(address, "://")
+	if !ok {
+		return Folder(address), nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("the URL cannot be read: %w", withoutURL(err))
+	}
+	switch u.Scheme {
+	case "file":
+		return fileURL(u)
+	case "http", "https":
+		return newHTTP(u, c)
+	}
+	const want = "http://, https://, file:// or a folder; package buckets has those of buckets"
+	return nil, fmt.Errorf("%.20q: unknown scheme; want %s", scheme, want)
+}
+
+// bounded is a body that must not be longer than left.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n - 1, ErrTooLarge
+	}
+	return n, err
+}
