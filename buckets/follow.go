@@ -12,9 +12,9 @@ import (
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
-// Follow is publish.Follow for a folder that bloomery publish wrote and that lies in a bucket, such as s3://bucket/list.
-// The address is that of OpenStore; http:// and https:// are those of publish.Follow. The connections of the bucket are
-// released when ctx ends.
+// Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is that
+// of OpenStore; http:// and https:// are those of publish.Follow. The connections of the bucket are released when ctx
+// ends.
 func Follow(
 	ctx context.Context, address, file string, o ...publish.FollowOption,
 ) (*bloomery.Live, error) {
@@ -50,8 +50,8 @@ func (p published) String() string { return p.address }
 // stall is the longest time between two parts of an object.
 const stall = 30 * time.Second
 
-// Get opens the version of an object that Stat reports, which is its ETag. If the object is replaced meanwhile, it tries
-// again.
+// Get opens the version of an object that Stat reports, which is its ETag. If the object is replaced meanwhile, it
+// tries again.
 func (p published) Get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
 	for try := 1; ; try++ {
 		o, err := p.get(ctx, name, r)

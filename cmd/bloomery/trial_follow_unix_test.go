@@ -215,7 +215,7 @@ func TestTrialKillFollow(t *testing.T) {
 	}
 }
 
-// TestTrialFullDiskFollow follows with so little room for files: the old file, exit code 2, and a message that says why.
+// TestTrialFullDiskFollow follows with little room for files: the old file, exit code 2, and a message that says why.
 func TestTrialFullDiskFollow(t *testing.T) {
 	for _, shards := range []int{0, 4} {
 		s := newTrialSite(t, shards)
@@ -238,7 +238,8 @@ func TestTrialFullDiskFollow(t *testing.T) {
 			cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(args, "\n"))
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !bytes.Contains(out, []byte("file too large")) {
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError ||
+				!bytes.Contains(out, []byte("file too large")) {
 				t.Errorf("%d bytes: %v, %s", limit, err, out)
 			}
 			if now, err := s.held(path); now != 1 || err != nil {

@@ -51,7 +51,8 @@ func TestSources(t *testing.T) {
 		if b, o, err := get(t, s, "a", Request{MaxBytes: 10}); b != "0123456789" || o.Size != 10 || err != nil {
 			t.Errorf("%s: %q, %+v, %v", s, b, o, err)
 		}
-		if b, o, err := get(t, s, "a", Request{MaxBytes: 10, Offset: 7}); b != "789" || o.Size != 10 || o.Offset != 7 || err != nil {
+		b, o, err := get(t, s, "a", Request{MaxBytes: 10, Offset: 7})
+		if b != "789" || o.Size != 10 || o.Offset != 7 || err != nil {
 			t.Errorf("%s from 7 on: %q, %+v, %v", s, b, o, err)
 		}
 		if _, _, err := get(t, s, "a", Request{MaxBytes: 9}); !errors.Is(err, ErrTooLarge) {
