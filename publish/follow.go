@@ -18,8 +18,8 @@ import (
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
 var (
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it is
-	// newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
+	// is newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
 	// ErrOlder means that the server has an older release than one that was seen before.
 	ErrOlder = errors.New("the server has an older release")
