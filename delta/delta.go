@@ -139,6 +139,9 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	best := uint64(len(new) + prefix)
 	var smallest []byte
 	if h, ok := compare(from, to); ok {
@@ -155,7 +158,7 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if smallest != nil {
 		return smallest, nil
 	}
-	return append(start(Whole, 0, from.Checksum(), new), new...), context.Cause(ctx)
+	return append(start(Whole, 0, from.Checksum(), new), new...), nil
 }
 
 // change is what Diff describes.
