@@ -145,13 +145,20 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	best := uint64(len(new) + prefix)
 	var smallest []byte
 	if h, ok := compare(from, to); ok {
-		for _, method := range []func(context.Context, change, uint64) ([]byte, error){replayed, flipped} {
-			d, err := method(ctx, change{from, to, h}, best)
+		c := change{from, to, h}
+		if smallest, err = replayed(ctx, c, best); err != nil {
+			return nil, err
+		}
+		if smallest != nil {
+			best = uint64(len(smallest))
+		}
+		if smallest == nil || c.flips() < 8*best {
+			d, err := flipped(ctx, c, best)
 			if err != nil {
 				return nil, err
 			}
 			if d != nil && uint64(len(d)) < best {
-				smallest, best = d, uint64(len(d))
+				smallest = d
 			}
 		}
 	}
@@ -165,6 +172,16 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 type change struct {
 	from, to *container.Image
 	header   header
+}
+
+// flips returns the number of bits that differ in sections of equal length: method bits takes more than a bit for each.
+func (c *change) flips() (n uint64) {
+	for i := range min(len(c.from.Sections), len(c.to.Sections)) {
+		if p := (pair{old: c.from.Section(i), new: c.to.Section(i)}); len(p.old) == len(p.new) {
+			n += p.count()
+		}
+	}
+	return n
 }
 
 // Patch returns the new file of a delta, given the old one, which it does not change. The result is byte-identical to
