@@ -83,7 +83,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("% x: %v", b, r.err)
 		}
 	}
-	if r := (&bitReader{b: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}}); r.number() != maxNumber-1 || r.err != nil {
+	r := &bitReader{b: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}}
+	if r.number() != maxNumber-1 || r.err != nil {
 		t.Errorf("the largest: %v", r.err)
 	}
 }
@@ -122,7 +123,8 @@ func TestList(t *testing.T) {
 					t.Fatalf("%d below %d: %v", count, bound, err)
 				}
 			}
-			if mean, least := float64(bits)/float64(rounds), choices2(bound, count); 3*count < bound && mean > 1.02*least+0.25*float64(count)+1 {
+			mean, least := float64(bits)/float64(rounds), choices2(bound, count)
+			if 3*count < bound && mean > 1.02*least+0.25*float64(count)+1 {
 				t.Errorf("%d below %d: %.1f bits, %.1f would do", count, bound, mean, least)
 			}
 		}

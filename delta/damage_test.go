@@ -18,7 +18,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// damage returns a damaged copy of a delta: with flipped bits, other bytes, cut, with a part of another delta, extended.
+// damage returns a damaged copy of a delta: with flipped bits, other bytes, cut, extended, or with a part of another
+// delta.
 func damage(r *rand.Rand, d []byte, others [][]byte) []byte {
 	b := bytes.Clone(d)
 	const prefix = 24

@@ -202,7 +202,8 @@ func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	case i.Method == Shards:
 		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
 	case from.Checksum() != i.Base:
-		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x", ErrBase, i.Base, from.Checksum())
+		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x",
+			ErrBase, i.Base, from.Checksum())
 	}
 	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
 	if err != nil {
@@ -223,7 +224,8 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 			return nil, errNumber
 		}
 		if uint64(len(body)) > limit {
-			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", len(body), limit, filter.ErrTooLarge)
+			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w",
+				len(body), limit, filter.ErrTooLarge)
 		}
 		return bytes.Clone(body), nil
 	}

@@ -180,7 +180,9 @@ func TestExceptions(t *testing.T) {
 			forms = append(forms, [2]filter.Filter{trimmed(f), trimmed(g)})
 		}
 		for _, form := range forms {
-			for _, c := range []struct{ before, after, most int }{{0, 20, 260}, {20, 0, 100}, {20, 20, 260}, {20, 31, 350}} {
+			for _, c := range []struct{ before, after, most int }{
+				{0, 20, 260}, {20, 0, 100}, {20, 20, 260}, {20, 31, 350},
+			} {
 				d := checkPair(t, withExceptions(t, form[0], c.before, 1), withExceptions(t, form[1], c.after, 2))
 				if len(d) > c.most {
 					t.Errorf("%s: %d to %d words: %d bytes", spec, c.before, c.after, len(d))

@@ -56,11 +56,11 @@ const (
 	blockBits  = 3
 )
 
-// putBlocks appends mode blocks with blocks of 2^log bits, for a pair with a list: log - leastBlock, whether bits that are set are
-// listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of the blocks
-// that differ. After each of them follow the number of its bits that differ, and the list of these; or how many of them
-// are set in the base, the list of their ranks among the set bits of the block, and the list of the others among the
-// others.
+// putBlocks appends mode blocks with blocks of 2^log bits, for a pair with a list: log - leastBlock, whether bits that
+// are set are listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of
+// the blocks that differ. After each of them follow the number of its bits that differ, and the list of these; or how
+// many of them are set in the base, the list of their ranks among the set bits of the block, and the list of the others
+// among the others.
 func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
 	c := p.counts(log)
 	w.field(uint64(log-leastBlock), blockBits)

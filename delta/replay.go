@@ -256,8 +256,8 @@ func (e *edit) group(cells []uint64) (n int) {
 	return n
 }
 
-// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in front
-// of the others, so that the kept ones are the last of the new ones.
+// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in
+// front of the others, so that the kept ones are the last of the new ones.
 func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new []uint64) {
 	kept := len(new)
 	for i := end - 1; i >= x; i-- {
@@ -276,7 +276,8 @@ func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new [
 func replay(ctx context.Context, r *bitReader, from *container.Image, h header, limit uint64) ([]byte, error) {
 	old, ok := decodeTable(from, limit)
 	if !ok {
-		return nil, fmt.Errorf("%w: it is for a rankindexed filter, which the file is not, or it is damaged or too large", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it is for a rankindexed filter; the file is none, damaged, or too large",
+			ErrCorrupt)
 	}
 	k, ok := newKeys(old.ChainShape())
 	if !ok {
