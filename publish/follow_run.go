@@ -100,7 +100,9 @@ func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error
 }
 
 // start returns the time between the first and the second poll.
-func (f *Follower) start() time.Duration { return time.Duration(rand.Float64() * float64(f.options.interval)) }
+func (f *Follower) start() time.Duration {
+	return time.Duration(rand.Float64() * float64(f.options.interval))
+}
 
 // maxBackoff is the largest time between two polls in intervals.
 const maxBackoff = 10
