@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
 		"delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
-	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/flock",
+	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/except", "internal/flock",
 		"publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
