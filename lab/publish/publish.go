@@ -70,17 +70,20 @@ var kinds = []kind{
 	},
 	{name: "rankindexed, full form", spec: "rankindexed(fpr=0.01,capacity=ROOM)", room: 1.003, target: 950},
 	{
-		name: "rankindexed, full form, in place", spec: "rankindexed(fpr=0.01,capacity=ROOM)", room: 1.003, inPlace: true,
+		name: "rankindexed, full form, in place",
+		spec: "rankindexed(fpr=0.01,capacity=ROOM)", room: 1.003, inPlace: true,
 		target: 950,
 	},
 	{name: "counting", spec: "counting(fpr=0.01,capacity=ROOM)", room: 1.007},
 	{name: "standard, k=6, 4 shards", spec: "standard(fpr=0.01,k=6)", shards: 4, target: 2500},
 	{
-		name: "partitioned, k=3, 100 days, 4 shards", spec: "partitioned(fpr=0.01,k=3,later=ROOM)", room: 0.14, shards: 4,
+		name: "partitioned, k=3, 100 days, 4 shards",
+		spec: "partitioned(fpr=0.01,k=3,later=ROOM)", room: 0.14, shards: 4,
 		target: 1500,
 	},
 	{
-		name: "rankindexed, 4 shards", spec: "rankindexed(fpr=0.01,capacity=ROOM)", room: 1.003, shards: 4, trimmed: true,
+		name: "rankindexed, 4 shards",
+		spec: "rankindexed(fpr=0.01,capacity=ROOM)", room: 1.003, shards: 4, trimmed: true,
 		target: 950,
 	},
 }

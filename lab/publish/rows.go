@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -125,6 +126,7 @@ func plots(tracks []*track) []figure.Plot {
 		Name: "publish-rate", Title: "False-positive rate of each day", X: "day", Y: "rate",
 		Curves: []figure.Curve{{Name: "promise", Level: true, Points: [][2]float64{{0, 0.01}}}},
 	}
+	observed := figure.Curve{Name: "observed, with 95% intervals", Dots: true}
 	for _, t := range tracks {
 		if !t.curve {
 			continue
@@ -137,6 +139,10 @@ func plots(tracks []*track) []figure.Plot {
 			rate.Points = append(rate.Points, [2]float64{float64(i), r.FPRPosterior})
 		}
 		bytes.Curves, rates.Curves = append(bytes.Curves, size), append(rates.Curves, rate)
+		for _, today := range slices.Sorted(maps.Keys(t.seen)) {
+			t.seen[today].AddTo(&observed, float64(today), t.rates[today].FPRPosterior)
+		}
 	}
+	rates.Curves = append(rates.Curves, observed)
 	return []figure.Plot{bytes, rates}
 }
