@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/spool"
 )
 
 // Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all
@@ -120,6 +121,8 @@ func (c Config) checkAllow(h filter.Hasher) error {
 		return &filter.ConfigError{Field: "allow", Value: value, Reason: reason}
 	}
 	switch {
+	case c.Allow == nil && c.Like.sizesOfExceptions() != nil:
+		return bad("none", "the set that the new one is like is exact for a list: give the list again")
 	case c.Allow == nil:
 		return nil
 	case c.Concurrent:
@@ -131,16 +134,26 @@ func (c Config) checkAllow(h filter.Hasher) error {
 	return nil
 }
 
-// allow applies Config.Allow to a set that was built from the spooled keys.
+// keepMembers has the Builder keep the hashes of all keys, for Config.Allow.
+func (b *Builder) keepMembers() {
+	if b.config.Allow == nil {
+		return
+	}
+	if b.members = b.spool; b.members == nil {
+		b.members = spool.New(b.config.Memory, b.config.TempDir)
+	}
+}
+
+// allow applies Config.Allow to a set that was built from the kept keys.
 func (b *Builder) allow(ctx context.Context, set *Set) error {
-	a, err := set.Allower(b.config.AllowLike)
+	a, err := set.Allower(b.config.Like)
 	if err != nil {
 		return err
 	}
 	if err := a.allowAll(ctx, b.config.Allow); err != nil {
 		return err
 	}
-	if err := b.spool.Each(ctx, a.AddMemberHashes); err != nil {
+	if err := b.members.Each(ctx, a.AddMemberHashes); err != nil {
 		return err
 	}
 	return a.Apply(ctx)

@@ -20,16 +20,17 @@ import (
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes in a spool: in memory up to Config.Memory, then in a temporary file.
 type Builder struct {
-	config Config
-	hasher filter.Hasher
-	family families.Family // zero until the planner has chosen
-	spec   filter.Spec
-	inner  filter.Builder // nil until the number of keys is known, and for raw keys
-	spool  *spool.Spool   // nil if inner takes the hashes
-	raw    *rawKeys       // for families that take raw keys, else nil
-	shards *run.Spill     // of an Optimizer of a sharded Set, else nil
-	old    *Set           // that Set
-	effort filter.Effort  // and its effort
+	config  Config
+	hasher  filter.Hasher
+	family  families.Family // zero until the planner has chosen
+	spec    filter.Spec
+	inner   filter.Builder // nil until the number of keys is known, and for raw keys
+	spool   *spool.Spool   // nil if inner takes the hashes
+	members *spool.Spool   // hashes of all keys for Config.Allow, else nil; it may be spool
+	raw     *rawKeys       // for families that take raw keys, else nil
+	shards  *run.Spill     // of an Optimizer of a sharded Set, else nil
+	old     *Set           // that Set
+	effort  filter.Effort  // and its effort
 
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
@@ -64,10 +65,21 @@ var (
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
-func NewBuilder(c Config) (*Builder, error) {
+func NewBuilder(c Config) (b *Builder, err error) {
 	if c.Like != nil {
-		return c.likeBuilder()
+		b, err = c.likeBuilder()
+	} else {
+		b, err = c.builder()
 	}
+	if err != nil {
+		return nil, err
+	}
+	b.keepMembers()
+	return b, nil
+}
+
+// builder is NewBuilder without Like and Allow.
+func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
 	if c.open() && c.Keys == 0 {
 		return b, b.later()
@@ -83,7 +95,7 @@ func NewBuilder(c Config) (*Builder, error) {
 		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
-	if c.Allow == nil && (c.Keys > 0 || b.family.Can.Has(filter.CanCountItself)) {
+	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
 		err := b.start(c.Keys)
 		if err != nil || b.inner != nil {
 			return b, err
@@ -266,6 +278,11 @@ func (b *Builder) give(hs []filter.Hash) error {
 	case b.spool != nil:
 		return b.spool.Add(hs)
 	case b.inner != nil:
+		if b.members != nil {
+			if err := b.members.Add(hs); err != nil {
+				return err
+			}
+		}
 		return b.inner.AddMany(hs)
 	}
 	return errSpent
@@ -393,7 +410,7 @@ func (b *Builder) unspool(ctx context.Context) error {
 	if err := b.start(b.config.Keys); err != nil {
 		return err
 	}
-	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil || b.config.Allow != nil {
+	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil || b.members != nil {
 		return err // allow reads the spool again
 	}
 	err := b.spool.Close()
@@ -415,6 +432,9 @@ func (b *Builder) close() (err error) {
 	}
 	if b.spool != nil {
 		err = errors.Join(err, b.spool.Close())
+	}
+	if b.members != nil && b.members != b.spool {
+		err = errors.Join(err, b.members.Close())
 	}
 	if b.raw != nil {
 		err = errors.Join(err, b.raw.close())

@@ -43,6 +43,9 @@ func (c Config) likeBuilder() (*Builder, error) {
 	case old.shards != nil:
 		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
 	}
+	if err := c.checkAllow(old.hasher); err != nil {
+		return nil, err
+	}
 	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys}
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
@@ -53,11 +56,13 @@ func (c Config) likeBuilder() (*Builder, error) {
 		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
-	f := old.filter
+	f, _ := old.main()
 	if old.mapping != nil && b.family.Can.Has(filter.CanSearch) { // Build reads it, perhaps when its file has changed
-		if f, err = old.copied(); err != nil {
+		copied, err := old.copied()
+		if err != nil {
 			return nil, err
 		}
+		f, _ = NewSet(copied, old.hasher).main()
 	}
 	inner, err := b.family.NewBuilderLike(f)
 	if err != nil {

@@ -996,8 +996,10 @@ typedef struct {
   uint64_t keys;         /* number of keys */
   uint64_t seed;         /* of BLOOMERY_XXH3, else 0 */
   uint64_t key_check;    /* of BLOOMERY_SIPHASH, else 0 */
+  uint64_t allowed;      /* number of keys for which the filter was made exact: it answers false for all of them */
+  uint64_t exceptions;   /* how many of these keys would be false positives */
   double fpr_chosen;     /* false-positive rate that was chosen, above 0 and below 1; 0 if none was */
-  uint32_t version;      /* of the format: 1 or 2 */
+  uint32_t version;      /* of the format: 1, 2, or 3 with exceptions */
   uint32_t family;       /* BLOOMERY_STANDARD and so on */
   uint32_t hash;         /* BLOOMERY_XXH3 and so on */
   uint32_t value_bits;   /* bits of the value of a key, 0 without values: see bloomery_get */
@@ -1009,6 +1011,7 @@ typedef struct {
 typedef struct {
   bloomery_header header;
   uint64_t secret[2];
+  const uint8_t *exceptions; /* the section of exceptions, NULL without */
   union {
     bloomery_standard standard; /* counting, bitsandblooms too */
     bloomery_blocked blocked;
@@ -1027,11 +1030,12 @@ typedef struct {
 typedef struct {
   const uint8_t *data;
   uint64_t length;                     /* as the header says */
-  uint32_t sections;                   /* 1 to 8 */
+  uint32_t sections;                   /* 1 to 8, that of the exceptions not counted */
   uint64_t data_at;                    /* offset of the first section */
   uint64_t offset[8], words[8];        /* of each section */
   uint64_t want[3];                    /* words of each section that the spec gives */
   uint32_t wanted;                     /* number of these sections */
+  bool exceptions;                     /* one more section follows */
   uint64_t memory;                     /* bytes of memory that the filter needs */
   uint64_t cells;                      /* of a trimmed rankindexed: cells in use */
 } bloomery_file;
@@ -1819,6 +1823,46 @@ static inline bool bloomery_attach_rankindexed(bloomery_filter *f, const bloomer
   return bloomery_expand(f, file, memory);
 }
 
+/* Sets the exceptions of f to the section behind those of the family, and checks it. */
+static inline bool bloomery_attach_exceptions(bloomery_filter *f, const bloomery_file *file) {
+  const uint8_t *s = bloomery_section(file, file->sections);
+  uint64_t words = file->words[file->sections], levels, left;
+  if (words < 3) return false;
+  levels = bloomery_load64(s);
+  if (levels > 64 || words < 3 + levels) return false;
+  f->header.allowed = bloomery_load64(s + 8);
+  f->header.exceptions = bloomery_load64(s + 16);
+  if (f->header.exceptions > f->header.allowed || (f->header.exceptions == 0) != (levels == 0)) return false;
+  left = words - 3 - levels;
+  for (uint64_t i = 0; i < levels; i++) {
+    uint64_t level = bloomery_load64(s + 24 + 8 * (size_t)i), length = level & (((uint64_t)1 << 56) - 1);
+    if (length == 0 || length > left || level >> 56 == 0 || level >> 56 > 64) return false;
+    left -= length;
+  }
+  f->exceptions = s;
+  return left == 0;
+}
+
+/* Returns whether a key that the filter has is absent because of the exceptions: the first level without the key
+   decides. */
+static inline bool bloomery_excepts(const bloomery_filter *f, bloomery_key_hash h) {
+  const uint8_t *s = f->exceptions, *bits;
+  uint64_t levels, i = 0;
+  if (!s) return false;
+  levels = bloomery_load64(s);
+  bits = s + 24 + 8 * (size_t)levels;
+  for (; i < levels; i++) {
+    uint64_t level = bloomery_load64(s + 24 + 8 * (size_t)i), words = level & (((uint64_t)1 << 56) - 1);
+    for (uint64_t j = 0; j < level >> 56; j++) {
+      uint64_t x = bloomery_fold(h.lo ^ (256 * (i + 1) + j), h.hi ^ 0x243F6A8885A308D3u);
+      x = bloomery_scale(bloomery_fold(x, 0x13198A2E03707345u), 64 * words);
+      if (!(bloomery_bit(bits, x) & 1)) return i & 1;
+    }
+    bits += (size_t)(8 * words);
+  }
+  return i & 1;
+}
+
 /* Sets the pointers of f to the sections of the file and checks their content. */
 BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *file, uint8_t *memory) {
   const uint8_t *s = bloomery_section(file, 0);
@@ -1876,7 +1920,7 @@ static inline uint32_t bloomery_load16(const uint8_t *p) { return (uint32_t)p[0]
 /* Reads the section table. Sections lie one after the other, each at a multiple of 64. */
 static inline bool bloomery_read_table(bloomery_file *file, uint64_t length) {
   uint64_t end = file->data_at;
-  for (uint32_t i = 0; i < file->sections; i++) {
+  for (uint32_t i = 0; i < file->sections + file->exceptions; i++) {
     const uint8_t *p = file->data + 64 + 24 * i;
     uint64_t at = bloomery_load64(p), bytes = bloomery_load64(p + 8);
     if (bytes % 8 != 0 || bytes / 8 > (uint64_t)1 << 56 || at != (end + 63) / 64 * 64 || bloomery_load32(p + 20)) {
@@ -1905,12 +1949,15 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   if (length < 64) return BLOOMERY_TRUNCATED;
   h->version = bloomery_load16(data + 8);
   if (h->version == 0) return BLOOMERY_CORRUPT;
-  if (h->version > 2) return BLOOMERY_BAD_VERSION;
+  if (h->version > 3) return BLOOMERY_BAD_VERSION;
   file->data = data;
   file->sections = bloomery_load16(data + 14);
   h->spec_length = bloomery_load32(data + 48);
   if (file->sections < 1 || file->sections > 8 || h->spec_length < 1 || h->spec_length > 512) return BLOOMERY_CORRUPT;
+  file->exceptions = h->version == 3;
+  if (file->exceptions && file->sections == 1) return BLOOMERY_CORRUPT;
   spec_at = 64 + 24 * (uint64_t)file->sections;
+  file->sections -= file->exceptions;
   spec_end = spec_at + h->spec_length;
   file->data_at = (spec_end + 63) / 64 * 64;
   if (length < file->data_at) return BLOOMERY_TRUNCATED;
@@ -1924,6 +1971,8 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   h->keys = bloomery_load64(data + 32);
   h->bytes = file->length = bloomery_load64(data + 40);
   h->spec = (const char *)data + spec_at;
+  h->allowed = h->exceptions = 0;
+  f->exceptions = NULL;
   h->value_bits = 0;
   h->counts = h->trimmed = false;
   rate = bloomery_load64(data + 52);
@@ -1931,7 +1980,8 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   h->fpr_chosen = fpr.value;
   if (h->hash < BLOOMERY_XXH3 || h->hash > BLOOMERY_MURMUR64A) return BLOOMERY_BAD_HASH;
   if ((h->hash != BLOOMERY_SIPHASH) != (h->key_check == 0) || (h->hash != BLOOMERY_XXH3 && h->seed != 0) ||
-      (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate)) ||
+      (h->version == 1 ? rate != 0 : !bloomery_is_rate(rate) && (h->version == 2 || rate != 0)) ||
+      (file->exceptions && h->hash > BLOOMERY_SIPHASH) ||
       !bloomery_zeros(data + (size_t)spec_end, file->data_at - spec_end) || !bloomery_spec_valid(h) ||
       !bloomery_read_table(file, file->length)) {
     return BLOOMERY_CORRUPT;
@@ -1990,7 +2040,7 @@ BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t
   if (file.length < length) return BLOOMERY_CORRUPT;
   if (file.memory > memory_length) return BLOOMERY_NEEDS_MEMORY;
   end = file.data_at;
-  for (uint32_t i = 0; i < file.sections; i++) {
+  for (uint32_t i = 0; i < file.sections + file.exceptions; i++) {
     const uint8_t *section = bloomery_section(&file, i);
     if (!bloomery_zeros(p + (size_t)end, file.offset[i] - end)) return BLOOMERY_CORRUPT;
     if (bloomery_crc(&tables, 0, section, 8 * file.words[i]) != bloomery_load32(p + 64 + 24 * i + 16)) {
@@ -1998,6 +2048,7 @@ BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t
     }
     end = file.offset[i] + 8 * file.words[i];
   }
+  if (file.exceptions && !bloomery_attach_exceptions(f, &file)) return BLOOMERY_CORRUPT;
   return bloomery_attach(f, &file, (uint8_t *)memory) ? BLOOMERY_OK : BLOOMERY_CORRUPT;
 }
 
@@ -2037,9 +2088,8 @@ BLOOMERY_APART bloomery_key_hash bloomery_hash(const bloomery_filter *f, const v
   return bloomery_xxh3(p, length, f->header.seed);
 }
 
-/* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
-   it tests only half of its probes there. */
-BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+/* Returns whether the filter has a key, without its exceptions. */
+static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_hash h) {
   switch (f->header.family) {
   case BLOOMERY_STANDARD: return bloomery_standard_has(&f->as.standard, h);
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&f->as.blocked, h);
@@ -2063,6 +2113,12 @@ BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_has
   return false;
 }
 
+/* bloomery_has for the result of bloomery_hash. Do not use it for BLOOMERY_BITSANDBLOOMS, whose filters need the key:
+   it tests only half of its probes there. */
+BLOOMERY_APART bool bloomery_has_hash(const bloomery_filter *f, bloomery_key_hash h) {
+  return bloomery_family_has(f, h) && !bloomery_excepts(f, h);
+}
+
 /* Returns whether the key of length bytes may be in the filter: always true for a key that is, and for others with the
    false-positive rate of the filter. */
 static inline bool bloomery_has(const bloomery_filter *f, const void *key, size_t length) {
@@ -2076,10 +2132,12 @@ static inline bool bloomery_has(const bloomery_filter *f, const void *key, size_
 /* Returns how often the key was added, or more. 0 if it is absent or the filter does not count. A counting filter
    returns 15 if it no longer knows the number. */
 static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key, size_t length) {
+  bloomery_key_hash h = bloomery_hash(f, key, length);
+  if (bloomery_excepts(f, h)) return 0;
   switch (f->header.family) {
-  case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_count(&f->as.rankindexed, bloomery_hash(f, key, length));
-  case BLOOMERY_COUNTING: return bloomery_counting_count(&f->as.standard, bloomery_hash(f, key, length));
-  case BLOOMERY_DLEFT: return bloomery_dleft_count(&f->as.dleft, bloomery_hash(f, key, length));
+  case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_count(&f->as.rankindexed, h);
+  case BLOOMERY_COUNTING: return bloomery_counting_count(&f->as.standard, h);
+  case BLOOMERY_DLEFT: return bloomery_dleft_count(&f->as.dleft, h);
   }
   return 0;
 }
@@ -2087,9 +2145,10 @@ static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key,
 /* Sets *value to the value of the key, 0 if it was added without one. Returns false, and sets 0, if the key is absent
    or the filter has no values. */
 static inline bool bloomery_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value) {
+  bloomery_key_hash h = bloomery_hash(f, key, length);
   *value = 0;
-  if (f->header.value_bits == 0) return false;
-  return bloomery_rankindexed_get(&f->as.rankindexed, bloomery_hash(f, key, length), value);
+  if (f->header.value_bits == 0 || bloomery_excepts(f, h)) return false;
+  return bloomery_rankindexed_get(&f->as.rankindexed, h, value);
 }
 
 /* Writes the key of an integer to key: its eight bytes, little endian. A negative integer is its two's complement. */

@@ -21,6 +21,8 @@ class Header(ctypes.Structure):
         ("keys", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
         ("key_check", ctypes.c_uint64),
+        ("allowed", ctypes.c_uint64),
+        ("exceptions", ctypes.c_uint64),
         ("fpr_chosen", ctypes.c_double),
         ("version", ctypes.c_uint32),
         ("family", ctypes.c_uint32),

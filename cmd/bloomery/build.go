@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type buildFlags struct {
 	hash   hashFlags
 	wishes wishFlags
 	shards shardsFlag
+	allow  allowFlags
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -52,12 +54,19 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
   bloomery build -o large.set --shards 16 --family blocked large.txt
-  bloomery build -o next.bloom --like small.bloom keys.txt`,
+  bloomery build -o next.bloom --like small.bloom keys.txt
+  bloomery build -o blocklist.bloom --family standard --allow allowed.txt blocklist.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.allow.check(); err != nil {
+				return err
+			}
 			if c.Flags().Changed("like") {
 				return a.buildLike(c, &f, args)
 			}
 			if c.Flags().Changed("shards") {
+				if len(f.allow.lists) > 0 {
+					return errShardedAllow
+				}
 				return a.buildShards(c, &f, args)
 			}
 			if err := a.mayWrite(f.output); err != nil {
@@ -83,6 +92,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.memory.register(c)
 	f.hash.register(c)
 	f.wishes.register(c)
+	f.allow.register(c)
 	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
@@ -124,6 +134,12 @@ copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched ag
 keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
 Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
+
+With --allow the filter is exact for a list of allowed keys, such as the most frequent domains for a blocklist: no key of
+the list is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions)
++ 4.4 bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
+filter or removed: build it again. A key of the list that is also in the inputs is an error, and nothing is written.
+Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file.
 
 With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
@@ -252,9 +268,10 @@ func (a *app) printChoice(best plan.Choice) {
 // build builds the filter, writes it and reports.
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
+	failed := a.allow(ctx, f.allow, f.in, &config)
 	set, err := a.buildSet(ctx, f.in, paths, config)
-	if err != nil {
-		return err
+	if err := cmp.Or(failed(), err); err != nil {
+		return a.listConflicts(f.allow, err)
 	}
 	if err := a.save(ctx, set, f.output); err != nil {
 		return err
@@ -276,6 +293,9 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	if err == nil && r.ExceptionBits > 0 {
+		_, err = fmt.Fprintf(a.stderr, "  exact for the list: %s\n", exceptionsText(r.info))
+	}
 	return err
 }
 

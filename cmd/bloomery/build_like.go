@@ -36,6 +36,9 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	sharded := anySharded(f.like)
+	if sharded && len(f.allow.lists) > 0 {
+		return errShardedAllow
+	}
 	var o []bloomery.Option
 	if !sharded {
 		o = append(o, bloomery.InMemory()) // -o may name the same file

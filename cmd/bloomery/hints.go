@@ -43,6 +43,8 @@ var hints = []struct {
 	{filter.ErrMismatch, `Filters can be merged if their specs and seeds are the same: build them with the same --family, size,
   --capacity and --seed.`},
 	{distribute.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
+	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
+	{filter.ErrAllowed, "Nothing was written; --conflicts prints all such keys."},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
 

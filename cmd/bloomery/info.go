@@ -35,6 +35,9 @@ type report struct {
 	FPRChosen     float64       `json:"fpr_chosen,omitempty"`
 	FPRExceeded   bool          `json:"fpr_exceeded"` // the rate has left the chosen one, or is useless
 	FileBytes     uint64        `json:"file_bytes"`
+	Allowed       uint64        `json:"allowed,omitempty"` // keys of --allow
+	Exceptions    uint64        `json:"exceptions,omitempty"`
+	ExceptionBits uint64        `json:"exception_bits,omitempty"` // part of bits; absent in a filter built without --allow
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
 	Sharded       *sharded      `json:"sharded,omitempty"`
@@ -51,6 +54,7 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 		BitsPerKey: i.BitsPerKey(), Late: i.Late, Capacity: i.Capacity, Load: i.Load(), Pools: i.Pools,
 		Fill: i.Fill, FillSearched: i.FillSearched, FPRPrior: i.FPRPrior, FPRPosterior: i.FPRPosterior,
 		FPRChosen: i.FPRChosen, FPRExceeded: i.Exceeded(),
+		Allowed: i.Allowed, Exceptions: i.Exceptions, ExceptionBits: i.ExceptionBits,
 		FileBytes: file.Bytes, Trimmed: file.Trimmed, FormatVersion: file.Version, foreign: h.ID().Foreign(),
 		lowest: h.ID().LowestRate(i.Keys), info: i, Sharded: shardedOf(set),
 	}
@@ -66,11 +70,16 @@ func written(set *bloomery.Set, path string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	format := (&container.File{FPRChosen: set.FPRChosen()}).FormatVersion()
-	if of := set.Stored(); of.Shards > 0 {
-		format = of.Version
+	file := container.File{FPRChosen: set.FPRChosen()}
+	r := reportOf(set, bloomery.Stored{Bytes: bytes})
+	if r.ExceptionBits > 0 {
+		file.Exceptions = []uint64{}
 	}
-	return reportOf(set, bloomery.Stored{Bytes: bytes, Version: format}), nil
+	r.FormatVersion = file.FormatVersion()
+	if of := set.Stored(); of.Shards > 0 {
+		r.FormatVersion = of.Version
+	}
+	return r, nil
 }
 
 // writtenBytes returns the length of the file at path, of all shards, or for "-" of the set that went to standard
@@ -154,6 +163,9 @@ func (r report) write(to io.Writer) error {
 	}
 	for level, p := range r.Pools {
 		fmt.Fprintf(w, "extensions %d\t%d of %d in use\n", level+2, p.Used, p.Size)
+	}
+	if r.ExceptionBits > 0 {
+		fmt.Fprintf(w, "exceptions\t%s\n", exceptionsText(r.info))
 	}
 	if r.Sharded == nil {
 		fmt.Fprintf(w, "fill\t%.4f\n", r.Fill)

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
+)
+
+// allowFlags are the flags of commands that store exceptions for allowed keys.
+type allowFlags struct {
+	lists     []string
+	conflicts bool
+}
+
+func (f *allowFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.lists, "allow", nil,
+		"file with keys that are not members and must not be found: never a false positive (may be repeated)")
+	c.Flags().BoolVar(&f.conflicts, "conflicts", false,
+		"if keys of --allow are members, print all of them to standard output, not only the first one")
+}
+
+var errShardedAllow = errors.New("--allow: a sharded set has no exceptions; build a file")
+
+// check returns an error if the lists cannot be read besides the inputs.
+func (f *allowFlags) check() error {
+	switch {
+	case slices.Contains(f.lists, stdio):
+		return errors.New("--allow -: the list is read after the keys; name a file")
+	case f.conflicts && len(f.lists) == 0:
+		return errors.New("--conflicts needs --allow FILE")
+	}
+	for _, path := range f.lists {
+		if err := readable(path); err != nil {
+			return fmt.Errorf("--allow: %w", err)
+		}
+	}
+	return nil
+}
+
+// allow sets the list of a build. failed returns the error of reading it.
+func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, b *bloomery.Config) (failed func() error) {
+	if len(f.lists) == 0 {
+		return func() error { return nil }
+	}
+	var keys iter.Seq[[]byte]
+	keys, failed = a.sequence(ctx, in, f.lists, "allowed keys")
+	b.Allow = keys
+	return failed
+}
+
+// errStop ends a pass early without an error.
+var errStop = errors.New("stop")
+
+// sequence returns the keys of inputs in order, and a function that returns the error of the last pass over them.
+func (a *app) sequence(
+	ctx context.Context, in inputFlags, paths []string, what string,
+) (keys iter.Seq[[]byte], failed func() error) {
+	var err error
+	keys = func(yield func([]byte) bool) {
+		err = a.pass(ctx, in, paths, what, func(*keyio.Batch) error { return nil }, func(b *keyio.Batch) error {
+			for _, key := range b.Keys {
+				if !yield(key) {
+					return errStop
+				}
+			}
+			return nil
+		})
+		if errors.Is(err, errStop) {
+			err = nil
+		}
+	}
+	return keys, func() error { return err }
+}
+
+// listConflicts prints the keys of an error that are members and allowed, if the flags ask for them.
+func (a *app) listConflicts(f allowFlags, err error) error {
+	var both *filter.AllowedError
+	if !f.conflicts || !errors.As(err, &both) {
+		return err
+	}
+	for _, key := range both.Keys {
+		if _, err := io.WriteString(a.stdout, key+"\n"); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// exceptionsText describes the exceptions of a filter.
+func exceptionsText(i filter.Info) string {
+	text := fmt.Sprintf("%d of %d allowed keys", i.Exceptions, i.Allowed)
+	if i.Exceptions == 0 {
+		return text + " would be false positives"
+	}
+	bits := float64(i.ExceptionBits)
+	text += fmt.Sprintf(" would be false positives; %s, %.4g bits each", bytesText(i.ExceptionBits/8),
+		bits/float64(i.Exceptions))
+	if i.Keys > 0 {
+		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
+	}
+	return text
+}
