@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"lab":              {"lab/*", "internal/figure"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
+	"examples/signup":  {".", "publish"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
 		"delta"},

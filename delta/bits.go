@@ -28,6 +28,15 @@ func (w *bitWriter) field(v uint64, width uint) {
 // align fills the last byte with zeros.
 func (w *bitWriter) align() { w.field(0, -w.n&7) }
 
+// flag appends a bit.
+func (w *bitWriter) flag(set bool) {
+	if set {
+		w.field(1, 1)
+	} else {
+		w.field(0, 1)
+	}
+}
+
 // bits returns the number of bits so far.
 func (w *bitWriter) bits() uint64 { return 8*uint64(len(w.b)) + uint64(w.n) }
 

@@ -78,8 +78,7 @@ func (p *pair) putCells(log uint) (put func(w *bitWriter, most uint64) bool, ok 
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64
 	p.eachCell(log, func(i uint64) { changed[kind(old.at(i), new.at(i))]++ })
-	least, most := min(changed[falls], changed[rises]), max(changed[falls], changed[rises])
-	if changed[others]*4 > least+most || log == 0 && least*4 > most {
+	if changed[others]*4 > changed[falls]+changed[rises] {
 		return nil, false
 	}
 	return func(w *bitWriter, most uint64) bool {

@@ -49,37 +49,35 @@ func getGaps(r *bitReader, b []byte) {
 
 func invert(b []byte, bit uint64) { b[bit/8] ^= 1 << (bit % 8) }
 
-// Blocks have 2^leastBlock to 2^mostBlock bits, in 4 bits.
+// Blocks have 2^leastBlock to 2^mostBlock bits: the difference to leastBlock in blockBits bits.
 const (
 	leastBlock = 6
 	mostBlock  = 12
+	blockBits  = 3
 )
 
-// putBlocks returns the trial of mode blocks with blocks of 2^log bits: log - leastBlock in 4 bits, the center of the
-// numbers of bits in 6 and their Rice parameter in 3, and the list of the blocks that differ. After each of them follow
-// the number of its bits that differ, and the list of these.
-func (p *pair) putBlocks(log uint) func(w *bitWriter, most uint64) bool {
+// putBlocks returns the trial of mode blocks with blocks of 2^log bits: log - leastBlock, whether bits that are set are
+// listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of the blocks
+// that differ. After each of them follow the number of its bits that differ, and the list of these; or how many of them
+// are set in the base, the list of their ranks among the set bits of the block, and the list of the others among the
+// others.
+func (p *pair) putBlocks(log uint, apart bool) func(w *bitWriter, most uint64) bool {
 	return func(w *bitWriter, most uint64) bool {
 		c := p.counts(log)
-		w.field(uint64(log-leastBlock), 4)
+		w.field(uint64(log-leastBlock), blockBits)
+		w.flag(apart)
 		w.field(c.center, 6)
 		w.field(uint64(c.rice), 3)
-		size := 8 * uint64(len(p.new))
-		w.number(c.blocks)
-		l := newList((size+1<<log-1)>>log, c.blocks)
+		l := newList(blocksOf(p.old, log), c.blocks)
 		var in []uint64 // the bits of a block that differ
 		put := func() {
 			block := in[0] >> log
 			l.put(w, block)
-			n := uint64(len(in))
-			rice(w, fold(n, c.center), c.rice)
-			first := block << log
-			inner := newList(min(1<<log, size-first), n)
-			for _, bit := range in {
-				inner.put(w, bit-first)
-			}
+			rice(w, fold(uint64(len(in)), c.center), c.rice)
+			putBlock(w, blockAt(p.old, block, log), in, block<<log, apart)
 			in = in[:0]
 		}
+		w.number(c.blocks)
 		p.each(func(bit uint64) bool {
 			if len(in) > 0 && in[0]>>log != bit>>log {
 				put()
@@ -95,24 +93,114 @@ func (p *pair) putBlocks(log uint) func(w *bitWriter, most uint64) bool {
 	}
 }
 
-// getBlocks inverts the bits of blocks.
-func getBlocks(r *bitReader, b []byte) {
-	log := leastBlock + uint(r.field(4))
+// putBlock appends the bits that differ of a block with that first bit.
+func putBlock(w *bitWriter, old []byte, bits []uint64, first uint64, apart bool) {
+	n := uint64(len(bits))
+	if !apart {
+		l := newList(8*uint64(len(old)), n)
+		for _, bit := range bits {
+			l.put(w, bit-first)
+		}
+		return
+	}
+	ones := onesIn(old)
+	falls := uint64(0)
+	for _, bit := range bits {
+		falls += bitOf(old, bit-first)
+	}
+	w.unary(falls, min(n, ones))
+	l := [2]list{newList(8*uint64(len(old))-ones, n-falls), newList(ones, falls)}
+	for _, kind := range []uint64{1, 0} {
+		for _, bit := range bits {
+			if bit -= first; bitOf(old, bit) == kind {
+				rank := rankOf(old, bit)
+				if kind == 0 {
+					rank = bit - rank
+				}
+				l[kind].put(w, rank)
+			}
+		}
+	}
+}
+
+// getBlocks inverts bits of b, which is a copy of old, in blocks.
+func getBlocks(r *bitReader, b, old []byte) {
+	log := leastBlock + uint(r.field(blockBits))
+	apart := r.field(1) == 1
 	center, k := r.field(6), uint(r.field(3))
-	size := 8 * uint64(len(b))
-	l := begin(r, (size+1<<log-1)>>log)
+	l := begin(r, blocksOf(b, log))
 	for l.left > 0 && r.err == nil {
-		first := l.get(r) << log
-		room := min(1<<log, size-first)
+		block := l.get(r)
+		was, now := blockAt(old, block, log), blockAt(b, block, log)
+		room := 8 * uint64(len(was))
 		n := unfold(unrice(r, k), center)
 		if n > room || r.err != nil {
 			r.fail(errNumber)
 			return
 		}
-		for inner := newList(room, n); inner.left > 0 && r.err == nil; {
-			invert(b, first+inner.get(r))
+		if !apart {
+			getBits(r, now, newList(room, n), func(v uint64) uint64 { return v })
+			continue
 		}
+		ones := onesIn(was)
+		falls := r.unary(min(n, ones))
+		if n-falls > room-ones {
+			r.fail(errNumber)
+			return
+		}
+		getBits(r, now, newList(ones, falls), func(v uint64) uint64 { return selectBit(was, v, 1) })
+		getBits(r, now, newList(room-ones, n-falls), func(v uint64) uint64 { return selectBit(was, v, 0) })
 	}
+}
+
+// getBits inverts the bits of a list, which at places.
+func getBits(r *bitReader, b []byte, l list, at func(uint64) uint64) {
+	for l.left > 0 && r.err == nil {
+		invert(b, at(l.get(r)))
+	}
+}
+
+// blocksOf returns the number of blocks of 2^log bits of a section; the last one can be shorter.
+func blocksOf(b []byte, log uint) uint64 { return (8*uint64(len(b)) + 1<<log - 1) >> log }
+
+// blockAt returns a block of a section.
+func blockAt(b []byte, block uint64, log uint) []byte {
+	first := block << log / 8
+	return b[first:min(first+1<<log/8, uint64(len(b)))]
+}
+
+func bitOf(b []byte, bit uint64) uint64 { return uint64(b[bit/8] >> (bit % 8) & 1) }
+
+// onesIn returns the number of set bits.
+func onesIn(b []byte) (n uint64) {
+	for _, x := range b {
+		n += uint64(bits.OnesCount8(x))
+	}
+	return n
+}
+
+// rankOf returns the number of set bits before a bit.
+func rankOf(b []byte, bit uint64) uint64 {
+	return onesIn(b[:bit/8]) + uint64(bits.OnesCount8(b[bit/8]&(1<<(bit%8)-1)))
+}
+
+// selectBit returns the place of the bit with that value and that number of such bits before it.
+func selectBit(b []byte, rank, value uint64) uint64 {
+	for i, x := range b {
+		if value == 0 {
+			x = ^x
+		}
+		n := uint64(bits.OnesCount8(x))
+		if rank >= n {
+			rank -= n
+			continue
+		}
+		for ; rank > 0; rank-- {
+			x &= x - 1
+		}
+		return 8*uint64(i) + uint64(bits.TrailingZeros8(x))
+	}
+	return 0 // not with a rank below the number of these bits
 }
 
 // fold maps a number from 1 on to one from 0 on, those next to the center first: center, center-1, center+1,

@@ -154,7 +154,7 @@ func finish(ctx context.Context, r *bitReader, from, to *container.Image, forms 
 		case gaps:
 			getGaps(r, b)
 		case blocks:
-			getBlocks(r, b)
+			getBlocks(r, b, old)
 		case cells:
 			getCells(r, b, old)
 		}
@@ -221,7 +221,7 @@ func (p *pair) trials() []trial {
 	}
 	for log := uint(leastBlock); log <= mostBlock; log++ {
 		if 1<<log < 8*len(p.new) {
-			all = append(all, trial{blocks, p.putBlocks(log)})
+			all = append(all, trial{blocks, p.putBlocks(log, false)}, trial{blocks, p.putBlocks(log, true)})
 		}
 	}
 	return all

@@ -118,6 +118,7 @@ func (a About) Takes(parameter string) bool {
 var (
 	CapacityParameter = Parameter{"capacity", "KEYS", "room for at least this many keys, those added later included"}
 	LaterParameter    = Parameter{"later", "KEYS", "keys that are added after the build; the size counts them"}
+	SlotsParameter    = Parameter{"k", "1..64", "bits of a key; fewer make a larger filter with smaller deltas"}
 	CountingParameter = Parameter{"counting", "1", "count how often each key was added"}
 	// SearchParameters say how long a search goes on. See Effort.
 	SearchParameters = []Parameter{

@@ -181,7 +181,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 func readManifest(dir string) (*shard.Manifest, error) {
 	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w; name a filter file, or the folder of a sharded set", dir, bloomery.ErrNoManifest)
+		return nil, fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
 	}
 	if err != nil {
 		return nil, err

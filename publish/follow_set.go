@@ -105,6 +105,9 @@ func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) 
 	if err == nil {
 		err = p.release.Object.match(c.bytes)
 	}
+	if err != nil {
+		p.sweep(p.held.set.manifest)
+	}
 	return c, err
 }
 
@@ -141,12 +144,14 @@ func (p *poll) installSet(ctx context.Context, c loaded) error {
 		return err
 	}
 	defer unlock()
+	p.sweep(p.held.set.manifest, m)
 	for _, e := range m.Shards {
 		if err := p.loadShard(ctx, e); err != nil {
 			return fmt.Errorf("shard %s: %w", e.File, err)
 		}
 	}
 	if err := p.opensSet(c.bytes, m); err != nil {
+		p.sweep(p.held.set.manifest)
 		return err
 	}
 	if err := p.writeState(ctx, p.was, p.next); err != nil {
@@ -230,17 +235,22 @@ func link(from, to string) error {
 	return os.Symlink(from, to)
 }
 
-// sweep removes shards that the manifest does not name, and what killed writers have left, unless a distributed build
-// works in the folder.
-func (p *poll) sweep(m *shard.Manifest) {
+// sweep removes shards that none of the manifests names, of which some may be nil, and what killed writers have left,
+// unless a distributed build works in the folder.
+func (p *poll) sweep(keep ...*shard.Manifest) {
 	all, err := os.ReadDir(p.file)
 	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
 	if err != nil || slices.ContainsFunc(all, building) {
 		return
 	}
 	named := map[string]bool{}
-	for _, e := range m.Shards {
-		named[e.File] = true
+	for _, m := range keep {
+		if m == nil {
+			continue
+		}
+		for _, e := range m.Shards {
+			named[e.File] = true
+		}
 	}
 	for _, e := range all {
 		if shard.IsName(e.Name()) && !named[e.Name()] {

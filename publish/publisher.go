@@ -9,17 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
-)
-
-// Defaults of Options.
-const (
-	DefaultKeep     = 30
-	DefaultLifetime = 7 * 24 * time.Hour
-	MaxKeep         = 1000
 )
 
 // Errors of Publish, besides those of the filter file.
@@ -29,85 +21,6 @@ var (
 	// ErrOptions means that an option is out of range.
 	ErrOptions = errors.New("invalid option")
 )
-
-// Options are the options of Publish. The zero value publishes unsigned releases with the defaults noted beside fields.
-type Options struct {
-	// Name is the name of what is published. It never changes in a folder: another one than that of the current release
-	// is an error wrapping ErrName. Default: that of the current release, or in a new folder the name of the folder.
-	Name string
-	// Sign has the keys that sign the release, at most 16.
-	Sign []PrivateKey
-	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
-	Unsigned bool
-	// Keep is the number of older releases that are kept, with a delta from each of them, at most MaxKeep. In addition
-	// it keeps the newest release that is at least 7 and at least 30 days old, and the ones that will replace these.
-	// Default: DefaultKeep; negative: none.
-	Keep int
-	// Lifetime is the time until the release expires, at least a second. Default: DefaultLifetime.
-	Lifetime time.Duration
-	// Renew signs the current release again, with a new expiry, if the filter has not changed. Without it that happens
-	// when less than half of the lifetime is left, and when other keys sign.
-	Renew bool
-	// Trim publishes the trimmed form of the filter. The error wraps errors.ErrUnsupported if the family has none.
-	Trim bool
-	// Now is the time of the release. Default: the time at the call.
-	Now time.Time
-	// Waiting, if not nil, is called before Publish waits for another publisher of the same folder.
-	Waiting func()
-	// Progress, if not nil, is called after each delta.
-	Progress func(done, deltas int)
-}
-
-// check fills in the defaults and returns an error wrapping ErrOptions if a field is out of range.
-func (o *Options) check() error {
-	switch {
-	case o.Keep < 0:
-		o.Keep = 0
-	case o.Keep == 0:
-		o.Keep = DefaultKeep
-	}
-	if o.Lifetime == 0 {
-		o.Lifetime = DefaultLifetime
-	}
-	if o.Now.IsZero() {
-		o.Now = time.Now()
-	}
-	o.Now = o.Now.UTC().Truncate(time.Second)
-	switch {
-	case o.Keep > MaxKeep:
-		return fmt.Errorf("%w: keep %d releases; want at most %d", ErrOptions, o.Keep, MaxKeep)
-	case o.Lifetime < time.Second || o.Lifetime > 100*365*24*time.Hour:
-		return fmt.Errorf("%w: a lifetime of %v; want 1 second to 100 years", ErrOptions, o.Lifetime)
-	case len(o.Sign) > maxSignatures:
-		return fmt.Errorf("%w: %d keys; want at most %d", ErrOptions, len(o.Sign), maxSignatures)
-	}
-	for i, k := range o.Sign {
-		if slices.ContainsFunc(o.Sign[:i], func(other PrivateKey) bool { return other.Public() == k.Public() }) {
-			return fmt.Errorf("%w: key %s is given twice", ErrOptions, k.Public().ID())
-		}
-	}
-	return nil
-}
-
-// Report says what Publish did.
-type Report struct {
-	Release *Release // the current one
-	// Same is true if the filter is that of the current release: there is no new one. Renewed is true if that got a new
-	// expiry or other signatures.
-	Same, Renewed bool
-	// History lists the older releases that are kept, with their deltas. Total is the size of the whole filter.
-	History History
-	// Bytes that a reader loads that had the release before: release.json, and the delta or the whole filter.
-	Daily uint64
-	// Trimmed is the size in bytes of the trimmed form, or 0 if that is not smaller or was published.
-	Trimmed uint64
-	Drift   Drift
-	// Removed is the number of objects that were removed, and RemovedBytes their size.
-	Removed      int
-	RemovedBytes uint64
-	// Warnings are errors that did not prevent the release.
-	Warnings []error
-}
 
 // Publish publishes a filter file, or the folder of a sharded set, as the current release in the folder dir, which it
 // creates if needed. It writes dir/release.json and files in dir/objects, and leaves everything else alone. The filter
@@ -175,9 +88,13 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	if p.current != nil && p.o.Number != 0 && p.o.Number <= p.current.Number {
+		return fmt.Errorf("%w: number %d; the current release has %d", ErrOptions, p.o.Number, p.current.Number)
+	}
 	if p.current != nil && len(p.o.Sign) == 0 && !p.o.Unsigned {
 		if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
-			return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir, ErrUnsigned)
+			return fmt.Errorf("%s: %w, but the current one is; readers that pin its key would refuse it", p.dir,
+				ErrUnsigned)
 		}
 	}
 	c, err := load(ctx, file, &p.store, p.o)
@@ -189,7 +106,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
 			p.current.Kind, c.kind)
 	}
-	if p.current != nil && p.current.SHA256 == c.SHA256 {
+	if p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 {
 		return p.renew(ctx)
 	}
 	return p.release(ctx, name, c)
@@ -233,7 +150,8 @@ func (s *objects) history(r *Release) (History, error) {
 func (p *publisher) name() (string, error) {
 	if p.current != nil {
 		if p.o.Name != "" && p.o.Name != p.current.Name {
-			return "", fmt.Errorf("%s: %w: %q, not %q; use one folder for each", p.dir, ErrName, p.current.Name, p.o.Name)
+			return "", fmt.Errorf("%s: %w: %q, not %q; use one folder for each", p.dir, ErrName, p.current.Name,
+				p.o.Name)
 		}
 		return p.current.Name, nil
 	}
@@ -305,6 +223,9 @@ func (p *publisher) release(ctx context.Context, name string, c *content) error 
 			r.History, r.Previous.Delta = &o, kept[0].Delta
 		}
 		p.report.History = kept
+	}
+	if p.o.Number != 0 {
+		r.Number = p.o.Number
 	}
 	container.SyncFolder(p.store.dir)
 	if err := p.write(ctx, r); err != nil {

@@ -92,7 +92,7 @@ func names(t *testing.T, dir string) (all []string) {
 
 // TestPublish follows a folder over releases: new, same and old content, another name, renewal.
 func TestPublish(t *testing.T) {
-	for what, shards := range map[string]int{File: 0} {
+	for what, shards := range map[string]int{File: 0, Set: 3} {
 		t.Run(what, func(t *testing.T) {
 			src, dir := t.TempDir(), filepath.Join(t.TempDir(), "blocklist")
 			var files []string
@@ -126,8 +126,8 @@ func TestPublish(t *testing.T) {
 				r.Expires != later.Add(DefaultLifetime) || r.SHA256 != three.Release.SHA256 {
 				t.Errorf("%+v", renewed)
 			}
-			if again := mustPublish(t, dir, files[2], Options{Now: later, Renew: true, Lifetime: day}); !again.Renewed ||
-				again.Release.Expires != later.Add(day) {
+			again := mustPublish(t, dir, files[2], Options{Now: later, Renew: true, Lifetime: day})
+			if !again.Renewed || again.Release.Expires != later.Add(day) {
 				t.Errorf("%+v", again)
 			}
 
@@ -185,6 +185,11 @@ func TestRetention(t *testing.T) {
 		}
 		s := objects{dir: filepath.Join(dir, ObjectsName)}
 		named := s.named(r.Release, r.History)
+		for h := range before {
+			if _, err := os.Stat(s.path(h)); err != nil {
+				t.Fatalf("release %d: an object of the one before is gone: %v", v+1, err)
+			}
+		}
 		for _, name := range names(t, s.dir) {
 			var h Hash
 			if err := h.UnmarshalText([]byte(name)); err != nil || !named[h] && !before[h] {
@@ -194,8 +199,8 @@ func TestRetention(t *testing.T) {
 		before, o.Now = named, o.Now.Add(day)
 	}
 	o.Keep = -1
-	if r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o); r.History != nil || r.Release.History != nil ||
-		r.Release.Previous.Delta != nil {
+	r := mustPublish(t, dir, build(t, src, 99, 0, bloomery.Config{}), o)
+	if r.History != nil || r.Release.History != nil || r.Release.Previous.Delta != nil {
 		t.Errorf("keep none: %+v", r)
 	}
 }
@@ -244,6 +249,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"no trimmed form", next, Options{Sign: signed.Sign, Trim: true}, filter.ErrUnsupported},
 		{"lifetime", next, Options{Sign: signed.Sign, Lifetime: 1}, ErrOptions},
 		{"keep", next, Options{Sign: signed.Sign, Keep: MaxKeep + 1}, ErrOptions},
+		{"number", next, Options{Sign: signed.Sign, Number: 1}, ErrOptions},
 		{"keys", next, Options{Sign: []PrivateKey{key, key}}, ErrOptions},
 	} {
 		if _, err := Publish(t.Context(), dir, c.file, c.o); !errors.Is(err, c.want) {
@@ -294,6 +300,21 @@ func TestPublishKeys(t *testing.T) {
 	}
 }
 
+// TestNumber: a folder that was lost goes on with a higher number, also with the same filter.
+func TestNumber(t *testing.T) {
+	src, dir := t.TempDir(), t.TempDir()
+	file := build(t, src, 1, 0, bloomery.Config{})
+	for _, number := range []uint64{1000, 1003} {
+		if r := mustPublish(t, dir, file, Options{Name: "x", Number: number}); r.Release.Number != number || r.Same {
+			t.Errorf("%+v", r)
+		}
+	}
+	next := build(t, src, 2, 0, bloomery.Config{})
+	if r := mustPublish(t, dir, next, Options{}); r.Release.Number != 1004 || r.Release.Previous.Number != 1003 {
+		t.Errorf("%+v", r.Release)
+	}
+}
+
 // TestTrim: the trimmed form is published on request, and its size is reported else.
 func TestTrim(t *testing.T) {
 	for what, shards := range map[string]int{File: 0, Set: 2} {
@@ -339,7 +360,8 @@ func TestRepair(t *testing.T) {
 	if _, err := Check(t.Context(), dir, nil, nil); !errors.Is(err, ErrObject) {
 		t.Errorf("no history: %v", err)
 	}
-	if r := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o); len(r.Warnings) != 1 || len(r.History) != 1 {
-		t.Errorf("%+v", r)
+	last := mustPublish(t, dir, build(t, src, 3, 0, bloomery.Config{}), o)
+	if len(last.Warnings) != 1 || len(last.History) != 1 {
+		t.Errorf("%+v", last)
 	}
 }

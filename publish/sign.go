@@ -74,8 +74,8 @@ func parseKey(text, prefix string, size int) ([]byte, error) {
 	digits, ok := strings.CutPrefix(text, prefix)
 	b, err := base64.StdEncoding.Strict().DecodeString(digits)
 	if !ok || err != nil || len(b) != size || strings.ContainsAny(digits, "\r\n") {
-		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey, prefix,
-			base64.StdEncoding.EncodedLen(size))
+		return nil, fmt.Errorf("%w: want %s and %d characters of base64, as bloomery keygen writes them", ErrKey,
+			prefix, base64.StdEncoding.EncodedLen(size))
 	}
 	return b, nil
 }

@@ -97,7 +97,8 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 		edit("\n}\n", ",\n\"release\":99,\"sha256\":\"00\",\"name\":\"other\"\n}\n"), one)
 	add("unknown.json", "unknown members and names in other case have no effect", "unsigned", "ok",
 		edit("\n\"signatures\":", "\n\"Release\":99,\"new\":[{}],\n\"signatures\":[],\"x\":"), one)
-	add("name-changed.json", "the name was changed", "signature", "invalid", edit(`"name":"blocklist"`, `"name":""`), one)
+	add("name-changed.json", "the name was changed", "signature", "invalid",
+		edit(`"name":"blocklist"`, `"name":""`), one)
 	add("swapped.json", "the signature of another release", "signature", "ok",
 		edit(`"bytes":930`, `"bytes":931`), one)
 	add("twice.json", "two lines with signatures", "invalid", "invalid",

@@ -98,6 +98,8 @@ var exampleSetup = map[string]string{
 		" && bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt" +
 		" && bloomery diff monday.bloom tuesday.bloom -o tuesday.delta" +
 		" && cp monday.bloom blocked.bloom && cp tuesday.delta today.delta",
+	"bloomery follow": "bloomery build -o list.bloom blocklist.txt && bloomery publish published list.bloom && rm list.bloom" +
+		" && bloomery keygen -o list.key",
 	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
 	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
@@ -112,6 +114,8 @@ var longExamples = []string{
 	"bloomery optimize list.bloom --keys blocklist.txt --keys new-entries.txt --budget 5m -o better.bloom",
 	"bloomery demo --json", // "bloomery demo" runs completely
 	"bloomery lab run ph-late --out pictures",
+	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub",
+	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub --exec touch --exec-arg changed",
 	"bloomery lab report --quick --out report",
 	"bloomery lab costs --out costs.json",
 	`bloomery lab report --out report "ph-*" --trials 10`,

@@ -22,9 +22,9 @@ func (a *app) keygenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keygen -o KEY",
 		Short: "Make a key that signs releases",
-		Long: `Make an Ed25519 key that signs releases. The private key goes to the file KEY, readable by its owner only, for
-bloomery publish --sign KEY. The public key goes to KEY.pub and is printed: readers pin it, as bloomery follow --key
-does. No file is replaced.`,
+		Long: `Make an Ed25519 key that signs releases. The private key goes to the file KEY, readable by its owner
+only, for bloomery publish --sign KEY. The public key goes to KEY.pub and is printed: readers pin it, as bloomery
+follow --key does. No file is replaced.`,
 		Example: "  bloomery keygen -o release.key",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

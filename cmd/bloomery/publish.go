@@ -19,6 +19,7 @@ type publishFlags struct {
 	name, expires         string
 	sign, key             []string
 	keep                  int
+	number                uint64
 	renew, trim, unsigned bool
 	check                 bool
 }
@@ -28,9 +29,9 @@ func (a *app) publishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish DIR FILE",
 		Short: "Publish a filter for readers that follow it",
-		Long: `Publish a filter file, or the folder of a sharded set, in the folder DIR, which any web server or bucket can
-serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json, and
-files in DIR/objects that are named by their SHA-256.
+		Long: `Publish a filter file, or the folder of a sharded set, in the folder DIR, which any web server or bucket
+can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json,
+and files in DIR/objects that are named by their SHA-256.
 
 Each new FILE gets a higher number, also one with old content. The same content changes nothing; it is signed anew when
 less than half of --expires is left, with --renew, or when other keys sign. release.json is replaced last, by rename: a
@@ -63,6 +64,7 @@ DIR are read and checked, and each delta is applied. Exit code 1 if the release 
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.name, "name", "", "name of what is published (default: that of the current release, or of DIR)")
+	flags.Uint64Var(&f.number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
 	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
 	flags.IntVar(&f.keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
 	flags.StringVar(&f.expires, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d")
@@ -71,7 +73,7 @@ DIR are read and checked, and each delta is applied. Exit code 1 if the release 
 	flags.BoolVar(&f.unsigned, "unsigned", false, "allow an unsigned release after a signed one")
 	flags.BoolVar(&f.check, "check", false, "publish nothing, check DIR")
 	flags.StringArrayVar(&f.key, "key", nil, "public `key`, or a file with it, that must have signed, for --check")
-	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires"} {
+	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires", "number"} {
 		c.MarkFlagsMutuallyExclusive("check", other)
 	}
 	c.MarkFlagsMutuallyExclusive("sign", "unsigned")
@@ -80,7 +82,8 @@ DIR are read and checked, and each delta is applied. Exit code 1 if the release 
 
 // options returns the options of the flags.
 func (f *publishFlags) options(a *app) (o publish.Options, err error) {
-	o = publish.Options{Name: f.name, Keep: f.keep, Renew: f.renew, Trim: f.trim, Unsigned: f.unsigned}
+	o = publish.Options{Name: f.name, Keep: f.keep, Renew: f.renew, Trim: f.trim, Unsigned: f.unsigned,
+		Number: f.number}
 	if f.keep < 0 {
 		return o, fmt.Errorf("--keep %d: want 0 or more", f.keep)
 	}
@@ -96,7 +99,8 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 			return o, fmt.Errorf("--sign: %w", err)
 		}
 		if st, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
-			fmt.Fprintf(a.stderr, "bloomery: warning: others may read the private key %s; run chmod 600 %s\n", path, path)
+			fmt.Fprintf(a.stderr, "bloomery: warning: others may read the private key %[1]s; run chmod 600 %[1]s\n",
+				path)
 		}
 		o.Sign = append(o.Sign, k)
 	}

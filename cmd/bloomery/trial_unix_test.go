@@ -214,6 +214,20 @@ func TestTrialRaces(t *testing.T) {
 // limitEnv makes a process of this test limit the size of its files and become the command.
 const limitEnv = "BLOOMERY_TEST_LIMIT"
 
+// limited runs a command that can write no file of more than limit bytes, and returns its output.
+func limited(t *testing.T, limit int, c change) (string, error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
+	cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(c.args, "\n"))
+	cmd.Stdin = strings.NewReader(c.keys)
+	out, err := cmd.CombinedOutput()
+	said := string(out)
+	if strings.HasPrefix(said, "skip") {
+		t.Skip(said)
+	}
+	return said, err
+}
+
 // TestTrialFullDisk lets commands write only so many bytes, as on a disk that fills up: exit code 2, a message that
 // names the file, the old file, and nothing left behind.
 func TestTrialFullDisk(t *testing.T) {
@@ -237,15 +251,8 @@ func TestTrialFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			files := entriesOf(t, dir)
-			cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
-			cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(c.args, "\n"))
-			cmd.Stdin = strings.NewReader(c.keys)
-			out, err := cmd.CombinedOutput()
-			if said := string(out); strings.HasPrefix(said, "skip") {
-				t.Skip(said)
-			}
+			said, err := limited(t, limit, c)
 			var exit *exec.ExitError
-			said := string(out)
 			if !errors.As(err, &exit) || exit.ExitCode() != exitError || strings.Contains(said, "goroutine") ||
 				!strings.Contains(said, path) || strings.Contains(said, "tmp-") {
 				t.Errorf("%s with %d bytes: %v, %s", name, limit, err, said)

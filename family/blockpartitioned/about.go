@@ -8,7 +8,7 @@ var About = filter.About{
 	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself | filter.CanOneLine,
 	Default: "8 bits a key", Sizes: []string{"blocks"},
 	Parameters: append([]filter.Parameter{
-		filter.LaterParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
+		filter.LaterParameter, filter.SlotsParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
 	}, filter.SearchParameters...),
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Patented: true,

@@ -20,23 +20,27 @@ type Config struct {
 	Block uint64        // bits of a block: 512 (default) or 1024, which takes two cache lines and has a lower rate
 	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
 	// and a rate is that after all of them.
-	Later   uint64
+	Later uint64
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the same
+	// rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	K       int
 	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
 	Table   uint64        // version of the table that the shape comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the effort
-	// filter.Keep leaves them as they are. Size and Block are not used. All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
+	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
+	// have changed.
 	From *Filter
 }
 
-// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, block=512|1024, effort=fast|default|max,
-// passes=, budget=, table=).
+// ConfigFromSpec reads blockpartitioned(bits_per_key=, fpr=, bytes=, later=, k=, block=512|1024,
+// effort=fast|default|max, passes=, budget=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Block: r.Uint("block"), Later: r.Uint("later")}
-	c.Table = r.Uint("table")
+	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
 	c.Effort = filter.ReadEffort(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
@@ -68,6 +72,8 @@ func (c *Config) check() error {
 			Reason: "blockpartitioned takes no target; give fpr"}
 	case c.From != nil && c.From.blocks == 0:
 		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
+	case c.K < 0 || c.K > maxK:
+		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", maxK)}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}

@@ -12,6 +12,7 @@ import (
 type problem struct {
 	block  uint64
 	blocks float64
+	k      int     // 0 for any
 	load   float64 // keys per block, on average
 	later  float64 // keys per block that come after the search, on average
 	passes int
@@ -20,7 +21,7 @@ type problem struct {
 
 func (c Config) problem(n uint64, blocks float64) problem {
 	passes := c.tunePasses()
-	return problem{c.Block, blocks, float64(n) / blocks, float64(c.Later) / blocks, passes, anneal.Words(passes)}
+	return problem{c.Block, blocks, c.K, float64(n) / blocks, float64(c.Later) / blocks, passes, anneal.Words(passes)}
 }
 
 // forecast is a shape, its rate, and the luck of the keys: the standard deviation of the rate over the rate.
@@ -28,9 +29,6 @@ type forecast struct {
 	shape
 	rate, luck float64
 }
-
-// tune returns the shape with the lowest forecast.
-func (p problem) tune() shape { return p.best()[0] }
 
 // kept is how many shapes best returns.
 const kept = 8
@@ -65,7 +63,11 @@ func (p problem) best() []shape {
 // shapes returns all plausible shapes.
 func (p problem) shapes() (all []shape) {
 	per := min(maxBitsPerKey, float64(p.block)/(p.load+p.later)) // bits a key that are of use
-	for k := max(1, int(0.4*per)); k <= min(maxK, int(1.1*per)+2); k++ {
+	least, most := max(1, int(0.4*per)), min(maxK, int(1.1*per)+2)
+	if p.k != 0 {
+		least, most = p.k, p.k
+	}
+	for k := least; k <= most; k++ {
 		for width := anneal.MinWords; width <= maxWidth; width++ {
 			for words := p.block / 32 / 2; words < p.block/32; words++ {
 				s := shape{block: p.block, groups: (p.block - 32*words) / uint64(k*width), k: k, width: width}

@@ -25,8 +25,8 @@ func TestForecast(t *testing.T) {
 						continue
 					}
 					load := float64(block) / per / (1 + later)
-					p := problem{block, 300, load, later * load, passes, anneal.Words(passes)}
-					f := p.of(p.tune())
+					p := problem{block, 300, 0, load, later * load, passes, anneal.Words(passes)}
+					f := p.of(p.best()[0])
 					want := simulate(f.shape, p, 300, 1)
 					// The error, as a share of the size: how many more bits would make up for it.
 					if off := math.Log2(f.rate/want) / 0.85 / per; math.Abs(off) > 0.01 && math.Abs(f.rate/want-1) > 0.05 {

@@ -54,7 +54,7 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		return geometry{}, &filter.ConfigError{Field: "bytes", Value: size.Bytes,
 			Reason: fmt.Sprintf("too few for %d keys; give at least %d", n+c.Later, (n+c.Later)/8*minBitsPerKey+c.Block/8)}
 	}
-	return geometry{c.problem(n, float64(blocks)).tune(), blocks}, nil
+	return c.tuned(c.problem(n, float64(blocks)), blocks)
 }
 
 // geometryForRate returns the smallest geometry whose forecast keeps the rate, with a margin for the luck of the keys.
@@ -66,6 +66,9 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	for range 4 {
 		was, nearest := per, 0.0
 		shapes := at(per).best()
+		if len(shapes) == 0 {
+			return geometry{}, c.noShape()
+		}
 		per, nearest = anneal.LeastBits(c.Size.FPR, minBitsPerKey, maxBitsPerKey, func(per float64) float64 {
 			p := at(per)
 			f := p.of(shapes[0])
@@ -93,7 +96,22 @@ func (c Config) geometryForRate(n uint64) (geometry, error) {
 	if !(blocks < maxBlocks) {
 		return geometry{}, fmt.Errorf("%g blocks: %w", blocks, filter.ErrTooLarge)
 	}
-	return geometry{at(per).tune(), uint64(blocks)}, nil
+	return c.tuned(at(per), uint64(blocks))
+}
+
+// tuned returns the geometry with the best shape for a problem.
+func (c Config) tuned(p problem, blocks uint64) (geometry, error) {
+	shapes := p.best()
+	if len(shapes) == 0 {
+		return geometry{}, c.noShape()
+	}
+	return geometry{shapes[0], blocks}, nil
+}
+
+// noShape is the error for a K that no block has room for.
+func (c Config) noShape() error {
+	return &filter.ConfigError{Field: "k", Value: c.K,
+		Reason: "blocks of this size have no room for the shifts of so many; give fewer, or more bits"}
 }
 
 // Forecast returns the size in bits of the filter for n distinct keys, and its predicted rate after the search and

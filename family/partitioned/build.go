@@ -23,6 +23,9 @@ type Config struct {
 	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
 	// much.
 	Later uint64
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the same
+	// rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	K int
 	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast,
 	// default and max, 1.5 times as much without vector code, and more in proportion to k.
 	Effort  filter.Effort
@@ -30,17 +33,18 @@ type Config struct {
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
 	Table   uint64 // version of the table that the shape comes from; default: the newest
-	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the effort
-	// filter.Keep leaves them as they are. Size is not used. All keys are needed again; they may have changed.
+	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
+	// effort filter.Keep leaves them as they are. Size and K are not used. All keys are needed again; they may have
+	// changed.
 	From *Filter
 }
 
-// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, effort=fast|default|max, passes=, budget=,
-// target=, table=).
+// ConfigFromSpec reads partitioned(bits_per_key=, fpr=, bytes=, later=, k=, effort=fast|default|max, passes=,
+// budget=, target=, table=).
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r), Later: r.Uint("later"), Effort: filter.ReadEffort(r)}
-	c.Table = r.Uint("table")
+	c.Table, c.K = r.Uint("table"), anneal.ReadSlots(r)
 	if err := r.Err(); err != nil {
 		return Config{}, err
 	}
@@ -48,12 +52,15 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 }
 
 func (c Config) check() error {
-	if err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table)); err != nil {
+	err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table))
+	if err != nil {
 		return err
 	}
 	switch {
 	case c.From != nil && c.From.geometry.shards == 0:
 		return &filter.ConfigError{Field: "from", Value: "an empty Filter", Reason: "want one that was built or read"}
+	case c.K < 0 || c.K > maxK:
+		return &filter.ConfigError{Field: "k", Value: c.K, Reason: fmt.Sprintf("want 1 to %d", maxK)}
 	case c.Workers < 0:
 		return &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	case c.Size.BitsPerKey > maxBitsPerKey:

@@ -156,6 +156,7 @@ func (c Config) Forecast(n uint64) (bits uint64, rate float64, err error) {
 // problem is what a shape is chosen for.
 type problem struct {
 	keys, bits uint64
+	k          int     // 0 for any
 	later      float64 // keys that come after the search, for each key before it
 	passes     int
 	search     *anneal.Forecast // of that many passes
@@ -164,7 +165,7 @@ type problem struct {
 // problem returns that of a filter of n keys with that many bits.
 func (c Config) problem(n, total uint64) problem {
 	passes := c.tunePasses()
-	return problem{n, total, float64(c.Later) / float64(n), passes, anneal.Windows(passes)}
+	return problem{n, total, c.K, float64(c.Later) / float64(n), passes, anneal.Windows(passes)}
 }
 
 // forecast is a shape, its rate, which is more than 1 if the keys do not fit, and the luck of the keys: the standard
@@ -208,6 +209,9 @@ func (p problem) of(s shape) forecast {
 func (p problem) descend(of func(shape) forecast) forecast {
 	per := float64(p.bits) / (float64(p.keys) * (1 + p.later))
 	try := func(s shape) forecast {
+		if p.k != 0 {
+			s.k = p.k
+		}
 		if s.k < 1 || s.k > maxK || s.width < 0 || s.width > maxWidth || s.perGroup < 1 || s.perGroup > anneal.MaxSize {
 			return forecast{rate: 2}
 		}

@@ -79,7 +79,8 @@ func (c *Config) check() error {
 	if c.Size.IsZero() {
 		c.Size.BitsPerKey = DefaultBitsPerKey
 	}
-	if err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table)); err != nil {
+	err := errors.Join(c.Size.Check(), anneal.Check(c.Effort, c.From != nil), anneal.CheckTable(c.Table))
+	if err != nil {
 		return err
 	}
 	switch {

@@ -12,10 +12,10 @@ const { ceil, floor, max, min } = Math;
 
 const damaged = () => new CorruptError('the delta is damaged');
 
-const bitAt = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] >> at % 8) & 1;
+const bitAt = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] >> (at & 7)) & 1;
 
 /** Inverts a bit. */
-const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << at % 8);
+const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << (at & 7));
 
 /** The field of n bits, at most 53, from bit at on. */
 function bitsAt(bytes: Uint8Array, at: number, n: number): number {
@@ -26,7 +26,7 @@ function bitsAt(bytes: Uint8Array, at: number, n: number): number {
 
 /** Writes v to the field of n bits from bit at on, which is 0. */
 function putBits(bytes: Uint8Array, at: number, n: number, v: number): void {
-  for (; n-- > 0; v = floor(v / 2)) if (v % 2) flip(bytes, at++); else at++;
+  for (; n-- > 0; at++, v = floor(v / 2)) if (v % 2) flip(bytes, at);
 }
 
 /** The bits of a delta. */
@@ -40,14 +40,9 @@ function reader(delta: Uint8Array, at: number) {
     return at - n;
   };
   const field = (n: number) => bitsAt(delta, skip(n), n);
-  const number = (most = 2 ** 53 - 1): number => {
-    let v = 0, more = 1;
-    for (let s = 1; more; s *= 128) {
-      v += field(7) * s;
-      if (v > most || s > 2 ** 49) throw damaged();
-      more = field(1);
-    }
-    return v;
+  const number = (): number => {
+    const low = field(7);
+    return field(1) ? low + 128 * number() : low;
   };
   const signed = (z = number()) => (z % 2 ? -(z + 1) / 2 : z / 2);
   const unary = (most: number): number => {
@@ -65,22 +60,25 @@ function reader(delta: Uint8Array, at: number) {
   /** Calls give with each number of list(bound, left). */
   const list = (bound: number, left: number, give: (v: number) => void): void => {
     if (left > bound || bound > 2 ** 48) throw damaged();
-    for (let next = 0; left; left--) {
+    for (let next = 0; left > 0; left--) {
       const room = bound - next - left + 1, m = left > 1 ? max(1, floor((9 * room) / (13 * left))) : room;
       const q = unary(floor((room - 1) / m)) * m, v = next + q + below(min(m, room - q));
       next = v + 1;
       give(v);
     }
   };
-  const counted = (bound: number, give: (v: number) => void) => list(bound, number(bound), give);
+  const counted = (bound: number, give: (v: number) => void) => list(bound, number(), give);
   /** Returns n whole bytes. The bits before them must be 0. */
   const raw = (n: number): Uint8Array => {
     if (field(-at & 7)) throw damaged();
     const from = skip(8 * n) / 8;
     return delta.subarray(from, from + n);
   };
-  const left = () => end - at;
-  return { field, number, signed, rice, list, counted, raw, left };
+  const finish = (): void => {
+    raw(0);
+    if (at < end) throw damaged();
+  };
+  return { field, number, signed, rice, list, counted, raw, finish };
 }
 
 /** Methods 1 and 2: changes a section, which is that of the base, in a mode of 2 to 4. */
@@ -135,7 +133,6 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
   const strides = rooms.map((room, l) => 64 * ceil((first[l] + room * width) / 64));
   const stride = (n: number) => (trimmed ? chains + n * (1 + width) : strides[0]);
   const bytes = (n: number) => 8 * ceil((buckets * chains + n * (1 + width)) / 64);
-  if (width > 53) throw new TooLargeError('cells above 53 bits');
   if (!chains || pools.some((n, l) => (trimmed ? bytes(get('trimmed')) : (n * strides[l]) / 8) !== base[l].length)) {
     throw damaged();
   }
@@ -168,7 +165,7 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
   const go: number[] = [], come: [chain: number, cell: number][] = [];
   r.counted(used, (v) => go.push(v));
   const after = used + r.signed(), k = go.length + after - used;
-  if (k < 0 || bytes(after) > most) throw damaged();
+  if (bytes(after) > most) throw damaged();
   while (buckets * chains * 2 ** a > 2 ** 47) a--;
   r.list(k && buckets * chains * 2 ** a + k - 1, k, (y) => {
     const low = r.field(width - a), x = y - come.length;
@@ -213,8 +210,8 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
       large.forEach(({ extensions }, i) => (extensions[l] = i));
     } else {
       const had = large.filter(({ extensions }) => l in extensions);
-      r.counted(had.length, (i) => delete had[i].extensions[l]);
-      const h = r.field(4), kept = new Set(large.map(({ extensions }) => extensions[l]));
+      r.list(had.length, r.rice(1), (i) => delete had[i].extensions[l]);
+      const h = r.field(3), kept = new Set(large.map(({ extensions }) => extensions[l]));
       const free = Array.from({ length: pools[l] }, (_, i) => i).filter((i) => !kept.has(i));
       for (const { extensions } of large) if (!(l in extensions)) [extensions[l]] = free.splice(r.rice(h), 1);
     }
@@ -230,24 +227,24 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   const from = parseHeader(old), head = old.slice(0, 64), view = viewOf(head), prefix = viewOf(delta);
-  const method = delta[4] & 15, r = reader(delta, 200), byte = () => r.field(8);
-  if (prefix.getUint32(0) !== 0x89424431 || method > 3) throw new VersionError('not a delta, or a newer one');
-  if (prefix.getUint32(5, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
+  const method = delta[3] & 15, r = reader(delta, 192), byte = () => r.field(8);
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw new VersionError('not a delta, or a newer one');
+  if (prefix.getUint32(4, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
   const check = (n: number): number => {
     if (n > most) throw new TooLargeError(`${n} bytes are more than the limit of ${most}`);
     return n;
   };
-  if (!method) return delta.slice(check(delta.length) && 25);
+  if (!method) return (check(delta.length - 24), delta.slice(24));
 
-  let text = from.spec.text, count = from.sections.length, keys = delta[4] & 16 ? r.signed() : 0;
-  if (delta[4] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
-  if (delta[4] & 64) text = String.fromCharCode(...Array.from({ length: r.number(512) }, byte));
-  if (delta[4] & 128) {
+  let text = from.spec.text, count = from.sections.length, keys = delta[3] & 16 ? r.signed() : 0;
+  if (delta[3] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
+  if (delta[3] & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
+  if (delta[3] & 128) {
     view.setUint16(8, byte(), true);
     count = byte();
   }
   let sections: Uint8Array[] = [];
-  const base = from.sections.map((s) => old.subarray(s.offset, s.offset + s.length)), modes: number[] = [];
+  const base = from.sections.map((s) => old.subarray(s.offset, s.offset + s.length)), modes: number[] = [], lengths: number[] = [];
   if (method > 2) {
     const [out, used, after] = replay(r, from.spec, base, most);
     sections = out;
@@ -256,14 +253,13 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   }
   for (let i = sections.length; i < count; i++) {
     modes[i] = r.field(3);
-    sections[i] = modes[i] === 1 ? new Uint8Array(8 * r.number(r.left() / 64)) : base[i].slice();
+    lengths[i] = modes[i] === 1 ? 8 * r.number() : base[i].length;
   }
   modes.forEach((mode, i) => {
-    if (mode === 1) sections[i] = r.raw(sections[i].length);
-    else if (mode) change(r, mode, sections[i]);
+    sections[i] = mode === 1 ? r.raw(lengths[i]) : base[i].slice();
+    if (mode > 1) change(r, mode, sections[i]);
   });
-  r.raw(0);
-  if (r.left()) throw damaged();
+  r.finish();
 
   const align = (n: number) => ceil(n / 64) * 64, end = 64 + 24 * count + text.length;
   let length = end;

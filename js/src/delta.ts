@@ -20,7 +20,7 @@ export interface PatchOptions {
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
   const file = apply(old, delta, options.maxBytes ?? 2 ** 30), sum = await sha256(file);
   for (let i = 0; i < 16; i++) {
-    if (parseInt(sum.slice(2 * i, 2 * i + 2), 16) !== delta[9 + i]) {
+    if (parseInt(sum.slice(2 * i, 2 * i + 2), 16) !== delta[8 + i]) {
       throw new CorruptError('the delta or the file is damaged: its SHA-256 is another');
     }
   }

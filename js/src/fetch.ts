@@ -27,7 +27,7 @@ export type FilterAt<At> = At extends `${string}${'?' | '#'}${string}` ? Filter 
   : Filter | ShardedFilter;
 
 /** Is told that the first n bytes of a file are there. It returns the length of the file, or undefined if unknown. */
-export type Sink = (bytes: Uint8Array, n: number) => number | undefined;
+type Sink = (bytes: Uint8Array, n: number) => number | undefined;
 
 const defaultMost = 2 ** 30;
 
@@ -81,12 +81,12 @@ export async function fetchAny(
  * Fetches a file of at most `most` bytes. resume: the content is verified, so that a download that breaks can be
  * continued; else it starts anew. start returns the Sink of a download from its first byte.
  */
-export async function download(
-  url: URL, options: Pick<FetchOptions, 'signal' | 'fetch' | 'retries'>, most: number, resume: boolean, start: () => Sink,
+async function download(
+  url: URL, options: FetchOptions, most: number, resume: boolean, start: () => Sink,
 ): Promise<Uint8Array> {
   const { signal, retries = 3 } = options, get = options.fetch ?? globalThis.fetch;
   const net = <T>(p: Promise<T>) => p.catch((e) => {
-    throw e instanceof FetchError ? e : new FetchError(url.href, 0, 'the connection failed', e);
+    throw new FetchError(url.href, 0, 'the connection failed', e);
   });
   let bytes = new Uint8Array(0), have = 0, total: number | undefined, tag = '', resumed = false, sink = start();
   const restart = () => {
@@ -152,7 +152,7 @@ export async function download(
 }
 
 /** Whether the same request may succeed later: no connection, an unusable part of the file, or a busy server. */
-const mayRecover = (status: number) => [0, 206, 416, 429].includes(status) || status >= 500;
+export const mayRecover = (status: number) => [0, 206, 416, 429].includes(status) || status >= 500;
 
 const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
 

@@ -67,9 +67,11 @@ export interface Trust {
 }
 
 /** The largest lengths of release.json and of a history in bytes. */
-export const maxRelease = 2 ** 16, maxHistory = 2 ** 20;
+export const maxRelease = 2 ** 16;
+const maxHistory = 2 ** 20;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
+const invalid = 'it is not a valid release or history', newer = 'a release of a newer version: update bloomery';
 const bad = (what: string) => new ReleaseError('format', what);
 
 /** Throws ReleaseError unless ok. */
@@ -79,7 +81,8 @@ function want(ok: unknown, what: string): asserts ok {
 
 type Members = Record<string, unknown>;
 const isObject = (v: unknown): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
-const isNumber = (v: unknown, least = 0) => Number.isSafeInteger(v) && (v as number) >= least;
+const isNumber = (v: unknown, least = 0, most = Infinity) =>
+  Number.isSafeInteger(v) && (v as number) >= least && (v as number) <= most;
 const isRate = (v: unknown) => typeof v === 'number' && v >= 0 && v <= 1;
 const isText = (v: unknown, least: number, most: number) =>
   typeof v === 'string' && /^( |[^\p{C}\p{Z}])*$/u.test(v) && v.length >= least && encoder.encode(v).length <= most;
@@ -91,17 +94,13 @@ function isTime(v: unknown): boolean {
   return !isNaN(time) && new Date(time).toISOString().replace('.000', '') === v;
 }
 
-/** Checks an object that may be absent. */
-function checkRef(v: unknown, most = Infinity): void {
-  want(v === undefined || (isObject(v) && isHash(v.sha256) && isNumber(v.bytes, 1) && (v.bytes as number) <= most),
-    'an object of the release');
-}
+/** Whether v is an object of the publisher. */
+const isRef = (v: unknown, most = Infinity) => isObject(v) && isHash(v.sha256) && isNumber(v.bytes, 1, most);
+const isOptional = (v: unknown, most?: number) => v === undefined || isRef(v, most);
 
-/** Checks an older release than the one of number below. */
-function checkOlder(v: unknown, below: number): void {
-  want(isObject(v) && isNumber(v.release, 1) && (v.release as number) < below && isHash(v.sha256), 'an older release');
-  checkRef(v.delta);
-}
+/** Whether v is an older release than the one of number below. */
+const isOlder = (v: unknown, below: number) =>
+  isObject(v) && isNumber(v.release, 1, below - 1) && isHash(v.sha256) && isOptional(v.delta);
 
 /** Parses the text of an object of a format. */
 function parse(text: string, format: string): Members {
@@ -111,8 +110,8 @@ function parse(text: string, format: string): Members {
   } catch (e) {
     throw bad((e as Error).message);
   }
-  want(isObject(m) && m.format === format, `it is not a ${format}`);
-  want(m.version === 1, 'it has a newer version: update bloomery');
+  want(isObject(m) && m.format === format, invalid);
+  want(m.version === 1, newer);
   return m;
 }
 
@@ -120,7 +119,7 @@ function decode(file: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
   } catch {
-    throw bad('it is not text');
+    throw bad(invalid);
   }
 }
 
@@ -133,28 +132,24 @@ const mark = '\n"signatures":';
  * Error where the platform lacks Ed25519: pages need HTTPS and a browser of 2025 or later.
  */
 export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Release> {
-  want(file.length <= maxRelease, 'more than 64 KiB');
   const [signed, tail, more] = decode(file).split(mark);
   want(signed.startsWith('{\n') && signed.endsWith(',') && tail !== undefined && more === undefined,
-    'it is not a release.json with one line of signatures');
+    invalid);
   if (!trust.insecure) await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
-  const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), { release, bytes, previous } = m;
-  checkRef(m);
-  want(m.kind === 'file' || m.kind === 'set', 'an unknown kind: update bloomery');
-  want(isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
-    isNumber(m.total_bytes, bytes as number) && (m.kind === 'set' || m.total_bytes === bytes) &&
-    isRate(m.fpr_chosen) && isRate(m.fpr_posterior), 'a member is missing or out of range');
-  want(isTime(m.published) && isTime(m.expires) && (m.expires as string) > (m.published as string), 'its times');
-  if (previous !== undefined) checkOlder(previous, release as number);
-  checkRef(m.history, maxHistory);
+  const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), release = m.release as number;
+  want(m.kind === 'file' || m.kind === 'set', newer);
+  want(isRef(m) && isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
+    isNumber(m.total_bytes, m.bytes as number) && (m.kind === 'set' || m.total_bytes === m.bytes) &&
+    isRate(m.fpr_chosen) && isRate(m.fpr_posterior) &&
+    isTime(m.published) && isTime(m.expires) && (m.expires as string) > (m.published as string) &&
+    (m.previous === undefined || isOlder(m.previous, release)) && isOptional(m.history, maxHistory), invalid);
   return m as unknown as Release;
 }
 
 /** Parses a history. It throws ReleaseError. */
 export function parseHistory(file: Uint8Array): OlderRelease[] {
   const { releases } = parse(decode(file), 'bloomery-history');
-  want(Array.isArray(releases), 'a history without releases');
-  releases.reduce((below, v) => (checkOlder(v, below), v.release), Infinity);
+  want(Array.isArray(releases) && releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
   return releases;
 }
 
@@ -177,7 +172,7 @@ async function verify(signed: string, tail: string, keys: readonly string[]): Pr
     throw bad((e as Error).message);
   }
   want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
-    typeof s.signature === 'string'), 'its signatures');
+    typeof s.signature === 'string'), invalid);
   let reason: 'unsigned' | 'key' | 'signature' = list.length ? 'key' : 'unsigned';
   for (const text of keys) {
     const key = publicKey(text), id = (await hashOf(key)).slice(0, 16), subtle = platform();

@@ -1,102 +1,89 @@
 // The files of a publisher over HTTP: bounded, resumed if the connection breaks, and from one host.
 
-import { FetchError } from './errors.js';
-import { download, type FetchOptions } from './fetch.js';
+import { FetchError, TooLargeError } from './errors.js';
+import { mayRecover, pause } from './fetch.js';
 
 /** How files are loaded. */
-export interface TransportOptions extends Pick<FetchOptions, 'fetch' | 'retries'> {
+export interface TransportOptions {
+  /** Used instead of the global fetch, for headers and credentials. It gets the URL and an object for its options. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** How often a download that breaks is tried again within a poll. Default: 3. */
+  retries?: number;
   /** The time without a byte after which a request has failed, in milliseconds. Default: 30,000. */
   timeout?: number;
 }
 
-/** Headers that ask whether a file has changed. */
+/** What asks whether a file has changed: headers, which a response sets. */
 export type Since = Record<string, string>;
 
-const mostHops = 5;
-
-/** Loads files until `end` is aborted. */
-export class Transport {
-  /** The bytes that were loaded. */
-  loaded = 0;
-
-  /** url is that of the folder. */
-  constructor(readonly url: URL, readonly options: TransportOptions, readonly end: AbortSignal) {}
-
-  /**
-   * Loads a file of at most `most` bytes if it has changed since the last time; else it rejects with FetchError of
-   * status 304. It adds to next what the next call needs.
-   */
-  ask(path: string, most: number, since: Since, next: Since): Promise<Uint8Array> {
-    // A browser asks with what it has in its cache, which headers of ours would forbid.
-    const init: RequestInit = inBrowser() ? { cache: 'no-cache' } : { headers: since };
-    return this.#get(path, most, undefined, init, ({ headers }) => {
-      const tag = headers.get('etag'), time = headers.get('last-modified');
-      if (tag) next['if-none-match'] = tag;
-      if (time) next['if-modified-since'] = time;
-    });
-  }
-
-  /** Loads a file of that length, and of at most `most` bytes. */
-  load(path: string, most: number, length: number): Promise<Uint8Array> {
-    return this.#get(path, most, length, {}, () => {});
-  }
-
-  async #get(
-    path: string, most: number, length: number | undefined, more: RequestInit, seen: (response: Response) => void,
-  ): Promise<Uint8Array> {
-    const { end, options: { retries, timeout = 30_000 } } = this;
-    const at = new URL(path, this.url), idle = new AbortController();
-    at.search = this.url.search;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+/**
+ * Loads a file of at most `most` bytes, all of which must come if `whole`. With since it rejects with FetchError of
+ * status 304 if the file has not changed. loaded is called with the bytes that arrive.
+ *
+ * Redirects must stay on the host. A browser follows all itself: the response of another host is then refused before
+ * it is read.
+ */
+export async function load(
+  url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
+  since?: Since,
+): Promise<Uint8Array> {
+  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options, inBrowser = 'location' in globalThis;
+  let parts: Uint8Array<ArrayBuffer>[] = [], have = 0;
+  for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
+    const idle = new AbortController(), stop = () => idle.abort(end.reason);
+    let timer: ReturnType<typeof setTimeout> | undefined, at = url, status = 0;
     const alive = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(new FetchError(at.href, 0, `no byte within ${timeout} ms`)), timeout);
+      timer = setTimeout(() => idle.abort(new Error(`no byte within ${timeout} ms`)), timeout);
     };
-    const stop = () => idle.abort(end.reason);
     end.addEventListener('abort', stop);
-    if (end.aborted) stop();
-    const get = async (url: string, init: RequestInit) => {
-      alive();
-      const headers = { ...init.headers, ...more.headers };
-      const response = await this.#hops(new URL(url), { ...init, ...more, headers });
-      seen(response);
-      return response;
-    };
-    const sink = () => {
-      let before = 0;
-      return (_: Uint8Array, n: number) => {
-        alive();
-        this.loaded += n - before;
-        before = n;
-        return length;
-      };
-    };
     try {
-      return await download(at, { signal: idle.signal, fetch: get, retries }, most, true, sink);
+      end.throwIfAborted();
+      for (let hops = 0, response; ; hops++) {
+        alive();
+        response = await get(at.href, {
+          signal: idle.signal,
+          // A browser asks with what it has in its cache, which headers of ours would forbid.
+          headers: have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
+          ...(inBrowser ? since && { cache: 'no-cache' } : { redirect: 'manual' }),
+        });
+        status = response.status;
+        const { headers, body } = response, location = status > 300 && status < 400 && headers.get('location');
+        const to = new URL(location || response.url || at, at), reader = body?.getReader();
+        try {
+          if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
+            throw new Error(`a redirect to ${to.href}: only 5 on the same host are allowed`);
+          }
+          at = to;
+          if (location) continue;
+          if (status !== 206) {
+            parts = [];
+            have = 0;
+            if (status !== 200) throw new Error(`HTTP status ${status}`);
+          }
+          status = 0;
+          for (let part; (part = (await reader?.read())?.value); alive()) {
+            loaded(part.length);
+            if ((have += part.length) > most) throw new TooLargeError(`more than ${most} bytes`);
+            parts.push(part);
+          }
+          if (whole && have < most) throw new Error(`it ended after ${have} of ${most} bytes`);
+          for (const name of ['etag', 'last-modified']) {
+            const value = since && headers.get(name);
+            if (value) since[name === 'etag' ? 'if-none-match' : 'if-modified-since'] = value;
+          }
+          return new Uint8Array(await new Blob(parts).arrayBuffer());
+        } finally {
+          reader?.cancel().catch(() => {});
+        }
+      }
+    } catch (e) {
+      end.throwIfAborted();
+      if (e instanceof TooLargeError) throw e;
+      if (tries++ >= retries || !mayRecover(status)) throw new FetchError(at.href, status, (e as Error).message, e);
     } finally {
       clearTimeout(timer);
       end.removeEventListener('abort', stop);
     }
   }
-
-  /**
-   * Fetches a URL with redirects to the same host. A browser follows all itself: the response of another host is then
-   * refused before it is read.
-   */
-  async #hops(at: URL, init: RequestInit): Promise<Response> {
-    const get = this.options.fetch ?? globalThis.fetch, { host, protocol } = at;
-    for (let hops = 0; ; hops++) {
-      const response = await get(at.href, { ...init, redirect: inBrowser() ? 'follow' : 'manual' });
-      const { status } = response, location = status >= 300 && status < 400 && response.headers.get('location');
-      const to = new URL(location || response.url || at, at);
-      if (to.host !== host || (to.protocol !== protocol && to.protocol !== 'https:') || hops > mostHops) {
-        response.body?.cancel().catch(() => {});
-        throw new FetchError(at.href, status, `a redirect to ${to.href}: only ${mostHops} on the same host are allowed`);
-      }
-      if (!location) return response;
-      at = to;
-    }
-  }
 }
-
-const inBrowser = () => 'location' in globalThis;

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bloomery/bloomery/publish"
+)
+
+// TestTrialPublishFullDisk publishes on a disk with so many free pages, from none on, until it succeeds. Before that
+// each attempt is an error that says so, and leaves the old release and nothing else, so that the space is free again.
+// It needs the right to mount a file system; TestTrialPublishLimit needs none.
+func TestTrialPublishFullDisk(t *testing.T) {
+	dir, disk := t.TempDir(), t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=2m"); err != nil {
+		t.Logf("not tested: mount: %v", err)
+		return
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	files, site := versions(t, dir, 4, 40_000, false), filepath.Join(disk, "site")
+	for _, file := range files[:3] {
+		if out, err := program("", "publish", site, file).CombinedOutput(); err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+	}
+	const page = 4096
+	before, ballast := tree(t, site), filepath.Join(disk, "ballast")
+	for free := 0; ; free++ {
+		fill(t, ballast, disk, uint64(free))
+		out, err := program("", "publish", site, files[3]).CombinedOutput()
+		if err == nil {
+			if _, err := publish.Check(t.Context(), site, nil, nil); err != nil || tree(t, site) == before {
+				t.Error(err)
+			}
+			if free < 40_000/page {
+				t.Errorf("it fits in %d pages", free)
+			}
+			t.Logf("%d attempts on a full disk", free)
+			return
+		}
+		var exit *exec.ExitError
+		said := string(out)
+		if !errors.As(err, &exit) || exit.ExitCode() != exitError ||
+			!strings.Contains(said, "no space left on device") || !strings.Contains(said, site) ||
+			strings.Contains(said, "tmp-") || free > 100 {
+			t.Fatalf("%d free pages: %v, %s", free, err, said)
+		}
+		if now := tree(t, site); now != before {
+			t.Fatalf("%d free pages: %s, want %s", free, now, before)
+		}
+	}
+}
+
+// fill makes the file ballast so large that a disk has so many free pages.
+func fill(t *testing.T, ballast, disk string, pages uint64) {
+	t.Helper()
+	if err := os.Remove(ballast); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(disk, &st); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ballast, bytes.Repeat([]byte{1}, int(st.Bsize)*int(st.Bfree-pages)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,379 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// versions builds n versions of a filter of that size, or with shards of a sharded set, and returns their paths.
+func versions(t *testing.T, dir string, n, bytes int, shards bool) (files []string) {
+	t.Helper()
+	for v := range n {
+		path := filepath.Join(dir, fmt.Sprint("version-", v))
+		args := []string{"build", "-o", path, "--family", fmt.Sprintf("standard(bytes=%d)", bytes)}
+		if shards {
+			args = append(args, "--shards", "8")
+		}
+		keys := trialKeys("key", 3000) + trialKeys(fmt.Sprint("new-", v), 20)
+		if out, err := program(keys, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		files = append(files, path)
+	}
+	return files
+}
+
+// shelf is a reader of the folder of a publisher.
+type shelf struct {
+	dir string
+	key publish.PublicKey
+}
+
+// object returns an object. It checks length and hash.
+func (s shelf) object(o publish.Object) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, publish.ObjectsName, o.SHA256.String()))
+	if err == nil && (uint64(len(b)) != o.Bytes || publish.Hash(sha256.Sum256(b)) != o.SHA256) {
+		err = fmt.Errorf("object %s has %d bytes and another hash", o.SHA256, len(b))
+	}
+	return b, err
+}
+
+// files returns the manifest and the shards of a set.
+func (s shelf) files(o publish.Object) (delta.Set, *shard.Manifest, error) {
+	b, err := s.object(o)
+	if err != nil {
+		return delta.Set{}, nil, err
+	}
+	m, err := shard.ReadManifest(bytes.NewReader(b))
+	return delta.Set{Manifest: b, Shard: func(i int) ([]byte, error) {
+		return s.object(publish.Object{SHA256: m.Shards[i].SHA256, Bytes: m.Shards[i].Bytes})
+	}}, m, err
+}
+
+// open opens a release completely.
+func (s shelf) open(r *publish.Release) error {
+	if r.Kind == publish.File {
+		b, err := s.object(r.Object)
+		if err == nil {
+			_, err = bloomery.FromBytes(b)
+		}
+		return err
+	}
+	set, m, err := s.files(r.Object)
+	if err != nil {
+		return err
+	}
+	for i := range m.Shards {
+		b, err := set.Shard(i)
+		if err == nil {
+			_, err = bloomery.FromBytes(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patch applies the delta from the release before.
+func (s shelf) patch(r *publish.Release, old publish.Object) error {
+	ctx := context.Background()
+	d, err := s.object(*r.Previous.Delta)
+	if err != nil {
+		return err
+	}
+	var was, got []byte
+	var set delta.Set
+	if r.Kind == publish.File {
+		if was, err = s.object(old); err == nil {
+			got, err = delta.Patch(ctx, was, d, delta.Options{})
+		}
+	} else if set, _, err = s.files(old); err == nil {
+		got, err = delta.PatchSet(ctx, set, d, delta.Options{}, func(string, []byte) error { return nil })
+	}
+	if err != nil {
+		return err
+	}
+	if publish.Hash(sha256.Sum256(got)) != r.SHA256 {
+		return errors.New("the delta gives another filter")
+	}
+	return nil
+}
+
+// read reads the current release as a follower that has nothing, and as one that has the release before.
+func (s shelf) read() (*publish.Release, error) {
+	raw, err := os.ReadFile(filepath.Join(s.dir, publish.ReleaseName))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := publish.Verify(raw, s.key); err != nil {
+		return nil, err
+	}
+	r, err := publish.ParseRelease(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(r); err != nil || r.Previous == nil {
+		return r, err
+	}
+	b, err := s.object(*r.History)
+	if err != nil {
+		return r, err
+	}
+	h, err := publish.ParseHistory(b)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Previous.Delta == nil || h[0].SHA256 != r.Previous.SHA256:
+		return r, fmt.Errorf("release %d has no delta from the one before", r.Number)
+	}
+	return r, s.patch(r, publish.Object{SHA256: h[0].SHA256, Bytes: h[0].Bytes})
+}
+
+// named adds the names of all objects of the current release.
+func (s shelf) named(t *testing.T, names map[string]bool) {
+	t.Helper()
+	r, err := s.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := func(o publish.Object) {
+		names[o.SHA256.String()] = true
+		if r.Kind == publish.Set {
+			_, m, err := s.files(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range m.Shards {
+				names[publish.Hash(e.SHA256).String()] = true
+			}
+		}
+	}
+	content(r.Object)
+	if r.History == nil {
+		return
+	}
+	names[r.History.SHA256.String()] = true
+	b, err := s.object(*r.History)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := publish.ParseHistory(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range h {
+		content(publish.Object{SHA256: step.SHA256, Bytes: step.Bytes})
+		if step.Delta != nil {
+			names[step.Delta.SHA256.String()] = true
+		}
+	}
+}
+
+// TestTrialPublishKills kills the publisher at random moments. Then a reader finds the complete old or new release, and
+// the next publisher leaves nothing but the objects of the new release and the one before.
+func TestTrialPublishKills(t *testing.T) {
+	wantKills := 10
+	if *long {
+		wantKills = 100
+	}
+	for what, shards := range map[string]bool{"file": false, "set": true} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			files := versions(t, dir, 7, 300_000, shards)
+			key := filepath.Join(dir, "key")
+			public, err := publish.CreateKey(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := shelf{filepath.Join(dir, "site"), public}
+			run := func(v int) *exec.Cmd {
+				return program("", "publish", s.dir, files[v%len(files)], "--sign", key, "--keep", "4")
+			}
+			must := func(v int) time.Duration {
+				t.Helper()
+				start := time.Now()
+				if out, err := run(v).CombinedOutput(); err != nil {
+					t.Fatalf("%v, %s", err, out)
+				}
+				return time.Since(start)
+			}
+			for v := range len(files) - 1 {
+				must(v)
+			}
+			took := must(len(files) - 1)
+			kills, replaced, left, round := 0, 0, 0, 0
+			for ; kills < wantKills; round++ { // some rounds end before the kill
+				before, err := s.read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd := run(2*round + 7)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(rand.Int64N(int64(took))))
+				_ = cmd.Process.Kill()
+				var exit *exec.ExitError
+				if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+					kills++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				now, err := s.read()
+				if err != nil || now.Number != before.Number && now.Number != before.Number+1 ||
+					now.Number == before.Number && now.SHA256 != before.SHA256 {
+					t.Fatalf("kill %d: %v, release %d after %d", round, err, now.Number, before.Number)
+				}
+				names := map[string]bool{}
+				s.named(t, names)
+				objects := entriesOf(t, filepath.Join(s.dir, publish.ObjectsName))
+				if now.Number != before.Number {
+					replaced++
+				}
+				for _, name := range append(objects, entriesOf(t, s.dir)...) {
+					if strings.Contains(name, ".tmp-") {
+						left++
+					}
+				}
+				must(2*round + 8)
+				after, err := s.read()
+				if err != nil || after.Number != now.Number+1 {
+					t.Fatalf("after kill %d: %v, release %d after %d", round, err, after.Number, now.Number)
+				}
+				s.named(t, names)
+				for _, name := range entriesOf(t, filepath.Join(s.dir, publish.ObjectsName)) {
+					if !names[name] {
+						t.Errorf("after kill %d: %s is still there", round, name)
+					}
+				}
+				if all := entriesOf(t, s.dir); len(all) != 2 {
+					t.Errorf("after kill %d: %q", round, all)
+				}
+			}
+			t.Logf("%d kills in %d rounds; %d times the release was the new one; "+
+				"%d temporary files, none after the next publisher", kills, round, replaced, left)
+		})
+	}
+}
+
+// TestTrialPublishRaces has several publishers work on one folder at once, while a reader reads it: every release is
+// complete, and the numbers have no gap.
+func TestTrialPublishRaces(t *testing.T) {
+	rounds := 2
+	if *long {
+		rounds = 20
+	}
+	const writers = 4
+	dir := t.TempDir()
+	files := versions(t, dir, writers, 300_000, false)
+	key := filepath.Join(dir, "key")
+	public, err := publish.CreateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shelf{filepath.Join(dir, "site"), public}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for range rounds {
+				if out, err := program("", "publish", s.dir, files[w], "--sign", key).CombinedOutput(); err != nil {
+					t.Errorf("%v, %s", err, out)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	reads, last := 0, uint64(0)
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		r, err := s.read()
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // not yet, or two releases came since release.json was read
+		case err != nil || r.Number < last:
+			t.Fatalf("%v, release %d after %d", err, r.Number, last)
+		default:
+			reads, last = reads+1, r.Number
+		}
+	}
+	if _, err := publish.Check(t.Context(), s.dir, []publish.PublicKey{public}, nil); err != nil {
+		t.Error(err)
+	}
+	if r, err := s.read(); err != nil || r.Number < writers || r.Number > uint64(writers*rounds) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	t.Logf("%d publishers, %d releases, %d complete reads", writers, last, reads)
+}
+
+// TestTrialPublishLimit lets the publisher write only files of so many bytes: exit code 2, a message that names a file
+// in the folder, the old release, and nothing left behind.
+func TestTrialPublishLimit(t *testing.T) {
+	dir := t.TempDir()
+	files := versions(t, dir, 2, 300_000, false)
+	site := filepath.Join(dir, "site")
+	if out, err := program("", "publish", site, files[0]).CombinedOutput(); err != nil {
+		t.Fatalf("%v, %s", err, out)
+	}
+	for _, args := range [][]string{{"publish", site, files[1]}, {"publish", site, files[0], "--renew"}} {
+		for _, limit := range []int{0, 10, 200, 299999} {
+			if len(args) == 4 && limit > 200 {
+				continue // release.json is smaller
+			}
+			before := tree(t, site)
+			out, err := limited(t, limit, change{args, ""})
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(out, site) ||
+				strings.Contains(out, "tmp-") {
+				t.Errorf("%q with %d bytes: %v, %s", args, limit, err, out)
+			}
+			if now := tree(t, site); now != before {
+				t.Errorf("%q with %d bytes: %s, want %s", args, limit, now, before)
+			}
+		}
+	}
+}
+
+// tree returns the names of all files in a folder and their hashes.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, path))
+		fmt.Fprintf(&all, "%s %x\n", path, sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

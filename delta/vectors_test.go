@@ -1,0 +1,243 @@
+package delta_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+// vector is an entry of testdata/vectors.json, for readers in other languages.
+type vector struct {
+	Name   string `json:"name"` // of the files NAME.base, NAME.delta and NAME.target
+	Method string `json:"method"`
+	What   string `json:"what"`
+	SHA256 string `json:"sha256"` // of the target
+}
+
+// vectorPair is a base and a target.
+type vectorPair struct {
+	name, what string
+	method     delta.Method
+	old, new   []byte
+}
+
+// changed removes keys from a filter and adds others.
+func changed(t testing.TB, f filter.Filter, gone, come []filter.Hash) {
+	t.Helper()
+	for _, h := range gone {
+		if err := f.(filter.Remover).Remove(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range come {
+		if err := f.(filter.Adder).Add(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// chosen returns the file of a filter with a chosen rate.
+func chosen(t testing.TB, f filter.Filter, rate float64) []byte {
+	t.Helper()
+	e := f.(filter.Encoder).Encode()
+	family, err := families.ByName(e.Spec.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := container.New(family.ID, e, filter.NewHasher(7))
+	c.FPRChosen = rate
+	var b bytes.Buffer
+	if err := container.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// like returns a filter of the geometry and the shifts of another one.
+func like(t testing.TB, f filter.Filter, hs []filter.Hash) filter.Filter {
+	t.Helper()
+	family, err := families.ByName(filter.SpecOf(f).Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := family.NewBuilderLike(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs); err != nil {
+		t.Fatal(err)
+	}
+	g, err := b.Build(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// inverted returns a file whose first section has other bits at every place.
+func inverted(t testing.TB, b []byte) []byte {
+	t.Helper()
+	m, err := container.ParseImage(bytes.Clone(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Section(0) {
+		m.Section(0)[i] ^= 0xff
+	}
+	m.Seal()
+	return m.Bytes
+}
+
+// vectorPairs returns a small base and target for each method, mode and flag.
+func vectorPairs(t testing.TB) (all []vectorPair) {
+	add := func(name string, m delta.Method, what string, old, new []byte) {
+		all = append(all, vectorPair{name, what, m, old, new})
+	}
+	some := hashes(7, 0, 1000)
+	other := hashes(7, 10, 1010)
+	const standard = "standard(k=7,m=9600)"
+	add("whole", delta.Whole, "another seed", build(t, standard, 7, some), build(t, standard, 8, hashes(8, 0, 1000)))
+	add("same", delta.Bits, "equal files", build(t, standard, 7, some), build(t, standard, 7, some))
+	add("gaps", delta.Bits, "mode 2; flags 4, 5 and 7", file(t, built(t, standard, some), 7),
+		chosen(t, built(t, standard, hashes(7, 3, 1002)), 0.01))
+	const blocked = "blocked(blocks=40,k=7,layout=line)"
+	add("blocks", delta.Bits, "mode 3", build(t, blocked, 7, some), build(t, blocked, 7, hashes(7, 3, 1003)))
+	for _, c := range []struct{ name, spec string }{
+		{"partitioned", "partitioned(bits_per_key=8,effort=fast)"},
+		{"blockpartitioned", "blockpartitioned(bits_per_key=8,effort=fast)"},
+	} {
+		f := built(t, c.spec, some)
+		add(c.name, 0, "several sections, the shifts of the base", file(t, f, 7), file(t, like(t, f, other), 7))
+		add(c.name+"-new", 0, "the shifts of the base, other keys", file(t, f, 7),
+			file(t, like(t, f, hashes(7, 2000, 3000)), 7))
+	}
+	add("raw", delta.Bits, "mode 1 and mode 0; the target is no valid filter", all[len(all)-2].old, inverted(t, all[len(all)-2].old))
+	const dleft = "dleft(buckets=40,capacity=%d,remainder=9)"
+	f := built(t, fmt.Sprintf(dleft, 1100), some)
+	before := file(t, f, 7)
+	f = built(t, fmt.Sprintf(dleft, 1200), some)
+	changed(t, f, some[:3], hashes(7, 1000, 1001))
+	add("spec", delta.Bits, "another spec; flags 4 and 6", before, file(t, f, 7))
+	const counting = "counting(k=4,m=6400)"
+	f = built(t, counting, some)
+	before = file(t, f, 7)
+	changed(t, f, some[:10], append(hashes(7, 1000, 1010), some[20], some[20]))
+	add("cells", delta.Cells, "mode 4 with cells of 4 bits, all lists", before, file(t, f, 7))
+	f = built(t, standard, some)
+	before = file(t, f, 7)
+	changed(t, f, nil, hashes(7, 1000, 1010))
+	add("added", delta.Cells, "mode 4 with cells of 1 bit", before, file(t, f, 7))
+
+	const room = ",capacity=1010,fpr=0.01"
+	for _, c := range []struct{ name, spec, what string }{
+		{"rank", "rankindexed(bucket=512" + room + ")", "extensions"},
+		{"counters", "rankindexed(bucket=512" + room + ",counting=1)", "counters"},
+		{"values", "rankindexed(bucket=512" + room + ",value_bits=9)", "values"},
+		{"growth", "rankindexed(bucket=512" + room + ",growth=2)", "growth"},
+		{"levels", "rankindexed(buckets=6,capacity=1010,cells=130,cells2=30,cells3=60,chains=300,pool2=6,pool3=6,remainder=6)",
+			"extensions of both levels"},
+		{"long", "rankindexed(buckets=6,capacity=1010,cells=300,chains=300,remainder=47)",
+			"remainders that are longer than their part in the list"},
+	} {
+		f := built(t, c.spec, some)
+		before, short := file(t, f, 7), file(t, trimmed(f), 7)
+		add(c.name+"-fresh", delta.Replay, c.what+", target built anew", before, file(t, like(t, f, other), 7))
+		changed(t, f, some[:40], append(hashes(7, 1000, 1045), some[100], some[100]))
+		if c.name == "values" {
+			if err := f.(filter.Upserter).Upsert(some[500], 77); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(c.name, delta.Replay, c.what+", keys removed and added", before, file(t, f, 7))
+		add(c.name+"-trimmed", delta.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
+	}
+	return all
+}
+
+// built returns a filter with the spec of a builder.
+func built(t testing.TB, spec string, hs []filter.Hash) filter.Filter {
+	t.Helper()
+	m, _, err := container.FromBytes(build(t, spec, 7, hs), container.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := families.Decode(m.Encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func trimmed(f filter.Filter) filter.Filter {
+	return f.(interface{ Trimmed() filter.Filter }).Trimmed()
+}
+
+// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them.
+func TestVectors(t *testing.T) {
+	const dir = "testdata"
+	if *update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(name string, b []byte) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if *update {
+			if err := os.WriteFile(path, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if was, err := os.ReadFile(path); err != nil || !bytes.Equal(was, b) {
+			t.Errorf("%s differs from what is made now: %v; -update writes it", path, err)
+		}
+	}
+	var list []vector
+	for _, p := range vectorPairs(t) {
+		d := checkPair(t, p.old, p.new)
+		i, err := delta.Read(d)
+		if err != nil || p.method != 0 && i.Method != p.method {
+			t.Errorf("%s: method %v, %v", p.name, i.Method, err)
+		}
+		sum := sha256.Sum256(p.new)
+		list = append(list, vector{p.name, i.Method.String(), p.what, hex.EncodeToString(sum[:])})
+		same(p.name+".base", p.old)
+		same(p.name+".target", p.new)
+		same(p.name+".delta", d)
+		t.Log(p.name, i.Method, len(p.new), len(d))
+	}
+	var text bytes.Buffer
+	text.WriteString("[")
+	for i, v := range list {
+		line, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, "\n  %s", line)
+	}
+	text.WriteString("\n]\n")
+	same("vectors.json", text.Bytes())
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 3*len(list)+1 {
+		t.Errorf("%d files for %d vectors: %v", len(all), len(list), err)
+	}
+}

@@ -1,0 +1,91 @@
+// Command signup is an example of package publish: a web server that takes no registrations from disposable mail
+// addresses. A middleware asks a blocklist that follows a publisher and is current without a restart.
+//
+//	go run ./cmd/bloomery build -o list.bloom --fpr 0.1% --family standard examples/domains/disposable.txt.gz
+//	go run ./cmd/bloomery publish /tmp/list list.bloom --name disposable    # repeat both after each change
+//	go run ./examples/signup -list /tmp/list -file /tmp/disposable.bloom
+//	curl -si localhost:8080/signup -d email=eve@mailinator.com              # 422
+//	curl -si localhost:8080/signup -d email=ada@example.org                 # 202
+//	curl -s localhost:8080/-/blocklist                                      # the release, its keys and its rate
+//
+// A real site loads the list from another machine and checks its signature:
+// -list https://lists.example.org/disposable -key ed25519:... .
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/bloomery/bloomery/publish"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "signup:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx is done. It prints the address, and each release, to w.
+func run(ctx context.Context, args []string, w io.Writer) error {
+	flags := flag.NewFlagSet("signup", flag.ContinueOnError)
+	flags.SetOutput(w)
+	list := flags.String("list", "", "`URL` or folder of the publisher")
+	file := flags.String("file", "disposable.bloom", "`file` that is kept current")
+	listen := flags.String("listen", "localhost:8080", "`address` to listen on")
+	interval := flags.Duration("interval", time.Minute, "time between two looks at the publisher")
+	insecure := flags.Bool("insecure", false, "take releases without a signature from another machine")
+	var keys []publish.PublicKey
+	flags.Func("key", "public `key` of the publisher; may be given several times", func(text string) error {
+		key, err := publish.ParsePublicKey(text)
+		keys = append(keys, key)
+		return err
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *list == "" || flags.NArg() > 0 {
+		return errors.New("usage: signup -list URL [-key KEY] [-file FILE] [-listen ADDRESS]")
+	}
+	logger := log.New(w, "", log.LstdFlags)
+	options := []publish.FollowOption{
+		publish.WithKeys(keys...),
+		publish.WithInterval(*interval),
+		publish.OnEvent(func(e publish.Event) {
+			if _, same := e.(publish.Unchanged); !same {
+				logger.Print(e)
+			}
+		}),
+	}
+	if *insecure {
+		options = append(options, publish.WithInsecure())
+	}
+	live, err := publish.Follow(ctx, *list, *file, options...)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: site(live), ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	logger.Printf("listening on http://%s", l.Addr())
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

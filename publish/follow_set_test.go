@@ -1,0 +1,250 @@
+package publish
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// publishSet publishes a sharded set of 5 shards with the keys that every version has and some that only this one has.
+func (s *site) publishSet(version int) Report {
+	s.t.Helper()
+	keys := func(yield func(string) bool) {
+		for i := range 100000 {
+			if !yield(fmt.Sprintf("key%d", i)) {
+				return
+			}
+		}
+		yield(fmt.Sprintf("version%d", version))
+	}
+	dir := filepath.Join(s.t.TempDir(), "set")
+	c := bloomery.Config{Spec: "standard(bytes=125000)", Shards: 5, FPRChosen: 0.01}
+	if _, err := bloomery.BuildShards(s.t.Context(), keys, dir, c); err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := Publish(s.t.Context(), s.dir, dir, Options{Sign: s.keys})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+// holdsSet fails the test unless the folder of a follower is the published set, and with only has nothing else.
+func (s *site) holdsSet(f *Follower, version int, only bool) {
+	s.t.Helper()
+	r := s.publishing(s.t)
+	text, err := os.ReadFile(filepath.Join(f.file, shard.ManifestName))
+	if err != nil || r.match(text) != nil {
+		s.t.Errorf("version %d: another manifest: %v", version, err)
+		return
+	}
+	m, err := shard.ReadManifest(bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	want := []string{shard.ManifestName}
+	for _, e := range m.Shards {
+		b, err := os.ReadFile(filepath.Join(f.file, e.File))
+		if err != nil || (Object{e.SHA256, e.Bytes}).match(b) != nil {
+			s.t.Errorf("version %d: shard %s: %v", version, e.File, err)
+		}
+		want = append(want, e.File)
+	}
+	if got := names(s.t, f.file); only && !slices.Equal(slices.Sorted(slices.Values(want)), got) {
+		s.t.Errorf("version %d: the folder has %s", version, got)
+	}
+	set, err := bloomery.Open(f.file)
+	if err != nil || !set.ContainsString(fmt.Sprint("version", version)) {
+		s.t.Errorf("version %d: %v", version, err)
+	}
+	if err == nil {
+		_ = set.Close()
+	}
+}
+
+// TestFollowSet follows a sharded set: whole, by a delta, by the shards that have changed, and with a damaged shard.
+func TestFollowSet(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	f := s.follower(web.URL)
+	first := s.publishSet(1)
+	e := mustPoll(t, f).(Updated)
+	if e.Delta || e.Bytes < int64(first.Release.Total) {
+		t.Errorf("first: %v", e)
+	}
+	s.holdsSet(f, 1, true)
+	live, err := bloomery.OpenLive(f.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+
+	two := s.publishSet(2)
+	if e = mustPoll(t, f).(Updated); !e.Delta || e.Bytes > 4000 || e.From != 1 {
+		t.Errorf("delta: %v", e)
+	}
+	s.holdsSet(f, 2, true)
+	if err := live.Reload(); err != nil || !live.ContainsString("version2") {
+		t.Errorf("the Live: %v", err)
+	}
+	if e := mustPoll(t, f); e.String() != "release 2: current" {
+		t.Errorf("again: %v", e)
+	}
+
+	s.drop(s.publishSet(3).Release.Previous.Delta.SHA256)
+	if e = mustPoll(t, f).(Updated); e.Delta || e.Unused == nil || e.Bytes > int64(two.Release.Total)*3/5 {
+		t.Errorf("changed shards: %v", e)
+	}
+	s.holdsSet(f, 3, true)
+
+	m, err := readManifest(f.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(f.file, m.Shards[2].File)
+	if err := os.WriteFile(broken, bytes.Repeat([]byte{1}, int(m.Shards[2].Bytes)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e = mustPoll(t, f).(Updated); e.Bytes > int64(two.Release.Total)*2/5 {
+		t.Errorf("a damaged shard: %v", e)
+	}
+	s.holdsSet(f, 3, true)
+	if got := around(t, f); len(got) != 3 {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+// TestHostileSet: a set whose shards cannot be loaded, or are not those of its manifest, leaves the old set, and what
+// was loaded is not loaded again.
+func TestHostileSet(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	f := s.follower(web.URL)
+	s.publishSet(1)
+	mustPoll(t, f)
+	was := s.text()
+	three := s.publishSet(3)
+	s.drop(three.Release.Previous.Delta.SHA256)
+	is := s.text()
+	old := func() {
+		t.Helper()
+		s.put(was)
+		s.holdsSet(f, 1, false)
+		s.put(is)
+	}
+	served := 0
+	web.hook(func(w http.ResponseWriter, r *http.Request) bool { // all objects but the manifest and one
+		if !strings.Contains(r.URL.Path, objectPath) || strings.Contains(r.URL.Path, three.Release.SHA256.String()) {
+			return false
+		}
+		if served++; served == 2 { // the first one is the delta
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		return served == 2
+	})
+	if _, err := f.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), "502") ||
+		!strings.Contains(err.Error(), "shard 0") {
+		t.Errorf("a missing shard: %v", err)
+	}
+	old()
+
+	web.around.Store(nil)
+	for what, c := range map[string]struct {
+		change func(m *shard.Manifest, text []byte) []byte
+		want   string
+	}{
+		"no manifest": {func(*shard.Manifest, []byte) []byte { return []byte("{}") }, "manifest"},
+		"a shard for another": {func(m *shard.Manifest, _ []byte) []byte {
+			a, b := &m.Shards[0], &m.Shards[1]
+			a.SHA256, b.SHA256, a.Bytes, b.Bytes = b.SHA256, a.SHA256, b.Bytes, a.Bytes
+			a.File, b.File = shard.Name(0, 5, "aa"), shard.Name(1, 5, "aa")
+			return manifestText(t, m)
+		}, "cannot open it"},
+		"an old name": {func(m *shard.Manifest, _ []byte) []byte {
+			have, err := readManifest(f.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range m.Shards {
+				m.Shards[i].File = have.Shards[i].File
+			}
+			return manifestText(t, m)
+		}, "has the name of an old one"},
+	} {
+		text, err := os.ReadFile(s.path(three.Release.SHA256))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := shard.ReadManifest(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = c.change(m, text)
+		is = nil
+		s.release(s.publishing(t), 4, func(r *Release) {
+			r.Object = *s.object(text)
+			r.Total = m.Bytes() + r.Bytes
+		})
+		is = s.text()
+		if _, err := f.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+		old()
+	}
+	if err := os.Remove(f.file + stateSuffix); err != nil { // number 4 was seen with three contents
+		t.Fatal(err)
+	}
+	s.publishSet(5)
+	mustPoll(t, f)
+	s.holdsSet(f, 5, true)
+}
+
+// manifestText returns the text of a manifest.
+func manifestText(t *testing.T, m *shard.Manifest) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestFollowSecret: a filter with a keyed hash is followed without its secret, and opened with it.
+func TestFollowSecret(t *testing.T) {
+	secret := bloomery.NewSecret()
+	s := newSite(t)
+	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a", "b"}),
+		bloomery.Config{Spec: "standard(fpr=0.01)", Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := set.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	s.publish(b.Bytes())
+	f := s.follower(s.dir)
+	mustPoll(t, f)
+	holds(t, f, b.Bytes())
+	keys := WithKeys(s.keys[0].Public())
+	if _, err := Follow(t.Context(), s.dir, f.file, keys); !errors.Is(err, container.ErrNoSecret) {
+		t.Errorf("without the secret: %v", err)
+	}
+	live, err := Follow(t.Context(), s.dir, f.file, keys, WithOpen(bloomery.WithSecret(secret)))
+	if err != nil || !live.ContainsString("a") {
+		t.Fatal(err)
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+}

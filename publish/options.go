@@ -1,0 +1,96 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Defaults of Options.
+const (
+	DefaultKeep     = 30
+	DefaultLifetime = 7 * 24 * time.Hour
+	MaxKeep         = 1000
+)
+
+// Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
+type Options struct {
+	// Name is the name of what is published. It never changes in a folder: another one than that of the current release
+	// is an error wrapping ErrName. Default: that of the current release, or in a new folder the name of the folder.
+	Name string
+	// Number is the number of the release, above that of the current one; a new release is then made even of the same
+	// filter. It is for a folder that was lost: readers take no lower number than they have seen. Default: the next.
+	Number uint64
+	// Sign has the keys that sign the release, at most 16.
+	Sign []PrivateKey
+	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
+	Unsigned bool
+	// Keep is the number of older releases that are kept, with a delta from each of them, at most MaxKeep. In addition
+	// it keeps the newest release that is at least 7 and at least 30 days old, and the ones that will replace these.
+	// Default: DefaultKeep; negative: none.
+	Keep int
+	// Lifetime is the time until the release expires, at least a second. Default: DefaultLifetime.
+	Lifetime time.Duration
+	// Renew signs the current release again, with a new expiry, if the filter has not changed. Without it that happens
+	// when less than half of the lifetime is left, and when other keys sign.
+	Renew bool
+	// Trim publishes the trimmed form of the filter. The error wraps errors.ErrUnsupported if the family has none.
+	Trim bool
+	// Now is the time of the release. Default: the time at the call.
+	Now time.Time
+	// Waiting, if not nil, is called before Publish waits for another publisher of the same folder.
+	Waiting func()
+	// Progress, if not nil, is called after each delta.
+	Progress func(done, deltas int)
+}
+
+// check fills in the defaults and returns an error wrapping ErrOptions if a field is out of range.
+func (o *Options) check() error {
+	switch {
+	case o.Keep < 0:
+		o.Keep = 0
+	case o.Keep == 0:
+		o.Keep = DefaultKeep
+	}
+	if o.Lifetime == 0 {
+		o.Lifetime = DefaultLifetime
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	o.Now = o.Now.UTC().Truncate(time.Second)
+	switch {
+	case o.Keep > MaxKeep:
+		return fmt.Errorf("%w: keep %d releases; want at most %d", ErrOptions, o.Keep, MaxKeep)
+	case o.Lifetime < time.Second || o.Lifetime > 100*365*24*time.Hour:
+		return fmt.Errorf("%w: a lifetime of %v; want 1 second to 100 years", ErrOptions, o.Lifetime)
+	case len(o.Sign) > maxSignatures:
+		return fmt.Errorf("%w: %d keys; want at most %d", ErrOptions, len(o.Sign), maxSignatures)
+	}
+	for i, k := range o.Sign {
+		if slices.ContainsFunc(o.Sign[:i], func(other PrivateKey) bool { return other.Public() == k.Public() }) {
+			return fmt.Errorf("%w: key %s is given twice", ErrOptions, k.Public().ID())
+		}
+	}
+	return nil
+}
+
+// Report says what Publish did.
+type Report struct {
+	Release *Release // the current one
+	// Same is true if the filter is that of the current release: there is no new one. Renewed is true if that got a new
+	// expiry or other signatures.
+	Same, Renewed bool
+	// History lists the older releases that are kept, with their deltas. Total is the size of the whole filter.
+	History History
+	// Bytes that a reader loads that had the release before: release.json, and the delta or the whole filter.
+	Daily uint64
+	// Trimmed is the size in bytes of the trimmed form, or 0 if that is not smaller or was published.
+	Trimmed uint64
+	Drift   Drift
+	// Removed is the number of objects that were removed, and RemovedBytes their size.
+	Removed      int
+	RemovedBytes uint64
+	// Warnings are errors that did not prevent the release.
+	Warnings []error
+}
