@@ -50,6 +50,8 @@ var rooms = map[string][]string{
 	"lab/experiment":    {"filter", "family/standard", "internal/stat", "internal/figure"},
 	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic",
 		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
+	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
+		"examples/domains"},
 	"lab":              {"lab/*", "internal/figure"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},

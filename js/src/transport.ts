@@ -27,7 +27,8 @@ export async function load(
   url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
   since?: Since,
 ): Promise<Uint8Array> {
-  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options, inBrowser = 'location' in globalThis;
+  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options;
+  const inBrowser = 'location' in globalThis;
   let parts: Uint8Array<ArrayBuffer>[] = [], have = 0;
   for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
     const idle = new AbortController(), stop = () => idle.abort(end.reason);
@@ -52,7 +53,7 @@ export async function load(
         const to = new URL(location || response.url || at, at), reader = body?.getReader();
         try {
           if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`a redirect to ${to.href}: only 5 on the same host are allowed`);
+            throw new Error(`a redirect to ${to.href}`);
           }
           at = to;
           if (location) continue;
@@ -68,9 +69,9 @@ export async function load(
             parts.push(part);
           }
           if (whole && have < most) throw new Error(`it ended after ${have} of ${most} bytes`);
-          for (const name of ['etag', 'last-modified']) {
+          for (const [name, ask] of [['etag', 'if-none-match'], ['last-modified', 'if-modified-since']]) {
             const value = since && headers.get(name);
-            if (value) since[name === 'etag' ? 'if-none-match' : 'if-modified-since'] = value;
+            if (value) since[ask] = value;
           }
           return new Uint8Array(await new Blob(parts).arrayBuffer());
         } finally {
