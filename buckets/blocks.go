@@ -99,6 +99,10 @@ func (r remote) readView(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.HasExceptions() {
+		return nil, fmt.Errorf("blocks of a filter with exceptions cannot be read: open the set without Blocks: %w",
+			filter.ErrUnsupported)
+	}
 	same := f.Hash == m.Hash && f.Seed == m.Seed && f.KeyCheck == m.KeyCheck && f.Bytes == e.Bytes
 	if err := foreign(m, e, f.Spec.Family(), same, f.Keys); err != nil {
 		return nil, err

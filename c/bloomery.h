@@ -1832,7 +1832,6 @@ static inline bool bloomery_attach_exceptions(bloomery_filter *f, const bloomery
   if (levels > 64 || words < 3 + levels) return false;
   f->header.allowed = bloomery_load64(s + 8);
   f->header.exceptions = bloomery_load64(s + 16);
-  if (f->header.exceptions > f->header.allowed || (f->header.exceptions == 0) != (levels == 0)) return false;
   left = words - 3 - levels;
   for (uint64_t i = 0; i < levels; i++) {
     uint64_t level = bloomery_load64(s + 24 + 8 * (size_t)i), length = level & (((uint64_t)1 << 56) - 1);
@@ -1854,8 +1853,8 @@ static inline bool bloomery_excepts(const bloomery_filter *f, bloomery_key_hash 
   for (; i < levels; i++) {
     uint64_t level = bloomery_load64(s + 24 + 8 * (size_t)i), words = level & (((uint64_t)1 << 56) - 1);
     for (uint64_t j = 0; j < level >> 56; j++) {
-      uint64_t x = bloomery_fold(h.lo ^ (256 * (i + 1) + j), h.hi ^ 0x243F6A8885A308D3u);
-      x = bloomery_scale(bloomery_fold(x, 0x13198A2E03707345u), 64 * words);
+      uint64_t x = bloomery_fold(h.lo ^ (256 * (i + 3) + j), h.hi ^ BLOOMERY_PRIME64_1);
+      x = bloomery_scale(bloomery_fold(x, BLOOMERY_PRIME64_1), 64 * words);
       if (!(bloomery_bit(bits, x) & 1)) return i & 1;
     }
     bits += (size_t)(8 * words);

@@ -48,7 +48,7 @@ func documentedWalk(words []uint64, key string, h filter.Hash) string {
 		var walk []string
 		in := true
 		for j := uint64(0); j < probes && in; j++ {
-			x := foldProduct(foldProduct(h.Lo^(256*i+j), h.Hi^0x243F6A8885A308D3), 0x13198A2E03707345)
+			x := foldProduct(foldProduct(h.Lo^(256*(i+2)+j), h.Hi^0x9E3779B185EBCA87), 0x9E3779B185EBCA87)
 			at := part(x, 64*length)
 			in = words[start+at/64]>>(at%64)&1 == 1
 			walk = append(walk, fmt.Sprint(at))

@@ -176,8 +176,8 @@ func (b *Builder) level(s Size, hs []filter.Hash) (*level, error) {
 	if err != nil {
 		return nil, err
 	}
+	l := &level{words, s.Probes, roundOf(len(b.words))}
 	b.words = append(b.words, words)
-	l := &level{words, s.Probes, 256 * uint64(len(b.words))}
 	for _, h := range hs {
 		l.add(h)
 	}

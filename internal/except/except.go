@@ -20,17 +20,19 @@
 // The section is 64-bit words:
 //
 //	word   0      number of levels L, 0 to 64
-//	       1      number of keys in the list, at least that of the exceptions
-//	       2      number of exceptions; 0 if and only if L is 0
+//	       1      number of keys in the list
+//	       2      number of exceptions
 //	       3 ..   for each level its length in words, 1 to 2^56-1, plus its number of probes, 1 to 64, times 2^56
 //	       3+L .. the bits of all levels, one level after the other
 //
-// Probe j, from 0 on, of level i, from 1 on, is bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
+// Words 1 and 2 are only reported: no answer depends on them. Probe j, from 0 on, of a level whose length is in word w is
+// bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
 //
-//	x = fold(fold(Lo xor (256·i + j), Hi xor 0x243F6A8885A308D3), 0x13198A2E03707345)
+//	x = fold(fold(Lo xor (256·w + j), Hi xor 0x9E3779B185EBCA87), 0x9E3779B185EBCA87)
 //
 // fold(a, b) is the exclusive or of the halves of the 128-bit product a·b. So the levels are independent of each other
-// and of the filter; the constants are the fraction of π. A key is in a level if all its probes are set.
+// and of the filter. The constant is a prime that XXH3 has, so that readers in a web page do not need another one. A key
+// is in a level if all its probes are set.
 package except
 
 import (
@@ -49,8 +51,7 @@ const (
 	probeShift = 56 // of the number of probes in the word of a level
 	maxLength  = 1<<probeShift - 1
 
-	flip  = 0x243F6A8885A308D3
-	times = 0x13198A2E03707345
+	prime = 0x9E3779B185EBCA87
 )
 
 // Size is the size of a level.
@@ -63,7 +64,7 @@ type Size struct {
 type level struct {
 	bits   []uint64
 	probes uint64
-	round  uint64 // 256 times its number, which counts from 1 on
+	round  uint64 // 256 times the number of the word with its length
 }
 
 // Cascade holds the exceptions of a filter. It is safe for concurrent use.
@@ -78,18 +79,14 @@ func Decode(words []uint64) (*Cascade, error) {
 	if len(words) < headWords || words[0] > maxLevels || uint64(len(words)) < headWords+words[0] {
 		return nil, fmt.Errorf("exceptions in %d words", len(words))
 	}
-	levels, allowed, exceptions := words[0], words[1], words[2]
-	if exceptions > allowed || (exceptions == 0) != (levels == 0) {
-		return nil, fmt.Errorf("%d exceptions among %d keys in %d levels", exceptions, allowed, levels)
-	}
 	c := &Cascade{words: words}
-	rest := words[headWords+levels:]
-	for i, w := range words[headWords:][:levels] {
+	rest := words[headWords+words[0]:]
+	for i, w := range words[headWords:][:words[0]] {
 		length, probes := w&maxLength, w>>probeShift
 		if length == 0 || length > uint64(len(rest)) || probes == 0 || probes > maxProbes {
 			return nil, fmt.Errorf("level %d of the exceptions has %d words and %d probes", i+1, length, probes)
 		}
-		c.levels = append(c.levels, level{rest[:length:length], probes, 256 * uint64(i+1)})
+		c.levels = append(c.levels, level{rest[:length:length], probes, roundOf(i)})
 		rest = rest[length:]
 	}
 	if len(rest) != 0 {
@@ -97,6 +94,9 @@ func Decode(words []uint64) (*Cascade, error) {
 	}
 	return c, nil
 }
+
+// roundOf returns the round of level i, counted from 0 on.
+func roundOf(i int) uint64 { return 256 * uint64(headWords+i) }
 
 // Words returns the section. It is shared with the cascade.
 func (c *Cascade) Words() []uint64 { return c.words }
@@ -157,7 +157,7 @@ func (l *level) add(h filter.Hash) {
 
 // position returns the bit of probe j.
 func (l *level) position(h filter.Hash, j uint64) uint64 {
-	x := fold(fold(h.Lo^(l.round+j), h.Hi^flip), times)
+	x := fold(fold(h.Lo^(l.round+j), h.Hi^prime), prime)
 	at, _ := bits.Mul64(x, 64*uint64(len(l.bits)))
 	return at
 }

@@ -5,7 +5,10 @@ import "math"
 const (
 	// endOdds is how many keys the last level of a plan lets through: a plan has too few levels about once in so many
 	// builds. Then the section becomes longer by a small level.
-	endOdds = 1. / 64
+	endOdds = 1. / 1024
+	// spare is the room of the last level, as a multiple of its expected keys. If a cascade gets a few percent more keys
+	// than its plan says, each level lets more keys through than expected, and the numbers of keys drift apart.
+	spare = 2
 	// steps is the number of sizes of a level between two powers of two. Sizes are rounded up, by 3% on average, so that
 	// filters whose numbers of keys differ little mostly have levels of the same sizes.
 	steps = 16
@@ -24,7 +27,7 @@ func plan(exceptions, members float64) []Size {
 // p = √½·in/out, at most ½ (Larisch et al., section IV.C). Levels of few keys cost less if they end the cascade,
 // because each level takes a word of its own and has whole words.
 func cheapest(in, out float64, left int) ([]Size, float64) {
-	last, lastBits := sized(in, endOdds/max(out, 1))
+	last, lastBits := sized(spare*in, endOdds/max(spare*out, 1))
 	if left == 0 {
 		return []Size{last}, lastBits
 	}

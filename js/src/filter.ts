@@ -2,11 +2,12 @@
 
 import { crc32c } from './crc32c.js';
 import { ChecksumError, CorruptError, FamilyError, HashError, TruncatedError } from './errors.js';
+import { except } from './exceptions.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { present, sectionWords } from './sections.js';
-import type { Engine, EngineMaker, Family, Hashed, HashSetup, KeyHash } from './types.js';
+import type { Engine, EngineMaker, Family, FilterFile, Hashed, HashSetup, KeyHash, Query } from './types.js';
 
 /** How a file is opened. */
 export interface OpenOptions {
@@ -31,7 +32,7 @@ export interface FilterInfo {
   bitsPerKey: number;
   /** The false-positive rate that was chosen for the filter, if it was stored. */
   chosenRate?: number;
-  /** The format version of the file: 1 or 2. */
+  /** The format version of the file: 1 to 3. Filters of version 3 are exact for a list of allowed keys. */
   version: number;
   /** True if the filter counts: see count. */
   counts: boolean;
@@ -165,8 +166,15 @@ export type Accepted = ReturnType<typeof accept>;
 
 /** Opens a file of the length in its header that a Checker has verified. It throws FormatError. */
 export function openVerified(file: Uint8Array, header: Header, opener: Opener, { family, hash }: Accepted): Filter {
+  const { query, opened } = queries(file, header, family);
+  return new Filter(header, opener.engine(query, hash, opened));
+}
+
+/** Returns the queries of a verified file. It throws FormatError. */
+export function queries(file: Uint8Array, header: Header, family: Family): { query: Query; opened: FilterFile } {
   const opened = { header, spec: header.spec, sections: header.sections.map((s) => sectionWords(file, s)) };
-  return new Filter(header, opener.engine(family.open(opened), hash, opened));
+  const exceptions = header.version > 2 && opened.sections.pop(), query = family.open(opened);
+  return { query: exceptions ? except(query, exceptions) : query, opened };
 }
 
 /** Opens a whole file. It throws FormatError. */

@@ -45,7 +45,7 @@ export function headerLength(bytes: Uint8Array): number {
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw new CorruptError('version 0', 8);
-  if (version > 2) throw new VersionError(`version ${version}: update bloomery`, 8);
+  if (version > 3) throw new VersionError(`version ${version}: update bloomery`, 8);
   const sections = view.getUint16(14, true), spec = view.getUint32(48, true);
   if (sections < 1 || sections > 8) throw new CorruptError(`${sections} sections`, 14);
   if (spec < 1 || spec > 512) throw new CorruptError(`spec of ${spec} bytes`, 48);
@@ -65,9 +65,13 @@ export function parseHeader(bytes: Uint8Array): Header {
   }
   const version = u16(8), hash = u16(12), seed = u64(16), keyCheck = u64(24);
   if (hash < 1 || hash > 6) throw new HashError(`hash function ${hash}`, 12);
-  if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed)) throw new CorruptError('seed and key check', 16);
+  if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed) || (version > 2 && hash > 2)) {
+    throw new CorruptError('seed and key check', 16);
+  }
   const chosenRate = view.getFloat64(52, true);
-  if (version === 1 ? u64(52) : !(chosenRate > 0 && chosenRate < 1)) throw new CorruptError('chosen rate', 52);
+  if (!(version > 1 && chosenRate > 0 && chosenRate < 1) && (version === 2 || u64(52))) {
+    throw new CorruptError('chosen rate', 52);
+  }
   if (bytes.subarray(end, dataAt).some((b) => b)) throw new CorruptError('padding', end);
   const spec = new Spec(String.fromCharCode(...bytes.subarray(specAt, end)));
 

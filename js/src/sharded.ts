@@ -1,11 +1,11 @@
 // A sharded set: many filters, each of the keys that routing 1 gives it, loaded when they are first needed.
 
 import { CorruptError, FamilyError, ManifestError, ShardError } from './errors.js';
-import { Checker, hashOf, type Opener } from './filter.js';
+import { Checker, hashOf, type Opener, queries } from './filter.js';
 import { hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { type Manifest, parseManifest } from './manifest.js';
-import { present, sectionWords } from './sections.js';
+import { present } from './sections.js';
 import { sha256 } from './sha256.js';
 import type { Family, Hash, HashSetup, Query } from './types.js';
 import { fold, position, product } from './wide.js';
@@ -196,8 +196,8 @@ export class ShardedFilter {
     if (this.#verify && (await sha256(bytes)) !== sum) {
       throw new CorruptError('the file is not the one in the manifest');
     }
-    const sections = header.sections.map((s) => sectionWords(bytes, s));
-    return { ...this.#family.open({ header, spec, sections }), words: sections[0] };
+    const { query, opened } = queries(bytes, header, this.#family);
+    return { ...query, words: opened.sections[0] };
   }
 }
 

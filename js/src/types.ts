@@ -53,6 +53,8 @@ export interface Query {
   get?(h: Hash): bigint | undefined;
   /** What the WebAssembly core needs to answer the same queries. Absent: the plain form answers. */
   readonly core?: CoreSetup;
+  /** Filters with exceptions: whether a key that the filter has without them is present. The others consider it. */
+  stays?(h: Hash): boolean;
 }
 
 /** What the WebAssembly core has of a filter: the fields of its struct in c/bloomery.h, such as bloomery_standard. */

@@ -95,7 +95,8 @@ const spec = (text) => (view, b) => {
 const forged = {
   magic: [(v) => v.setUint8(3, 0), plain.MagicError],
   'version 0': [(v) => v.setUint16(8, 0, true), plain.CorruptError],
-  'version 3': [(v) => v.setUint16(8, 3, true), plain.VersionError],
+  'version 3 without exceptions': [(v) => v.setUint16(8, 3, true), plain.CorruptError],
+  'version 4': [(v) => v.setUint16(8, 4, true), plain.VersionError],
   'version 2 without a rate': [(v) => v.setUint16(8, 2, true), plain.CorruptError],
   'version 2, rate 1': [(v) => (v.setUint16(8, 2, true), v.setFloat64(52, 1, true)), plain.CorruptError],
   'version 2, rate NaN': [(v) => (v.setUint16(8, 2, true), v.setFloat64(52, NaN, true)), plain.CorruptError],

@@ -85,19 +85,23 @@ function engineOf(
       Object.assign(keys, n > keysLength ? long : own);
     },
   };
-  /** Returns n if the core can hash the key in the first n bytes of keys. Otherwise it gives the core the hash. */
+  /**
+   * Returns n if the core can hash the key in the first n bytes of keys. Otherwise it gives the core the hash, which
+   * stays needs, too.
+   */
   const ready = (n: number): number => {
-    if (keys.bytes === bytes && id < 3) return n;
+    if (keys.bytes === bytes && id < 3 && !query.stays) return n;
     sum(keys.view, n, hash);
     keys.grow(0);
     return given;
   };
-  const engine: Engine & { wasm: boolean } = { wasm: true, buffer: keys, has: (n) => has(ready(n)) > 0 };
-  if (query.count) engine.count = (n) => count(ready(n));
+  const { stays = () => true } = query;
+  const engine: Engine & { wasm: boolean } = { wasm: true, buffer: keys, has: (n) => has(ready(n)) > 0 && stays(hash) };
+  if (query.count) engine.count = (n) => ((n = ready(n)), stays(hash)) ? count(n) : 0;
   if (query.get) {
     engine.get = (n) => {
       const value = get(ready(n));
-      return value < 0 ? undefined : BigInt(value);
+      return value < 0 || !stays(hash) ? undefined : BigInt(value);
     };
   }
   return engine;
