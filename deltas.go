@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -98,7 +97,11 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	if err != nil {
 		return err
 	}
-	text, err := delta.PatchSet(ctx, from, d, o, func(name string, b []byte) error { return to.put(ctx, name, b) })
+	made := map[string]bool{}
+	text, err := delta.PatchSet(ctx, from, d, o, func(name string, b []byte) error {
+		made[name] = true
+		return to.put(ctx, name, b)
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
@@ -107,7 +110,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 		return err
 	}
 	if !sameFile(dir, out) {
-		if err := to.fill(ctx, dir, m); err != nil {
+		if err := to.fill(ctx, dir, m, made); err != nil {
 			return err
 		}
 	}
@@ -140,20 +143,13 @@ func (f *shardFolder) named(name string) bool {
 	return false
 }
 
-// fill copies the shards of m that were not written from another folder.
-func (f *shardFolder) fill(ctx context.Context, dir string, m *shard.Manifest) error {
-	written := map[string]bool{}
-	for _, name := range f.written {
-		written[name] = true
-	}
+// fill copies the shards of m from another folder, except those that were made.
+func (f *shardFolder) fill(ctx context.Context, dir string, m *shard.Manifest, made map[string]bool) error {
 	for _, e := range m.Shards {
-		if written[e.File] {
+		if made[e.File] {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(dir, e.File))
-		if errors.Is(err, fs.ErrNotExist) && f.named(e.File) {
-			continue
-		}
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,8 @@ type use struct {
 func OpenLive(path string, o ...Option) (*Live, error) {
 	l := &Live{path: path, options: optionsOf(0, o)}
 	if l.options.concurrent {
-		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: "a Live set is replaced by its file: it takes no keys"}
+		const reason = "a Live set is replaced by its file: it takes no keys"
+		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}
 	}
 	if err := l.Reload(); err != nil {
 		return nil, err
@@ -116,7 +117,8 @@ func (l *Live) Reload() error {
 		return errClosed
 	}
 	now, err := os.Stat(l.file())
-	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() && now.ModTime().Equal(l.seen.ModTime()) {
+	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() &&
+		now.ModTime().Equal(l.seen.ModTime()) {
 		return l.failure()
 	}
 	l.seen = now // nil if there is no file, so that a new one is opened

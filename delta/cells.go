@@ -73,37 +73,38 @@ func kind(old, new uint64) int {
 	return others
 }
 
-// putCells returns the trial of mode cells, or false if it is not likely to be the smallest.
-func (p *pair) putCells(log uint) (put func(w *bitWriter, most uint64) bool, ok bool) {
+// putCells appends mode cells, unless it is not likely to be the smallest.
+func (p *pair) putCells(log uint, w *bitWriter, most uint64) bool {
 	old, new := grid{p.old, log}, grid{p.new, log}
 	var changed [kinds]uint64
 	p.eachCell(log, func(i uint64) { changed[kind(old.at(i), new.at(i))]++ })
 	if changed[others]*4 > changed[falls]+changed[rises] {
-		return nil, false
+		return false
 	}
-	return func(w *bitWriter, most uint64) bool {
-		w.field(uint64(log), cellBits)
-		for k := range kinds {
-			w.number(changed[k])
-			l := newList(old.count(k), changed[k])
-			word, rank := uint64(0), uint64(0) // cells that count before the word
-			p.eachCell(log, func(i uint64) {
-				v, u := old.at(i), new.at(i)
-				if kind(v, u) != k || w.bits() >= most {
-					return
-				}
-				for ; word < i<<log/64; word++ {
-					rank += uint64(bits.OnesCount64(old.of(k, word)))
-				}
-				below := uint64(1)<<(i<<log%64) - 1
-				l.put(w, rank+uint64(bits.OnesCount64(old.of(k, word)&below)))
-				if k == others {
-					w.field(u, 1<<log)
-				}
-			})
+	w.field(uint64(log), cellBits)
+	for k := range kinds {
+		w.number(changed[k])
+		if changed[k] == 0 {
+			continue
 		}
-		return w.bits() < most
-	}, true
+		l := newList(old.count(k), changed[k])
+		word, rank := uint64(0), uint64(0) // cells that count before the word
+		p.eachCell(log, func(i uint64) {
+			v, u := old.at(i), new.at(i)
+			if kind(v, u) != k || w.bits() >= most {
+				return
+			}
+			for ; word < i<<log/64; word++ {
+				rank += uint64(bits.OnesCount64(old.of(k, word)))
+			}
+			below := uint64(1)<<(i<<log%64) - 1
+			l.put(w, rank+uint64(bits.OnesCount64(old.of(k, word)&below)))
+			if k == others {
+				w.field(u, 1<<log)
+			}
+		})
+	}
+	return w.bits() < most
 }
 
 // eachCell calls give with the cells that differ, in order.

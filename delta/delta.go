@@ -139,29 +139,49 @@ func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new file: %w", err)
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	best := uint64(len(new) + prefix)
 	var smallest []byte
 	if h, ok := compare(from, to); ok {
-		for _, method := range []func(context.Context, change, uint64) ([]byte, error){replayed, flipped} {
-			d, err := method(ctx, change{from, to, h}, best)
+		c := change{from, to, h}
+		if smallest, err = replayed(ctx, c, best); err != nil {
+			return nil, err
+		}
+		if smallest != nil {
+			best = uint64(len(smallest))
+		}
+		if smallest == nil || c.flips() < 8*best {
+			d, err := flipped(ctx, c, best)
 			if err != nil {
 				return nil, err
 			}
 			if d != nil && uint64(len(d)) < best {
-				smallest, best = d, uint64(len(d))
+				smallest = d
 			}
 		}
 	}
 	if smallest != nil {
 		return smallest, nil
 	}
-	return append(start(Whole, 0, from.Checksum(), new), new...), context.Cause(ctx)
+	return append(start(Whole, 0, from.Checksum(), new), new...), nil
 }
 
 // change is what Diff describes.
 type change struct {
 	from, to *container.Image
 	header   header
+}
+
+// flips returns the number of bits that differ in sections of equal length: method bits takes more than a bit for each.
+func (c *change) flips() (n uint64) {
+	for i := range min(len(c.from.Sections), len(c.to.Sections)) {
+		if p := (pair{old: c.from.Section(i), new: c.to.Section(i)}); len(p.old) == len(p.new) {
+			n += p.count()
+		}
+	}
+	return n
 }
 
 // Patch returns the new file of a delta, given the old one, which it does not change. The result is byte-identical to
@@ -182,7 +202,8 @@ func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	case i.Method == Shards:
 		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
 	case from.Checksum() != i.Base:
-		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x", ErrBase, i.Base, from.Checksum())
+		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x",
+			ErrBase, i.Base, from.Checksum())
 	}
 	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
 	if err != nil {
@@ -203,7 +224,8 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 			return nil, errNumber
 		}
 		if uint64(len(body)) > limit {
-			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w", len(body), limit, filter.ErrTooLarge)
+			return nil, fmt.Errorf("a file of %d bytes is over the limit of %d: %w",
+				len(body), limit, filter.ErrTooLarge)
 		}
 		return bytes.Clone(body), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/container"
@@ -145,5 +146,52 @@ func TestSections(t *testing.T) {
 		}
 		to.Seal()
 		checkPair(t, base, to.Bytes)
+	}
+}
+
+// withExceptions returns the file of a filter with that number of words of exceptions.
+func withExceptions(t testing.TB, f filter.Filter, words int, seed uint64) []byte {
+	t.Helper()
+	e := f.(filter.Encoder).Encode()
+	family, err := families.ByName(e.Spec.Family())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := container.New(family.ID, e, filter.NewHasher(7))
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range words {
+		c.Exceptions = append(c.Exceptions, r.Uint64())
+	}
+	var b bytes.Buffer
+	if err := container.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestExceptions changes filters and their exceptions, a section that comes, goes, and has another length. Only this
+// section is stored as it is.
+func TestExceptions(t *testing.T) {
+	for _, spec := range []string{"standard(k=7,m=96003)", "rankindexed(capacity=10200,fpr=0.01)"} {
+		f := built(t, spec, hashes(7, 0, 10000))
+		g := like(t, f, hashes(7, 5, 10005))
+		forms := [][2]filter.Filter{{f, g}}
+		if strings.HasPrefix(spec, "rank") {
+			forms = append(forms, [2]filter.Filter{trimmed(f), trimmed(g)})
+		}
+		for _, form := range forms {
+			for _, c := range []struct{ before, after, most int }{
+				{0, 20, 260}, {20, 0, 100}, {20, 20, 260}, {20, 31, 350},
+			} {
+				d := checkPair(t, withExceptions(t, form[0], c.before, 1), withExceptions(t, form[1], c.after, 2))
+				if len(d) > c.most {
+					t.Errorf("%s: %d to %d words: %d bytes", spec, c.before, c.after, len(d))
+				}
+			}
+			d := checkPair(t, withExceptions(t, form[0], 20, 1), withExceptions(t, form[1], 20, 1))
+			if len(d) > 100 {
+				t.Errorf("%s, the same exceptions: %d bytes", spec, len(d))
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ func (p *pair) each(give func(bit uint64) bool) {
 	}
 }
 
-// putGaps is the trial of mode gaps: the list of the bits that differ.
+// putGaps appends mode gaps: the list of the bits that differ.
 func (p *pair) putGaps(w *bitWriter, most uint64) bool {
 	w.number(p.flips)
 	l := newList(8*uint64(len(p.new)), p.flips)
@@ -56,41 +56,30 @@ const (
 	blockBits  = 3
 )
 
-// putBlocks returns the trial of mode blocks with blocks of 2^log bits: log - leastBlock, whether bits that are set are
-// listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of the blocks
-// that differ. After each of them follow the number of its bits that differ, and the list of these; or how many of them
-// are set in the base, the list of their ranks among the set bits of the block, and the list of the others among the
-// others.
-func (p *pair) putBlocks(log uint, apart bool) func(w *bitWriter, most uint64) bool {
-	return func(w *bitWriter, most uint64) bool {
-		c := p.counts(log)
-		w.field(uint64(log-leastBlock), blockBits)
-		w.flag(apart)
-		w.field(c.center, 6)
-		w.field(uint64(c.rice), 3)
-		l := newList(blocksOf(p.old, log), c.blocks)
-		var in []uint64 // the bits of a block that differ
-		put := func() {
-			block := in[0] >> log
-			l.put(w, block)
-			rice(w, fold(uint64(len(in)), c.center), c.rice)
-			putBlock(w, blockAt(p.old, block, log), in, block<<log, apart)
-			in = in[:0]
+// putBlocks appends mode blocks with blocks of 2^log bits, for a pair with a list: log - leastBlock, whether bits that
+// are set are listed apart, the center of the numbers of bits in 6 bits and their Rice parameter in 3, and the list of
+// the blocks that differ. After each of them follow the number of its bits that differ, and the list of these; or how
+// many of them are set in the base, the list of their ranks among the set bits of the block, and the list of the others
+// among the others.
+func (p *pair) putBlocks(log uint, apart bool, w *bitWriter, most uint64) bool {
+	c := p.counts(log)
+	w.field(uint64(log-leastBlock), blockBits)
+	w.flag(apart)
+	w.field(c.center, 6)
+	w.field(uint64(c.rice), 3)
+	w.number(c.blocks)
+	l := newList(blocksOf(p.old, log), c.blocks)
+	for rest := p.at; len(rest) > 0 && w.bits() < most; {
+		block, n := rest[0]>>log, 1
+		for n < len(rest) && rest[n]>>log == block {
+			n++
 		}
-		w.number(c.blocks)
-		p.each(func(bit uint64) bool {
-			if len(in) > 0 && in[0]>>log != bit>>log {
-				put()
-			}
-			in = append(in, bit)
-			return w.bits() < most
-		})
-		if w.bits() >= most {
-			return false
-		}
-		put()
-		return true
+		l.put(w, block)
+		rice(w, fold(uint64(n), c.center), c.rice)
+		putBlock(w, blockAt(p.old, block, log), rest[:n], block<<log, apart)
+		rest = rest[n:]
 	}
+	return w.bits() < most
 }
 
 // putBlock appends the bits that differ of a block with that first bit.
@@ -236,17 +225,14 @@ type numbers struct {
 // counts returns the number of blocks that differ, and the best code of the numbers of bits.
 func (p *pair) counts(log uint) (c numbers) {
 	seen := make([]uint64, 1<<log+1)
-	last, n := uint64(0), 0
-	p.each(func(bit uint64) bool {
-		if bit>>log != last && n > 0 {
-			seen[n]++
-			n = 0
+	for i := 0; i < len(p.at); {
+		n := 1
+		for i+n < len(p.at) && p.at[i+n]>>log == p.at[i]>>log {
+			n++
 		}
-		last = bit >> log
-		n++
-		return true
-	})
-	seen[n]++
+		seen[n]++
+		i += n
+	}
 	for _, s := range seen {
 		c.blocks += s
 	}
@@ -258,6 +244,9 @@ func (p *pair) counts(log uint) (c numbers) {
 		for k := range uint(1 << 3) {
 			cost := uint64(0)
 			for n, s := range seen[1:] {
+				if s == 0 {
+					continue
+				}
 				cost += s * (fold(uint64(n)+1, center)>>k + 1 + uint64(k))
 			}
 			if cost < least {

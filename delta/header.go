@@ -32,7 +32,8 @@ func compare(from, to *container.Image) (header, bool) {
 	a, b := from.Bytes[:container.HeadSize], to.Bytes[:container.HeadSize]
 	h := header{head: b, spec: to.Spec, sections: len(to.Sections), keys: int64(to.Keys - from.Keys)}
 	if from.Keys >= maxNumber/4 || to.Keys >= maxNumber/4 ||
-		!bytes.Equal(a[atFamily:atSections], b[atFamily:atSections]) || !bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
+		!bytes.Equal(a[atFamily:atSections], b[atFamily:atSections]) ||
+		!bytes.Equal(a[atSeed:atKeys], b[atSeed:atKeys]) {
 		return h, false
 	}
 	for _, f := range []struct {

@@ -31,7 +31,8 @@ func rateOf(step int64) float64 {
 	case step < 0 || step > stepsPerDecade*(lowest+1):
 		return -1
 	}
-	rate, err := strconv.ParseFloat(fmt.Sprintf("%de%d", (step-1)%stepsPerDecade+1000, (step-1)/stepsPerDecade-lowest-3), 64)
+	m, e := (step-1)%stepsPerDecade+1000, (step-1)/stepsPerDecade-lowest
+	rate, err := strconv.ParseFloat(fmt.Sprintf("%de%d", m, e-3), 64)
 	if err != nil {
 		return -1
 	}

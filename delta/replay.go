@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
@@ -174,13 +176,43 @@ func (e *edit) write(w *bitWriter) {
 	}
 }
 
-// compare fills the edit that makes new of old.
+// compare fills the edit that makes new of old, with a goroutine for each core.
 func (e *edit) compare(ctx context.Context, old, new table) error {
+	const least = 256 // buckets for a goroutine
+	parts := make([]edit, min(uint64(runtime.GOMAXPROCS(0)), e.Buckets/least+1))
+	var all sync.WaitGroup
+	for i := range parts {
+		all.Go(func() {
+			hi, lo := bits.Mul64(e.Buckets, uint64(i))
+			first, _ := bits.Div64(hi, lo, uint64(len(parts)))
+			hi, lo = bits.Mul64(e.Buckets, uint64(i)+1)
+			end, _ := bits.Div64(hi, lo, uint64(len(parts)))
+			parts[i].keys = e.keys
+			parts[i].compareRange(ctx, old, new, first, end)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, p := range parts {
+		for _, rank := range p.removed {
+			e.removed = append(e.removed, rank+e.used[0])
+		}
+		e.added = append(e.added, p.added...)
+		e.used[0] += p.used[0]
+		e.used[1] += p.used[1]
+	}
+	return nil
+}
+
+// compareRange compares buckets [first, end), until ctx ends. Ranks count from the first cell of bucket first.
+func (e *edit) compareRange(ctx context.Context, old, new table, first, end uint64) {
 	readOld, readNew := old.BucketReader(), new.BucketReader()
 	var a, b filter.ChainBucket
-	for bucket := range e.Buckets {
+	for bucket := first; bucket < end; bucket++ {
 		if bucket%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+			return
 		}
 		readOld(bucket, &a)
 		readNew(bucket, &b)
@@ -188,7 +220,6 @@ func (e *edit) compare(ctx context.Context, old, new table) error {
 		e.used[0] += uint64(len(a.Cells))
 		e.used[1] += uint64(len(b.Cells))
 	}
-	return nil
 }
 
 // bucket compares two versions of a bucket.
@@ -225,8 +256,8 @@ func (e *edit) group(cells []uint64) (n int) {
 	return n
 }
 
-// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in front
-// of the others, so that the kept ones are the last of the new ones.
+// exchange appends what makes cells of one remainder in a chain, old.Cells[x:end], the new ones. New cells come in
+// front of the others, so that the kept ones are the last of the new ones.
 func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new []uint64) {
 	kept := len(new)
 	for i := end - 1; i >= x; i-- {
@@ -245,7 +276,8 @@ func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new [
 func replay(ctx context.Context, r *bitReader, from *container.Image, h header, limit uint64) ([]byte, error) {
 	old, ok := decodeTable(from, limit)
 	if !ok {
-		return nil, fmt.Errorf("%w: it is for a rankindexed filter, which the file is not, or it is damaged or too large", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it is for a rankindexed filter; the file is none, damaged, or too large",
+			ErrCorrupt)
 	}
 	k, ok := newKeys(old.ChainShape())
 	if !ok {
@@ -329,7 +361,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.Chain
 	if err != nil {
 		return nil, err
 	}
-	read := old.BucketReader()
+	read, write := old.BucketReader(), new.BucketWriter()
 	var in, out filter.ChainBucket
 	gone, come, rank = 0, 0, 0
 	for b := range e.Buckets {
@@ -345,7 +377,7 @@ func (e *edit) apply(ctx context.Context, r *bitReader, old table) (filter.Chain
 		}
 		rank += uint64(len(in.Cells))
 		e.merge(&out, &in, e.removed[first:gone], e.added[from:come], b*e.Chains)
-		if err := new.WriteBucket(b, &out, numbers.next(e.Levels(uint64(len(out.Cells))))); err != nil {
+		if err := write(b, &out, numbers.next(e.Levels(uint64(len(out.Cells))))); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 	}

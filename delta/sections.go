@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/bloomery/bloomery/container"
@@ -79,12 +80,12 @@ func choose(ctx context.Context, c change, i int) (best form, err error) {
 		return form{mode: same, bytes: best.bytes}, nil
 	}
 	least := 8 * best.bytes
-	for _, t := range p.trials() {
+	for _, t := range p.better() {
 		if ctx.Err() != nil {
 			return best, context.Cause(ctx)
 		}
 		var w bitWriter
-		if t.put(&w, least) && w.bits() < least {
+		if p.put(t, &w, least) && w.bits() < least {
 			least = w.bits()
 			best = form{mode: t.mode, bytes: best.bytes, body: w}
 		}
@@ -181,9 +182,7 @@ const few = 64
 
 func newPair(old, new []byte) pair {
 	p := pair{old: old, new: new}
-	for at := 0; at < len(old); at += 8 {
-		p.flips += uint64(bits.OnesCount64(p.differ(at)))
-	}
+	p.flips = p.count()
 	if p.flips <= 8*uint64(len(old))/few {
 		p.at = make([]uint64, 0, p.flips)
 		p.scan(func(bit uint64) bool {
@@ -194,15 +193,24 @@ func newPair(old, new []byte) pair {
 	return p
 }
 
+// count returns the number of bits that differ.
+func (p *pair) count() (n uint64) {
+	for at := 0; at < len(p.old); at += 8 {
+		n += uint64(bits.OnesCount64(p.differ(at)))
+	}
+	return n
+}
+
 // differ returns the bits that differ in the word at that byte.
 func (p *pair) differ(at int) uint64 {
 	return binary.LittleEndian.Uint64(p.old[at:]) ^ binary.LittleEndian.Uint64(p.new[at:])
 }
 
-// trial is one way to code a section. put returns false, with part of the bits written, if it takes more than most.
+// trial is one way to code a section.
 type trial struct {
-	mode int
-	put  func(w *bitWriter, most uint64) bool
+	mode  int
+	log   uint // of the size of a block or cell
+	apart bool // of blocks
 }
 
 // trials returns the ways to code the section that may be the smallest.
@@ -210,19 +218,48 @@ func (p *pair) trials() []trial {
 	if float64(p.flips) > 0.45*8*float64(len(p.new)) { // about a bit for each bit: no saving
 		return nil
 	}
-	all := []trial{{gaps, p.putGaps}}
+	all := []trial{{mode: gaps}}
 	for log := range uint(cellSizes) {
-		if t, ok := p.putCells(log); ok {
-			all = append(all, trial{cells, t})
-		}
+		all = append(all, trial{mode: cells, log: log})
 	}
-	if len(p.at) == 0 {
-		return all
-	}
-	for log := uint(leastBlock); log <= mostBlock; log++ {
+	for log := uint(leastBlock); log <= mostBlock && len(p.at) > 0; log++ {
 		if 1<<log < 8*len(p.new) {
-			all = append(all, trial{blocks, p.putBlocks(log, false)}, trial{blocks, p.putBlocks(log, true)})
+			all = append(all, trial{blocks, log, false}, trial{blocks, log, true})
 		}
 	}
 	return all
+}
+
+// sample is the number of bits that differ in the part of a section on which the ways to code it are compared, if it
+// has twice as many.
+const sample = 1 << 14
+
+// better returns the trials that are worth trying with all of the section: of many changes the best in a part of it.
+func (p *pair) better() []trial {
+	all := p.trials()
+	if len(p.at) < 2*sample {
+		return all
+	}
+	end := (p.at[sample] + 63) / 64 * 8
+	part := newPair(p.old[:end], p.new[:end])
+	best, least := all[0], uint64(math.MaxUint64)
+	for _, t := range all {
+		var w bitWriter
+		if part.put(t, &w, least) && w.bits() < least {
+			best, least = t, w.bits()
+		}
+	}
+	return []trial{best}
+}
+
+// put appends the section by a trial. It returns false, with part of the bits written, if it takes at least most, or if
+// the section has no such form.
+func (p *pair) put(t trial, w *bitWriter, most uint64) bool {
+	switch t.mode {
+	case gaps:
+		return p.putGaps(w, most)
+	case cells:
+		return p.putCells(t.log, w, most)
+	}
+	return p.putBlocks(t.log, t.apart, w, most)
 }

@@ -54,7 +54,8 @@ func newFolder(t testing.TB, spec string, files [][]byte, before *folder) *folde
 		sum := sha256.Sum256(b)
 		e := shard.Entry{
 			File: shard.NewName(old, i, len(files), sum), Keys: m.Keys, Bytes: uint64(len(b)), SHA256: sum,
-			FPRPrior: shard.Rate(0.01 - 1e-5*float64(m.Keys%7)), FPRPosterior: shard.Rate(0.00999 + 1e-5*float64(m.Keys%11)),
+			FPRPrior:     shard.Rate(0.01 - 1e-5*float64(m.Keys%7)),
+			FPRPosterior: shard.Rate(0.00999 + 1e-5*float64(m.Keys%11)),
 		}
 		f.manifest.Shards = append(f.manifest.Shards, e)
 		f.files[e.File] = b
@@ -75,7 +76,8 @@ func checkSets(t testing.TB, old, new *folder) []byte {
 		t.Fatal(err)
 	}
 	got := maps.Clone(old.files)
-	manifest, err := delta.PatchSet(context.Background(), old.set(), d, delta.Options{}, func(name string, b []byte) error {
+	ctx := context.Background()
+	manifest, err := delta.PatchSet(ctx, old.set(), d, delta.Options{}, func(name string, b []byte) error {
 		got[name] = b
 		return nil
 	})
@@ -146,7 +148,8 @@ func TestSetErrors(t *testing.T) {
 	if _, err := delta.PatchSet(ctx, next.set(), d, delta.Options{}, nothing); !errors.Is(err, delta.ErrBase) {
 		t.Errorf("another set: %v", err)
 	}
-	if _, err := delta.PatchSet(ctx, base.set(), d, delta.Options{MaxBytes: 2000}, nothing); !errors.Is(err, filter.ErrTooLarge) {
+	_, err := delta.PatchSet(ctx, base.set(), d, delta.Options{MaxBytes: 2000}, nothing)
+	if !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("limit: %v", err)
 	}
 	file := build(t, spec, 7, hashes(7, 0, 2000))
@@ -158,14 +161,15 @@ func TestSetErrors(t *testing.T) {
 		t.Errorf("the delta of a file: %v", err)
 	}
 	full := fmt.Errorf("full")
-	if _, err := delta.PatchSet(ctx, base.set(), d, delta.Options{}, func(string, []byte) error { return full }); err != full {
+	_, err = delta.PatchSet(ctx, base.set(), d, delta.Options{}, func(string, []byte) error { return full })
+	if err != full {
 		t.Errorf("write: %v", err)
 	}
 	name := base.manifest.Shards[0].File
 	base.files[name] = bytes.Clone(base.files[name])
 	base.files[name][1000] ^= 1
 	var e *shard.Error
-	_, err := delta.PatchSet(ctx, base.set(), d, delta.Options{}, nothing)
+	_, err = delta.PatchSet(ctx, base.set(), d, delta.Options{}, nothing)
 	if !errors.Is(err, shard.ErrChanged) || !errors.As(err, &e) || e.File != name {
 		t.Errorf("a damaged shard: %v", err)
 	}

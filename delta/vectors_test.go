@@ -125,7 +125,8 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name+"-new", 0, "the shifts of the base, other keys", file(t, f, 7),
 			file(t, like(t, f, hashes(7, 2000, 3000)), 7))
 	}
-	add("raw", delta.Bits, "mode 1 and mode 0; the target is no valid filter", all[len(all)-2].old, inverted(t, all[len(all)-2].old))
+	last := all[len(all)-2].old
+	add("raw", delta.Bits, "mode 1 and mode 0; the target is no valid filter", last, inverted(t, last))
 	const dleft = "dleft(buckets=40,capacity=%d,remainder=9)"
 	f := built(t, fmt.Sprintf(dleft, 1100), some)
 	before := file(t, f, 7)
@@ -148,8 +149,8 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		{"counters", "rankindexed(bucket=512" + room + ",counting=1)", "counters"},
 		{"values", "rankindexed(bucket=512" + room + ",value_bits=9)", "values"},
 		{"growth", "rankindexed(bucket=512" + room + ",growth=2)", "growth"},
-		{"levels", "rankindexed(buckets=6,capacity=1010,cells=130,cells2=30,cells3=60,chains=300,pool2=6,pool3=6,remainder=6)",
-			"extensions of both levels"},
+		{"levels", "rankindexed(buckets=6,capacity=1010,cells=130,cells2=30,cells3=60,chains=300,pool2=6,pool3=6," +
+			"remainder=6)", "extensions of both levels"},
 		{"long", "rankindexed(buckets=6,capacity=1010,cells=300,chains=300,remainder=47)",
 			"remainders that are longer than their part in the list"},
 	} {

@@ -14,9 +14,10 @@ type ChainTable interface {
 	Extension(b uint64, level int) (number uint64, ok bool)
 	// SameShape returns an empty table of the same sizes. The error wraps ErrTooLarge.
 	SameShape() (ChainTable, error)
-	// WriteBucket fills bucket b, which must be empty. It takes the extensions that the bucket needs by their numbers,
-	// which must be free. The error wraps ErrFull if there are too many cells.
-	WriteBucket(b uint64, from *ChainBucket, extensions [ChainLevels]uint64) error
+	// BucketWriter returns a function that fills bucket b, which must be empty, for one goroutine at a time. It takes
+	// the extensions that the bucket needs by their numbers, which must be free. The error wraps ErrFull if there are
+	// too many cells.
+	BucketWriter() func(b uint64, from *ChainBucket, extensions [ChainLevels]uint64) error
 	// Stored returns the stored form, trimmed or not.
 	Stored(trimmed bool) Encoded
 }

@@ -10,6 +10,7 @@
 //	hashes  the hash functions of all documents
 //	needs   forecasts of the planner
 //	scale   distributed builds of very large sets
+//	publish daily versions of a set and their deltas
 //
 // Results depend on the seed and not on the number of cores, except measured times.
 package lab
@@ -27,6 +28,7 @@ import (
 	"github.com/bloomery/bloomery/lab/ph"
 	"github.com/bloomery/bloomery/lab/plank"
 	"github.com/bloomery/bloomery/lab/ptc"
+	"github.com/bloomery/bloomery/lab/publish"
 	"github.com/bloomery/bloomery/lab/rih"
 	"github.com/bloomery/bloomery/lab/saha"
 	"github.com/bloomery/bloomery/lab/scale"
@@ -43,6 +45,7 @@ func Experiments() []Experiment {
 	return slices.Concat(
 		ph.Experiments(), ptc.Experiments(), rih.Experiments(), plank.Experiments(), saha.Experiments(),
 		onehit.Experiments(), hashes.Experiments(), needs.Experiments(), scale.Experiments(),
+		publish.Experiments(),
 	)
 }
 

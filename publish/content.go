@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -71,10 +72,17 @@ func decode(b []byte, trim bool) (decoded, error) {
 		return decoded{}, err
 	}
 	one, err := families.Decode(f.Encoded)
+	whole := one
+	if err == nil && f.Exceptions != nil {
+		var c *except.Cascade
+		if c, err = except.Decode(f.Exceptions); err == nil {
+			whole = except.New(one, c)
+		}
+	}
 	if err != nil {
 		return decoded{}, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
 	}
-	d := decoded{bytes: b, file: f, info: one.Info()}
+	d := decoded{bytes: b, file: f, info: whole.Info()}
 	d.info.FPRPosterior = shard.Rate(max(d.info.FPRPosterior, f.Hash.LowestRate(d.info.Keys)))
 	t, ok := one.(filter.Trimmer)
 	if !ok {

@@ -26,7 +26,7 @@ type Drift struct {
 	Due uint64
 }
 
-// Never is the value of Drift.Exceeds and Drift.Due if more than 10,000 releases are left, or no rate was chosen.
+// Never is the value of Drift.Exceeds and Drift.Due if more than 1,000 releases are left, or no rate was chosen.
 const Never = math.MaxUint64
 
 // Tolerance is the factor by which a rate may exceed the chosen one before a fresh build is due: that of
@@ -34,10 +34,10 @@ const Never = math.MaxUint64
 const Tolerance = 1.1
 
 const (
-	driftWindow = 30     // releases that the slope is taken from
-	freshDrop   = 0.95   // a rate below this share of the one before means a fresh build, or a much shorter list
-	noise       = 2      // standard errors below which a slope is none
-	horizon     = 10_000 // releases
+	driftWindow = 30   // releases that the slope is taken from
+	freshDrop   = 0.95 // a rate below this share of the one before means a fresh build, or a much shorter list
+	noise       = 2    // standard errors below which a slope is none
+	horizon     = 1000 // releases
 )
 
 // DriftOf returns the drift of a rate. releases are in ascending order; the rate is that of the last one. The slope is

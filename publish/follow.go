@@ -18,8 +18,8 @@ import (
 // Errors of a Follower beside those of Verify and ParseRelease. After any error the file is unchanged, except after
 // ErrExpired.
 var (
-	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it is
-	// newer than the file, the file is replaced all the same.
+	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
+	// is newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
 	// ErrOlder means that the server has an older release than one that was seen before.
 	ErrOlder = errors.New("the server has an older release")
@@ -166,13 +166,13 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 	}
 	failures, first := 0, error(nil)
 	for {
-		if live, err := f.live(ctx, first); err == nil {
+		if live, err := f.live(ctx, false, nil); err == nil {
 			return live, nil
 		}
 		var event Event
 		if event, first = f.Poll(ctx); event != nil {
 			f.tell(event, first, 0)
-			return f.live(ctx, first)
+			return f.live(ctx, true, first)
 		}
 		if ctx.Err() != nil || !passes(first) {
 			return nil, first
@@ -186,14 +186,15 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 	}
 }
 
-// live opens the file, with a poll loop that ends with ctx.
-func (f *Follower) live(ctx context.Context, first error) (*bloomery.Live, error) {
+// live opens the file, with a poll loop that ends with ctx. polled says that a poll was just made, and reported is its
+// error.
+func (f *Follower) live(ctx context.Context, polled bool, reported error) (*bloomery.Live, error) {
 	update := func(inner context.Context, l *bloomery.Live) {
 		inner, cancel := context.WithCancelCause(inner)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
-		l.Report(first)
-		_ = f.run(inner, func(e Event, err error) {
+		l.Report(reported)
+		_ = f.run(inner, polled, func(e Event, err error) {
 			if _, ok := e.(Updated); ok {
 				err = errors.Join(err, l.Reload())
 			}

@@ -24,7 +24,7 @@ func (o Object) match(b []byte) error {
 		return fmt.Errorf("%w: %d bytes, and the release names %d", ErrObject, len(b), o.Bytes)
 	}
 	if sum := Hash(sha256.Sum256(b)); sum != o.SHA256 {
-		return fmt.Errorf("%w: SHA-256 %.8s..., and the release names %.8s...", ErrObject, sum, o.SHA256)
+		return fmt.Errorf("%w: SHA-256 %.8s, and the release names %.8s", ErrObject, sum, o.SHA256)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (p *poll) resume(ctx context.Context, path string, o Object) (resumed bool,
 		}
 	}
 	if uint64(at) != o.Bytes || Hash(sum.Sum(nil)) != o.SHA256 {
-		return resumed, fmt.Errorf("%w: %d bytes with SHA-256 %.8s..., and the release names %d with %.8s...",
+		return resumed, fmt.Errorf("%w: %d bytes with SHA-256 %.8s, and the release names %d with %.8s",
 			ErrObject, at, Hash(sum.Sum(nil)), o.Bytes, o.SHA256)
 	}
 	return resumed, nil

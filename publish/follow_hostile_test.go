@@ -25,6 +25,7 @@ type hostile struct {
 	// change changes what the second release of the site is, or what is published in its place.
 	change func(s *site, second *Release)
 	option FollowOption
+	hangs  bool   // the follower has little patience
 	err    error  // that the error wraps, or nil
 	want   string // in the text of the error
 }
@@ -61,6 +62,8 @@ func body(length int, text string, rest func(w http.ResponseWriter, r *http.Requ
 	}
 }
 
+func end(http.ResponseWriter, *http.Request) {}
+
 func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 // hang waits until the client gives up.
@@ -88,32 +91,42 @@ const objectPath = "/objects/"
 var servers = []hostile{
 	{name: "cut release", answer: at(ReleaseName, body(900, "{", abort)), want: "unexpected EOF"},
 	{name: "cut object", answer: at(objectPath, body(1384, "{", abort)), want: "unexpected EOF"},
-	{name: "short object", answer: at(objectPath, body(20, "12345678901234567890", func(http.ResponseWriter, *http.Request) {})),
+	{name: "short object", answer: at(objectPath, body(20, "12345678901234567890", end)),
 		err: ErrObject, want: "the server has 20 bytes, and the release names"},
-	{name: "object of chunks cut", answer: at(objectPath, body(-1, "x", func(http.ResponseWriter, *http.Request) {})),
+	{name: "object of chunks cut", answer: at(objectPath, body(-1, "x", end)),
 		want: "after 1 of"},
-	{name: "no answer", answer: at(ReleaseName, hang), want: "timeout awaiting response headers"},
-	{name: "release stalls", answer: at(ReleaseName, body(500, "{", hang)), err: transport.ErrStalled, want: "no progress"},
-	{name: "object stalls", answer: at(objectPath, body(-1, "{", hang)), err: transport.ErrStalled, want: "no progress"},
-	{name: "endless release", answer: at(ReleaseName, body(-1, "{", endless)), err: transport.ErrTooLarge, want: "longer"},
+	{name: "no answer", answer: at(ReleaseName, hang), hangs: true, want: "timeout awaiting response headers"},
+	{name: "release stalls", answer: at(ReleaseName, body(500, "{", hang)), hangs: true, err: transport.ErrStalled,
+		want: "no progress"},
+	{name: "object stalls", answer: at(objectPath, body(-1, "{", hang)), hangs: true, err: transport.ErrStalled,
+		want: "no progress"},
+	{name: "endless release", answer: at(ReleaseName, body(-1, "{", endless)), err: transport.ErrTooLarge,
+		want: "longer than expected"},
 	{name: "long release", answer: at(ReleaseName, body(1<<40, "{", endless)), err: transport.ErrTooLarge,
 		want: "1099511627776 bytes, expected at most 65536"},
-	{name: "endless object", answer: at(objectPath, body(-1, "{", endless)), err: transport.ErrTooLarge, want: "longer"},
+	{name: "endless object", answer: at(objectPath, body(-1, "{", endless)), err: transport.ErrTooLarge,
+		want: "longer than expected"},
 	{name: "another host", answer: at(ReleaseName, to("http://example.org/list/release.json")),
 		want: "a redirect to another host, example.org, is refused"},
-	{name: "object on another host", answer: at(objectPath, to("http://localhost:1/object")), want: "another host, localhost:1"},
+	{name: "object on another host", answer: at(objectPath, to("http://localhost:1/object")),
+		want: "another host, localhost:1"},
+	{name: "another host at the same port", answer: at(ReleaseName, func(w http.ResponseWriter, r *http.Request) {
+		to(strings.Replace("http://"+r.Host+"/release.json", "127.0.0.1", "localhost", 1))(w, r)
+	}), want: "another host, localhost:"},
 	{name: "another port", answer: at(ReleaseName, to("http://127.0.0.1:1/")), want: "another host, 127.0.0.1:1"},
 	{name: "loop", answer: at(ReleaseName, to("/release.json")), want: "more than 5 redirects"},
-	{name: "a file of the machine", answer: at(ReleaseName, to("file:///etc/passwd")), want: "from http to file is refused"},
+	{name: "a file of the machine", answer: at(ReleaseName, to("file:///etc/passwd")),
+		want: "from http to file is refused"},
 	{name: "credentials", answer: at(ReleaseName, func(w http.ResponseWriter, r *http.Request) {
 		to("http://u:p@"+r.Host+"/release.json")(w, r)
 	}), want: "with credentials is refused"},
-	{name: "web page", answer: at(ReleaseName, body(-1, "\n<!DOCTYPE html><title>Welcome", func(http.ResponseWriter, *http.Request) {})),
+	{name: "web page", answer: at(ReleaseName, body(-1, "\n<!DOCTYPE html><title>Welcome", end)),
 		err: ErrRelease, want: "it is a web page; does this network want a login"},
-	{name: "web page for an object", answer: at(objectPath, body(-1, "<!DOCTYPE html>", func(http.ResponseWriter, *http.Request) {})),
+	{name: "web page for an object", answer: at(objectPath, body(-1, "<!DOCTYPE html>", end)),
 		want: "after 15 of"},
 	{name: "gzip", answer: at(ReleaseName, zip), want: `encodes the body as "gzip", which was not asked for`},
-	{name: "404", answer: at(ReleaseName, status(404)), err: os.ErrNotExist, want: "release.json: the server answers 404 Not Found"},
+	{name: "404", answer: at(ReleaseName, status(404)), err: os.ErrNotExist,
+		want: "release.json: the server answers 404 Not Found"},
 	{name: "object 410", answer: at(objectPath, status(410)), err: os.ErrNotExist, want: "the server answers 410 Gone"},
 	{name: "503", answer: at(ReleaseName, status(503)), want: "the server answers 503 Service Unavailable"},
 	{name: "206 without a range", answer: at(ReleaseName, status(206)), want: "the server answers 206 Partial Content"},
@@ -123,7 +136,8 @@ var servers = []hostile{
 
 // publishers publish what a follower must not take.
 var publishers = []hostile{
-	{name: "garbled object", change: func(s *site, r *Release) { s.spoil(r.SHA256, 100) }, err: ErrObject, want: "damaged"},
+	{name: "garbled object", change: func(s *site, r *Release) { s.spoil(r.SHA256, 100) },
+		err: ErrObject, want: "damaged"},
 	{name: "missing object", change: func(s *site, r *Release) { s.drop(r.SHA256) }, err: os.ErrNotExist, want: "404"},
 	{name: "another release's object", change: func(s *site, r *Release) {
 		s.swap(r.SHA256, filterOf(s.t, 1000, 7))
@@ -133,7 +147,8 @@ var publishers = []hostile{
 	{name: "members behind the signature", change: func(s *site, _ *Release) {
 		s.edit("\"signatures\":[", "\"release\":99,\n\"signatures\":[")
 	}, err: ErrSignature, want: "wrong"},
-	{name: "unsigned", change: func(s *site, r *Release) { s.keys = nil; s.write(r) }, err: ErrUnsigned, want: "not signed"},
+	{name: "unsigned", change: func(s *site, r *Release) { s.keys = nil; s.write(r) },
+		err: ErrUnsigned, want: "not signed"},
 	{name: "another key", change: func(s *site, r *Release) { s.keys = []PrivateKey{testKey(s.t, "I")}; s.write(r) },
 		err: ErrOtherKey, want: "by none of the given keys"},
 	{name: "older", change: func(s *site, r *Release) { s.release(r, 1, nil) }, err: ErrOlder,
@@ -156,8 +171,10 @@ var publishers = []hostile{
 		s.edit(`"version":1`, `"version":2`)
 		s.sign()
 	}, err: ErrVersion, want: "use a newer Bloomery"},
-	{name: "no JSON", change: func(s *site, _ *Release) { s.put([]byte("release 17")) }, err: ErrRelease, want: "not the text"},
-	{name: "cut", change: func(s *site, _ *Release) { s.put(s.text()[:300]) }, err: ErrRelease, want: "one line with signatures"},
+	{name: "no JSON", change: func(s *site, _ *Release) { s.put([]byte("release 17")) },
+		err: ErrRelease, want: "not the text"},
+	{name: "cut", change: func(s *site, _ *Release) { s.put(s.text()[:300]) },
+		err: ErrRelease, want: "one line with signatures"},
 	{name: "full disk", option: WithOpen(bloomery.WithMaxBytes(100)), err: filter.ErrTooLarge, want: "cannot open it"},
 }
 
@@ -170,10 +187,9 @@ func TestHostile(t *testing.T) {
 			s := newSite(t)
 			s.number = 1
 			web := s.serve()
-			options := []FollowOption{WithTransport(transport.Config{Answer: 150 * time.Millisecond, Stall: 150 * time.Millisecond})}
 			first := filterOf(t, 1000, 1)
 			s.publish(filterOf(t, 1000, 0)) // number 2
-			f := s.follower(web.URL, options...)
+			f := s.follower(web.URL)
 			mustPoll(t, f)
 			s.publish(first)
 			mustPoll(t, f)
@@ -187,8 +203,17 @@ func TestHostile(t *testing.T) {
 			if h.answer != nil {
 				web.hook(h.answer)
 			}
+			patient := f.source
+			if h.hangs {
+				WithTransport(transport.Config{Answer: 50 * time.Millisecond, Stall: 50 * time.Millisecond})(&f.options)
+				var err error
+				if f.source, err = transport.Open(web.URL, f.options.transport); err != nil {
+					t.Fatal(err)
+				}
+			}
 			e, err := f.Poll(t.Context())
-			if e != nil || err == nil || !strings.Contains(err.Error(), h.want) || h.err != nil && !errors.Is(err, h.err) {
+			if e != nil || err == nil || !strings.Contains(err.Error(), h.want) ||
+				h.err != nil && !errors.Is(err, h.err) {
 				t.Errorf("%v, %v; want %q, %v", e, err, h.want, h.err)
 			}
 			holds(t, f, first)
@@ -198,6 +223,7 @@ func TestHostile(t *testing.T) {
 			holds(t, f, first)
 
 			web.around.Store(nil)
+			f.source = patient
 			s.keys, f.options.open = []PrivateKey{testKey(t, "A")}, nil
 			s.number = 10
 			third := filterOf(t, 1000, 3)

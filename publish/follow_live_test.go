@@ -80,7 +80,8 @@ func TestExpired(t *testing.T) {
 	now = now.Add(48 * time.Hour)
 	for range 2 {
 		e, err := f.Poll(t.Context())
-		if _, ok := e.(Unchanged); !ok || !errors.Is(err, ErrExpired) || !strings.Contains(err.Error(), "another mirror") {
+		if _, ok := e.(Unchanged); !ok || !errors.Is(err, ErrExpired) ||
+			!strings.Contains(err.Error(), "another mirror") {
 			t.Errorf("frozen: %v, %v", e, err)
 		}
 	}
@@ -133,7 +134,8 @@ func TestHistory(t *testing.T) {
 		s.publish(filterOf(t, 20000, 2))
 		s.forge = func(r *Release) {
 			h := History{{Number: r.Number - 1, Published: r.Published, SHA256: r.Previous.SHA256, Bytes: r.Bytes},
-				{Number: from.Number, Published: r.Published, SHA256: from.SHA256, Bytes: r.Bytes, Delta: s.delta(first, last)}}
+				{Number: from.Number, Published: r.Published, SHA256: from.SHA256, Bytes: r.Bytes,
+					Delta: s.delta(first, last)}}
 			text, err := h.Marshal()
 			if err != nil {
 				t.Fatal(err)
@@ -176,6 +178,7 @@ func TestResume(t *testing.T) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(want)))
 		_, _ = w.Write(want[:len(want)/2]) // then the server closes the connection
 	}
+	whole := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(want) }
 	var ranges atomic.Int64
 	for name, c := range map[string]struct {
 		damage bool
@@ -184,7 +187,7 @@ func TestResume(t *testing.T) {
 	}{
 		"ranges":    {bytes: len(want) / 2},
 		"damaged":   {damage: true, bytes: len(want) / 2 * 3},
-		"no ranges": {answer: at(objectPath, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(want) }), bytes: len(want)},
+		"no ranges": {answer: at(objectPath, whole), bytes: len(want)},
 	} {
 		f := s.follower(web.URL)
 		web.hook(at(objectPath, cut))
@@ -262,8 +265,8 @@ func TestFollow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f.bloom")
 	events := make(chan Event, 1000)
 	follow := func(o ...FollowOption) (*bloomery.Live, error) {
-		return Follow(t.Context(), web.URL, file, append(o, WithKeys(s.keys[0].Public()), OnEvent(func(e Event) { events <- e }),
-			WithInterval(10*time.Millisecond), WithTransport(transport.Config{Answer: time.Second}))...)
+		return Follow(t.Context(), web.URL, file, append(o, WithKeys(s.keys[0].Public()),
+			OnEvent(func(e Event) { events <- e }), WithInterval(10*time.Millisecond))...)
 	}
 	wait := func(what string, f func() bool) {
 		t.Helper()

@@ -68,12 +68,16 @@ func (e Failed) String() string {
 // Run polls until ctx ends, and returns the cause. The first poll is at once, the second after a random part of the
 // interval, and later ones after 90% to 100% of it, so that followers that start together do not poll together. After
 // errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
-func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, func(Event, error) {}) }
+func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
-// run is Run, with a function that gets what each poll returns before OnEvent does.
-func (f *Follower) run(ctx context.Context, after func(Event, error)) error {
+// run is Run, with a function that gets what each poll returns before OnEvent does. If the file was just polled, the
+// first poll is left out.
+func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
+	if polled && !sleep(ctx, f.start()) {
+		return context.Cause(ctx)
+	}
 	failures := 0
-	for first := true; ; first = false {
+	for first := !polled; ; first = false {
 		event, err := f.Poll(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -86,13 +90,18 @@ func (f *Follower) run(ctx context.Context, after func(Event, error)) error {
 		}
 		wait := f.delay(failures, err)
 		if first && failures == 0 {
-			wait = time.Duration(rand.Float64() * float64(f.options.interval))
+			wait = f.start()
 		}
 		f.tell(event, err, wait)
 		if !sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// start returns the time between the first and the second poll.
+func (f *Follower) start() time.Duration {
+	return time.Duration(rand.Float64() * float64(f.options.interval))
 }
 
 // maxBackoff is the largest time between two polls in intervals.

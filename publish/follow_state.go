@@ -127,7 +127,7 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	case r.Number < was.Release:
 		err = fmt.Errorf("%w: %d, and %d was seen before", ErrOlder, r.Number, was.Release)
 	case r.Number == was.Release && r.SHA256 != was.SHA256:
-		err = fmt.Errorf("%w: %d has SHA-256 %.8s..., and %.8s... was seen before",
+		err = fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before",
 			ErrConflict, r.Number, r.SHA256, was.SHA256)
 	}
 	if err != nil {

@@ -329,6 +329,35 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestExceptions: a filter with exceptions is published as it is, or trimmed, and damaged exceptions are refused.
+func TestExceptions(t *testing.T) {
+	src, dir := t.TempDir(), t.TempDir()
+	allowed := func(yield func([]byte) bool) {
+		for i := range 3000 {
+			if !yield(fmt.Append(nil, "allowed ", i)) {
+				return
+			}
+		}
+	}
+	path := build(t, src, 1, 0, bloomery.Config{Spec: "rankindexed(bits_per_key=8)", Allow: allowed})
+	full := mustPublish(t, dir, path, Options{Name: "x"})
+	small := mustPublish(t, dir, path, Options{Trim: true})
+	if full.Trimmed != small.Release.Total || small.Release.Keys != 2000 {
+		t.Errorf("%d bytes, %+v", full.Trimmed, small.Release)
+	}
+	f, err := container.ReadFile(path, container.Options{})
+	if err != nil || f.Exceptions == nil {
+		t.Fatal(err)
+	}
+	f.Exceptions = []uint64{1, 2, 3}
+	if err := container.WriteFile(t.Context(), path, f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Publish(t.Context(), dir, path, Options{}); !errors.Is(err, container.ErrCorrupt) {
+		t.Errorf("damaged exceptions: %v", err)
+	}
+}
+
 // TestRepair: an object that is damaged is written again, one that is lost costs a delta and a warning, and Check finds
 // both.
 func TestRepair(t *testing.T) {

@@ -31,9 +31,9 @@ func (a *app) diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff OLD NEW -o DELTA",
 		Short: "Write the difference of two versions of a filter",
-		Long: `Write a delta: a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filter files,
-or the folders of sharded sets. It takes the smallest method: cells to remove and to add (rankindexed), counters that
-change (counting), changed bits, or the whole file.
+		Long: `Write a delta: a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filter
+files, or the folders of sharded sets. It takes the smallest method: cells to remove and to add (rankindexed), counters
+that change (counting), changed bits, or the whole file.
 
 A delta is small if both have the same spec and seed. Followed filters keep their size: build the next version with the
 spec that info prints for OLD, and keep the shifts of searched families.`,

@@ -135,7 +135,8 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	o = []publish.FollowOption{
 		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
-		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}), publish.WithOpen(bloomery.WithSecret(secret)),
+		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}),
+		publish.WithOpen(bloomery.WithSecret(secret)),
 	}
 	if f.insecure {
 		o = append(o, publish.WithInsecure())
@@ -252,7 +253,8 @@ func (w *following) run(e publish.Updated) error {
 		fmt.Sprint("BLOOMERY_SHA256=", e.To.SHA256))
 	c.Stdout, c.Stderr = w.a.stderr, w.a.stderr
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("--exec %s: %w; %s is release %d all the same", w.flags.exec, err, w.flags.output, e.To.Number)
+		return fmt.Errorf("--exec %s: %w; %s is release %d all the same",
+			w.flags.exec, err, w.flags.output, e.To.Number)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (a *app) warnRate(path string, i filter.Info) {
 
 // Hints for filters that have too high a rate.
 const (
-	adviceRoom    = "Build it again from all of its keys, with --fpr or --capacity."
+	adviceRoom    = "Build a new one from all of its keys, with room: --fpr, --capacity, or later= in a spec."
 	adviceMaxRate = `Nothing was written. Build the filter from all of its keys with a larger size: --fpr or --capacity,
   or more --bits-per-key or --bytes; or raise --max-fpr.`
 	adviceChanged = `Nothing was written. Run the command again when the input no longer changes, or pipe it: a pipe is

@@ -68,21 +68,33 @@ func (f *Filter) SameShape() (filter.ChainTable, error) {
 	return n, nil
 }
 
-// WriteBucket fills the empty bucket b.
-func (f *Filter) WriteBucket(b uint64, from *filter.ChainBucket, extensions [levels]uint64) error {
-	u := f.bucket(b)
-	used := uint64(len(from.Cells))
-	for u.room() < used {
-		if u.n == levels || f.g.Pools[u.n] == 0 || !f.pools[u.n].claim(extensions[u.n]) {
-			return fmt.Errorf("bucket %d: %w", b, filter.ErrFull)
+// BucketWriter returns a function that fills an empty bucket.
+func (f *Filter) BucketWriter() func(b uint64, from *filter.ChainBucket, extensions [levels]uint64) error {
+	var open []run
+	return func(b uint64, from *filter.ChainBucket, extensions [levels]uint64) error {
+		u := f.bucket(b)
+		used := uint64(len(from.Cells))
+		for u.room() < used {
+			if u.n == levels || f.g.Pools[u.n] == 0 || !f.pools[u.n].claim(extensions[u.n]) {
+				return fmt.Errorf("bucket %d: %w", b, filter.ErrFull)
+			}
+			words, at := u.pointerAt(u.n)
+			bitvec.SetField(words, at, uint(f.g.pointer(u.n)), extensions[u.n]+1)
+			u.extend(extensions[u.n])
+			u.n++
 		}
-		words, at := u.pointerAt(u.n)
-		bitvec.SetField(words, at, uint(f.g.pointer(u.n)), extensions[u.n]+1)
-		u.extend(extensions[u.n])
-		u.n++
+		open = u.fill(from, open[:0])
+		f.used += used
+		f.keys += u.keys()
+		return nil
 	}
-	type run struct{ at, end uint64 }
-	var open []run // the chains with further cells
+}
+
+// run is cells [at, end) of a list: those of a chain that are to be written.
+type run struct{ at, end uint64 }
+
+// fill writes the cells of an empty bucket with room for them. It returns the memory of open, for reuse.
+func (u *bucket) fill(from *filter.ChainBucket, open []run) []run {
 	at := uint64(0)
 	for chain, n := range from.Lengths {
 		if n > 0 {
@@ -91,21 +103,20 @@ func (f *Filter) WriteBucket(b uint64, from *filter.ChainBucket, extensions [lev
 		}
 		at += uint64(n)
 	}
-	for c := uint64(0); len(open) > 0; {
-		more := open[:0]
-		for _, r := range open {
+	left := open
+	for c := uint64(0); len(left) > 0; {
+		more := left[:0]
+		for _, r := range left {
 			u.setCell(c, from.Cells[r.at])
 			if r.at++; r.at < r.end {
-				u.flip(f.chains + c)
+				u.flip(u.f.chains + c)
 				more = append(more, r)
 			}
 			c++
 		}
-		open = more
+		left = more
 	}
-	f.used += used
-	f.keys += u.keys()
-	return nil
+	return open
 }
 
 // Stored returns the result of Encode of the filter or of its trimmed form.

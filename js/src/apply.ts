@@ -4,15 +4,13 @@
 // caller compares. Reads outside of an array are 0, and writes have no effect.
 
 import { crc32c } from './crc32c.js';
-import { CorruptError, FormatError, TooLargeError, VersionError } from './errors.js';
+import { CorruptError, FormatError, TooLargeError } from './errors.js';
 import { parseHeader, viewOf } from './header.js';
 import type { Spec } from './spec.js';
 
 const { ceil, floor, max, min } = Math;
 
-const damaged = () => new CorruptError('the delta is damaged');
-
-const bitAt = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] >> (at & 7)) & 1;
+const damaged = (how = 'damaged') => new CorruptError(`the delta is ${how}`);
 
 /** Inverts a bit. */
 const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << (at & 7));
@@ -20,7 +18,7 @@ const flip = (bytes: Uint8Array, at: number) => (bytes[floor(at / 8)] ^= 1 << (a
 /** The field of n bits, at most 53, from bit at on. */
 function bitsAt(bytes: Uint8Array, at: number, n: number): number {
   let v = 0;
-  while (n--) v = 2 * v + bitAt(bytes, at + n);
+  while (n--) v = 2 * v + ((bytes[floor((at + n) / 8)] >> ((at + n) & 7)) & 1);
   return v;
 }
 
@@ -59,7 +57,7 @@ function reader(delta: Uint8Array, at: number) {
   };
   /** Calls give with each number of list(bound, left). */
   const list = (bound: number, left: number, give: (v: number) => void): void => {
-    if (left > bound || bound > 2 ** 48) throw damaged();
+    if (left > bound) throw damaged();
     for (let next = 0; left > 0; left--) {
       const room = bound - next - left + 1, m = left > 1 ? max(1, floor((9 * room) / (13 * left))) : room;
       const q = unary(floor((room - 1) / m)) * m, v = next + q + below(min(m, room - q));
@@ -78,31 +76,47 @@ function reader(delta: Uint8Array, at: number) {
     raw(0);
     if (at < end) throw damaged();
   };
-  return { field, number, signed, rice, list, counted, raw, finish };
+  return { field, number, signed, unary, rice, list, counted, raw, finish };
+}
+
+/**
+ * Returns how many of the cells from first to end do not have the value `not`, and a function that returns the cell of
+ * a rank among them. The ranks must ascend.
+ */
+function ranks(b: Uint8Array, width: number, first: number, end: number, not: number) {
+  const counts = (cell: number) => bitsAt(b, cell * width, width) !== not;
+  let n = 0, rank = -1, cell = first;
+  while (cell < end) if (counts(cell++)) n++;
+  cell = first - 1;
+  const cellOf = (to: number): number => {
+    while (rank < to) if (counts(++cell)) rank++;
+    return cell;
+  };
+  return [n, cellOf] as const;
 }
 
 /** Methods 1 and 2: changes a section, which is that of the base, in a mode of 2 to 4. */
 function change(r: Reader, mode: number, b: Uint8Array): void {
-  const all = 8 * b.length;
+  const old = b.slice(), all = 8 * b.length;
   if (mode < 3) return r.counted(all, (bit) => flip(b, bit));
   if (mode < 4) {
-    const size = 2 ** (6 + r.field(4)), c = r.field(6), h = r.field(3);
+    const size = 2 ** (6 + r.field(3)), p = r.field(1), c = r.field(6), h = r.field(3);
     return r.counted(ceil(all / size), (block) => {
-      const z = r.rice(h), first = block * size;
-      const n = z >= 2 * c - min(1, c) ? z + 1 : z % 2 ? c - (z + 1) / 2 : c + z / 2;
-      r.list(min(size, all - first), n, (bit) => flip(b, first + bit));
+      const z = r.rice(h), n = z >= 2 * c - min(1, c) ? z + 1 : z % 2 ? c - (z + 1) / 2 : c + z / 2;
+      const bits = (not: number) => ranks(old, 1, block * size, min(block * size + size, all), not);
+      const change = (n: number, [count, bit]: ReturnType<typeof bits>) => r.list(count, n, (v) => flip(b, bit(v)));
+      if (!p) return change(n, bits(-1));
+      const ones = bits(0), f = r.unary(min(n, ones[0]));
+      change(f, ones);
+      change(n - f, bits(1));
     });
   }
-  const width = 2 ** r.field(2), top = 2 ** width - 1, old = b.slice();
+  const width = 2 ** r.field(2);
   // What is not counted in each list, and what becomes of the others.
-  for (const [not, step] of [[0, -1], [top, 1], [-1, 0]]) {
-    let counted = 0, cell = -1, rank = -1;
-    const next = () => bitsAt(old, ++cell * width, width) !== not;
-    while (cell * width < all - width) if (next()) counted++;
-    cell = -1;
-    r.counted(counted, (to) => {
-      while (rank < to) if (next()) rank++;
-      const at = cell * width, v = bitsAt(old, at, width);
+  for (const [not, step] of [[0, -1], [2 ** width - 1, 1], [-1, 0]]) {
+    const [n, cellOf] = ranks(old, width, 0, all / width, not);
+    r.counted(n, (to) => {
+      const at = cellOf(to) * width, v = bitsAt(old, at, width);
       b[floor(at / 8)] ^= (v ^ (step ? v + step : r.field(width))) << at % 8;
     });
   }
@@ -137,7 +151,7 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
     throw damaged();
   }
 
-  /** Calls give for each bucket with the chain of each of its cells, its extensions, and a function that reads cells. */
+  /** Calls give for each bucket with the chains of its cells, its extensions, and a function that reads a cell. */
   const walk = (give: (chains: number[], extensions: number[], cell: (c: number) => number) => void): void => {
     for (let b = 0, at = 0; b < buckets; b++) {
       const parts = [at], extensions: number[] = [], order: number[] = [];
@@ -226,25 +240,26 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 }
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
-  const from = parseHeader(old), head = old.slice(0, 64), view = viewOf(head), prefix = viewOf(delta);
-  const method = delta[3] & 15, r = reader(delta, 192), byte = () => r.field(8);
-  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw new VersionError('not a delta, or a newer one');
-  if (prefix.getUint32(4, true) !== view.getUint32(60, true)) throw new CorruptError('the delta is for another file');
+  const from = parseHeader(old), head = old.slice(0, 64), prefix = viewOf(delta);
+  const flags = delta[3], method = flags & 15, r = reader(delta, 192), byte = () => r.field(8);
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw damaged('of a newer version');
+  if (prefix.getUint32(4) !== viewOf(head).getUint32(60)) throw damaged('for another file');
   const check = (n: number): number => {
-    if (n > most) throw new TooLargeError(`${n} bytes are more than the limit of ${most}`);
+    if (n > most) throw new TooLargeError(`more than ${most} bytes`);
     return n;
   };
   if (!method) return (check(delta.length - 24), delta.slice(24));
 
-  let text = from.spec.text, count = from.sections.length, keys = delta[3] & 16 ? r.signed() : 0;
-  if (delta[3] & 32) for (let i = 52; i < 60; i++) head[i] = byte();
-  if (delta[3] & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
-  if (delta[3] & 128) {
-    view.setUint16(8, byte(), true);
+  let text = from.spec.text, count = from.sections.length, keys = flags & 16 ? r.signed() : 0;
+  if (flags & 32) for (let i = 52; i < 60; i++) head[i] = byte();
+  if (flags & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
+  if (flags & 128) {
+    head[8] = byte();
     count = byte();
   }
   let sections: Uint8Array[] = [];
-  const base = from.sections.map((s) => old.subarray(s.offset, s.offset + s.length)), modes: number[] = [], lengths: number[] = [];
+  const base = from.sections.map((s) => old.subarray(s.offset, s.offset + s.length));
+  const modes: number[] = [], lengths: number[] = [];
   if (method > 2) {
     const [out, used, after] = replay(r, from.spec, base, most);
     sections = out;
@@ -265,10 +280,10 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
   let length = end;
   const places = sections.map((s) => (length = align(length) + s.length) - s.length);
   const file = new Uint8Array(check(max(length, align(end)))), to = viewOf(file);
-  const put = (at: number, n: number) => to.setBigUint64(at, BigInt(n), true);
+  const put = (at: number, n: number | bigint) => to.setBigUint64(at, BigInt(n), true);
   file.set(head);
-  to.setUint16(14, count, true);
-  to.setBigUint64(32, from.keys + BigInt(keys), true);
+  file[14] = count;
+  put(32, from.keys + BigInt(keys));
   put(40, file.length);
   to.setUint32(48, text.length, true);
   sections.forEach((s, i) => {
@@ -277,7 +292,7 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
     to.setUint32(80 + 24 * i, crc32c(s), true);
     file.set(s, places[i]);
   });
-  file.set(Array.from(text, (c) => c.charCodeAt(0)), end - text.length);
+  file.set(new TextEncoder().encode(text), 64 + 24 * count);
   to.setUint32(60, crc32c(file.subarray(64, end), crc32c(file.subarray(0, 60))), true);
   return file;
 }

@@ -48,8 +48,8 @@ export interface Update {
   readonly delta: boolean;
   /** The bytes that were loaded for it: of release.json, history, delta and whole file. */
   readonly loaded: number;
-  /** Why the whole file was loaded, although there was a delta. */
-  readonly failure?: unknown;
+  /** Why a delta was not used; undefined if there was none, or if it was. */
+  readonly failure: unknown;
 }
 
 /** Follows a publisher. An error never changes the filter: the last good one stays. */
@@ -93,16 +93,16 @@ export async function follow<Options extends FollowOptions>(
     open, openSharded, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate, onError,
   }: FollowOptions = options;
   const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
-  folder.pathname = folder.pathname.replace(/\/(release\.json)?$/, '') + '/';
+  folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
   keys?.forEach(publicKey);
-  if (!keys?.length === !insecure) throw new TypeError('want either keys or insecure: true');
+  if (!keys?.length === !insecure) throw new TypeError('want keys or insecure: true');
 
-  const end = new AbortController(), limit = `are more than the limit of ${maxBytes}`;
+  const end = new AbortController();
   let filter: Filter | ShardedFilter | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
   /** The SHA-256 of the bytes. */
   let sum = '';
-  /** The release.json of the release, and what asks whether it has changed. */
-  let text: Uint8Array | undefined, since: Since = {};
+  /** What asks whether release.json has changed. */
+  let since: Since = {};
   /** The shards of the set that are loaded, by SHA-256. */
   const shards = new Map<string, Uint8Array>();
   let error: unknown, loaded = 0, failures = 0, polling: Promise<boolean> | undefined, timer: Timer | undefined;
@@ -115,16 +115,16 @@ export async function follow<Options extends FollowOptions>(
 
   /** Loads and verifies an object. */
   const object = async ({ sha256: sum, bytes: length }: ReleaseObject): Promise<Uint8Array> => {
-    if (length > maxBytes) throw new TooLargeError(`${length} bytes ${limit}`);
+    if (length > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`);
     const content = await get(`objects/${sum}`, length);
-    if ((await hashOf(content)) !== sum) throw new CorruptError(`object ${sum}: its content is another`);
+    if ((await hashOf(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
     return content;
   };
 
   /** Opens a file, or a set whose shards it loads. */
   const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Filter | ShardedFilter> => {
     if (kind === 'file') return open(content);
-    if (!openSharded) throw new TypeError('the release is a sharded set: give openSharded, too');
+    if (!openSharded) throw new TypeError('a set needs openSharded');
     const sums = new Map<string, string>();
     const set = await openSharded(content, async (file, bytes) => {
       const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
@@ -140,8 +140,8 @@ export async function follow<Options extends FollowOptions>(
   /** Returns the delta from the file that is held, if there is one. */
   const deltaOf = async ({ previous, history }: Release): Promise<ReleaseObject | undefined> => {
     const isHeld = (old?: OlderRelease) => old?.sha256 === sum;
-    if (isHeld(previous) || !history) return isHeld(previous) ? previous!.delta : undefined;
-    return parseHistory(await object(history)).find(isHeld)?.delta;
+    const older = isHeld(previous) ? previous : history && parseHistory(await object(history)).find(isHeld);
+    return older?.delta;
   };
 
   /** Loads and verifies the filter of another release. It returns why there is no delta, if there should be one. */
@@ -151,14 +151,14 @@ export async function follow<Options extends FollowOptions>(
       const delta = filter && next.kind === 'file' && next.bytes <= maxBytes && await deltaOf(next);
       if (delta && delta.bytes < next.bytes) {
         const content = apply(bytes, await object(delta), next.bytes);
-        if ((await hashOf(content)) !== next.sha256) throw new CorruptError('the delta leads to another file');
-        return { content, delta: true };
+        if ((await hashOf(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
+        return { content, delta: true, failure };
       }
     } catch (e) {
       end.signal.throwIfAborted();
       failure = e;
     }
-    return { content: await object(next), delta: false, ...(failure !== undefined && { failure }) };
+    return { content: await object(next), delta: false, failure };
   };
 
   /** Loads release.json, and the filter if it is another one. */
@@ -168,28 +168,28 @@ export async function follow<Options extends FollowOptions>(
     try {
       news = await get('release.json', maxRelease, headers);
     } catch (e) {
-      if (e instanceof FetchError && e.status === 304 && text) return false;
+      if (e instanceof FetchError && e.status === 304 && sum) return false;
       throw e;
     }
-    if (news.length !== text?.length || news.some((b, i) => b !== text![i])) {
-      const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
-      if (release && release.name !== next.name) {
-        throw new ReleaseError('name', `a release of ${next.name}, not of ${release.name}`);
-      }
-      if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
-        throw new ReleaseError('older', `release ${next.release} is older than one that was seen`);
-      }
-      let content = bytes, now = filter;
-      if (next.sha256 !== sum) {
-        const { content: other, ...how } = await replacement(next);
-        now = await opened(next.kind, (content = other));
-        done = { release: next, ...how, loaded: loaded - before };
-      }
-      // The store first, and there the release first, so that its number never decreases.
-      await store?.put('release.json', news);
-      if (done) await store?.put('filter', content);
-      [filter, bytes, sum, release, text] = [now, content, next.sha256, next, news];
+    const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
+    if (release && release.name !== next.name) {
+      throw new ReleaseError('name', `its name is ${next.name}, not ${release.name}`);
     }
+    if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
+      throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
+    }
+    let content = bytes, now = filter;
+    if (next.sha256 !== sum) {
+      const { content: other, ...how } = await replacement(next);
+      now = await opened(next.kind, (content = other));
+      done = { release: next, ...how, loaded: loaded - before };
+    }
+    // The store first, and there the release first, so that its number never decreases.
+    if (store && (done || next.expires !== release!.expires)) {
+      await store.put('release.json', news);
+      await store.put('filter', content);
+    }
+    [filter, bytes, sum, release] = [now, content, next.sha256, next];
     since = headers;
     if (done) onUpdate?.(done);
     return !!done;
@@ -203,15 +203,16 @@ export async function follow<Options extends FollowOptions>(
   const attempt = async (): Promise<boolean> => {
     try {
       const replaced = await update(), { expires } = release!;
-      failures = 0;
+      failures = -1; // expiry is no reason to poll less often
       if (Date.parse(expires) < Date.now()) {
-        throw new ReleaseError('expired', `the release expired at ${expires}: has its publisher stopped?`);
+        throw new ReleaseError('expired', `the release expired at ${expires}`);
       }
+      failures = 0;
       error = undefined;
       return replaced;
     } catch (e) {
       end.signal.throwIfAborted();
-      if (!(e instanceof ReleaseError && e.reason === 'expired')) failures++;
+      failures++;
       failed(e);
       throw e;
     }
@@ -222,7 +223,7 @@ export async function follow<Options extends FollowOptions>(
     clearTimeout(timer);
     if (end.signal.aborted) return;
     const wait = interval * Math.min(2 ** failures, 10) * (1 - Math.random() / 10);
-    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2 ** 31 - 1));
+    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2e9));
   }));
 
   const close = (): void => {
@@ -241,7 +242,6 @@ export async function follow<Options extends FollowOptions>(
       filter = await opened(release.kind, content);
       bytes = content;
       sum = await hashOf(content);
-      if (sum === release.sha256) text = old;
     }
   } catch (e) {
     failed(e);

@@ -6,8 +6,8 @@ import { FormatError } from './errors.js';
 export type ReleaseReason =
   | 'format' // it is damaged, or of a newer version
   | 'unsigned' // it has no signature
-  | 'key' // none of the given keys signed it
-  | 'signature' // it was changed after it was signed
+  | 'other key' // none of the given keys signed it
+  | 'wrong signature' // it was changed after it was signed
   | 'expired' // its publisher or a mirror stopped
   | 'older' // the publisher had a newer one
   | 'name'; // it is of another publisher
@@ -71,7 +71,7 @@ export const maxRelease = 2 ** 16;
 const maxHistory = 2 ** 20;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
-const invalid = 'it is not a valid release or history', newer = 'a release of a newer version: update bloomery';
+const invalid = 'an invalid release', newer = 'a newer version: update bloomery';
 const bad = (what: string) => new ReleaseError('format', what);
 
 /** Throws ReleaseError unless ok. */
@@ -89,10 +89,7 @@ const isText = (v: unknown, least: number, most: number) =>
 const isHash = (v: unknown) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
 
 /** Whether v is a time in its only form. */
-function isTime(v: unknown): boolean {
-  const time = typeof v === 'string' ? Date.parse(v) : NaN;
-  return !isNaN(time) && new Date(time).toISOString().replace('.000', '') === v;
-}
+const isTime = (v: unknown) => /^[\d-]{10}T[\d:]{8}Z$/.test(v as string) && Date.parse(v as string) > 0;
 
 /** Whether v is an object of the publisher. */
 const isRef = (v: unknown, most = Infinity) => isObject(v) && isHash(v.sha256) && isNumber(v.bytes, 1, most);
@@ -102,26 +99,25 @@ const isOptional = (v: unknown, most?: number) => v === undefined || isRef(v, mo
 const isOlder = (v: unknown, below: number) =>
   isObject(v) && isNumber(v.release, 1, below - 1) && isHash(v.sha256) && isOptional(v.delta);
 
+/** Returns what f does, and throws ReleaseError if it throws. */
+function valid<T>(f: () => T): T {
+  try {
+    return f();
+  } catch {
+    throw bad(invalid);
+  }
+}
+
 /** Parses the text of an object of a format. */
 function parse(text: string, format: string): Members {
-  let m: unknown;
-  try {
-    m = JSON.parse(text);
-  } catch (e) {
-    throw bad((e as Error).message);
-  }
+  const m: unknown = valid(() => JSON.parse(text));
   want(isObject(m) && m.format === format, invalid);
   want(m.version === 1, newer);
   return m;
 }
 
-function decode(file: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file);
-  } catch {
-    throw bad(invalid);
-  }
-}
+const decode = (file: Uint8Array) =>
+  valid(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file));
 
 /** The line that ends the signed part. */
 const mark = '\n"signatures":';
@@ -149,7 +145,8 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
 /** Parses a history. It throws ReleaseError. */
 export function parseHistory(file: Uint8Array): OlderRelease[] {
   const { releases } = parse(decode(file), 'bloomery-history');
-  want(Array.isArray(releases) && releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
+  want(Array.isArray(releases), invalid);
+  want(releases.every((v, i) => isOlder(v, i ? releases[i - 1].release : Infinity)), invalid);
   return releases;
 }
 
@@ -165,38 +162,29 @@ function fromBase64(text: string, length: number): Uint8Array<ArrayBuffer> | und
 /** Verifies that one of the keys signed the text. tail is the JSON of the signatures. */
 async function verify(signed: string, tail: string, keys: readonly string[]): Promise<void> {
   const message = encoder.encode(`bloomery-release-v1\n${signed}`);
-  let list: unknown;
-  try {
-    list = JSON.parse(tail).signatures;
-  } catch (e) {
-    throw bad((e as Error).message);
-  }
+  const list: unknown = valid(() => JSON.parse(tail).signatures);
   want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
     typeof s.signature === 'string'), invalid);
-  let reason: 'unsigned' | 'key' | 'signature' = list.length ? 'key' : 'unsigned';
+  let reason: ReleaseReason = list.length ? 'other key' : 'unsigned';
   for (const text of keys) {
     const key = publicKey(text), id = (await hashOf(key)).slice(0, 16), subtle = platform();
     for (const s of list) {
       if (s.key !== id) continue;
       const signature = fromBase64(s.signature, 64);
       const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']).catch((cause: unknown) => {
-        throw new Error('this browser has no Ed25519 signatures: update it', { cause });
+        throw new Error('no Ed25519: update the browser', { cause });
       });
       if (signature && await subtle.verify('Ed25519', imported, signature, message)) return;
-      reason = 'signature';
+      reason = 'wrong signature';
     }
   }
-  throw new ReleaseError(reason, {
-    unsigned: 'the release is not signed',
-    key: 'the release is signed by none of the given keys',
-    signature: 'the signature is wrong: the release was changed after it was signed',
-  }[reason]);
+  throw new ReleaseError(reason, `the release is refused: ${reason}`);
 }
 
 /** The cryptography of the platform. */
 function platform(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle;
-  if (!subtle) throw new Error('no crypto.subtle: a page that follows a publisher needs HTTPS');
+  if (!subtle) throw new Error('the page needs HTTPS');
   return subtle;
 }
 
@@ -209,6 +197,6 @@ export async function hashOf(bytes: Uint8Array): Promise<string> {
 /** Returns the 32 bytes of a public key, or throws TypeError. */
 export function publicKey(text: string): Uint8Array<ArrayBuffer> {
   const [, digits] = /^\s*ed25519:(\S*)\s*$/.exec(text) ?? [], key = digits && fromBase64(digits, 32);
-  if (!key) throw new TypeError('want a public key: ed25519: and 44 characters, as bloomery keygen writes them');
+  if (!key) throw new TypeError('want a public key, ed25519:...');
   return key;
 }

@@ -27,14 +27,15 @@ export async function load(
   url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
   since?: Since,
 ): Promise<Uint8Array> {
-  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options, inBrowser = 'location' in globalThis;
+  const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options;
+  const inBrowser = 'location' in globalThis;
   let parts: Uint8Array<ArrayBuffer>[] = [], have = 0;
   for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
     const idle = new AbortController(), stop = () => idle.abort(end.reason);
     let timer: ReturnType<typeof setTimeout> | undefined, at = url, status = 0;
     const alive = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(new Error(`no byte within ${timeout} ms`)), timeout);
+      timer = setTimeout(() => idle.abort(new Error(`silence for ${timeout} ms`)), timeout);
     };
     end.addEventListener('abort', stop);
     try {
@@ -52,7 +53,7 @@ export async function load(
         const to = new URL(location || response.url || at, at), reader = body?.getReader();
         try {
           if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`a redirect to ${to.href}: only 5 on the same host are allowed`);
+            throw new Error(`redirect to ${to.href}`);
           }
           at = to;
           if (location) continue;
@@ -67,10 +68,12 @@ export async function load(
             if ((have += part.length) > most) throw new TooLargeError(`more than ${most} bytes`);
             parts.push(part);
           }
-          if (whole && have < most) throw new Error(`it ended after ${have} of ${most} bytes`);
-          for (const name of ['etag', 'last-modified']) {
-            const value = since && headers.get(name);
-            if (value) since[name === 'etag' ? 'if-none-match' : 'if-modified-since'] = value;
+          if (whole && have < most) throw new Error(`only ${have} of ${most} bytes`);
+          const tag = headers.get('etag'), time = headers.get('last-modified');
+          // Servers make tags of the second of the change, in which the file may change again.
+          if (since && !(Date.parse(headers.get('date')!) - Date.parse(time!) < 2000)) {
+            if (tag) since['if-none-match'] = tag;
+            if (time) since['if-modified-since'] = time;
           }
           return new Uint8Array(await new Blob(parts).arrayBuffer());
         } finally {

@@ -68,7 +68,7 @@ test('a new release', async () => {
   assert.equal(f.release.release, 2);
   assert.equal(f.loaded - loaded, p.release.length + base.length);
   assert.equal(updates.length, 2);
-  assert.deepEqual(updates[1], { release: f.release, delta: false, loaded: f.loaded - loaded });
+  assert.deepEqual(updates[1], { release: f.release, delta: false, failure: undefined, loaded: f.loaded - loaded });
   assert.equal(typeof f.has('a'), 'boolean');
   // The same bytes with a later time of expiry, and old content with a new number.
   p.publish(version(1), { release: 2, expires: '2999-01-01T00:00:00Z' });
@@ -107,13 +107,13 @@ test('signatures', async () => {
   publish(1, []);
   await refuses(f, because('unsigned'), 'unsigned');
   publish(2, [other]);
-  await refuses(f, because('key'), 'another key');
+  await refuses(f, because('other key'), 'another key');
   publish(3, [{ ...other, id: key.id }]);
-  await refuses(f, because('signature'), 'the id of our key');
+  await refuses(f, because('wrong signature'), 'the id of our key');
   publish(4, [key], (text) => text.replace('"keys":3', '"keys":4'));
-  await refuses(f, because('signature'), 'changed');
+  await refuses(f, because('wrong signature'), 'changed');
   publish(5, [key], (text) => text.replace(/"signature":"./, '"signature":"'));
-  await refuses(f, because('signature'), 'cut');
+  await refuses(f, because('wrong signature'), 'cut');
   publish(6, [key], (text) => text.replace('\n"sign', '\n"signatures":[],\n"sign'));
   await refuses(f, because('format'), 'two lines of signatures');
   // What is not signed has no effect.
@@ -125,7 +125,7 @@ test('signatures', async () => {
   publish(8, [other, key]);
   assert.equal(await f.poll(), true);
   publish(9, [other]);
-  await refuses(f, because('key'), 'rotated');
+  await refuses(f, because('other key'), 'rotated');
   const g = await following(p, { keys: [key.text, ` ${other.text}\n`] });
   assert.deepEqual(g.bytes, version(9));
 });
@@ -191,8 +191,9 @@ test('a server that cuts, garbles, delays, lies and redirects', async () => {
     'half a release': [body('release.json', p.release.subarray(0, 200)), because('format')],
     'an oversized release': [body('release.json', Buffer.alloc(70_000, 32)), is(TooLargeError)],
     'no object': [at(object, (r) => r.writeHead(404).end()), is(FetchError)],
-    'a cut object': [at(object, (r) => r.writeHead(200, { 'content-length': good.length }).write(good.subarray(0, 70), () =>
-      r.destroy())), is(FetchError)],
+    'a cut object': [at(object, (r) => {
+      r.writeHead(200, { 'content-length': good.length }).write(good.subarray(0, 70), () => r.destroy());
+    }), is(FetchError)],
     'a short object': [body(object, good.subarray(0, 70)), (e) => e instanceof Error],
     'a long object': [body(object, Buffer.concat([good, good])), is(TooLargeError)],
     'a garbled object': [body(object, garbled), is(CorruptError)],
@@ -256,6 +257,32 @@ test('a delta that fails leads to the whole file', async () => {
   assert.equal(await f.poll(), true);
   assert.equal(p.log.length, 3);
   assert.deepEqual(f.bytes, version(3));
+});
+
+test('deltas', async () => {
+  const folder = new URL('../../delta/testdata/', import.meta.url);
+  const read = (name) => readFileSync(new URL(name, folder));
+  for (const name of ['rank', 'rank-trimmed', 'cells', 'gaps', 'blocks']) {
+    const [from, to] = ['base', 'target'].map((part) => read(`${name}.${part}`));
+    const p = await new Publisher().listen(), updates = [];
+    closing.push(p);
+    p.publish(from);
+    const f = await following(p, { onUpdate: (update) => updates.push(update) });
+    // From the release before, and from one that only the history has.
+    for (const skipped of [0, 2]) {
+      for (let i = 0; i < skipped; i++) p.publish(version(i));
+      p.publish(to, { deltas: { [hashOf(from)]: read(`${name}.delta`) } });
+      p.log.length = 0;
+      assert.equal(await f.poll(), true);
+      assert.equal(updates.at(-1).delta, true, String(updates.at(-1).failure));
+      assert.equal(p.log.length, skipped ? 3 : 2);
+      assert.ok(!p.log.includes(`objects/${hashOf(to)}`), 'the whole file was loaded');
+      assert.equal(Buffer.compare(f.bytes, to), 0);
+      if (skipped) break;
+      p.publish(from);
+      await f.poll();
+    }
+  }
 });
 
 test('errors of the first poll, abort and close', async () => {

@@ -76,8 +76,9 @@ export class Publisher {
     const last = this.history[0];
     const delta = (sha256) => (deltas[sha256] ? { delta: this.put(deltas[sha256]) } : {});
     const older = this.history.map(({ delta: _, ...old }) => ({ ...old, ...delta(old.sha256) }));
-    const history = older.length && this.put(Buffer.from(
-      `{"format":"bloomery-history","version":1,"releases":[${older.map((o) => `\n${JSON.stringify(o)}`).join()}\n]}\n`));
+    const lines = older.map((o) => `\n${JSON.stringify(o)}`);
+    const list = `{"format":"bloomery-history","version":1,"releases":[${lines.join()}\n]}\n`;
+    const history = older.length && this.put(Buffer.from(list));
     this.members = {
       format: 'bloomery-release', version: 1, name: this.name, release: number,
       published: iso(now), expires: iso(now + 604_800_000), kind: 'file', ...ref, total_bytes: ref.bytes,

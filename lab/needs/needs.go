@@ -341,16 +341,23 @@ func needRows(all []needed) []figure.Row {
 	if len(bits) > 0 {
 		rows = append(
 			rows,
-			figure.Mean("bits, measured over forecast", bits),
-			figure.Mean("time of a query, measured over forecast", query),
-			figure.Mean("the same as the clock says", raw),
-			figure.Mean("best of the others over the first", others),
+			meanRatio("bits, measured over forecast", bits),
+			meanRatio("time of a query, measured over forecast", query),
+			meanRatio("the same as the clock says", raw),
+			meanRatio("best of the others over the first", others),
 		)
 	}
 	for i, note := range off {
 		rows = append(rows, figure.Exact(fmt.Sprintf("off %d", i+1), 1).Noted("%s", note))
 	}
 	return rows
+}
+
+// meanRatio is figure.Mean of ratios, whose interval does not go below 0.
+func meanRatio(label string, ratios []float64) figure.Row {
+	r := figure.Mean(label, ratios)
+	r.Low = max(r.Low, 0)
+	return r
 }
 
 func needPlots(all []needed) []figure.Plot {

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -44,10 +43,6 @@ const (
 	maxRedirects = 5
 	maxHeader    = 64 << 10 // bytes
 )
-
-// slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
-// would otherwise never stall.
-const slowest = 1 << 10
 
 // web is the Source of a web server.
 type web struct {
@@ -165,15 +160,8 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 		cancel(nil)
 		return o, nil
 	}
-	expected := r.MaxBytes
-	if o.Size >= 0 {
-		expected = o.Size
-	}
-	body := &watched{ReadCloser: o.Body, ctx: ctx, cancel: cancel, stall: w.config.Stall, name: clean(at)}
-	body.timer = time.AfterFunc(w.config.Stall, func() { cancel(ErrStalled) })
-	body.slow = time.AfterFunc(2*w.config.Stall+time.Duration(float64(expected-o.Offset)/slowest*float64(time.Second)),
-		func() { cancel(ErrStalled) })
-	o.Body = &bounded{body, r.MaxBytes - o.Offset}
+	limits := Limits{MaxBytes: r.MaxBytes, Size: o.Size, Stall: w.config.Stall, Name: clean(at)}
+	o.Body = limits.Body(ctx, cancel, o.Body, o.Offset)
 	return o, nil
 }
 
@@ -273,35 +261,4 @@ func bound(s string) string {
 		return ""
 	}
 	return s
-}
-
-// watched is a body that is given up when it stalls.
-type watched struct {
-	io.ReadCloser
-	ctx         context.Context
-	cancel      context.CancelCauseFunc
-	timer, slow *time.Timer
-	stall       time.Duration
-	name        string
-}
-
-func (b *watched) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.timer.Reset(b.stall)
-	}
-	if err != nil && err != io.EOF {
-		if cause := context.Cause(b.ctx); cause != nil {
-			err = cause
-		}
-		err = fmt.Errorf("%s: %w", b.name, err)
-	}
-	return n, err
-}
-
-func (b *watched) Close() error {
-	b.timer.Stop()
-	b.slow.Stop()
-	b.cancel(nil)
-	return b.ReadCloser.Close()
 }

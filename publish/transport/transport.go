@@ -80,23 +80,3 @@ func Open(address string, c Config) (Source, error) {
 	const want = "http://, https://, file:// or a folder; package buckets has those of buckets"
 	return nil, fmt.Errorf("%.20q: unknown scheme; want %s", scheme, want)
 }
-
-// bounded is a body that must not be longer than left.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, ErrTooLarge
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n - 1, ErrTooLarge
-	}
-	return n, err
-}

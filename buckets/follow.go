@@ -1,0 +1,90 @@
+package buckets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is that
+// of OpenStore; http:// and https:// are those of publish.Follow. The connections of the bucket are released when ctx
+// ends.
+func Follow(
+	ctx context.Context, address, file string, o ...publish.FollowOption,
+) (*bloomery.Live, error) {
+	if scheme, _, ok := strings.Cut(address, "://"); !ok || scheme == "file" || scheme == "http" || scheme == "https" {
+		return publish.Follow(ctx, address, file, o...)
+	}
+	s, err := OpenStore(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	live, err := publish.Follow(ctx, address, file, append(o, publish.WithSource(Published(s, address)))...)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	context.AfterFunc(ctx, func() { _ = s.Close() })
+	return live, nil
+}
+
+// Published returns the source of the releases in a Store, for publish.WithSource. Of the address it keeps what is
+// before a question mark. It does not close the Store.
+func Published(s Store, address string) transport.Source {
+	address, _, _ = strings.Cut(address, "?")
+	return published{s, address}
+}
+
+type published struct {
+	store   Store
+	address string
+}
+
+func (p published) String() string { return p.address }
+
+// stall is the longest time between two parts of an object.
+const stall = 30 * time.Second
+
+// Get opens the version of an object that Stat reports, which is its ETag. If the object is replaced meanwhile, it
+// tries again.
+func (p published) Get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	for try := 1; ; try++ {
+		o, err := p.get(ctx, name, r)
+		if err == nil || !errors.Is(err, ErrReplaced) || try == tries {
+			return o, err
+		}
+	}
+}
+
+func (p published) get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
+	st, err := p.store.Stat(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.address, err)
+	}
+	if st.Size > r.MaxBytes {
+		return nil, fmt.Errorf("%s: %s: %d bytes, expected at most %d: %w", p.address, name, st.Size, r.MaxBytes,
+			transport.ErrTooLarge)
+	}
+	o := &transport.Object{Size: st.Size, Validators: transport.Validators{ETag: st.Version}}
+	if r.Offset == 0 && st.Version != "" && r.Have.ETag == st.Version {
+		o.NotModified = true
+		return o, nil
+	}
+	if r.Offset <= st.Size {
+		o.Offset = r.Offset
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	body, err := p.store.OpenVersion(ctx, name, st.Version, o.Offset, -1)
+	if err != nil {
+		cancel(nil)
+		return nil, fmt.Errorf("%s: %w", p.address, err)
+	}
+	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: stall, Name: p.address + "/" + name}
+	o.Body = limits.Body(ctx, cancel, body, o.Offset)
+	return o, nil
+}

@@ -1,0 +1,256 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// trialSite publishes one release after the other, and serves them slowly and not always.
+type trialSite struct {
+	t        *testing.T
+	dir      string
+	shards   int
+	key      publish.PrivateKey
+	mu       sync.Mutex
+	releases map[publish.Hash]uint64 // all that were published, by the hash of the file or manifest
+	newest   uint64
+}
+
+func newTrialSite(t *testing.T, shards int) *trialSite {
+	key, err := publish.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &trialSite{t: t, dir: filepath.Join(t.TempDir(), "list"), shards: shards, key: key,
+		releases: map[publish.Hash]uint64{}}
+}
+
+// publish publishes the next release.
+func (s *trialSite) publish() error {
+	ctx := context.Background()
+	path := filepath.Join(s.t.TempDir(), "next")
+	keys := func(yield func(string) bool) {
+		for i := range 50000 {
+			key := fmt.Sprint("key-", i)
+			if i < 100 {
+				key = fmt.Sprintf("release-%d-%d", s.newest+1, i)
+			}
+			if !yield(key) {
+				return
+			}
+		}
+	}
+	var err error
+	if c := (bloomery.Config{Spec: "standard(bytes=65536)", Shards: s.shards}); s.shards > 0 {
+		_, err = bloomery.BuildShards(ctx, keys, path, c)
+	} else {
+		var set *bloomery.Set
+		if set, err = bloomery.Build(ctx, keys, c); err == nil {
+			err = set.Save(ctx, path)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock() // a follower may see the release before Publish returns
+	defer s.mu.Unlock()
+	r, err := publish.Publish(ctx, s.dir, path, publish.Options{Sign: []publish.PrivateKey{s.key}, Keep: 3})
+	if err != nil {
+		return err
+	}
+	s.releases[r.Release.SHA256], s.newest = r.Release.Number, r.Release.Number
+	return os.RemoveAll(path)
+}
+
+// ServeHTTP serves the site slowly. A third of the deltas are missing, so that whole files are loaded as well.
+func (s *trialSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if st, err := os.Stat(filepath.Join(s.dir, r.URL.Path)); err == nil && st.Size() < 5000 && rand.IntN(3) == 0 &&
+		strings.Contains(r.URL.Path, publish.ObjectsName) {
+		http.NotFound(w, r)
+		return
+	}
+	http.FileServer(http.Dir(s.dir)).ServeHTTP(slow{w}, r)
+}
+
+type slow struct{ http.ResponseWriter }
+
+func (s slow) Write(b []byte) (n int, err error) {
+	for len(b) > 0 && err == nil {
+		var one int
+		one, err = s.ResponseWriter.Write(b[:min(len(b), 8<<10)])
+		time.Sleep(time.Millisecond)
+		n, b = n+one, b[one:]
+	}
+	return n, err
+}
+
+// held returns the number of the release that a file or folder is, which must be one of those published and complete.
+func (s *trialSite) held(path string) (uint64, error) {
+	manifest := path
+	if s.shards > 0 {
+		manifest = filepath.Join(path, shard.ManifestName)
+	}
+	b, err := os.ReadFile(manifest)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	n, ok := s.releases[sha256.Sum256(b)]
+	s.mu.Unlock()
+	if !ok {
+		return 0, fmt.Errorf("%s is no release that was published: %d bytes", path, len(b))
+	}
+	set, err := bloomery.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer set.Close()
+	if !set.ContainsString(fmt.Sprintf("release-%d-7", n)) {
+		return 0, fmt.Errorf("release %d lacks its keys", n)
+	}
+	return n, set.Check(context.Background(), nil)
+}
+
+// TestTrialKillFollow kills followers at random moments while a publisher goes on. The file is always a complete
+// release and never an older one than before, and a last run makes it the newest and leaves nothing behind.
+func TestTrialKillFollow(t *testing.T) {
+	rounds := 10
+	if *long {
+		rounds = 100
+	}
+	for _, shards := range []int{0, 4} {
+		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			s := newTrialSite(t, shards)
+			if err := s.publish(); err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(s)
+			defer web.Close()
+			stop, done := make(chan struct{}), make(chan error, 1)
+			go func() {
+				for {
+					select {
+					case <-stop:
+						done <- nil
+						return
+					case <-time.After(20 * time.Millisecond):
+					}
+					if err := s.publish(); err != nil {
+						done <- err
+						return
+					}
+				}
+			}()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "f")
+			last, kills, steps := uint64(0), 0, 0
+			for round := range rounds {
+				args := []string{"follow", web.URL, "-o", path, "--key", s.key.Public().String(), "--interval", "20ms"}
+				if round%3 == 0 {
+					args = append(args, "--once")
+				}
+				cmd := program("", args...)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(rand.Int64N(int64(250 * time.Millisecond))))
+				_ = cmd.Process.Kill()
+				var exit *exec.ExitError
+				if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+					kills++
+				}
+				now, err := s.held(path)
+				if err != nil || now < last {
+					t.Fatalf("kill %d: release %d after %d: %v", round, now, last, err)
+				}
+				if now > last {
+					steps++
+				}
+				last = now
+			}
+			close(stop)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if out, err := program("", "follow", web.URL, "-o", path, "--key", s.key.Public().String(), "--once").
+				CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if now, err := s.held(path); err != nil || now != s.newest {
+				t.Errorf("release %d at the end, want %d: %v", now, s.newest, err)
+			}
+			if left := entriesOf(t, dir); len(left) != 3 {
+				t.Errorf("left behind: %q", left)
+			}
+			if shards > 0 {
+				if left := entriesOf(t, path); len(left) != shards+1 {
+					t.Errorf("left behind: %q", left)
+				}
+			}
+			t.Logf("%d releases, %d kills, %d times a newer release after it", s.newest, kills, steps)
+		})
+	}
+}
+
+// TestTrialFullDiskFollow follows with little room for files: the old file, exit code 2, and a message that says why.
+func TestTrialFullDiskFollow(t *testing.T) {
+	for _, shards := range []int{0, 4} {
+		s := newTrialSite(t, shards)
+		if err := s.publish(); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		args := []string{"follow", s.dir, "-o", path, "--once"}
+		if out, err := program("", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for range 2 { // the delta from the first release is missing at times
+			if err := s.publish(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, limit := range []int{0, 100, 1000, 10000} {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestTrialFullDisk$")
+			cmd.Env = append(os.Environ(), limitEnv+"="+strconv.Itoa(limit)+"\n"+strings.Join(args, "\n"))
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError ||
+				!bytes.Contains(out, []byte("file too large")) {
+				t.Errorf("%d bytes: %v, %s", limit, err, out)
+			}
+			if now, err := s.held(path); now != 1 || err != nil {
+				t.Errorf("%d bytes: release %d, %v", limit, now, err)
+			}
+		}
+		if out, err := program("", args...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		if now, err := s.held(path); now != 3 || err != nil {
+			t.Errorf("with room: release %d, %v", now, err)
+		}
+	}
+}

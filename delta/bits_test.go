@@ -1,0 +1,196 @@
+package delta
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestBits writes fields, numbers and codes of all kinds and reads them back.
+func TestBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		w := &bitWriter{}
+		var checks []func(r *bitReader) bool
+		for range 100 {
+			width := uint(r.IntN(65))
+			v := r.Uint64() >> (64 - max(width, 1))
+			if width == 0 {
+				v = 0
+			}
+			short := v >> r.IntN(64)
+			small, most := short%200, short%200+uint64(r.IntN(3))
+			k, n := uint(r.IntN(8)), v%maxBound+1
+			switch r.IntN(6) {
+			case 0:
+				w.field(v, width)
+				checks = append(checks, func(r *bitReader) bool { return r.field(width) == v })
+			case 1:
+				w.number(v % maxNumber)
+				checks = append(checks, func(r *bitReader) bool { return r.number() == v%maxNumber })
+			case 2:
+				s := int64(v%maxNumber)/2 - int64(short%maxNumber)/2
+				w.signed(s)
+				checks = append(checks, func(r *bitReader) bool { return r.signed() == s })
+			case 3:
+				w.unary(small, most)
+				checks = append(checks, func(r *bitReader) bool { return r.unary(most) == small })
+			case 4:
+				w.below(short%n, n)
+				checks = append(checks, func(r *bitReader) bool { return r.below(n) == short%n })
+			case 5:
+				rice(w, small, k)
+				checks = append(checks, func(r *bitReader) bool { return unrice(r, k) == small })
+			}
+		}
+		in := &bitReader{b: w.bytes()}
+		for i, ok := range checks {
+			if !ok(in) {
+				t.Fatalf("value %d differs", i)
+			}
+		}
+		if err := in.end(); err != nil {
+			t.Fatal(err)
+		}
+		cut := &bitReader{b: w.b[:len(w.b)-1]}
+		for _, ok := range checks {
+			ok(cut)
+		}
+		if cut.end() == nil {
+			t.Fatal("a byte less is no error")
+		}
+		if more := (&bitReader{b: append(w.b, 0)}); !errors.Is(skip(more, in.at).end(), ErrCorrupt) {
+			t.Fatal("a byte more is no error")
+		}
+	}
+}
+
+func skip(r *bitReader, to uint64) *bitReader {
+	r.at = to
+	return r
+}
+
+// TestNumbers refuses numbers that are too large.
+func TestNumbers(t *testing.T) {
+	for _, b := range [][]byte{
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x10},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0},
+		{0x80}, {},
+	} {
+		if r := (&bitReader{b: b}); r.number() != 0 || !errors.Is(r.err, ErrCorrupt) {
+			t.Errorf("% x: %v", b, r.err)
+		}
+	}
+	r := &bitReader{b: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}}
+	if r.number() != maxNumber-1 || r.err != nil {
+		t.Errorf("the largest: %v", r.err)
+	}
+}
+
+// TestList codes random lists, dense and sparse ones, and compares the length of sparse ones with the logarithm of the
+// number of choices.
+func TestList(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, bound := range []uint64{1, 2, 3, 10, 64, 1000, 1 << 20, 1 << 40, maxBound} {
+		for _, count := range []uint64{0, 1, 2, 3, 10, 64, 900, 1000} {
+			if count > bound {
+				continue
+			}
+			bits, rounds := uint64(0), 20
+			for range rounds {
+				have := map[uint64]bool{}
+				for uint64(len(have)) < count {
+					have[r.Uint64N(bound)] = true
+				}
+				var want, got []uint64
+				for v := range have {
+					want = append(want, v)
+				}
+				slices.Sort(want)
+				w := &bitWriter{}
+				l := newList(bound, count)
+				for _, v := range want {
+					l.put(w, v)
+				}
+				bits += w.bits()
+				in := &bitReader{b: w.bytes()}
+				for l := newList(bound, count); l.left > 0; {
+					got = append(got, l.get(in))
+				}
+				if err := in.end(); err != nil || !slices.Equal(got, want) {
+					t.Fatalf("%d below %d: %v", count, bound, err)
+				}
+			}
+			mean, least := float64(bits)/float64(rounds), choices2(bound, count)
+			if 3*count < bound && mean > 1.02*least+0.25*float64(count)+1 {
+				t.Errorf("%d below %d: %.1f bits, %.1f would do", count, bound, mean, least)
+			}
+		}
+	}
+}
+
+// choices2 returns the logarithm to base 2 of the number of sets of count numbers below bound.
+func choices2(bound, count uint64) (bits float64) {
+	for i := range count {
+		bits += math.Log2(float64(bound-i)) - math.Log2(float64(i+1))
+	}
+	return bits
+}
+
+// TestListAnyBits reads lists from random bits: their numbers ascend and are below the bound.
+func TestListAnyBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		b := make([]byte, r.IntN(40))
+		for i := range b {
+			b[i] = byte(r.Uint32() | r.Uint32())
+		}
+		bound := r.Uint64N(1<<r.IntN(49)) + 1
+		count := r.Uint64N(min(bound, 200) + 1)
+		in := &bitReader{b: b}
+		last := int64(-1)
+		for l := newList(bound, count); l.left > 0; {
+			v := l.get(in)
+			if int64(v) <= last || v >= bound {
+				t.Fatalf("%d after %d, bound %d", v, last, bound)
+			}
+			last = int64(v)
+		}
+	}
+}
+
+// TestFold checks that fold and unfold are inverse and that no number is left out.
+func TestFold(t *testing.T) {
+	for center := range uint64(64) {
+		seen := map[uint64]bool{}
+		for n := uint64(1); n <= 300; n++ {
+			z := fold(n, center)
+			if unfold(z, center) != n || z >= 300 {
+				t.Fatalf("center %d: %d is %d is %d", center, n, z, unfold(z, center))
+			}
+			seen[z] = true
+		}
+		if len(seen) != 300 {
+			t.Errorf("center %d: %d of 300", center, len(seen))
+		}
+	}
+}
+
+// TestRates checks the steps of rates.
+func TestRates(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 1000 {
+		v := math.Pow(10, -20*r.Float64())
+		step := stepOf(v)
+		if got := rateOf(step); math.Abs(got/v-1) > 0.0006 || stepOf(got) != step {
+			t.Fatalf("%v is step %d, %v", v, step, got)
+		}
+	}
+	for step, want := range map[int64]float64{0: 0, stepOf(1): 1, -5: -1, 1 << 40: -1, stepOf(1) - 1: 0.9999} {
+		if got := rateOf(step); got != want {
+			t.Errorf("step %d: %v, want %v", step, got, want)
+		}
+	}
+}

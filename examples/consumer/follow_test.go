@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/publish/transport"
+)
+
+// TestFollow publishes two releases and follows them: by a Live, by polls, and from a source of its own.
+func TestFollow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	key, err := publish.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, dir := filepath.Join(t.TempDir(), "list"), t.TempDir()
+	release := func(name string) {
+		t.Helper()
+		set, err := bloomery.Build(ctx, slices.Values([]string{name, "all"}), bloomery.Config{Spec: "standard(bytes=100000)"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := set.Save(ctx, path); err != nil {
+			t.Fatal(err)
+		}
+		o := publish.Options{Sign: []publish.PrivateKey{key}}
+		if _, err := publish.Publish(ctx, site, path, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release("one")
+	web := httptest.NewServer(http.FileServer(http.Dir(site)))
+	defer web.Close()
+
+	if _, err := publish.NewFollower(web.URL, filepath.Join(dir, "f")); !errors.Is(err, publish.ErrNoKey) {
+		t.Errorf("without a key: %v", err)
+	}
+	updated := make(chan publish.Updated, 10)
+	live, err := publish.Follow(ctx, web.URL, filepath.Join(dir, "f"), publish.WithKeys(key.Public()),
+		publish.WithInterval(10*time.Millisecond), publish.WithName("list"), publish.WithMaxBytes(1<<20),
+		publish.WithTransport(transport.Config{UserAgent: "consumer"}), publish.WithOpen(bloomery.InMemory()),
+		publish.OnProgress(func(loaded, expected int64) {}), publish.OnEvent(func(e publish.Event) {
+			switch e := e.(type) {
+			case publish.Updated:
+				updated <- e
+			case publish.Expired:
+				t.Error(e.Err)
+			case publish.Failed:
+				t.Error(e.Err, e.Retry)
+			}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if e := <-updated; e.To.Number != 1 || e.Delta || !live.ContainsString("one") {
+		t.Errorf("%v", e)
+	}
+	release("two")
+	if e := <-updated; e.From != 1 || !e.Delta || e.Unused != nil || !live.ContainsString("two") || live.Err() != nil {
+		t.Errorf("%v, %v", e, live.Err())
+	}
+
+	own, err := transport.Open(web.URL, transport.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := publish.NewFollower("", filepath.Join(dir, "g"), publish.WithSource(own), publish.WithInsecure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []publish.Event{publish.Updated{}, publish.Unchanged{}} {
+		e, err := f.Poll(ctx)
+		if _, ok := e.(publish.Updated); err != nil || ok != (want != publish.Unchanged{}) {
+			t.Errorf("%v, %v", e, err)
+		}
+	}
+	cancel()
+	if err := f.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestUpdater follows a file with an updater of its own.
+func TestUpdater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	save := func(key string) error {
+		set, err := bloomery.Build(context.Background(), slices.Values([]string{key}), bloomery.Config{Spec: "fuse"})
+		if err != nil {
+			return err
+		}
+		return set.Save(context.Background(), path)
+	}
+	if err := save("one"); err != nil {
+		t.Fatal(err)
+	}
+	told := errors.New("told")
+	done := make(chan struct{})
+	live, err := bloomery.OpenLive(path, bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) {
+		l.Report(errors.Join(save("two"), l.Reload(), told))
+		close(done)
+		<-ctx.Done()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if !live.ContainsString("two") || !errors.Is(live.Err(), told) {
+		t.Errorf("%v", live.Err())
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+}

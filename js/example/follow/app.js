@@ -1,0 +1,91 @@
+// The page: follows a publisher, answers while one types, and shows what each update took.
+
+import { follow } from '../../dist/follow.js';
+import { open } from '../../dist/index.js';
+import { domainOf, isListed } from '../domain.js';
+// The URL of the publisher and its public key. serve.mjs writes this module; a site has both in its program.
+import { keys, url } from './publisher.js';
+
+/** Milliseconds between two polls: short, because this page is for watching. */
+const interval = 3000;
+
+const element = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat('en');
+const domain = element('domain');
+let follower;
+
+function show(fact, text) {
+  document.querySelector(`[data-fact="${fact}"]`).textContent = text;
+}
+
+function answer() {
+  const found = domainOf(domain.value);
+  if (!found) return { state: 'none', title: 'Type a domain.', detail: 'The answer appears when it is complete.' };
+  if (!isListed(follower.filter, found)) {
+    return { state: 'no', title: `${found.domain} is not blocked`, detail: 'This is certain.' };
+  }
+  const rate = Math.round(1 / follower.release.fpr_posterior);
+  const detail = `It is on the list, or one of about 1 in ${number.format(rate)} other domains with this answer.`;
+  return { state: 'yes', title: `${found.domain} is blocked`, detail };
+}
+
+function showAnswer() {
+  const { state, title, detail } = answer();
+  element('verdict').dataset.state = state;
+  element('answer').textContent = title;
+  element('detail').textContent = detail;
+}
+
+/** The time since a moment, in its largest unit. */
+function since(time) {
+  const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000), text = new Intl.RelativeTimeFormat('en');
+  if (seconds < 60) return 'less than a minute ago';
+  if (seconds < 3600) return text.format(-Math.floor(seconds / 60), 'minute');
+  if (seconds < 86_400) return text.format(-Math.floor(seconds / 3600), 'hour');
+  return text.format(-Math.floor(seconds / 86_400), 'day');
+}
+
+function showFacts() {
+  const { release, loaded } = follower;
+  show('name', release.name);
+  show('release', number.format(release.release));
+  show('age', since(release.published));
+  show('signature', keys.length ? 'verified' : 'none');
+  show('keys', number.format(release.keys));
+  show('bytes', `${number.format(release.bytes)} bytes`);
+  show('rate', `${number.format(100 * release.fpr_posterior)}%`);
+  show('loaded', `${number.format(loaded)} bytes`);
+}
+
+function showUpdate({ release, delta, loaded }) {
+  const row = element('updates').insertRow(0), how = delta ? 'delta' : 'whole file';
+  for (const text of [number.format(release.release), how, number.format(loaded)]) row.insertCell().textContent = text;
+  element('spoken').textContent = `Release ${release.release}, ${how}, ${loaded} bytes`;
+  if (follower) showAnswer(); // not the first release: follow has not returned yet
+}
+
+function showError(error) {
+  element('failure').hidden = !error;
+  element('failure').textContent = error ? `The list is not current: ${error.message}` : '';
+}
+
+async function start() {
+  const trust = keys.length ? { keys } : { insecure: true };
+  follower = await follow(url, { ...trust, open, interval, onUpdate: showUpdate });
+  domain.addEventListener('input', showAnswer);
+  element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
+  for (const e of document.querySelectorAll('[disabled]')) e.disabled = false;
+  showAnswer();
+  const refresh = () => {
+    showFacts();
+    showError(follower.error);
+  };
+  refresh();
+  setInterval(refresh, 500);
+}
+
+start().catch((error) => {
+  showError(error);
+  element('verdict').dataset.state = 'failed';
+  element('answer').textContent = 'No list';
+});

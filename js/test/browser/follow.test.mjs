@@ -1,0 +1,106 @@
+// The page js/example/follow in headless Chromium: it follows a publisher without a reload. test/published has three
+// releases that the Go command wrote: release-N.json, and the objects of all. With BLOOMERY_SHOTS=FOLDER it leaves
+// screenshots there.
+
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { serve } from '../../example/serve.mjs';
+import { launch, watch } from './chromium.mjs';
+import { lowContrast } from './contrast.mjs';
+
+const shots = process.env.BLOOMERY_SHOTS, from = fileURLToPath(new URL('../published', import.meta.url));
+let browser, server, folder, page, problems;
+
+/** Makes a release the current one, as the publisher does: by rename. */
+async function publish(n, change = (text) => text) {
+  const text = await readFile(join(from, `release-${n}.json`), 'utf8');
+  await writeFile(join(folder, 'release.new'), change(text));
+  await rename(join(folder, 'release.new'), join(folder, 'release.json'));
+}
+
+const fact = (name) => page.textContent(`dd[data-fact=${name}]`);
+const state = () => page.getAttribute('#verdict', 'data-state');
+
+/** Waits until the page has a release. */
+const release = (n) =>
+  page.waitForFunction((n) => document.querySelector('[data-fact=release]').textContent === String(n), n);
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'published-'));
+  await cp(join(from, 'objects'), join(folder, 'objects'), { recursive: true });
+  await publish(1);
+  const key = (await readFile(join(from, 'key.pub'), 'utf8')).trim();
+  [server, browser] = await Promise.all([serve({ publisher: folder, key }), launch()]);
+  page = await browser.newPage();
+  problems = watch(page);
+  await page.goto(`${server.url}follow/`);
+  await release(1);
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+test('the page follows new releases without a reload, by deltas', async () => {
+  await page.evaluate(() => (globalThis.sameDocument = true));
+  assert.equal(await fact('keys'), '2,000');
+  assert.equal(await fact('signature'), 'verified');
+  await page.fill('#domain', 'fresh-two.example');
+  assert.equal(await state(), 'no');
+  await publish(2);
+  await release(2); // the page polls by itself
+  await page.waitForSelector('#verdict[data-state=yes]');
+  assert.equal(await page.textContent('#answer'), 'fresh-two.example is blocked');
+  assert.equal(await fact('keys'), '1,999');
+  await publish(3);
+  await page.click('#poll');
+  await release(3);
+  assert.equal(await state(), 'no');
+  const rows = await page.locator('#updates tr').allTextContents();
+  assert.deepEqual(rows.map((text) => /^(\d)(delta|whole file)/.exec(text).slice(1)), [
+    ['3', 'delta'], ['2', 'delta'], ['1', 'whole file'],
+  ]);
+  const bytes = await page.locator('#updates td:last-child').allTextContents();
+  assert.ok(Number(bytes[0].replace(',', '')) < 1100, `${bytes[0]} bytes for a release and a delta`);
+  assert.ok(await page.evaluate(() => globalThis.sameDocument), 'the page was reloaded');
+  assert.deepEqual(problems, [], 'errors in the console');
+});
+
+test('a release that is older or changed is refused, and the page says so', async () => {
+  for (const [n, change, says] of [
+    [1, undefined, /older/], [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
+  ]) {
+    await publish(n, change);
+    await page.click('#poll');
+    await page.waitForFunction((source) =>
+      new RegExp(source).test(document.querySelector('#failure:not([hidden])')?.textContent), says.source);
+    assert.equal(await fact('release'), '3');
+  }
+  await publish(3);
+  await page.click('#poll');
+  await page.waitForSelector('#failure', { state: 'hidden' });
+  assert.deepEqual(problems, []);
+});
+
+for (const [width, height] of [[390, 844], [1280, 900]]) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`${width} px, ${colorScheme}`, async () => {
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme });
+      for (const [name, domain] of [['no', 'gmail.com'], ['yes', 'blocked-in-three.example']]) {
+        await page.fill('#domain', domain);
+        assert.equal(await state(), name);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${over} px too wide`);
+        assert.deepEqual(await page.evaluate(lowContrast), [], name);
+        const path = shots && join(shots, `follow-${width}-${colorScheme}-${name}.png`);
+        if (path) await page.screenshot({ path, fullPage: true });
+      }
+    });
+  }
+}

@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
+// would otherwise never stall.
+const slowest = 1 << 10
+
+// Limits are those of a body from another machine, for implementations of Source.
+type Limits struct {
+	MaxBytes int64         // of the whole object
+	Size     int64         // of the whole object, or -1 if it is not known
+	Stall    time.Duration // the longest time between two parts
+	Name     string        // for errors, without credentials
+}
+
+// Body returns a body that begins at an offset, with limits. Read returns an error wrapping ErrTooLarge after MaxBytes,
+// and one wrapping ErrStalled after Stall without a byte, or if the mean rate is below 1 KiB/s after twice that time.
+// ctx is the context that the Read of body ends with, and cancel its cancel function, which Close calls.
+func (l Limits) Body(
+	ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, offset int64,
+) io.ReadCloser {
+	expected := l.MaxBytes
+	if l.Size >= 0 {
+		expected = l.Size
+	}
+	most := 2*l.Stall + time.Duration(float64(expected-offset)/slowest*float64(time.Second))
+	stalled := func() { cancel(ErrStalled) }
+	return &bounded{&watched{ReadCloser: body, ctx: ctx, cancel: cancel, stall: l.Stall, name: l.Name,
+		timer: time.AfterFunc(l.Stall, stalled), slow: time.AfterFunc(most, stalled)}, l.MaxBytes - offset}
+}
+
+// watched is a body that is given up when it stalls.
+type watched struct {
+	io.ReadCloser
+	ctx         context.Context
+	cancel      context.CancelCauseFunc
+	timer, slow *time.Timer
+	stall       time.Duration
+	name        string
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(b.stall)
+	}
+	if err != nil && err != io.EOF {
+		if cause := context.Cause(b.ctx); cause != nil {
+			err = cause
+		}
+		err = fmt.Errorf("%s: %w", b.name, err)
+	}
+	return n, err
+}
+
+func (b *watched) Close() error {
+	b.timer.Stop()
+	b.slow.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}
+
+// bounded is a body that must not be longer than left.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n - 1, ErrTooLarge
+	}
+	return n, err
+}
