@@ -180,7 +180,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.release.Bytes})
+	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.options.maxBytes})
 	if err == nil {
 		err = p.release.Object.match(c.bytes)
 	}
