@@ -110,6 +110,9 @@ var servers = []hostile{
 		want: "a redirect to another host, example.org, is refused"},
 	{name: "object on another host", answer: at(objectPath, to("http://localhost:1/object")),
 		want: "another host, localhost:1"},
+	{name: "another host at the same port", answer: at(ReleaseName, func(w http.ResponseWriter, r *http.Request) {
+		to(strings.Replace("http://"+r.Host+"/release.json", "127.0.0.1", "localhost", 1))(w, r)
+	}), want: "another host, localhost:"},
 	{name: "another port", answer: at(ReleaseName, to("http://127.0.0.1:1/")), want: "another host, 127.0.0.1:1"},
 	{name: "loop", answer: at(ReleaseName, to("/release.json")), want: "more than 5 redirects"},
 	{name: "a file of the machine", answer: at(ReleaseName, to("file:///etc/passwd")),

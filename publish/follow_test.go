@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,8 +36,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestPollDelta: a follower that is one release behind loads the delta, also after a restart, and a damaged or missing
-// delta makes it load the whole file.
+// TestPollDelta: a follower that is one release behind loads the delta, also after a restart. If that is damaged or
+// missing, or leads to another release, it loads the whole file.
 func TestPollDelta(t *testing.T) {
 	s := newSite(t)
 	s.deltas = true
@@ -44,8 +45,8 @@ func TestPollDelta(t *testing.T) {
 	f := s.follower(web.URL)
 	s.publish(filterOf(t, 20000, 0))
 	mustPoll(t, f)
-	for version := 1; version < 6; version++ {
-		want := filterOf(t, 20000, version)
+	for version := 1; version < 7; version++ {
+		before, want := s.last, filterOf(t, 20000, version)
 		r := s.publish(want)
 		d := filepath.Join(s.dir, "objects", r.Previous.Delta.SHA256.String())
 		text, err := os.ReadFile(d)
@@ -58,6 +59,10 @@ func TestPollDelta(t *testing.T) {
 			err = os.WriteFile(d, text, 0o666)
 		case 4:
 			err = os.Remove(d)
+		case 6: // of another release
+			s.release(r, r.Number, func(r *Release) {
+				r.Previous = &Previous{r.Number - 1, sha256.Sum256(before), s.delta(before, filterOf(t, 20000, 9))}
+			})
 		case 5:
 			f, err = NewFollower(web.URL, f.file, WithKeys(s.keys[0].Public()))
 		}
@@ -65,7 +70,7 @@ func TestPollDelta(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, ok := mustPoll(t, f).(Updated)
-		byDelta := version != 3 && version != 4
+		byDelta := version != 3 && version != 4 && version != 6
 		if !ok || e.Delta != byDelta || (e.Unused == nil) != byDelta ||
 			byDelta && e.Bytes > 1200+int64(r.Previous.Delta.Bytes) {
 			t.Errorf("release %d: %v", r.Number, e)

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
@@ -80,6 +82,9 @@ func (s *objects) read(o Object) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if o.Bytes > math.MaxInt {
+		return nil, fmt.Errorf("%s: %d bytes: %w", f.Name(), o.Bytes, filter.ErrTooLarge)
+	}
 	b := bytes.NewBuffer(make([]byte, 0, o.Bytes)) // the file has that length
 	err = s.copy(b, f, o)
 	return b.Bytes(), err

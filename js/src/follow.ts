@@ -93,9 +93,9 @@ export async function follow<Options extends FollowOptions>(
     open, openSharded, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate, onError,
   }: FollowOptions = options;
   const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
-  folder.pathname = folder.pathname.replace(/\/(release\.json)?$/, '') + '/';
+  folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
   keys?.forEach(publicKey);
-  if (!keys?.length === !insecure) throw new TypeError('want either keys or insecure: true');
+  if (!keys?.length === !insecure) throw new TypeError('want keys or insecure: true');
 
   const end = new AbortController();
   let filter: Filter | ShardedFilter | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
@@ -223,7 +223,7 @@ export async function follow<Options extends FollowOptions>(
     clearTimeout(timer);
     if (end.signal.aborted) return;
     const wait = interval * Math.min(2 ** failures, 10) * (1 - Math.random() / 10);
-    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2 ** 31 - 1));
+    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2e9));
   }));
 
   const close = (): void => {

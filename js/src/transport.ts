@@ -35,7 +35,7 @@ export async function load(
     let timer: ReturnType<typeof setTimeout> | undefined, at = url, status = 0;
     const alive = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(new Error(`no byte within ${timeout} ms`)), timeout);
+      timer = setTimeout(() => idle.abort(new Error(`silence for ${timeout} ms`)), timeout);
     };
     end.addEventListener('abort', stop);
     try {
@@ -53,7 +53,7 @@ export async function load(
         const to = new URL(location || response.url || at, at), reader = body?.getReader();
         try {
           if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`a redirect to ${to.href}`);
+            throw new Error(`redirect to ${to.href}`);
           }
           at = to;
           if (location) continue;
@@ -68,10 +68,12 @@ export async function load(
             if ((have += part.length) > most) throw new TooLargeError(`more than ${most} bytes`);
             parts.push(part);
           }
-          if (whole && have < most) throw new Error(`it ended after ${have} of ${most} bytes`);
-          for (const [name, ask] of [['etag', 'if-none-match'], ['last-modified', 'if-modified-since']]) {
-            const value = since && headers.get(name);
-            if (value) since[ask] = value;
+          if (whole && have < most) throw new Error(`only ${have} of ${most} bytes`);
+          const tag = headers.get('etag'), time = headers.get('last-modified');
+          // Servers make tags of the second of the change, in which the file may change again.
+          if (since && !(Date.parse(headers.get('date')!) - Date.parse(time!) < 2000)) {
+            if (tag) since['if-none-match'] = tag;
+            if (time) since['if-modified-since'] = time;
           }
           return new Uint8Array(await new Blob(parts).arrayBuffer());
         } finally {

@@ -260,9 +260,11 @@ test('a delta that fails leads to the whole file', async () => {
 });
 
 test('deltas', async () => {
-  const folder = new URL('../../delta/testdata/', import.meta.url), read = (name) => readFileSync(new URL(name, folder));
+  const folder = new URL('../../delta/testdata/', import.meta.url);
+  const read = (name) => readFileSync(new URL(name, folder));
   for (const name of ['rank', 'rank-trimmed', 'cells', 'gaps', 'blocks']) {
-    const p = await new Publisher().listen(), updates = [], [from, to] = ['base', 'target'].map((s) => read(`${name}.${s}`));
+    const [from, to] = ['base', 'target'].map((part) => read(`${name}.${part}`));
+    const p = await new Publisher().listen(), updates = [];
     closing.push(p);
     p.publish(from);
     const f = await following(p, { onUpdate: (update) => updates.push(update) });

@@ -54,12 +54,14 @@ test('the tarball has the built package and no sources', async () => {
 /** A program that uses the declarations; each line with an error on purpose says so. */
 const typed = `
 import { fetchFilter, type Filter, type FilterInfo, FormatError, type Key, MagicError, NoSecretError, open,
-  SecretError } from 'bloomery';
+  openSharded, SecretError } from 'bloomery';
 import { open as openPlain } from 'bloomery/plain';
 import { open as openCore, type Family } from 'bloomery/core';
 import { blocked } from 'bloomery/family/blocked';
 import { fuse } from 'bloomery/family/fuse';
 import { siphash } from 'bloomery/hash/siphash';
+import { follow, type FollowStore, ReleaseError } from 'bloomery/follow';
+import { patch } from 'bloomery/delta';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
   const filter: Filter = await open(file, { verify: true, secret: '00112233445566778899aabbccddeeff' });
@@ -88,6 +90,16 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
       : e instanceof SecretError ? e.message : e.name;
     if (what === 'magic') return [];
   }
+  const store: FollowStore = { get: async () => undefined, put: async () => {} };
+  const list = await follow('https://example.com/list/', { open, insecure: true, store });
+  const listed: boolean = list.has('x');
+  const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });
+  // @ts-expect-error the filter may be a sharded set
+  const unsure: boolean = set.has('x');
+  // @ts-expect-error follow needs open
+  follow('/list/', { insecure: true });
+  const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
+  if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];
   if (some && (await sharded) && either && unknown) throw error;
   return [filter.has('x'), ...filter.hasMany(keys), (await openPlain(file)).has(error.message),
     (await openCore(file, { families, hashes: [siphash] })).has('y')];

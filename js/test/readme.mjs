@@ -58,7 +58,9 @@ export async function serveSite() {
     const { pathname } = new URL(request.url, site);
     const set = /^\/hashes\.set\/([a-z0-9.-]+)$/.exec(pathname);
     const path = served[pathname] ?? (set && join(root, '..', 'shard', 'testdata', 'sets', 'blocked', set[1]));
-    const body = path && (await readFile(path).catch(() => undefined));
+    const published = /^\/published\/(release\.json|objects\/[0-9a-f]{64})$/.exec(pathname);
+    const release = published && join(root, 'test', 'published', published[1].replace('release', 'release-2'));
+    const body = (path || release) && (await readFile(path || release).catch(() => undefined));
     if (body) response.end(body);
     else response.writeHead(404).end();
   });

@@ -41,7 +41,8 @@ const hash = 'a'.repeat(64);
 const good = {
   format: 'bloomery-release', version: 1, name: 'list', release: 3, published: '2026-11-22T15:00:00Z',
   expires: '2026-11-29T15:00:00Z', kind: 'file', sha256: hash, bytes: 10, total_bytes: 10, spec: 'standard(k=7,m=64)',
-  keys: 1, fpr_chosen: 0, fpr_posterior: 0.01, previous: { release: 2, sha256: hash }, history: { sha256: hash, bytes: 9 },
+  keys: 1, fpr_chosen: 0, fpr_posterior: 0.01, previous: { release: 2, sha256: hash },
+  history: { sha256: hash, bytes: 9 },
 };
 
 test('members out of range', async () => {
@@ -65,7 +66,8 @@ test('histories', () => {
   assert.deepEqual(parseHistory(write([])), []);
   assert.equal(parseHistory(write([old(2, { delta: { sha256: hash, bytes: 5 } }), old(1)])).length, 2);
   for (const bad of [
-    write([old(1), old(2)]), write([old(1), old(1)]), write([old(0)]), write([null]), write({}), write([], { version: 2 }),
+    write([old(1), old(2)]), write([old(1), old(1)]), write([old(0)]), write([null]), write({}),
+    write([], { version: 2 }),
     write([old(1, { delta: { sha256: hash, bytes: 0 } })]), new TextEncoder().encode('{'),
   ]) {
     assert.throws(() => parseHistory(bad), ReleaseError);

@@ -1,0 +1,24 @@
+// A follower for the trial in readers/: for each line of its input it polls, writes the bytes that it holds to a file,
+// and prints how it got them: "delta", "whole" or "same".
+//
+//   node followers.mjs URL KEY FILE
+
+import { writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { follow } from '../dist/follow.js';
+import { open } from '../dist/index.js';
+
+const [url, key, file] = process.argv.slice(2);
+let follower, how;
+const onUpdate = ({ delta, failure }) => {
+  if (failure) throw failure;
+  how = delta ? 'delta' : 'whole';
+};
+for await (const _ of createInterface({ input: process.stdin })) {
+  how = 'same';
+  if (follower) await follower.poll();
+  else follower = await follow(url, { keys: [key], open, interval: 1e9, onUpdate });
+  await writeFile(file, follower.bytes);
+  console.log(how);
+}
+follower?.close();
