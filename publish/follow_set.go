@@ -206,7 +206,7 @@ func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 
 // opensSet returns an error if this program cannot open the set. It opens it in a folder of links to the shards.
 func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
-	trial := p.part(p.release.SHA256) + ".set"
+	trial := p.part(p.release.SHA256) + trialSuffix
 	if err := errors.Join(os.RemoveAll(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}
