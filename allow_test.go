@@ -213,6 +213,14 @@ func TestAllowForms(t *testing.T) {
 
 // TestAllowCounts holds counts and values of allowed keys to 0.
 func TestAllowCounts(t *testing.T) {
+	plain := allowing(t, Config{Spec: "standard"}, 50, 50)
+	_, _, counts := plain.Count(nil)
+	_, _, values := plain.Get(nil)
+	for _, err := range []error{counts, values} {
+		if !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, filter.ErrExceptions) {
+			t.Errorf("standard has neither counts nor values: %v", err)
+		}
+	}
 	for _, spec := range []string{
 		"counting(bits_per_key=12)", "dleft(counting=1,remainder=4)", "rankindexed(counting=1,fpr=0.1)",
 		"rankindexed(fpr=0.1,value_bits=4)"} {
