@@ -82,7 +82,8 @@ const DefaultMaxBytes = 1 << 30
 
 // Options are the options of Patch and PatchSet.
 type Options struct {
-	// MaxBytes is the largest length in bytes of the new file; of a set, of its manifest and shards together. 0:
+	// MaxBytes is the largest length in bytes of the new file; of a set, of its manifest and shards together. A
+	// trimmed rankindexed filter must also fit in memory with that limit, where it is larger than its file. 0:
 	// DefaultMaxBytes.
 	MaxBytes uint64
 }

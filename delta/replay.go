@@ -52,38 +52,48 @@ type table struct {
 	sections int // of the family
 }
 
-// decodeTable returns the content of a file, or false if it is that of another family or damaged, or takes more than
-// limit bytes.
-func decodeTable(m *container.Image, limit uint64) (t table, ok bool) {
+// errTable means that a file is not the base of a replay.
+var errTable = fmt.Errorf("%w: it is for a rankindexed filter; the file is none, or damaged", ErrCorrupt)
+
+// decodeTable returns the content of a file. The error wraps errTable if it is that of another family or damaged, or
+// filter.ErrTooLarge if it takes more than limit bytes in memory.
+func decodeTable(m *container.Image, limit uint64) (t table, err error) {
 	spec, err := filter.ParseSpec(m.Spec)
 	if err != nil {
-		return t, false
+		return t, errTable
 	}
 	family, err := families.ByName(spec.Family())
 	if err != nil || !family.Chains {
-		return t, false
+		return t, errTable
 	}
 	words, err := family.SectionWords(spec)
 	if err != nil || len(words) > len(m.Sections) {
-		return t, false
+		return t, errTable
 	}
-	if inflated, err := family.Inflated(spec); err != nil || inflated > limit {
-		return t, false
+	inflated, err := family.Inflated(spec)
+	switch {
+	case err != nil:
+		return t, errTable
+	case inflated > limit:
+		return t, fmt.Errorf("the filter takes %d bytes in memory, over the limit of %d: %w",
+			inflated, limit, filter.ErrTooLarge)
 	}
 	e := filter.Encoded{Spec: spec, Keys: m.Keys}
 	for i, n := range words {
 		if m.Sections[i].Bytes != 8*n {
-			return t, false
+			return t, errTable
 		}
 		e.Sections = append(e.Sections, wordsOf(m.Section(i)))
 	}
 	f, err := families.Decode(e)
 	if err != nil {
-		return t, false
+		return t, errTable
 	}
-	t.ChainTable, ok = f.(filter.ChainTable)
-	t.trimmed, t.sections = spec.Has("trimmed"), len(words)
-	return t, ok
+	chains, ok := f.(filter.ChainTable)
+	if !ok {
+		return t, errTable
+	}
+	return table{chains, spec.Has("trimmed"), len(words)}, nil
 }
 
 // wordsOf returns bytes as words, which share their memory if the machine allows that.
@@ -109,12 +119,12 @@ func specWith(spec string, trimmed bool, cells uint64) string {
 
 // replayed returns the delta of method 3, or nil if it does not fit.
 func replayed(ctx context.Context, c change, limit uint64) ([]byte, error) {
-	old, ok := decodeTable(c.from, math.MaxUint64)
-	if !ok {
+	old, err := decodeTable(c.from, math.MaxUint64)
+	if err != nil {
 		return nil, nil
 	}
-	new, ok := decodeTable(c.to, math.MaxUint64)
-	if !ok || old.trimmed != new.trimmed || old.ChainShape() != new.ChainShape() {
+	new, err := decodeTable(c.to, math.MaxUint64)
+	if err != nil || old.trimmed != new.trimmed || old.ChainShape() != new.ChainShape() {
 		return nil, nil
 	}
 	k, ok := newKeys(old.ChainShape())
@@ -274,10 +284,9 @@ func (e *edit) exchange(chain uint64, old *filter.ChainBucket, x, end int, new [
 
 // replay returns the new file of method 3.
 func replay(ctx context.Context, r *bitReader, from *container.Image, h header, limit uint64) ([]byte, error) {
-	old, ok := decodeTable(from, limit)
-	if !ok {
-		return nil, fmt.Errorf("%w: it is for a rankindexed filter; the file is none, damaged, or too large",
-			ErrCorrupt)
+	old, err := decodeTable(from, limit)
+	if err != nil {
+		return nil, err
 	}
 	k, ok := newKeys(old.ChainShape())
 	if !ok {

@@ -9,7 +9,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta.
+// deltas stores a delta from each of the older releases to c, where that is smaller than c, and sets Step.Delta. A
+// release with the content of c needs none.
 // An old file that cannot be used costs its delta, with a warning, not the release.
 func (p *publisher) deltas(ctx context.Context, older History, c *content) error {
 	same := map[Hash]*Object{c.SHA256: nil} // releases may have the same filter

@@ -117,7 +117,7 @@ func slopeOf(releases []Measured) float64 {
 	return slope
 }
 
-// String returns the drift in a line, such as "rate 0.98%, 0.98x the chosen 1%, rising 0.004 points a release; a fresh
+// String returns the drift in a line, such as "rate 0.98%, below the chosen 1%, rising 0.004 points a release; a fresh
 // build is due in 31 releases".
 func (d Drift) String() string {
 	if d.Rate == 0 {
@@ -127,7 +127,15 @@ func (d Drift) String() string {
 	if d.Chosen == 0 {
 		return text + ", none chosen"
 	}
-	text += fmt.Sprintf(", %.3gx the chosen %.3g%%", d.Ratio, 100*d.Chosen)
+	switch {
+	case math.Abs(d.Ratio-1) < 0.005:
+		text += ", at"
+	case d.Ratio < 1:
+		text += ", below"
+	default:
+		text += fmt.Sprintf(", %.3g times", d.Ratio)
+	}
+	text += fmt.Sprintf(" the chosen %.3g%%", 100*d.Chosen)
 	switch {
 	case d.Slope > 0:
 		text += fmt.Sprintf(", rising %.2g points a release", 100*d.Slope)

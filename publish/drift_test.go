@@ -28,7 +28,7 @@ func TestDriftOfLine(t *testing.T) {
 	if d.Exceeds < 15 || d.Exceeds > 16 || d.Due < 27 || d.Due > 28 { // 0.0012 and 0.0022 are 15 and 27.5 steps
 		t.Errorf("%+v", d)
 	}
-	if text := d.String(); !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "0.88x") {
+	if text := d.String(); !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "below the chosen 1%,") {
 		t.Error(text)
 	}
 }
@@ -68,11 +68,12 @@ func TestDriftOfEdges(t *testing.T) {
 		{"no release", 0.01, nil, Never, Never, "no rate"},
 		{"no chosen rate", 0, []float64{0.02, 0.03, 0.04}, Never, Never, "none chosen"},
 		{"chosen out of range", math.NaN(), []float64{0.02}, Never, Never, "none chosen"},
-		{"one release", 0.01, []float64{0.0101}, 0, Never, "1.01x"},
+		{"one release", 0.01, []float64{0.0101}, 0, Never, "1.01 times the chosen 1%"},
+		{"as chosen", 0.01, []float64{0.01003}, 0, Never, ", at the chosen 1%"},
 		{"over", 0.01, []float64{0.0111}, 0, 0, "due now"},
 		{"next", 0.01, []float64{0.0105, 0.0107, 0.0109}, 0, 1, "next release"},
 		{"falling", 0.01, []float64{0.0099, 0.0098, 0.0097}, Never, Never, "falling"},
-		{"broken rates", 0.01, []float64{0.009, 0, math.NaN(), 2, -1}, Never, Never, "0.9x"},
+		{"broken rates", 0.01, []float64{0.009, 0, math.NaN(), 2, -1}, Never, Never, "below the chosen 1%"},
 	} {
 		var releases []Measured
 		for i, r := range c.rates {

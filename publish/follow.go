@@ -69,8 +69,8 @@ func WithName(name string) FollowOption { return func(o *followOptions) { o.name
 // WithInterval sets the largest time between two polls that succeed. Default: DefaultFollowInterval.
 func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) { o.interval = d } }
 
-// WithMaxBytes limits the bytes of a release: of the filter file, or of all files of a sharded set. Above it the error
-// wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
+// WithMaxBytes limits the bytes of a release: of the filter file, or of all files of a sharded set, and of a trimmed
+// filter also in memory. Above it the error wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
 func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.maxBytes = max(n, 1) } }
 
 // OnEvent calls f after every poll, with each of its events in turn. f must not call the Follower.
@@ -124,6 +124,7 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 	case f.options.interval <= 0:
 		return nil, fmt.Errorf("publish: interval %v: %w", f.options.interval, filter.ErrConfig)
 	}
+	f.options.open = append([]bloomery.Option{bloomery.WithMaxBytes(f.options.maxBytes)}, f.options.open...)
 	f.source = f.options.source
 	if f.source == nil {
 		s, err := transport.Open(address, f.options.transport)

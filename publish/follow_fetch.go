@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -42,15 +43,22 @@ func (p *poll) object(ctx context.Context, o Object) ([]byte, error) {
 }
 
 // part returns the path of the part file of an object.
-func (f *Follower) part(h Hash) string { return f.file + partSuffix + h.String()[:16] }
+func (f *Follower) part(h Hash) string { return f.file + partSuffix + h.String()[:partDigits] }
+
+// isPart reports whether a name is that of a part file, or of the folder in which a set is tried.
+func (f *Follower) isPart(name string) bool {
+	digits, ok := strings.CutPrefix(name, filepath.Base(f.file)+partSuffix)
+	digits = strings.TrimSuffix(digits, trialSuffix)
+	_, err := hex.DecodeString(digits)
+	return ok && err == nil && len(digits) == partDigits
+}
 
 // clean removes all part files, or all but those of the objects keep.
 func (f *Follower) clean(keep ...Hash) {
 	all, _ := os.ReadDir(filepath.Dir(f.file))
-	prefix := filepath.Base(f.file) + partSuffix
 next:
 	for _, e := range all {
-		if !strings.HasPrefix(e.Name(), prefix) {
+		if !f.isPart(e.Name()) {
 			continue
 		}
 		path := filepath.Join(filepath.Dir(f.file), e.Name())
@@ -85,7 +93,7 @@ func (p *poll) download(ctx context.Context, o Object) (path string, err error) 
 
 // resume is one attempt of download. It reports whether it has used bytes that were there.
 func (p *poll) resume(ctx context.Context, path string, o Object) (resumed bool, err error) {
-	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	out, err := openPart(path)
 	if err != nil {
 		return false, err
 	}
@@ -106,6 +114,28 @@ func (p *poll) resume(ctx context.Context, path string, o Object) (resumed bool,
 			ErrObject, at, Hash(sum.Sum(nil)), o.Bytes, o.SHA256)
 	}
 	return resumed, nil
+}
+
+// openPart opens or creates a part file. What is no regular file, such as a symbolic link that another user has made,
+// is removed first.
+func openPart(path string) (*os.File, error) {
+	was, err := os.Lstat(path)
+	if err == nil && was.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		if now, err := f.Stat(); err != nil || !os.SameFile(was, now) {
+			return nil, errors.Join(fmt.Errorf("%s was replaced while it was opened", path), err, f.Close())
+		}
+		return f, nil
+	}
+	if err == nil {
+		if err := os.RemoveAll(path); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 // rest appends to a file what is missing behind at bytes, whose sum is given, and returns the length then.

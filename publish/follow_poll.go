@@ -57,7 +57,8 @@ type poll struct {
 
 func (p *poll) do(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: MaxRelease}
-	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.trusts(s) {
+	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.trusts(s) &&
+		(p.options.name == "" || p.options.name == s.Name) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
@@ -180,7 +181,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.release.Bytes})
+	c.bytes, err = delta.Patch(ctx, old, text, delta.Options{MaxBytes: p.options.maxBytes})
 	if err == nil {
 		err = p.release.Object.match(c.bytes)
 	}

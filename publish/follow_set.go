@@ -95,7 +95,7 @@ func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) 
 	old := delta.Set{Manifest: p.held.set.text, Shard: func(i int) ([]byte, error) {
 		return os.ReadFile(p.inSet(p.held.set.manifest.Shards[i].File))
 	}}
-	o := delta.Options{MaxBytes: p.release.Total}
+	o := delta.Options{MaxBytes: p.options.maxBytes}
 	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, shard []byte) error {
 		return p.writeShard(ctx, name, func(w io.Writer) error {
 			_, err := w.Write(shard)
@@ -134,6 +134,12 @@ func (p *poll) installSet(ctx context.Context, c loaded) error {
 	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
 	if err != nil {
 		return err
+	}
+	for _, e := range m.Shards { // so that the sum does not overflow
+		if e.Bytes > p.release.Total {
+			return fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
+				shard.ErrManifest, e.File, e.Bytes, p.release.Total)
+		}
 	}
 	if total := m.Bytes() + uint64(len(c.bytes)); total != p.release.Total {
 		return fmt.Errorf("%w: its files have %d bytes, and the release names %d",
@@ -200,7 +206,7 @@ func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 
 // opensSet returns an error if this program cannot open the set. It opens it in a folder of links to the shards.
 func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
-	trial := p.part(p.release.SHA256) + ".set"
+	trial := p.part(p.release.SHA256) + trialSuffix
 	if err := errors.Join(os.RemoveAll(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}

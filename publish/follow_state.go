@@ -22,8 +22,11 @@ import (
 const (
 	stateSuffix = ".follow"
 	lockSuffix  = ".follow.lock"
-	partSuffix  = ".part-"
+	partSuffix  = ".part-" // and partDigits digits of the SHA-256
+	trialSuffix = ".set"   // after those, of a folder
 )
+
+const partDigits = 16
 
 const (
 	stateFormat = "bloomery-follow"

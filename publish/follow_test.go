@@ -2,6 +2,7 @@ package publish
 
 import (
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -121,12 +122,20 @@ func TestNotModified(t *testing.T) {
 		t.Errorf("a removed file is not loaded again; %d conditions", unchanged)
 	}
 	holds(t, f, want)
-	other, err := NewFollower(web.URL, f.file, WithKeys(testKey(t, "E").Public()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Poll(t.Context()); err == nil || unchanged != 1 {
-		t.Errorf("a release that another key has signed: %v, %d conditions", err, unchanged)
+	for what, c := range map[string]struct {
+		options []FollowOption
+		want    error
+	}{
+		"a release that another key has signed": {[]FollowOption{WithKeys(testKey(t, "E").Public())}, ErrOtherKey},
+		"another name":                          {[]FollowOption{WithKeys(s.keys[0].Public()), WithName("other")}, ErrOtherName},
+	} {
+		other, err := NewFollower(web.URL, f.file, c.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Poll(t.Context()); !errors.Is(err, c.want) || unchanged != 1 {
+			t.Errorf("%s: %v, %d conditions", what, err, unchanged)
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ type Report struct {
 	// Same is true if the filter is that of the current release: there is no new one. Renewed is true if that got a new
 	// expiry or other signatures.
 	Same, Renewed bool
-	// History lists the older releases that are kept, with their deltas. Total is the size of the whole filter.
+	// History lists the older releases that are kept, with their deltas. One with the SHA-256 of Release has the same
+	// content: its readers load nothing.
 	History History
 	// Bytes that a reader loads that had the release before: release.json, and the delta or the whole filter.
 	Daily uint64

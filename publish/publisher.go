@@ -275,8 +275,12 @@ func (p *publisher) clean(keep map[Hash]bool) {
 func (p *publisher) finish() {
 	r := p.report.Release
 	p.report.Daily = uint64(len(p.raw)) + r.Total
-	if r.Previous != nil && r.Previous.Delta != nil {
-		p.report.Daily = uint64(len(p.raw)) + r.Previous.Delta.Bytes
+	switch was := r.Previous; {
+	case was == nil:
+	case was.SHA256 == r.SHA256:
+		p.report.Daily = uint64(len(p.raw))
+	case was.Delta != nil:
+		p.report.Daily = uint64(len(p.raw)) + was.Delta.Bytes
 	}
 	all := []Measured{{Release: r.Number, Keys: r.Keys, FPRPosterior: r.FPRPosterior}}
 	for _, s := range p.report.History {

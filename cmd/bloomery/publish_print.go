@@ -38,6 +38,7 @@ type published struct {
 type publishedDelta struct {
 	From      uint64    `json:"from"`
 	Published time.Time `json:"published"`
+	Same      bool      `json:"same,omitempty"`  // this release had the same content, and needs no delta
 	Bytes     uint64    `json:"bytes,omitempty"` // absent if none is smaller than the whole
 	Share     float64   `json:"share,omitempty"` // of the whole
 }
@@ -55,7 +56,7 @@ func (a *app) printPublished(r publish.Report) error {
 		p.BuildDue = &r.Drift.Due
 	}
 	for _, s := range r.History {
-		d := publishedDelta{From: s.Number, Published: s.Published}
+		d := publishedDelta{From: s.Number, Published: s.Published, Same: s.SHA256 == r.Release.SHA256}
 		if s.Delta != nil {
 			d.Bytes, d.Share = s.Delta.Bytes, float64(s.Delta.Bytes)/float64(p.TotalBytes)
 		}
@@ -93,7 +94,10 @@ func (p published) print(w *tabwriter.Writer, drift publish.Drift) {
 			head = "deltas"
 		}
 		text := "none: the whole filter is smaller"
-		if d.Bytes > 0 {
+		switch {
+		case d.Same:
+			text = "same content"
+		case d.Bytes > 0:
 			text = fmt.Sprintf("%d bytes, %.3g%% of the whole", d.Bytes, 100*d.Share)
 		}
 		fmt.Fprintf(w, "%s\tfrom %d, %s: %s\n", head, d.From, d.Published.Format(time.DateOnly), text)
