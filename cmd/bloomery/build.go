@@ -124,9 +124,8 @@ The rate that you choose is stored in the file: that of --fpr, or the one that f
 that change or describe the filter warn if its rate has left the chosen one.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
-written. Others are read once: the hashes of
-their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are
-the keys themselves.
+written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
+temporary file. For bitsandblooms these are the keys themselves.
 
 With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
 chosen for OLD stays. For a list that changes little from day to day few bits then differ, so that a small file brings a

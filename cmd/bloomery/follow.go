@@ -30,7 +30,7 @@ type followFlags struct {
 func (a *app) followCommand() *cobra.Command {
 	var f followFlags
 	c := &cobra.Command{
-		Use:   "follow URL",
+		Use:   "follow URL -o FILE",
 		Short: "Keep a filter file current with what bloomery publish publishes",
 		Long: `Keep FILE current with what bloomery publish publishes at URL: http://, https://, file:// or a folder.
 FILE is a filter file, or the folder of a sharded set.

@@ -6,7 +6,7 @@
 //	go run ./examples/signup -list /tmp/list -file /tmp/disposable.bloom
 //	curl -si localhost:8080/signup -d email=eve@mailinator.com              # 422
 //	curl -si localhost:8080/signup -d email=ada@example.org                 # 202
-//	curl -s localhost:8080/-/blocklist                                      # the release, its keys and its rate
+//	curl -s localhost:8080/-/blocklist                                      # its keys, its rate, updates so far
 //
 // A real site loads the list from another machine and checks its signature:
 // -list https://lists.example.org/disposable -key ed25519:... .

@@ -184,6 +184,7 @@ export async function follow<Options extends FollowOptions>(
       now = await opened(next.kind, (content = other));
       done = { release: next, ...how, loaded: loaded - before };
     }
+    end.signal.throwIfAborted();
     // The store first, and there the release first, so that its number never decreases.
     if (store && (done || next.expires !== release!.expires)) {
       await store.put('release.json', news);
@@ -237,8 +238,8 @@ export async function follow<Options extends FollowOptions>(
   // Continues with what the store has. The release was verified before it was put there.
   try {
     const old = await store?.get('release.json'), content = await store?.get('filter');
-    if (old && content) {
-      release = await parseRelease(old, { insecure: true });
+    if (old) release = await parseRelease(old, { insecure: true });
+    if (release && content) {
       filter = await opened(release.kind, content);
       bytes = content;
       sum = await digest(content);
