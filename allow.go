@@ -56,6 +56,14 @@ func (s *Set) Allower(like *Set) (*Allower, error) {
 	return &Allower{s, except.NewBuilder(main, s.Len(), like.sizesOfExceptions())}, nil
 }
 
+// hasExceptions reports whether s, which may be nil, has exceptions; of a sharded Set, any shard.
+func (s *Set) hasExceptions() bool {
+	if s != nil && s.shards != nil {
+		return s.shards.info().ExceptionBits > 0
+	}
+	return s.sizesOfExceptions() != nil
+}
+
 // sizesOfExceptions returns the geometry of the exceptions, or nil if there are none or s is nil.
 func (s *Set) sizesOfExceptions() []except.Size {
 	if s == nil {
@@ -121,7 +129,7 @@ func (c Config) checkAllow(h filter.Hasher) error {
 		return &filter.ConfigError{Field: "allow", Value: value, Reason: reason}
 	}
 	switch {
-	case c.Allow == nil && c.Like.sizesOfExceptions() != nil:
+	case c.Allow == nil && c.Like.hasExceptions():
 		return bad("none", "the set that the new one is like is exact for a list: give the list again")
 	case c.Allow == nil:
 		return nil

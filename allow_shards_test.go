@@ -2,52 +2,117 @@ package bloomery
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestAllowShards reads a sharded set whose shards have exceptions, as another writer may make it.
+// TestAllowShards builds sharded sets for a list, with the hashes in memory and in temporary files, and compares each
+// shard with the single filter of its keys. It is exhaustive over members and list.
 func TestAllowShards(t *testing.T) {
-	ctx, dir := context.Background(), t.TempDir()
-	const n, allowed, shards = 20_000, 10_000, 3
-	m, err := BuildShards(ctx, numbered("member", n), dir, Config{Spec: "blocked(fpr=0.05)", Shards: shards})
+	ctx := context.Background()
+	const shards = 4
+	for _, spec := range []string{"blocked(fpr=0.05)", "rankindexed(fpr=0.03)"} {
+		for _, tt := range []struct {
+			name       string
+			n, allowed int
+			c          Config
+		}{
+			{"memory", 10_000, 50_000, Config{}}, {"counted", 5000, 20_000, Config{Keys: 5000, Seed: 5}},
+			{"files", 70_000, 140_000, Config{Memory: 4000, TempDir: t.TempDir()}}, // each Spill has 65,536 in memory
+			{"one list is empty", 3000, 0, Config{}}, {"no members", 0, 100, Config{}},
+		} {
+			c, n, allowed := tt.c, tt.n, tt.allowed
+			c.Spec, c.Allow, c.Shards = spec, numbered("allowed", allowed), shards
+			what := spec + ", " + tt.name
+			dir := t.TempDir()
+			m, err := BuildShards(ctx, numbered("member", n), dir, c)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			s, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			info := s.Info() // of shards that are not loaded
+			exact(t, what, s, n, allowed)
+			exact(t, what+", loaded", s, n, allowed)
+			if v := s.Stored().Version; v != 3 {
+				t.Errorf("%s: version %d", what, v)
+			}
+			if loaded := s.Info(); fmt.Sprint(loaded) != fmt.Sprint(info) {
+				t.Errorf("%s: Info %+v, and %+v of loaded shards", what, info, loaded)
+			}
+			var sum filter.Info
+			for i := range shards {
+				one, err := s.Shard(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum.Allowed += one.Info().Allowed
+				sum.Exceptions += one.Info().Exceptions
+				sum.ExceptionBits += one.Info().ExceptionBits
+				sum.Bits += one.Info().Bits
+				alone := shardAlone(t, c, i, n, allowed)
+				if !one.Equal(alone) || m.Shards[i].Keys != alone.Len() {
+					t.Errorf("%s: shard %d differs from the filter of its keys", what, i)
+				}
+			}
+			if info.Allowed != uint64(allowed) || info.Exceptions == 0 && allowed > 100 || info.Allowed != sum.Allowed || info.Bits != sum.Bits ||
+				info.Exceptions != sum.Exceptions || info.ExceptionBits != sum.ExceptionBits {
+				t.Errorf("%s: Info %+v, sums %+v", what, info, sum)
+			}
+		}
+	}
+}
+
+// shardAlone builds a shard from its keys and its part of the list.
+func shardAlone(t *testing.T, c Config, i, n, allowed int) *Set {
+	t.Helper()
+	c, err := c.ForShard(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range m.Shards {
-		e := &m.Shards[i]
-		path := filepath.Join(dir, e.File)
-		s, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := s.Allower(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		addRouted(t, numbered("allowed", allowed), s.Hasher(), i, shards, a.AllowMany)
-		addRouted(t, numbered("member", n), s.Hasher(), i, shards, a.AddMembers)
-		if err := a.Apply(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Save(ctx, path); err != nil {
-			t.Fatal(err)
-		}
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Bytes, e.SHA256 = uint64(len(file)), sha256.Sum256(file)
+	b, err := NewBuilder(c)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), manifestWriter(m)); err != nil {
+	h, shards := b.Hasher(), c.Shards
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Allow = routed(numbered("allowed", allowed), h, i, shards)
+	s, err := Build(context.Background(), routed(numbered("member", n), h, i, shards), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// routed yields the keys of a shard.
+func routed(keys iter.Seq[[]byte], h filter.Hasher, i, shards int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for key := range keys {
+			if shard.Route(h.Sum(key), shards) == i && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// TestAllowShardsReadOnly: a sharded set with exceptions cannot be changed, but trimmed, cloned and saved.
+func TestAllowShardsReadOnly(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	const n, allowed = 10_000, 30_000
+	c := Config{Spec: "rankindexed(fpr=0.05)", Shards: 3, Allow: numbered("allowed", allowed)}
+	if _, err := BuildShards(ctx, numbered("member", n), dir, c); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(dir)
@@ -55,28 +120,149 @@ func TestAllowShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	exact(t, "shards", s, n, allowed)
-	exact(t, "loaded shards", s, n, allowed)
-	if v := s.Stored().Version; v != 3 {
-		t.Errorf("version %d", v)
+	key := []byte("new")
+	for name, err := range map[string]error{
+		"Add": s.Add(key), "AddMany": s.AddMany([][]byte{key, []byte("more")}), "Merge": s.Merge(s),
+		"Intersect": s.Intersect(s), "Remove": s.Remove([]byte("member-1.example")),
+		"TestAndAdd": func() error { _, err := s.TestAndAdd(key); return err }(),
+		"RemoveMany": func() error { _, err := s.RemoveMany([][]byte{key}); return err }(),
+		"writers":    func() error { _, err := Open(dir, WithConcurrent()); return err }(),
+	} {
+		if !errors.Is(err, filter.ErrExceptions) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if _, err := s.Allower(nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Allower: %v", err)
 	}
-	if err := s.AddString("new"); !errors.Is(err, filter.ErrExceptions) {
-		t.Errorf("Add: %v", err)
+	small, err := s.Trimmed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := t.TempDir()
+	if err := small.Save(ctx, next); err != nil {
+		t.Fatal(err)
+	}
+	o, err := Open(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	exact(t, "trimmed", o, n, allowed)
+	if i, was := o.Info(), s.Info(); !o.Stored().Trimmed || i.Allowed != was.Allowed || i.Exceptions != was.Exceptions ||
+		small.Info().Exceptions != was.Exceptions {
+		t.Errorf("trimmed: Info %+v, was %+v", i, was)
 	}
 }
 
-// addRouted gives the keys of a shard.
-func addRouted(t *testing.T, keys iter.Seq[[]byte], h filter.Hasher, i, shards int, give func([][]byte) error) {
-	t.Helper()
-	for key := range keys {
-		if shard.Route(h.Sum(key), shards) != i {
-			continue
+// TestAllowShardsConflict: the error names the keys of all shards, and the folder is as it was.
+func TestAllowShardsConflict(t *testing.T) {
+	ctx, parent := context.Background(), t.TempDir()
+	const n = 20_000
+	both := []string{"member-11.example", "member-3.example", "member-5.example", "member-7.example"}
+	passes := 0
+	c := Config{Spec: "blocked(fpr=0.01)", Shards: 4, Allow: func(yield func([]byte) bool) {
+		passes++
+		for _, key := range append([]string{"free", both[3]}, both...) {
+			if !yield([]byte(key)) {
+				return
+			}
 		}
-		if err := give([][]byte{key}); err != nil {
+	}}
+	old := filepath.Join(parent, "old")
+	if _, err := BuildShards(ctx, numbered("member", 100), old, Config{Spec: "blocked", Shards: 4}); err != nil {
+		t.Fatal(err)
+	}
+	was := filesIn(t, old)
+	for _, dir := range []string{old, filepath.Join(parent, "new")} {
+		passes = 0
+		_, err := BuildShards(ctx, numbered("member", n), dir, c)
+		var e *filter.AllowedError
+		if !errors.As(err, &e) || fmt.Sprint(e.Keys) != fmt.Sprint(both) || passes != 2 {
+			t.Errorf("%v after %d passes", err, passes)
+		}
+	}
+	if is := filesIn(t, old); is != was {
+		t.Errorf("files %s, were %s", is, was)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+	passes = 0
+	c.Allow = func(yield func([]byte) bool) { // a list that cannot be read again
+		if passes++; passes == 1 {
+			yield([]byte(both[1]))
+		}
+	}
+	_, err := BuildShards(ctx, numbered("member", n), old, c)
+	var e *filter.AllowedError
+	h := filter.NewHasher(0).Sum([]byte(both[1]))
+	want := fmt.Sprintf("[with hash %016x%016x]", h.Hi, h.Lo)
+	if !errors.As(err, &e) || fmt.Sprint(e.Keys) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// filesIn returns names and contents of the files in a folder.
+func filesIn(t *testing.T, dir string) (all string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
 			t.Fatal(err)
+		}
+		all += fmt.Sprintf("%s %x\n", f.Name(), filter.NewHasher(0).Sum(b).Lo)
+	}
+	return all
+}
+
+// TestAllowShardsLike: a set like another one keeps the geometry of the exceptions of each shard, and needs a list.
+func TestAllowShardsLike(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	const n, allowed = 20_000, 100_000
+	c := Config{Spec: "standard(fpr=0.03)", Shards: 4, Allow: numbered("allowed", allowed)}
+	if _, err := BuildShards(ctx, numbered("member", n), dir, c); err != nil {
+		t.Fatal(err)
+	}
+	old, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if _, err := NewShardBuilder(t.TempDir(), Config{Like: old}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("no list: %v", err)
+	}
+	for _, more := range []int{0, 4000} {
+		next := t.TempDir()
+		like := Config{Like: old, Allow: numbered("allowed", allowed+more)}
+		if _, err := BuildShards(ctx, numbered("member", n), next, like); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		exact(t, "like", s, n, allowed+more)
+		if more == 0 && !s.Equal(old) {
+			t.Error("the same keys give another set")
+		}
+		for i := range 4 {
+			a, err := old.Shard(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := s.Shard(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x, y := fmt.Sprint(a.sizesOfExceptions()), fmt.Sprint(b.sizesOfExceptions()); x != y {
+				t.Errorf("shard %d: levels %s, then %s", i, x, y)
+			}
 		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -327,9 +329,13 @@ func TestAllowRefused(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	_, err := BuildShards(ctx, numbered("member", 1), t.TempDir(), Config{Allow: numbered("allowed", 1)})
-	if !errors.Is(err, filter.ErrConfig) {
+	dir := filepath.Join(t.TempDir(), "set")
+	c := Config{Spec: "blocked(layout=split)", Hash: filter.XXH64, Allow: numbered("allowed", 1), Shards: 2}
+	if _, err := BuildShards(ctx, numbered("member", 1), dir, c); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("shards: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("folder of shards: %v", err)
 	}
 	if _, err := New(Config{Allow: numbered("allowed", 1)}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("New: %v", err)

@@ -104,7 +104,9 @@ type Config struct {
 	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with the
 	// Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made. If
 	// one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until then,
-	// as without Keys. With Like, exceptions have about the geometry of those of that Set. New and ShardBuilder do not take it, nor do families and hash functions of other systems.
+	// as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges over
+	// Allow before it makes the shards, and again only to name the keys that are members. New does not take it, nor do
+	// families and hash functions of other systems.
 	Allow iter.Seq[[]byte]
 }
 

@@ -66,19 +66,25 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (b *Builder, err error) {
-	if c.Like != nil {
-		b, err = c.likeBuilder()
-	} else {
-		b, err = c.builder()
-	}
-	if err != nil {
+	if b, err = c.memberBuilder(); err != nil {
 		return nil, err
+	}
+	if err := c.checkAllow(b.hasher); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	b.keepMembers()
 	return b, nil
 }
 
-// builder is NewBuilder without Like and Allow.
+// memberBuilder is NewBuilder without Allow.
+func (c Config) memberBuilder() (*Builder, error) {
+	if c.Like != nil {
+		return c.likeBuilder()
+	}
+	return c.builder()
+}
+
+// builder is memberBuilder without Like.
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
 	if c.open() && c.Keys == 0 {

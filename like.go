@@ -43,9 +43,6 @@ func (c Config) likeBuilder() (*Builder, error) {
 	case old.shards != nil:
 		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
 	}
-	if err := c.checkAllow(old.hasher); err != nil {
-		return nil, err
-	}
 	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys}
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {

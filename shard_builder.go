@@ -24,12 +24,15 @@ import (
 //
 // The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
 // to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
+// With Config.Allow, the keys of the list take 16 bytes each too, and one half of that limit is for them. Exceptions
+// take about 150 bytes each while their shard is made.
 type ShardBuilder struct {
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
 	hasher  filter.Hasher
 	folder  *shardFolder
 	spill   *run.Spill   // nil until the number of shards is known
+	allowed shardedList  // of Config.Allow
 	spool   *spool.Spool // nil unless the keys are counted first
 	added   atomic.Uint64
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
@@ -57,6 +60,9 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	if b.hasher, err = b.config.check(); err != nil { // before the keys come
 		return nil, err
 	}
+	if err = b.config.checkAllow(b.hasher); err != nil {
+		return nil, err
+	}
 	if b.folder, err = openFolder(dir); err != nil {
 		return nil, err
 	}
@@ -71,9 +77,6 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 // check returns the hasher of the keys, or an error if the Config cannot be that of a sharded set, as far as this is
 // known before the keys.
 func (c Config) check() (filter.Hasher, error) {
-	if c.Allow != nil {
-		return filter.Hasher{}, &filter.ConfigError{Field: "allow", Value: "list", Reason: "shards take no exceptions; leave it out"}
-	}
 	if c.Like != nil {
 		return c.checkLikeShards()
 	}
@@ -95,16 +98,19 @@ func (c Config) check() (filter.Hasher, error) {
 	return f.Hasher(s, c.Hash, c.Seed, c.Secret)
 }
 
-// memory returns the limit of the hashes in memory before Build.
+// memory returns the limit of the hashes of the keys in memory before Build, and of that of the hashes of Config.Allow.
 func (b *ShardBuilder) memory() int64 {
 	limit := b.config.Memory
 	if limit <= 0 && b.config.open() {
 		limit = b.config.BuildMemory()
 	}
-	if limit > 0 {
-		return max(limit/2, 1)
+	if limit = limit / 2; limit <= 0 {
+		limit = shardMemory
 	}
-	return shardMemory
+	if b.config.Allow != nil {
+		limit /= 2
+	}
+	return max(limit, 1)
 }
 
 // start makes the store of hashes, when the number of shards is known.
@@ -230,8 +236,14 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 			return nil, err
 		}
 	}
+	if err := b.readAllowed(ctx); err != nil {
+		return nil, err
+	}
 	entries, chosen := make([]shard.Entry, b.config.Shards), make([]float64, b.config.Shards)
 	if err := b.shards(ctx, entries, chosen); err != nil {
+		return nil, err
+	}
+	if err := b.conflicts(ctx); err != nil {
 		return nil, err
 	}
 	m := &shard.Manifest{
@@ -291,7 +303,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 			return shard.Entry{}, 0, err
 		}
 	}
-	one, err := NewBuilder(c)
+	one, err := c.memberBuilder() // exceptions come later: the keys need not be kept twice
 	if err != nil {
 		return shard.Entry{}, 0, err
 	}
@@ -301,6 +313,9 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 	}
 	set, err := one.Build(ctx)
 	if err != nil {
+		return shard.Entry{}, 0, err
+	}
+	if err := b.except(ctx, set, s, c.Like); err != nil {
 		return shard.Entry{}, 0, err
 	}
 	e, err := b.folder.write(ctx, set, s, b.config.Shards)
@@ -326,7 +341,10 @@ func (b *ShardBuilder) close() (err error) {
 	if b.spill != nil {
 		err = errors.Join(err, b.spill.Close())
 	}
-	b.spool, b.spill = nil, nil
+	if b.allowed.spill != nil {
+		err = errors.Join(err, b.allowed.spill.Close())
+	}
+	b.spool, b.spill, b.allowed.spill = nil, nil, nil
 	return errors.Join(err, b.folder.close())
 }
 
@@ -338,21 +356,26 @@ func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Con
 		return nil, err
 	}
 	defer b.Close()
-	hs := make([]filter.Hash, 0, feedBatch)
-	sum := sumOf[K](b.hasher)
-	err = each(ctx, keys, func(k K) error {
-		if hs = append(hs, sum(k)); len(hs) < feedBatch {
-			return nil
-		}
-		err := b.AddHashes(hs)
-		hs = hs[:0]
-		return err
-	})
-	if err == nil {
-		err = b.AddHashes(hs)
-	}
-	if err != nil {
+	if err := feedHashes(ctx, keys, b.hasher, b.AddHashes); err != nil {
 		return nil, err
 	}
 	return b.Build(ctx)
+}
+
+// feedHashes gives the hashes of keys in batches.
+func feedHashes[K Key](ctx context.Context, keys iter.Seq[K], h filter.Hasher, give func([]filter.Hash) error) error {
+	hs := make([]filter.Hash, 0, feedBatch)
+	sum := sumOf[K](h)
+	err := each(ctx, keys, func(k K) error {
+		if hs = append(hs, sum(k)); len(hs) < feedBatch {
+			return nil
+		}
+		err := give(hs)
+		hs = hs[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return give(hs)
 }

@@ -66,8 +66,13 @@ type part struct {
 	changed  atomic.Bool // its Set may differ from its file
 	resident atomic.Bool // its Set is in memory, not mapped
 	file     *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
-	bits     uint64      // in its sections
+	sizes
 }
+
+// sizes are numbers of filter.Info that a manifest does not have.
+type sizes struct{ bits, allowed, exceptions, exceptionBits uint64 }
+
+func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits} }
 
 // heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
 // name on first use. A mapped shard keeps its file open.

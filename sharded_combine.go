@@ -63,7 +63,7 @@ func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, err
 	}
 	d.manifest.FPRChosen = chosen
 	for i := range d.parts {
-		d.parts[i].bits = t.parts[i].bits
+		d.parts[i].sizes = t.parts[i].sizes
 	}
 	return &Set{shards: d, hasher: t.hasher, chosen: chosen}
 }
@@ -90,7 +90,7 @@ func (s *Set) compute() error {
 			File: shard.Name(i, len(t.parts), ""), Keys: info.Keys, Bytes: bytes,
 			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
 		}
-		if t.parts[i].bits = info.Bits; keep {
+		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, one)
 		}
 		return nil

@@ -56,6 +56,9 @@ func (t *shards) info() (i filter.Info) {
 		i.Keys += one.Keys
 		i.Bits += one.Bits
 		i.Late += one.Late
+		i.Allowed += one.Allowed
+		i.Exceptions += one.Exceptions
+		i.ExceptionBits += one.ExceptionBits
 		i.FPRPrior += one.FPRPrior
 		i.FPRPosterior += one.FPRPosterior
 	}
@@ -70,8 +73,11 @@ func (t *shards) shardInfo(i int) filter.Info {
 			return set.Info()
 		}
 	}
-	e := t.manifest.Shards[i]
-	return filter.Info{Keys: e.Keys, Bits: t.parts[i].bits, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior}
+	e, p := t.manifest.Shards[i], &t.parts[i]
+	return filter.Info{
+		Keys: e.Keys, Bits: p.bits, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
+		Allowed: p.allowed, Exceptions: p.exceptions, ExceptionBits: p.exceptionBits,
+	}
 }
 
 // keys returns Len of all shards.

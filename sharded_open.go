@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -181,21 +182,29 @@ func (t *shards) header(i int) (*container.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := t.reading(i)
-	check := o.Check
-	o.Check = func(f *container.File, words []uint64) error {
-		for _, w := range words {
-			t.parts[i].bits += 64 * w
-		}
-		return check(f, words)
+	p := &t.parts[i]
+	f, places, err := container.ReadPlaces(io.NewSectionReader(in, 0, math.MaxInt64), t.reading(i))
+	if err == nil {
+		p.sizes, err = sizesIn(in, f, places)
 	}
-	f, err := container.ReadHeader(io.NewSectionReader(in, 0, math.MaxInt64), o)
 	if err != nil || i >= heldFiles || t.crowded.Load() {
 		return f, errors.Join(err, in.Close())
 	}
-	p := &t.parts[i]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.file = in
 	return f, nil
+}
+
+// sizesIn returns the sizes of the sections of a file. It reads the first words of the exceptions, which are checked
+// when the shard is loaded.
+func sizesIn(in io.ReaderAt, f *container.File, places []container.Place) (s sizes, err error) {
+	for _, p := range places {
+		s.bits += 8 * p.Bytes
+	}
+	if last := places[len(places)-1]; f.HasExceptions() {
+		s.exceptionBits = 8 * last.Bytes
+		s.allowed, s.exceptions, err = except.ReadCounts(io.NewSectionReader(in, int64(last.Offset), int64(last.Bytes)))
+	}
+	return s, err
 }

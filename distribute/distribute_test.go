@@ -156,12 +156,13 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestRaw: families that take raw keys are refused.
+// TestRefused: what a distributed build cannot make is refused.
 func TestRefused(t *testing.T) {
 	in, _ := input(t)
 	for _, c := range []bloomery.Config{
 		{Spec: "bitsandblooms", Shards: 2}, {Spec: "partitioned(budget=1s)", Shards: 2}, {Spec: "standard"},
 		{Spec: "standard(m=1000,k=3)", Shards: 2}, {Spec: "standard", Shards: shard.Max + 1}, {Capacity: 10, Shards: 2},
+		{Spec: "standard", Shards: 2, Allow: func(func([]byte) bool) {}},
 	} {
 		_, err := distribute.NewPlan(t.Context(), in, []string{"part-*"}, distribute.Config{Build: c})
 		if !errors.Is(err, filter.ErrConfig) && !errors.Is(err, filter.ErrUnsupported) {

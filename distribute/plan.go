@@ -32,8 +32,8 @@ const (
 )
 
 // Config says what to build. Build.Spec or Build.Needs, Shards, Seed or Secret, Hash, Capacity, FPRChosen and MaxFPR
-// mean what they mean for bloomery.BuildShards; the other fields of Build are ignored. Build.Shards must be set, and
-// Build.Keys if Build has Needs: nothing counts the keys before the plan.
+// mean what they mean for bloomery.BuildShards; the other fields of Build are ignored, but Build.Allow must be nil.
+// Build.Shards must be set, and Build.Keys if Build has Needs: nothing counts the keys before the plan.
 type Config struct {
 	Build bloomery.Config
 	Keys  KeyFormat
@@ -79,6 +79,10 @@ const maxPlan = 1 << 30
 // NewPlan looks at the objects that match the patterns and divides them into ranges; see Match. Of large objects it
 // reads the first bytes. Errors of Config wrap filter.ErrConfig and are those of bloomery.Config.ForShard.
 func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan, error) {
+	if c.Build.Allow != nil {
+		return nil, &filter.ConfigError{Field: "allow", Value: "list",
+			Reason: "a distributed build makes no exceptions; leave it out, or take bloomery.BuildShards"}
+	}
 	build, err := c.Build.ForShard(ctx)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,6 @@ func (f *allowFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.conflicts, "conflicts", false,
 		"if keys of --allow are members, print all of them to standard output, not only the first one")
 }
-
-var errShardedAllow = errors.New("--allow: a sharded set has no exceptions; build a file")
 
 // check returns an error if the lists cannot be read besides the inputs.
 func (f *allowFlags) check() error {
@@ -60,12 +59,18 @@ func (a *app) allow(ctx context.Context, f allowFlags, in inputFlags, b *bloomer
 // errStop ends a pass early without an error.
 var errStop = errors.New("stop")
 
-// sequence returns the keys of inputs in order, and a function that returns the error of the last pass over them.
+// sequence returns the keys of inputs in order, and a function that returns the error of the last pass over them. If an
+// input is a pipe, there are no keys after the first pass.
 func (a *app) sequence(
 	ctx context.Context, in inputFlags, paths []string, what string,
 ) (keys iter.Seq[[]byte], failed func() error) {
 	var err error
+	again := false
 	keys = func(yield func([]byte) bool) {
+		if again && slices.ContainsFunc(paths, isPipe) {
+			return
+		}
+		again = true
 		err = a.pass(ctx, in, paths, what, func(*keyio.Batch) error { return nil }, func(b *keyio.Batch) error {
 			for _, key := range b.Keys {
 				if !yield(key) {
@@ -79,6 +84,12 @@ func (a *app) sequence(
 		}
 	}
 	return keys, func() error { return err }
+}
+
+// isPipe reports whether a path cannot be read twice.
+func isPipe(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.Mode().IsRegular()
 }
 
 // listConflicts prints the keys of an error that are members and allowed, if the flags ask for them.
@@ -108,4 +119,12 @@ func exceptionsText(i filter.Info) string {
 		text += fmt.Sprintf(", %.4g bits a key", bits/float64(i.Keys))
 	}
 	return text
+}
+
+// printExceptions prints the last line of a build with --allow.
+func (a *app) printExceptions(r report) (err error) {
+	if r.ExceptionBits > 0 {
+		_, err = fmt.Fprintf(a.stderr, "  exact for the list: %s\n", exceptionsText(r.info))
+	}
+	return err
 }

@@ -64,9 +64,6 @@ func (a *app) buildCommand() *cobra.Command {
 				return a.buildLike(c, &f, args)
 			}
 			if c.Flags().Changed("shards") {
-				if len(f.allow.lists) > 0 {
-					return errShardedAllow
-				}
 				return a.buildShards(c, &f, args)
 			}
 			if err := a.mayWrite(f.output); err != nil {
@@ -138,7 +135,8 @@ With --allow the filter is exact for a list of allowed keys, such as popular dom
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
 bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
 filter or removed: build it again. A key of the list that is also in the inputs is an error, and nothing is written.
-Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file.
+Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file. With --shards each shard
+has the exceptions of its keys, and the hashes of the list share the memory with those of the keys.
 
 With --shards the output is a sharded set: a folder with one filter file a shard and manifest.json, for sets that are
 larger than the memory of a build or that are built on many machines (bloomery shard). Other commands take the folder in
@@ -292,10 +290,10 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
-	if err == nil && r.ExceptionBits > 0 {
-		_, err = fmt.Fprintf(a.stderr, "  exact for the list: %s\n", exceptionsText(r.info))
+	if err != nil {
+		return err
 	}
-	return err
+	return a.printExceptions(r)
 }
 
 // buildSet builds the filter of all keys of the inputs. It counts the keys first if they can be read twice.

@@ -37,9 +37,6 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	sharded := anySharded(f.like)
-	if sharded && len(f.allow.lists) > 0 {
-		return errShardedAllow
-	}
 	var o []bloomery.Option
 	if !sharded {
 		o = append(o, bloomery.InMemory()) // -o may name the same file
@@ -56,21 +53,25 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		if err := a.mayWrite(f.output); err != nil {
 			return err
 		}
-		err := a.build(c.Context(), f, paths, config)
-		var wrong *filter.ConfigError
-		if errors.As(err, &wrong) && wrong.Field == "allow" {
-			err = &advised{fmt.Errorf("--like %s: %w", f.like, err), "Name the list with --allow LIST, as for that filter."}
-		}
-		return err
+		return f.adviseLike(a.build(c.Context(), f, paths, config))
 	}
 	if err := mayReplaceFolder(f.output); err != nil {
 		return err
 	}
 	m, err := a.shardSet(c.Context(), f, paths, config)
 	if err != nil {
-		return err
+		return f.adviseLike(err)
 	}
 	return a.reportShards(f.output, m, start)
+}
+
+// adviseLike says what to do if the filter of --like has exceptions and there is no list.
+func (f *buildFlags) adviseLike(err error) error {
+	var wrong *filter.ConfigError
+	if errors.As(err, &wrong) && wrong.Field == "allow" {
+		return &advised{fmt.Errorf("--like %s: %w", f.like, err), "Name the list with --allow LIST, as for that filter."}
+	}
+	return err
 }
 
 // warnRoom prints a warning if a filter like another one has more keys than that was sized for.

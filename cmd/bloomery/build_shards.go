@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,7 @@ func (a *app) shardSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
 ) (*shard.Manifest, error) {
 	defer limitGarbage(&config)()
+	failed := a.allow(ctx, f.allow, f.in, &config)
 	var p *progress // of the pass that is running
 	input, err := a.keys(f.in, paths, func(bytes int64) { p.read.Store(bytes) })
 	if err != nil {
@@ -93,7 +95,10 @@ func (a *app) shardSet(
 		return nil, err
 	}
 	m, err := b.Build(ctx)
-	return m, adviseBuild(err, b.Spec())
+	if err := cmp.Or(failed(), err); err != nil {
+		return nil, a.listConflicts(f.allow, adviseBuild(err, b.Spec()))
+	}
+	return m, nil
 }
 
 // fewKeys is the number of keys a shard from which on headers and rates of a set are about those of one filter; see
@@ -122,5 +127,8 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	}
 	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
 		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
-	return err
+	if err != nil {
+		return err
+	}
+	return a.printExceptions(r)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -125,6 +126,13 @@ func (b *Builder) Seen() (members, missing uint64) {
 	return b.seen, b.missing
 }
 
+// Both returns the members so far that are in the list, with their text.
+func (b *Builder) Both() map[filter.Hash]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.both)
+}
+
 // start makes level 1, unless there are no exceptions.
 func (b *Builder) start() error {
 	b.mu.Lock()
@@ -191,12 +199,7 @@ func (b *Builder) Build(ctx context.Context) (*Cascade, error) {
 		return nil, err
 	}
 	if len(b.both) > 0 {
-		e := &filter.AllowedError{}
-		for _, key := range b.both {
-			e.Keys = append(e.Keys, key)
-		}
-		slices.Sort(e.Keys)
-		return nil, e
+		return nil, &filter.AllowedError{Keys: slices.Sorted(maps.Values(b.both))}
 	}
 	if err := b.cascade(ctx); err != nil {
 		return nil, err

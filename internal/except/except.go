@@ -36,7 +36,9 @@
 package except
 
 import (
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 
@@ -109,6 +111,15 @@ func (c *Cascade) Exceptions() uint64 { return c.words[2] }
 
 // Bits returns the size of the section in bits.
 func (c *Cascade) Bits() uint64 { return 64 * uint64(len(c.words)) }
+
+// ReadCounts returns the number of keys in the list and of exceptions from the start of a section in a file.
+func ReadCounts(section io.Reader) (allowed, exceptions uint64, err error) {
+	var b [8 * headWords]byte
+	if _, err := io.ReadFull(section, b[:]); err != nil {
+		return 0, 0, fmt.Errorf("reading the numbers of exceptions: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), nil
+}
 
 // Sizes returns the sizes of the levels.
 func (c *Cascade) Sizes() []Size {
