@@ -134,9 +134,9 @@ keys change. Make room for that in the first build: --family "partitioned(fpr=0.
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
 Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
 
-With --allow the filter is exact for a list of allowed keys, such as the most frequent domains for a blocklist: no key of
-the list is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions)
-+ 4.4 bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
+With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
+is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
+bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
 filter or removed: build it again. A key of the list that is also in the inputs is an error, and nothing is written.
 Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file.
 

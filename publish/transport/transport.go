@@ -57,19 +57,24 @@ var ErrTooLarge = errors.New("the body is longer than expected")
 var ErrStalled = errors.New("no progress")
 
 // Open returns the Source of an address: a URL with http, https or file, or the path of a folder. The address may end
-// with /release.json. Open sends no request.
+// with /release.json, before a query. Open sends no request. Errors have no user, password or query of the address.
 func Open(address string, c Config) (Source, error) {
-	address = strings.TrimSuffix(strings.TrimSuffix(address, "/release.json"), "/")
-	if address == "" {
-		return nil, errors.New("no address; name a URL or a folder")
+	scheme, _, isURL := strings.Cut(address, "://")
+	query := len(address)
+	if at := strings.IndexByte(address, '?'); isURL && at >= 0 {
+		query = at
 	}
-	scheme, _, ok := strings.Cut(address, "://")
-	if !ok {
+	address = strings.TrimSuffix(strings.TrimSuffix(address[:query], "/release.json"), "/") + address[query:]
+	switch {
+	case address == "":
+		return nil, errors.New("no address; name a URL or a folder")
+	case !isURL:
 		return Folder(address), nil
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("the URL cannot be read: %w", withoutURL(err))
+		return nil, errors.New("the URL cannot be read; want https://HOST:PORT/PATH, with special characters as %XX, " +
+			"such as %2F for / in a password")
 	}
 	switch u.Scheme {
 	case "file":

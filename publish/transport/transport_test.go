@@ -188,3 +188,33 @@ func TestDrip(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 }
+
+// TestAddresses: /release.json may end the path, before a query, and no error has a user, a password or a query.
+func TestAddresses(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.URL.RequestURI())
+	}))
+	defer web.Close()
+	for address, want := range map[string]string{
+		"": "/release.json", "/": "/release.json", "/release.json": "/release.json",
+		"/a/release.json?t=b/release.json": "/a/release.json?t=b/release.json", "/a/?t=1": "/a/release.json?t=1",
+	} {
+		if b, _, err := get(t, open(t, web.URL+address, Config{}), "release.json", Request{MaxBytes: 99}); b != want ||
+			err != nil {
+			t.Errorf("%q: %q, %v", address, b, err)
+		}
+	}
+	if s := open(t, "a?b/release.json", Config{}); s.String() != "a?b" {
+		t.Errorf("a folder: %s", s)
+	}
+	for _, address := range []string{
+		"http://ada:sec/ret@host/", "http://ada:secret %@host/", "http://ada:secret@host:x/", "https://ada:secret@host/#a",
+		"file://ada:secret@host/x", "file://ada:secret@./", "file:///a?secret", "ftp://ada:secret@host/",
+		"http://ada:secret@/", "http://[::secret",
+	} {
+		s, err := Open(address, Config{})
+		if err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%s: %v, %v", address, s, err)
+		}
+	}
+}
