@@ -248,6 +248,16 @@ func TestAllowCounts(t *testing.T) {
 }
 
 // TestAllowReadOnly has every change of a Set with exceptions refused, and the Set as before.
+// TestAllowMillion: a blocklist beside the million most frequent names costs less than a bit a key at a rate of 1%.
+func TestAllowMillion(t *testing.T) {
+	const members, allowed = 133_604, 1_000_000
+	s := allowing(t, Config{Spec: "standard(fpr=0.01)"}, members, allowed)
+	exact(t, "a million allowed keys", s, members, allowed)
+	if i := s.Info(); i.Exceptions < 9000 || i.Exceptions > 11_500 || i.ExceptionBits > 85*members/100 {
+		t.Errorf("%d exceptions in %d bits", i.Exceptions, i.ExceptionBits)
+	}
+}
+
 func TestAllowReadOnly(t *testing.T) {
 	ctx, key := context.Background(), []byte("new")
 	for _, spec := range []string{

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,12 +97,12 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 		return err
 	}
 	if !f.once {
-		return follower.Run(ctx)
+		return ended(follower.Run(ctx))
 	}
 	event, err := follower.Poll(ctx)
 	w.endBar()
 	if event == nil {
-		return err
+		return ended(err)
 	}
 	w.print(event)
 	if err != nil {
@@ -113,6 +112,14 @@ func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error 
 		return errNo
 	}
 	return w.err
+}
+
+// ended returns the error that ends the command. An interrupt keeps what was loaded.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; a download is resumed next time")
+	}
+	return err
 }
 
 // options returns the options of the follower.
@@ -144,29 +151,13 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 		o = append(o, publish.WithInsecure())
 	}
 	for _, k := range f.keys {
-		key, err := readPublicKey(k)
+		key, err := publish.FindPublicKey(k)
 		if err != nil {
 			return nil, fmt.Errorf("--key: %w", err)
 		}
 		o = append(o, publish.WithKeys(key))
 	}
 	return o, nil
-}
-
-// readPublicKey returns the key of a text, or of a file with it.
-func readPublicKey(text string) (publish.PublicKey, error) {
-	if strings.HasPrefix(text, "ed25519") {
-		return publish.ParsePublicKey(text)
-	}
-	b, err := os.ReadFile(text)
-	if err != nil {
-		return publish.PublicKey{}, err
-	}
-	key, err := publish.ParsePublicKey(string(b))
-	if err != nil {
-		return key, fmt.Errorf("%s: %w", text, err)
-	}
-	return key, nil
 }
 
 // progress shows how much of a release is loaded.

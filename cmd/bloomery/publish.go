@@ -122,6 +122,9 @@ func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) err
 	defer p.end()
 	o.Progress = p.count
 	r, err := publish.Publish(ctx, dir, file, o)
+	if errors.Is(err, publish.ErrUnsigned) {
+		err = &advised{err, "Sign the new one too: --sign KEY; or publish it as it is: --unsigned."}
+	}
 	if err != nil {
 		return err
 	}

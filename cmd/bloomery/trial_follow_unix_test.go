@@ -175,14 +175,7 @@ func TestTrialKillFollow(t *testing.T) {
 				if round%3 == 0 {
 					args = append(args, "--once")
 				}
-				cmd := program("", args...)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Duration(rand.Int64N(int64(250 * time.Millisecond))))
-				_ = cmd.Process.Kill()
-				var exit *exec.ExitError
-				if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+				if killed(t, program("", args...), 250*time.Millisecond, true) {
 					kills++
 				}
 				now, err := s.held(path)

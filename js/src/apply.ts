@@ -243,7 +243,7 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 }
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
-  const from = parseHeader(old), head = old.slice(0, 64), prefix = viewOf(delta);
+  const from = parseHeader(old), head = new Uint8Array(old.subarray(0, 64)), prefix = viewOf(delta);
   const flags = delta[3], method = flags & 15, r = reader(delta, 192), byte = () => r.field(8);
   if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw damaged('of a newer version');
   if (prefix.getUint32(4) !== viewOf(head).getUint32(60)) throw damaged('for another file');
@@ -274,7 +274,7 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
     lengths[i] = modes[i] === 1 ? 8 * r.number() : base[i].length;
   }
   modes.forEach((mode, i) => {
-    sections[i] = mode === 1 ? r.raw(lengths[i]) : base[i].slice();
+    sections[i] = mode === 1 ? r.raw(lengths[i]) : new Uint8Array(base[i]); // slice of a Buffer shares
     if (mode > 1) change(r, mode, sections[i]);
   });
   r.finish();
