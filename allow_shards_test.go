@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -262,6 +264,41 @@ func TestAllowShardsLike(t *testing.T) {
 			if x, y := fmt.Sprint(a.sizesOfExceptions()), fmt.Sprint(b.sizesOfExceptions()); x != y {
 				t.Errorf("shard %d: levels %s, then %s", i, x, y)
 			}
+		}
+	}
+}
+
+// TestAllowShardsShort: a section of exceptions without its first words is an error that names the shard.
+func TestAllowShardsShort(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	c := Config{Spec: "standard", Shards: 2, Allow: numbered("allowed", 10)}
+	m, err := BuildShards(ctx, numbered("member", 100), dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for words := range 3 {
+		e := &m.Shards[1]
+		path := filepath.Join(dir, e.File)
+		f, err := container.ReadFile(path, container.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Exceptions = make([]uint64, words)
+		if err := container.WriteFile(ctx, path, f); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Bytes, e.SHA256 = uint64(len(file)), sha256.Sum256(file)
+		if err := container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), manifestWriter(m)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(dir)
+		var bad *shard.Error
+		if !errors.As(err, &bad) || bad.File != e.File {
+			t.Errorf("%d words: %v", words, err)
 		}
 	}
 }
