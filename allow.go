@@ -47,7 +47,7 @@ func (s *Set) Allower(like *Set) (*Allower, error) {
 	case s.filter == nil:
 		return nil, errEmpty
 	case s.concurrent != nil:
-		return nil, fmt.Errorf("exceptions for a set for many writers, to which keys are added: %w", filter.ErrUnsupported)
+		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case s.hasher.ID().Foreign():
 		return nil, fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
 			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)

@@ -326,7 +326,8 @@ func (s *Set) lacks(can filter.Ability) error {
 	if s.filter == nil {
 		return errEmpty
 	}
-	if _, c := s.main(); c != nil {
+	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
+	if _, c := s.main(); c != nil && !reads {
 		return filter.ErrExceptions
 	}
 	return families.Lacks(s.Spec(), can)

@@ -34,7 +34,8 @@ func TestExceptions(t *testing.T) {
 		}
 		return all
 	}
-	err = errors.Join(a.AllowMany(keys(5000, 9000)), a.AddMembers(keys(0, 1000)), a.Apply(t.Context()), one.Save(t.Context(), path))
+	err = errors.Join(a.AllowMany(keys(5000, 9000)), a.AddMembers(keys(0, 1000)), a.Apply(t.Context()),
+		one.Save(t.Context(), path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@
 //	3 replay   rankindexed: the cells to remove and to add
 //	4 set      a sharded set: one of the above for each shard that changed
 //
-// docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with the spec and
-// the seed of the one before.
+// docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with
+// bloomery.Config.Like.
 package delta
 
 import (

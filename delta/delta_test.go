@@ -99,7 +99,7 @@ func TestFamilies(t *testing.T) {
 		{"rankindexed(capacity=10200,counting=1,fpr=0.01)", delta.Replay},
 		{"rankindexed(capacity=10200,fpr=0.01,value_bits=9)", delta.Replay},
 		{"rankindexed(capacity=10200,fpr=0.01,growth=3)", delta.Replay},
-		{"fuse(width=8)", delta.Cells},
+		{"fuse(width=8)", delta.Bits},
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			old := build(t, c.spec, 7, hashes(7, 0, 10000))

@@ -174,16 +174,16 @@ func finish(ctx context.Context, r *bitReader, from, to *container.Image, forms 
 type pair struct {
 	old, new []byte
 	flips    uint64   // bits that differ
-	at       []uint64 // these bits; empty if they are many, so that the list never takes more memory than a section
+	at       []uint64 // these bits; empty if the list would take more memory than the section and listMemory
 }
 
-// few is the smallest number of bits for each one that differs with which these are listed.
-const few = 64
+// listMemory is the size in bytes of a list of bits for a section of any size.
+const listMemory = 8 << 20
 
 func newPair(old, new []byte) pair {
 	p := pair{old: old, new: new}
 	p.flips = p.count()
-	if p.flips <= 8*uint64(len(old))/few {
+	if 8*p.flips <= max(uint64(len(old)), listMemory) {
 		p.at = make([]uint64, 0, p.flips)
 		p.scan(func(bit uint64) bool {
 			p.at = append(p.at, bit)
@@ -237,7 +237,7 @@ const sample = 1 << 14
 // better returns the trials that are worth trying with all of the section: of many changes the best in a part of it.
 func (p *pair) better() []trial {
 	all := p.trials()
-	if len(p.at) < 2*sample {
+	if len(all) == 0 || len(p.at) < 2*sample {
 		return all
 	}
 	end := (p.at[sample] + 63) / 64 * 8

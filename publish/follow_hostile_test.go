@@ -51,7 +51,7 @@ func status(code int) http.HandlerFunc {
 }
 
 // body sends headers and some bytes of a body, then calls rest.
-func body(length int, text string, rest func(w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
+func body(length int64, text string, rest func(w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if length >= 0 {
 			w.Header().Set("Content-Length", fmt.Sprint(length))

@@ -27,6 +27,8 @@ type subject struct {
 	values bool   // the filter has values
 	keys   []key
 	held   []bool // keys[i] must be present
+	// allowed are keys for which the filter has exceptions, if it has: each of them is absent.
+	allowed []key
 }
 
 func (s *subject) String() string {
@@ -96,7 +98,7 @@ func (s *subject) build(ctx context.Context, r *rand.Rand, ask int) error {
 		c.Shards = s.plan.shards
 		err = s.buildShards(ctx, c, members)
 	} else {
-		left, err = s.buildOne(ctx, r, c, members)
+		left, err = s.buildOne(ctx, r, c, members, source)
 	}
 	if err != nil {
 		return err
@@ -140,8 +142,12 @@ func (s *subject) choose(r *rand.Rand, source *keySource, members []key, left, a
 		s.keys, s.held = append(s.keys, members[i]), append(s.held, i < left)
 	}
 	absent := min(max(n, 200), ask-n)
-	for range absent {
-		s.keys, s.held = append(s.keys, source.key()), append(s.held, false)
+	for i := range absent {
+		k := source.key()
+		if i/2 < len(s.allowed) && i%2 == 0 {
+			k = s.allowed[i/2]
+		}
+		s.keys, s.held = append(s.keys, k), append(s.held, false)
 	}
 	r.Shuffle(len(s.keys), func(i, j int) {
 		s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
@@ -169,7 +175,9 @@ func eachOf(keys []key) func(func([]byte) bool) {
 }
 
 // buildOne makes one file. Members from left on need not be present.
-func (s *subject) buildOne(ctx context.Context, r *rand.Rand, c bloomery.Config, members []key) (left int, err error) {
+func (s *subject) buildOne(
+	ctx context.Context, r *rand.Rand, c bloomery.Config, members []key, source *keySource,
+) (left int, err error) {
 	set, left, err := s.make(ctx, c, members)
 	if err != nil {
 		return 0, err
@@ -209,7 +217,48 @@ func (s *subject) buildOne(ctx context.Context, r *rand.Rand, c bloomery.Config,
 			return 0, err
 		}
 	}
+	if r.IntN(3) == 0 && !set.Hasher().ID().Foreign() {
+		if err := s.allow(ctx, set, members[:left], source); err != nil {
+			return 0, err
+		}
+	}
 	return left, set.Save(ctx, s.path)
+}
+
+// allow makes a set exact for a list of other keys, unless some of these are members, or the set counts other members
+// than its keys.
+func (s *subject) allow(ctx context.Context, set *bloomery.Set, members []key, source *keySource) error {
+	a, err := set.Allower(nil)
+	if err != nil {
+		return err
+	}
+	list := make([]key, 2000)
+	for i := range list {
+		list[i] = source.key()
+	}
+	for _, part := range []struct {
+		keys []key
+		give func([][]byte) error
+	}{{list, a.AllowMany}, {members, a.AddMembers}} {
+		for k := range eachOf(part.keys) {
+			if err := part.give([][]byte{k}); err != nil {
+				return err
+			}
+		}
+	}
+	err = a.Apply(ctx)
+	if errors.Is(err, filter.ErrAllowed) || errors.Is(err, filter.ErrKeys) {
+		return nil
+	}
+	if s.allowed = list; err != nil {
+		return err
+	}
+	for _, k := range list {
+		if set.Contains(k.bytes) {
+			return fmt.Errorf("%s: %s is allowed and present", s, k)
+		}
+	}
+	return nil
 }
 
 // remove removes each of the members from left on once, unless one of those before has the same bytes.

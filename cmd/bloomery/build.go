@@ -124,9 +124,8 @@ The rate that you choose is stored in the file: that of --fpr, or the one that f
 that change or describe the filter warn if its rate has left the chosen one.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
-written. Others are read once: the hashes of
-their keys are kept until they are counted, beyond --memory or 64 MiB in a temporary file. For bitsandblooms these are
-the keys themselves.
+written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
+temporary file. For bitsandblooms these are the keys themselves.
 
 With --like OLD the new filter has size, hash function, chosen rate and form (see trim) of OLD, and what a search has
 chosen for OLD stays. For a list that changes little from day to day few bits then differ, so that a small file brings a
@@ -135,9 +134,9 @@ keys change. Make room for that in the first build: --family "partitioned(fpr=0.
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
 Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
 
-With --allow the filter is exact for a list of allowed keys, such as the most frequent domains for a blocklist: no key of
-the list is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions)
-+ 4.4 bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
+With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
+is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
+bits for each of these exceptions. It has format version 3, which older readers refuse. No key can be added to the
 filter or removed: build it again. A key of the list that is also in the inputs is an error, and nothing is written.
 Hashes of all keys stay in memory up to --memory, by default 64 MiB, then in a temporary file.
 

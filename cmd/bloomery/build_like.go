@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // fixedByLike are the flags of build that contradict --like.
@@ -55,7 +56,12 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		if err := a.mayWrite(f.output); err != nil {
 			return err
 		}
-		return a.build(c.Context(), f, paths, config)
+		err := a.build(c.Context(), f, paths, config)
+		var wrong *filter.ConfigError
+		if errors.As(err, &wrong) && wrong.Field == "allow" {
+			err = &advised{fmt.Errorf("--like %s: %w", f.like, err), "Name the list with --allow LIST, as for that filter."}
+		}
+		return err
 	}
 	if err := mayReplaceFolder(f.output); err != nil {
 		return err

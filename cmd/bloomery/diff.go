@@ -35,10 +35,10 @@ func (a *app) diffCommand() *cobra.Command {
 files, or the folders of sharded sets. It takes the smallest method: cells to remove and to add (rankindexed), counters
 that change (counting), changed bits, or the whole file.
 
-A delta is small if both have the same spec and seed. Followed filters keep their size: build the next version with the
-spec that info prints for OLD, and keep the shifts of searched families.`,
+A delta is small if both have the same size, seed and search: make NEW with bloomery build --like OLD, or change a copy
+of OLD with add, remove or put.`,
 		Example: `  bloomery build -o monday.bloom --family rankindexed --capacity 140k monday.txt
-  bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt
+  bloomery build -o tuesday.bloom --like monday.bloom tuesday.txt
   bloomery diff monday.bloom tuesday.bloom -o tuesday.delta
   bloomery patch monday.bloom tuesday.delta -o copy.bloom`,
 		Args: cobra.ExactArgs(2),

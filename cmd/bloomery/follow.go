@@ -29,7 +29,7 @@ type followFlags struct {
 func (a *app) followCommand() *cobra.Command {
 	var f followFlags
 	c := &cobra.Command{
-		Use:   "follow URL",
+		Use:   "follow URL -o FILE",
 		Short: "Keep a filter file current with what bloomery publish publishes",
 		Long: `Keep FILE current with what bloomery publish publishes at URL: http://, https://, file:// or a folder.
 FILE is a filter file, or the folder of a sharded set.
@@ -79,6 +79,8 @@ type following struct {
 	ctx   context.Context
 	bar   *later // of the current poll, or nil
 	err   error  // of the program of --exec
+	// warned is true if the warning that this release has expired was printed: once a release suffices.
+	warned bool
 }
 
 func (a *app) keepCurrent(ctx context.Context, url string, f followFlags) error {
@@ -195,6 +197,7 @@ func (w *following) print(e publish.Event) {
 	line := followed{File: w.flags.output}
 	switch e := e.(type) {
 	case publish.Updated:
+		w.warned = false
 		line.Event, line.Release, line.From, line.SHA256 = "updated", e.To.Number, e.From, e.To.SHA256.String()
 		line.Bytes, line.Delta, line.Keys, line.FPRPosterior = e.Bytes, &e.Delta, e.To.Keys, e.To.FPRPosterior
 		if e.Unused != nil {
@@ -222,7 +225,10 @@ func (w *following) write(line followed, text string) {
 	case w.a.json:
 		_, _ = w.a.stdout.Write(appendJSON(nil, line))
 	case line.Event == "expired":
-		fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)
+		if !w.warned {
+			fmt.Fprintln(w.a.stderr, "bloomery: warning:", text)
+		}
+		w.warned = true
 	case line.Error != "":
 		fmt.Fprintln(w.a.stderr, "bloomery:", text)
 	case line.Event == "unchanged" && !w.flags.once || w.a.quiet:

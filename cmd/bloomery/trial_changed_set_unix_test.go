@@ -5,9 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -52,17 +50,8 @@ func TestTrialChangedSetKills(t *testing.T) {
 		next := manifestOf(t, path)
 		restore()
 		for round := range rounds {
-			cmd := program(c.keys, c.args...)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Duration(rand.Int64N(int64(took))))
-			_ = cmd.Process.Kill()
-			var exit *exec.ExitError
-			if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+			if killed(t, program(c.keys, c.args...), took, false) {
 				kills++
-			} else if err != nil {
-				t.Fatalf("%s: %v", name, err)
 			}
 			set, err := bloomery.Open(path)
 			if err == nil {

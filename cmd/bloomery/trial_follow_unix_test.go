@@ -137,9 +137,9 @@ func (s *trialSite) held(path string) (uint64, error) {
 // TestTrialKillFollow kills followers at random moments while a publisher goes on. The file is always a complete
 // release and never an older one than before, and a last run makes it the newest and leaves nothing behind.
 func TestTrialKillFollow(t *testing.T) {
-	rounds := 10
+	want := 7 // kills of a follower that has not ended
 	if *long {
-		rounds = 100
+		want = 100
 	}
 	for _, shards := range []int{0, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
@@ -167,19 +167,15 @@ func TestTrialKillFollow(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
 			last, kills, steps := uint64(0), 0, 0
-			for round := range rounds {
+			for round := 0; kills < want; round++ {
+				if round > 10*want {
+					t.Fatalf("%d kills in %d rounds", kills, round)
+				}
 				args := []string{"follow", web.URL, "-o", path, "--key", s.key.Public().String(), "--interval", "20ms"}
 				if round%3 == 0 {
 					args = append(args, "--once")
 				}
-				cmd := program("", args...)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Duration(rand.Int64N(int64(250 * time.Millisecond))))
-				_ = cmd.Process.Kill()
-				var exit *exec.ExitError
-				if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+				if killed(t, program("", args...), 250*time.Millisecond, true) {
 					kills++
 				}
 				now, err := s.held(path)
@@ -210,7 +206,7 @@ func TestTrialKillFollow(t *testing.T) {
 					t.Errorf("left behind: %q", left)
 				}
 			}
-			t.Logf("%d releases, %d kills, %d times a newer release after it", s.newest, kills, steps)
+			t.Logf("%d releases, %d kills, %d times a newer release after a round", s.newest, kills, steps)
 		})
 	}
 }

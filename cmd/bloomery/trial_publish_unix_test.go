@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -230,17 +229,8 @@ func TestTrialPublishKills(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cmd := run(2*round + 7)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Duration(rand.Int64N(int64(took))))
-				_ = cmd.Process.Kill()
-				var exit *exec.ExitError
-				if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
+				if killed(t, run(2*round+7), took, false) {
 					kills++
-				} else if err != nil {
-					t.Fatal(err)
 				}
 				now, err := s.read()
 				if err != nil || now.Number != before.Number && now.Number != before.Number+1 ||

@@ -2,7 +2,6 @@ package partitioned
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -34,42 +33,5 @@ func TestKeep(t *testing.T) {
 	}
 	if _, err := NewBuilder(Config{Effort: keep}); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("without an earlier filter: %v", err)
-	}
-}
-
-// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes fewer
-// bits.
-func TestFewSlots(t *testing.T) {
-	hs := filtertest.Hashes(40_000, 3)
-	var last uint64
-	for _, k := range []int{7, 5, 4, 3} {
-		s, err := filter.ParseSpec(fmt.Sprintf("partitioned(effort=fast,fpr=0.01,k=%d,later=4000)", k))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := ConfigFromSpec(s, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := build(t, c, hs)
-		i := f.Info()
-		if f.k != k || f.after(4000) > 0.01 || i.Bits <= last {
-			t.Errorf("k=%d: %s, %d bits after %d, rate %g", k, i.Spec, i.Bits, last, f.after(4000))
-		}
-		last = i.Bits
-	}
-	for _, spec := range []string{"partitioned(k=0)", "partitioned(k=65)", "partitioned(k=99999999999)"} {
-		s, err := filter.ParseSpec(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ConfigFromSpec(s, 0); !errors.Is(err, filter.ErrConfig) {
-			t.Errorf("%s: %v", spec, err)
-		}
-	}
-	for _, size := range []filter.Sizing{{BitsPerKey: 2}, {FPR: 0.01}} {
-		if _, _, err := (Config{K: 64, Size: size}).Forecast(40_000); err != nil && !errors.Is(err, filter.ErrConfig) {
-			t.Errorf("64 slots: %v", err)
-		}
 	}
 }

@@ -25,14 +25,14 @@
 //	       3 ..   for each level its length in words, 1 to 2^56-1, plus its number of probes, 1 to 64, times 2^56
 //	       3+L .. the bits of all levels, one level after the other
 //
-// Words 1 and 2 are only reported: no answer depends on them. Probe j, from 0 on, of a level whose length is in word w is
-// bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
+// Words 1 and 2 are only reported: no answer depends on them. Probe j, from 0 on, of a level whose length is in word w
+// is bit ⌊x·m / 2^64⌋ of the level, where m is 64 times its length and
 //
 //	x = fold(fold(Lo xor (256·w + j), Hi xor 0x9E3779B185EBCA87), 0x9E3779B185EBCA87)
 //
 // fold(a, b) is the exclusive or of the halves of the 128-bit product a·b. So the levels are independent of each other
-// and of the filter. The constant is a prime that XXH3 has, so that readers in a web page do not need another one. A key
-// is in a level if all its probes are set.
+// and of the filter. The constant is a prime that XXH3 has, so that readers in a web page do not need another one. A
+// key is in a level if all its probes are set.
 package except
 
 import (

@@ -27,6 +27,9 @@ function putBits(bytes: Uint8Array, at: number, n: number, v: number): void {
   for (; n-- > 0; at++, v = floor(v / 2)) if (v % 2) flip(bytes, at);
 }
 
+/** The number that z stands for: 0, -1, 1, -2, 2, ... */
+const fold = (z: number) => (z % 2 ? -1 - z : z) / 2;
+
 /** The bits of a delta. */
 type Reader = ReturnType<typeof reader>;
 
@@ -39,10 +42,10 @@ function reader(delta: Uint8Array, at: number) {
   };
   const field = (n: number) => bitsAt(delta, skip(n), n);
   const number = (): number => {
-    const low = field(7);
-    return field(1) ? low + 128 * number() : low;
+    const group = field(8);
+    return group < 128 ? group : group - 128 + 128 * number();
   };
-  const signed = (z = number()) => (z % 2 ? -(z + 1) / 2 : z / 2);
+  const signed = () => fold(number());
   const unary = (most: number): number => {
     let v = 0;
     while (v < most && field(1)) v++;
@@ -102,7 +105,7 @@ function change(r: Reader, mode: number, b: Uint8Array): void {
   if (mode < 4) {
     const size = 2 ** (6 + r.field(3)), p = r.field(1), c = r.field(6), h = r.field(3);
     return r.counted(ceil(all / size), (block) => {
-      const z = r.rice(h), n = z >= 2 * c - min(1, c) ? z + 1 : z % 2 ? c - (z + 1) / 2 : c + z / 2;
+      const z = r.rice(h), n = z >= 2 * c - min(1, c) ? z + 1 : c + fold(z);
       const bits = (not: number) => ranks(old, 1, block * size, min(block * size + size, all), not);
       const change = (n: number, [count, bit]: ReturnType<typeof bits>) => r.list(count, n, (v) => flip(b, bit(v)));
       if (!p) return change(n, bits(-1));
@@ -240,7 +243,7 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
 }
 
 function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
-  const from = parseHeader(old), head = old.slice(0, 64), prefix = viewOf(delta);
+  const from = parseHeader(old), head = new Uint8Array(old.subarray(0, 64)), prefix = viewOf(delta);
   const flags = delta[3], method = flags & 15, r = reader(delta, 192), byte = () => r.field(8);
   if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw damaged('of a newer version');
   if (prefix.getUint32(4) !== viewOf(head).getUint32(60)) throw damaged('for another file');
@@ -271,7 +274,7 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
     lengths[i] = modes[i] === 1 ? 8 * r.number() : base[i].length;
   }
   modes.forEach((mode, i) => {
-    sections[i] = mode === 1 ? r.raw(lengths[i]) : base[i].slice();
+    sections[i] = mode === 1 ? r.raw(lengths[i]) : new Uint8Array(base[i]); // slice of a Buffer shares
     if (mode > 1) change(r, mode, sections[i]);
   });
   r.finish();

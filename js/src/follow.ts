@@ -5,7 +5,7 @@ import { CorruptError, FetchError, TooLargeError } from './errors.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
 import {
-  hashOf, maxRelease, type OlderRelease, parseHistory, parseRelease, publicKey, type Release,
+  digest, maxRelease, type OlderRelease, parseHistory, parseRelease, publicKey, type Release,
   ReleaseError, type ReleaseObject, type Trust,
 } from './release.js';
 import type { ShardedFilter, ShardLoader } from './sharded.js';
@@ -117,7 +117,7 @@ export async function follow<Options extends FollowOptions>(
   const object = async ({ sha256: sum, bytes: length }: ReleaseObject): Promise<Uint8Array> => {
     if (length > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`);
     const content = await get(`objects/${sum}`, length);
-    if ((await hashOf(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
+    if ((await digest(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
     return content;
   };
 
@@ -151,7 +151,7 @@ export async function follow<Options extends FollowOptions>(
       const delta = filter && next.kind === 'file' && next.bytes <= maxBytes && await deltaOf(next);
       if (delta && delta.bytes < next.bytes) {
         const content = apply(bytes, await object(delta), next.bytes);
-        if ((await hashOf(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
+        if ((await digest(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
         return { content, delta: true, failure };
       }
     } catch (e) {
@@ -184,6 +184,7 @@ export async function follow<Options extends FollowOptions>(
       now = await opened(next.kind, (content = other));
       done = { release: next, ...how, loaded: loaded - before };
     }
+    end.signal.throwIfAborted();
     // The store first, and there the release first, so that its number never decreases.
     if (store && (done || next.expires !== release!.expires)) {
       await store.put('release.json', news);
@@ -237,11 +238,11 @@ export async function follow<Options extends FollowOptions>(
   // Continues with what the store has. The release was verified before it was put there.
   try {
     const old = await store?.get('release.json'), content = await store?.get('filter');
-    if (old && content) {
-      release = await parseRelease(old, { insecure: true });
+    if (old) release = await parseRelease(old, { insecure: true });
+    if (release && content) {
       filter = await opened(release.kind, content);
       bytes = content;
-      sum = await hashOf(content);
+      sum = await digest(content);
     }
   } catch (e) {
     failed(e);

@@ -167,7 +167,7 @@ async function verify(signed: string, tail: string, keys: readonly string[]): Pr
     typeof s.signature === 'string'), invalid);
   let reason: ReleaseReason = list.length ? 'other key' : 'unsigned';
   for (const text of keys) {
-    const key = publicKey(text), id = (await hashOf(key)).slice(0, 16), subtle = platform();
+    const key = publicKey(text), id = (await digest(key)).slice(0, 16), subtle = platform();
     for (const s of list) {
       if (s.key !== id) continue;
       const signature = fromBase64(s.signature, 64);
@@ -189,14 +189,14 @@ function platform(): SubtleCrypto {
 }
 
 /** Returns the SHA-256 of bytes in hexadecimal, by the platform. */
-export async function hashOf(bytes: Uint8Array): Promise<string> {
+export async function digest(bytes: Uint8Array): Promise<string> {
   const sum = new Uint8Array(await platform().digest('SHA-256', bytes as BufferSource));
   return Array.from(sum, (b) => b.toString(16).padStart(2, '0')).join('');
 }
 
 /** Returns the 32 bytes of a public key, or throws TypeError. */
 export function publicKey(text: string): Uint8Array<ArrayBuffer> {
-  const [, digits] = /^\s*ed25519:(\S*)\s*$/.exec(text) ?? [], key = digits && fromBase64(digits, 32);
+  const [, digits = ''] = text.split('ed25519:'), key = fromBase64(digits, 32);
   if (!key) throw new TypeError('want a public key, ed25519:...');
   return key;
 }

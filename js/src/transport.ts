@@ -45,7 +45,7 @@ export async function load(
         response = await get(at.href, {
           signal: idle.signal,
           // A browser asks with what it has in its cache, which headers of ours would forbid.
-          headers: have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
+          headers: whole && have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
           ...(inBrowser ? since && { cache: 'no-cache' } : { redirect: 'manual' }),
         });
         status = response.status;

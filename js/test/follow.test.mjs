@@ -244,6 +244,39 @@ test('a download that breaks is resumed', async () => {
   assert.deepEqual(ranges, [undefined, 'bytes=70-']);
 });
 
+test('release.json is loaded anew if its download breaks', async () => {
+  const p = await publisher(), f = await following(p, { retries: 1 }), before = p.release;
+  p.publish(version(1));
+  let asked = 0;
+  p.hook = (request, response, path) => {
+    if (path !== 'release.json') return false;
+    assert.equal(request.headers.range, undefined);
+    if (asked++) return false;
+    response.writeHead(200, { 'content-length': before.length });
+    response.write(before.slice(0, 70), () => setTimeout(() => response.destroy(), 20));
+    return true;
+  };
+  assert.equal(await f.poll(), true);
+  assert.equal(asked, 2);
+});
+
+test('close during a poll', async () => {
+  const p = await publisher(), updates = [], stored = [];
+  const store = { get: async () => undefined, put: async (name) => stored.push(name) };
+  let follower;
+  const f = follower = await following(p, {
+    store,
+    open: (file) => (follower?.close(), open(file)),
+    onUpdate: (update) => updates.push(update),
+  });
+  const { filter } = f;
+  p.publish(version(1));
+  await assert.rejects(f.poll(), { name: 'AbortError' });
+  assert.equal(f.filter, filter, 'a filter that came after the end');
+  assert.equal(updates.length, 1);
+  assert.equal(stored.length, 2);
+});
+
 test('a delta that fails leads to the whole file', async () => {
   const p = await publisher(), updates = [], f = await following(p, { onUpdate: (update) => updates.push(update) });
   p.publish(version(1), { deltas: { [hashOf(version(0))]: Buffer.from('no delta') } });
@@ -359,6 +392,10 @@ test('a store resumes, and numbers never decrease', async () => {
     assert.deepEqual(new Uint8Array(await readFile(join(folder, 'filter'))), version(1));
     h.close();
   }
+  // After a crash before the first filter was stored.
+  await rm(join(folder, 'filter'));
+  p.release = first;
+  await assert.rejects(following(p, { store }), because('older'));
   await rm(folder, { recursive: true });
 });
 

@@ -94,7 +94,7 @@ budget(
 const added = { follow: 6000, patch: 2000 };
 
 /** Goals that are missed, with the size that must not be exceeded instead. */
-const missedMore = { patch: 2600 };
+const missedMore = { patch: 2620 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
   for (const [what, from] of [['follow', 'follow'], ['patch', 'apply']]) {
