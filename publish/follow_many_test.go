@@ -22,8 +22,11 @@ var longTrial = flag.Bool("long", false, "200 followers with a filter of 2 milli
 // bytes of all bodies are at most 1.05 times their deltas, and they do not ask at the same moment.
 func TestManyFollowers(t *testing.T) {
 	many, keys, interval := 20, 2_000_000, time.Second
-	if *longTrial {
+	switch {
+	case *longTrial:
 		many, interval = 200, 10*time.Second
+	case testing.Short():
+		many = 5
 	}
 	dir := t.TempDir()
 	versions := make([][]byte, 2)
