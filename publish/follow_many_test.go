@@ -21,9 +21,13 @@ var longTrial = flag.Bool("long", false, "200 followers with a filter of 2 milli
 // TestManyFollowers has many followers of one publisher, each with its own file, over HTTP. All get a new release; the
 // bytes of all bodies are at most 1.05 times their deltas, and they do not ask at the same moment.
 func TestManyFollowers(t *testing.T) {
-	many, keys, interval := 20, 2_000_000, time.Second
-	if *longTrial {
+	// An interval of more than 2 s: release.json is loaded at most twice, since its validators are kept after 2 s.
+	many, keys, interval := 20, 2_000_000, 3*time.Second
+	switch {
+	case *longTrial:
 		many, interval = 200, 10*time.Second
+	case testing.Short():
+		many = 5
 	}
 	dir := t.TempDir()
 	versions := make([][]byte, 2)

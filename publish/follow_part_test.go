@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,5 +37,36 @@ func TestForeignParts(t *testing.T) {
 	}
 	if _, err := os.Lstat(gone); err == nil {
 		t.Errorf("%s is left", gone)
+	}
+}
+
+// TestForeignFile: a file that was never followed and is no filter is not replaced; an empty or damaged one is.
+func TestForeignFile(t *testing.T) {
+	s := newSite(t)
+	want := filterOf(t, 1000, 0)
+	s.publish(want)
+	f := s.follower(s.dir)
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(f.file, "precious")
+	if e, err := f.Poll(t.Context()); err == nil {
+		t.Errorf("a text is replaced: %v", e)
+	}
+	holds(t, f, []byte("precious"))
+	write(f.file, "")
+	mustPoll(t, f)
+	write(f.file, "damaged")
+	mustPoll(t, f)
+	holds(t, f, want)
+	state := f.file + stateSuffix
+	if err := errors.Join(os.Remove(state), os.Mkdir(state, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrState) {
+		t.Error(err)
 	}
 }

@@ -84,7 +84,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 		return nil, fmt.Errorf("release %d of %d bytes, and at most %d are allowed: %w",
 			p.release.Number, p.release.Total, p.options.maxBytes, filter.ErrTooLarge)
 	}
-	if err := p.fits(); err != nil {
+	if err := errors.Join(p.fits(), p.mayReplace()); err != nil {
 		return nil, err
 	}
 	event := Updated{To: *p.release}
@@ -105,6 +105,22 @@ func (p *poll) fits() error {
 		return fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)
 	}
 	return nil
+}
+
+// mayReplace returns an error if the file was never followed and is no filter: the path may be a mistake.
+func (p *poll) mayReplace() error {
+	if p.was != nil || !p.held.exists || p.held.folder {
+		return nil
+	}
+	in, err := os.Open(p.file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if st, err := in.Stat(); err != nil || st.Size() == 0 || container.HasMagic(in) {
+		return err
+	}
+	return fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)
 }
 
 // update replaces the file by the release.
@@ -258,9 +274,13 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	if err != nil {
 		return h, err
 	}
-	if h.exists, h.folder = true, st.IsDir(); h.folder {
+	h.exists, h.folder = true, st.IsDir()
+	switch {
+	case h.folder:
 		h.set, h.sum, err = f.lookSet(ctx)
-	} else {
+	case !st.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file; name another", f.file)
+	default:
 		h.sum, err = f.sums.of(ctx, f.file)
 	}
 	return h, err

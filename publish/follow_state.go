@@ -51,10 +51,16 @@ type state struct {
 // readState returns the state, or nil if there is none.
 func (f *Follower) readState() (*state, error) {
 	path := f.file + stateSuffix
-	in, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular(): // a pipe would never open
+		return nil, fmt.Errorf("%s: %w: not a regular file; remove it", path, ErrState)
 	}
+	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
