@@ -297,7 +297,7 @@ func TestAllowShardsShort(t *testing.T) {
 		}
 		_, err = Open(dir)
 		var bad *shard.Error
-		if !errors.As(err, &bad) || bad.File != e.File {
+		if !errors.As(err, &bad) || bad.File != path {
 			t.Errorf("%d words: %v", words, err)
 		}
 	}
