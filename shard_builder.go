@@ -104,13 +104,14 @@ func (b *ShardBuilder) memory() int64 {
 	if limit <= 0 && b.config.open() {
 		limit = b.config.BuildMemory()
 	}
-	if limit = limit / 2; limit <= 0 {
-		limit = shardMemory
+	half := int64(shardMemory)
+	if limit > 0 {
+		half = limit / 2
 	}
 	if b.config.Allow != nil {
-		limit /= 2
+		half /= 2
 	}
-	return max(limit, 1)
+	return max(half, 1)
 }
 
 // start makes the store of hashes, when the number of shards is known.
