@@ -149,7 +149,8 @@ func TestAllowLevelRate(t *testing.T) {
 			}
 		}
 		low, high := stat.Interval(hits, 100_000, 1-1e-6)
-		t.Logf("%s: %d exceptions, level 1 at %.4f has %.4f of the members", spec, c.Exceptions(), rate, float64(hits)/1e5)
+		t.Logf("%s: %d exceptions, level 1 at %.4f has %.4f of the members",
+			spec, c.Exceptions(), rate, float64(hits)/1e5)
 		if rate < low || rate > high {
 			t.Errorf("%s: level 1 has %d of 100,000 members; its fill predicts a rate of %.4f", spec, hits, rate)
 		}

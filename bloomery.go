@@ -46,11 +46,11 @@ type Config struct {
 	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It is ignored
 	// if Spec is set. Needs.Keys is ignored: set Keys.
 	Needs plan.Needs
-	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash function
-	// with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a copy of
-	// Like, see package delta. Families that search keep what the search of Like has chosen and do not search again;
-	// their rate rises as keys change, see Set.CheckFPR. fuse keeps only the size of its fingerprints: all its bits
-	// change with its keys. Build returns an error wrapping filter.ErrFull if Like has no room for the keys.
+	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
+	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
+	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
+	// again; their rate rises as keys change, see Set.CheckFPR. fuse keeps only the size of its fingerprints: all its
+	// bits change with its keys. Build returns an error wrapping filter.ErrFull if Like has no room for the keys.
 	//
 	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
 	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
@@ -101,12 +101,12 @@ type Config struct {
 	// Concurrent selects the form of the Set that any number of goroutines may change and query at the same time.
 	// Families: standard, blocked, rankindexed, counting, dleft.
 	Concurrent bool
-	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with the
-	// Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made. If
-	// one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until then,
-	// as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges over
-	// Allow before it makes the shards, and again only to name the keys that are members. New does not take it, nor do
-	// families and hash functions of other systems.
+	// Allow, if not nil, yields keys that are not members and for which the Set must answer false. Build stores with
+	// the Set which of them would be false positives: see Allower. It ranges over Allow once, after the filter is made.
+	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
+	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
+	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
+	// nor do families and hash functions of other systems.
 	Allow iter.Seq[[]byte]
 }
 
@@ -122,7 +122,8 @@ func NewSecret() *[filter.SecretSize]byte {
 // in rankindexed a little beyond Config.Keys unless its spec has growth=.
 func New(c Config) (*Set, error) {
 	if c.Like != nil {
-		return nil, &filter.ConfigError{Field: "like", Value: "a Set", Reason: "New makes none like it; take Clone and Reset"}
+		const reason = "New makes none like it; take Clone and Reset"
+		return nil, &filter.ConfigError{Field: "like", Value: "a Set", Reason: reason}
 	}
 	if c.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}

@@ -82,7 +82,8 @@ func (c Config) checkNeeds() error {
 	}
 	switch {
 	case c.Like != nil:
-		return &filter.ConfigError{Field: "like", Value: "set", Reason: "the planner has nothing to choose; leave out needs"}
+		const reason = "the planner has nothing to choose; leave out needs"
+		return &filter.ConfigError{Field: "like", Value: "set", Reason: reason}
 	case c.Needs.Adversarial && c.Secret == nil:
 		return &filter.ConfigError{Field: "secret", Value: "none", Reason: "filters that an adversary may query need a secret"}
 	case c.Hash != 0:

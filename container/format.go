@@ -85,8 +85,8 @@ func New(family uint16, e filter.Encoded, h filter.Hasher) *File {
 	return &File{Encoded: e, Family: family, Hash: h.ID(), Seed: h.Seed(), KeyCheck: h.KeyCheck()}
 }
 
-// HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that does
-// not ask them must refuse the file.
+// HasExceptions reports whether the file has a section of exceptions, also if only its header was read. A reader that
+// does not ask them must refuse the file.
 func (f *File) HasExceptions() bool { return f.Exceptions != nil || f.Version >= versionExceptions }
 
 // FormatVersion returns the format version in which Write writes the file: the lowest that can hold it.

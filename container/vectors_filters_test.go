@@ -26,7 +26,7 @@ type vectorFilter struct {
 	hash    filter.HashID
 	chosen  float64
 	trimmed bool
-	listed  int                                           // if not 0, the filter has exceptions for so many allowed keys
+	listed  int                                           // allowed keys; if not 0, the filter has exceptions
 	change  func(f filter.Filter, hs []filter.Hash) error // after the keys were added
 }
 

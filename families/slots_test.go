@@ -10,8 +10,8 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes fewer
-// bits. The rate holds after the later keys.
+// TestFewSlots builds with numbers of slots of the caller: larger filters of the same rate, of which a key changes
+// fewer bits. The rate holds after the later keys.
 func TestFewSlots(t *testing.T) {
 	const keys, later = 40_000, 4000
 	hs := filtertest.Hashes(keys+later, 3)
@@ -49,7 +49,8 @@ func TestFewSlots(t *testing.T) {
 			last = i.Bits
 		}
 		for _, k := range []string{"0", "65", "99999999999"} {
-			if s, err := filter.ParseSpec(name + "(k=" + k + ")"); err != nil || !errors.Is(family.Check(s), filter.ErrConfig) {
+			s, err := filter.ParseSpec(name + "(k=" + k + ")")
+			if err != nil || !errors.Is(family.Check(s), filter.ErrConfig) {
 				t.Errorf("%s, k=%s: %v", name, k, err)
 			}
 		}

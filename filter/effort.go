@@ -26,8 +26,8 @@ const (
 	Max     Level = "max"
 )
 
-// Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of similar
-// keys has similar bits. Only a Reoptimizer takes it; other builds return an error wrapping ErrConfig.
+// Keep is the level without a search: what the search of an earlier filter has chosen stays, so that a filter of
+// similar keys has similar bits. Only a Reoptimizer takes it; other builds return an error wrapping ErrConfig.
 const Keep Level = "keep"
 
 // MaxPasses is the largest Effort.Passes. Searches stop improving far below it.

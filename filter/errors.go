@@ -34,8 +34,8 @@ var (
 	// ErrAllowed means that a key of a list of keys that are not members is a member. See AllowedError.
 	ErrAllowed = errors.New("a key is a member and allowed")
 	// ErrExceptions means that a set has exceptions, so that its keys cannot change. It wraps ErrUnsupported.
-	ErrExceptions = fmt.Errorf("the set has exceptions for allowed keys: they hold only for the keys that it was built "+
-		"from; build it again with the new keys: %w", errors.ErrUnsupported)
+	ErrExceptions = fmt.Errorf("the set has exceptions for allowed keys: they hold only for the keys that it was "+
+		"built from; build it again with the new keys: %w", errors.ErrUnsupported)
 	// ErrUnsupported means that a family lacks an operation. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )

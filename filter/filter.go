@@ -199,7 +199,8 @@ type Rebuilder interface {
 // Reoptimizer is a Filter that a search has fitted to its keys.
 type Reoptimizer interface {
 	// Reoptimize returns a Builder for the same geometry whose search starts from this filter. It needs all keys again.
-	// The keys may have changed. With the level Keep there is no search: filters of similar keys then have similar bits.
+	// The keys may have changed. With the level Keep there is no search: filters of similar keys then have similar
+	// bits.
 	Reoptimize(e Effort) (Builder, error)
 }
 

@@ -28,7 +28,8 @@ func TestDriftOfLine(t *testing.T) {
 	if d.Exceeds < 15 || d.Exceeds > 16 || d.Due < 27 || d.Due > 28 { // 0.0012 and 0.0022 are 15 and 27.5 steps
 		t.Errorf("%+v", d)
 	}
-	if text := d.String(); !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "below the chosen 1%,") {
+	text := d.String()
+	if !strings.Contains(text, "due in 28 releases") || !strings.Contains(text, "below the chosen 1%,") {
 		t.Error(text)
 	}
 }

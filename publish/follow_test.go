@@ -126,8 +126,8 @@ func TestNotModified(t *testing.T) {
 		options []FollowOption
 		want    error
 	}{
-		"a release that another key has signed": {[]FollowOption{WithKeys(testKey(t, "E").Public())}, ErrOtherKey},
-		"another name":                          {[]FollowOption{WithKeys(s.keys[0].Public()), WithName("other")}, ErrOtherName},
+		"another key":  {[]FollowOption{WithKeys(testKey(t, "E").Public())}, ErrOtherKey},
+		"another name": {[]FollowOption{WithKeys(s.keys[0].Public()), WithName("other")}, ErrOtherName},
 	} {
 		other, err := NewFollower(web.URL, f.file, c.options...)
 		if err != nil {

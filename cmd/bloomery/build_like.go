@@ -69,7 +69,7 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 func (f *buildFlags) adviseLike(err error) error {
 	var wrong *filter.ConfigError
 	if errors.As(err, &wrong) && wrong.Field == "allow" {
-		return &advised{fmt.Errorf("--like %s: %w", f.like, err), "Name the list with --allow LIST, as for that filter."}
+		return &advised{fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST."}
 	}
 	return err
 }

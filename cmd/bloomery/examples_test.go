@@ -98,7 +98,8 @@ var exampleSetup = map[string]string{
 		" && bloomery build -o tuesday.bloom --family rankindexed --capacity 140k tuesday.txt" +
 		" && bloomery diff monday.bloom tuesday.bloom -o tuesday.delta" +
 		" && cp monday.bloom blocked.bloom && cp tuesday.delta today.delta",
-	"bloomery follow": "bloomery build -o list.bloom blocklist.txt && bloomery publish published list.bloom && rm list.bloom" +
+	"bloomery follow": "bloomery build -o list.bloom blocklist.txt" +
+		" && bloomery publish published list.bloom && rm list.bloom" +
 		" && bloomery keygen -o list.key",
 	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
 	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",

@@ -37,7 +37,7 @@ type report struct {
 	FileBytes     uint64        `json:"file_bytes"`
 	Allowed       uint64        `json:"allowed,omitempty"` // keys of --allow
 	Exceptions    uint64        `json:"exceptions,omitempty"`
-	ExceptionBits uint64        `json:"exception_bits,omitempty"` // part of bits; absent in a filter built without --allow
+	ExceptionBits uint64        `json:"exception_bits,omitempty"` // part of bits; absent without --allow
 	Trimmed       bool          `json:"trimmed,omitempty"`
 	FormatVersion uint16        `json:"format_version"`
 	Sharded       *sharded      `json:"sharded,omitempty"`

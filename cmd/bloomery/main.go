@@ -29,7 +29,8 @@ import (
 // A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
 const (
 	exitOK = 0
-	// check, count, get: no match; remove: key not found; verify: rate not kept; plan: impossible; publish --check: expired
+	// check, count, get: no match; remove: key not found; verify: rate not kept; plan: impossible; publish --check:
+	// expired
 	exitNo    = 1
 	exitError = 2
 )

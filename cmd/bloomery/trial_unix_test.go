@@ -62,8 +62,8 @@ func changes(t *testing.T, dir, path string) map[string]change {
 	}
 }
 
-// killed starts a command, kills it at a random moment before most has passed, and reports whether it was still running.
-// If it had ended, mayFail says whether it may have an error.
+// killed starts a command, kills it at a random moment before most has passed, and reports whether it was still
+// running. If it had ended, mayFail says whether it may have an error.
 func killed(t *testing.T, cmd *exec.Cmd, most time.Duration, mayFail bool) bool {
 	t.Helper()
 	if err := cmd.Start(); err != nil {

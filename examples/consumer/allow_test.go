@@ -36,7 +36,8 @@ func TestAllow(t *testing.T) {
 		}
 		return hs
 	}
-	if err := errors.Join(b.AllowHashes(hashes(list)), b.AddMemberHashes(hashes(keys)), b.Apply(t.Context())); err != nil {
+	err := errors.Join(b.AllowHashes(hashes(list)), b.AddMemberHashes(hashes(keys)), b.Apply(t.Context()))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range keys {

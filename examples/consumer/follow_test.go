@@ -26,7 +26,8 @@ func TestFollow(t *testing.T) {
 	site, dir := filepath.Join(t.TempDir(), "list"), t.TempDir()
 	release := func(name string) {
 		t.Helper()
-		set, err := bloomery.Build(ctx, slices.Values([]string{name, "all"}), bloomery.Config{Spec: "standard(bytes=100000)"})
+		keys := slices.Values([]string{name, "all"})
+		set, err := bloomery.Build(ctx, keys, bloomery.Config{Spec: "standard(bytes=100000)"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,8 @@ func TestSignUp(t *testing.T) {
 
 // TestUnsigned: a list of another machine needs a key.
 func TestUnsigned(t *testing.T) {
-	err := run(t.Context(), []string{"-list", "http://localhost:1", "-file", filepath.Join(t.TempDir(), "f")}, io.Discard)
+	args := []string{"-list", "http://localhost:1", "-file", filepath.Join(t.TempDir(), "f")}
+	err := run(t.Context(), args, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "key") {
 		t.Errorf("error %v", err)
 	}

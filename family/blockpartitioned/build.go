@@ -21,8 +21,8 @@ type Config struct {
 	// Later is how many keys will be added after the build, at most 1000 times those of the build. Size counts them,
 	// and a rate is that after all of them.
 	Later uint64
-	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the same
-	// rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
+	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
 	K       int
 	Effort  filter.Effort // default: filter.Default, about 2 µs a key on one core
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS

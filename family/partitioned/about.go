@@ -8,7 +8,8 @@ var About = filter.About{
 	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
 	Default: "8 bits a key", Sizes: []string{"shards"},
 	Parameters: append([]filter.Parameter{
-		filter.LaterParameter, filter.SlotsParameter, {Name: "target", Value: "RATE", Help: "search until this rate is reached"},
+		filter.LaterParameter, filter.SlotsParameter,
+		{Name: "target", Value: "RATE", Help: "search until this rate is reached"},
 	}, filter.SearchParameters...),
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Patented: true,

@@ -23,8 +23,8 @@ type Config struct {
 	// rate is that after all of them, and k suits them too. Without it, each late key raises the rate several times as
 	// much.
 	Later uint64
-	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the same
-	// rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
+	// K is the number of slots of a key, 1 to 64. Default: the one with the lowest rate. With fewer, a filter of the
+	// same rate is larger, and a key that goes or comes changes fewer bits: see filter.Keep.
 	K int
 	// Effort is filter.Default if not set. One core takes about 0.6, 2 and 60 µs a key at 8 bits a key for fast,
 	// default and max, 1.5 times as much without vector code, and more in proportion to k.

@@ -23,7 +23,8 @@ func TestForecast(t *testing.T) {
 					if passes != 64 && later != 0 && later != 1 || passes == 600 && n != 1000 {
 						continue
 					}
-					p := problem{n, uint64(math.Ceil(per * float64(n) * (1 + later))), 0, later, passes, anneal.Windows(passes)}
+					bits := uint64(math.Ceil(per * float64(n) * (1 + later)))
+					p := problem{n, bits, 0, later, passes, anneal.Windows(passes)}
 					f := p.tune()
 					if f.k == 0 {
 						continue

@@ -6,7 +6,8 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is none.
+// Check returns an error wrapping filter.ErrConfig if the Effort is wrong, or keeps an earlier search and there is
+// none.
 func Check(e filter.Effort, earlier bool) error {
 	if err := e.Check(); err != nil {
 		return err

@@ -6,8 +6,8 @@ const (
 	// endOdds is how many keys the last level of a plan lets through: a plan has too few levels about once in so many
 	// builds. Then the section becomes longer by a small level.
 	endOdds = 1. / 1024
-	// spare is the room of the last level, as a multiple of its expected keys. With a few percent more keys in a cascade
-	// than its plan says, each level lets more keys through than expected, and the numbers of keys drift apart.
+	// spare is the room of the last level, as a multiple of its expected keys. With a few percent more keys in a
+	// cascade than its plan says, each level lets more keys through than expected, and the numbers of keys drift apart.
 	spare = 2
 	// steps is the number of sizes of a level between two powers of two. Sizes are rounded up, 3% on average, so that
 	// filters whose numbers of keys differ little mostly have levels of the same sizes.

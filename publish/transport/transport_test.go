@@ -208,8 +208,9 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("a folder: %s", s)
 	}
 	for _, address := range []string{
-		"http://ada:sec/ret@host/", "http://ada:secret %@host/", "http://ada:secret@host:x/", "https://ada:secret@host/#a",
-		"file://ada:secret@host/x", "file://ada:secret@./", "file:///a?secret", "ftp://ada:secret@host/",
+		"http://ada:sec/ret@host/", "http://ada:secret %@host/", "http://ada:secret@host:x/",
+		"https://ada:secret@host/#a", "file://ada:secret@host/x", "file://ada:secret@./",
+		"file:///a?secret", "ftp://ada:secret@host/",
 		"http://ada:secret@/", "http://[::secret",
 	} {
 		s, err := Open(address, Config{})
