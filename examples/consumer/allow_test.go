@@ -52,7 +52,7 @@ func TestAllow(t *testing.T) {
 		t.Errorf("Add: %v", err)
 	}
 	c.Allow = slices.Values(keys[:3])
-	_, err := bloomery.Build(t.Context(), slices.Values(keys), c)
+	_, err = bloomery.Build(t.Context(), slices.Values(keys), c)
 	var both *filter.AllowedError
 	if !errors.Is(err, filter.ErrAllowed) || !errors.As(err, &both) || len(both.Keys) != 3 {
 		t.Errorf("members that are allowed: %v", err)
