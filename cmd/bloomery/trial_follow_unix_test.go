@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -84,10 +85,11 @@ func (s *trialSite) publish() error {
 
 // ServeHTTP serves the site slowly. A third of the deltas are missing, so that whole files are loaded as well.
 func (s *trialSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if st, err := os.Stat(filepath.Join(s.dir, r.URL.Path)); err == nil && st.Size() < 5000 && rand.IntN(3) == 0 &&
-		strings.Contains(r.URL.Path, publish.ObjectsName) {
-		http.NotFound(w, r)
-		return
+	if b, err := os.ReadFile(filepath.Join(s.dir, r.URL.Path)); err == nil && rand.IntN(3) == 0 {
+		if _, err := delta.Read(b); err == nil {
+			http.NotFound(w, r)
+			return
+		}
 	}
 	http.FileServer(http.Dir(s.dir)).ServeHTTP(slow{w}, r)
 }
