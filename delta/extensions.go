@@ -1,10 +1,6 @@
 package delta
 
-import (
-	"slices"
-
-	"github.com/bloomery/bloomery/filter"
-)
+import "github.com/bloomery/bloomery/filter"
 
 const (
 	movedRice = 1 // parameter of the number of extensions that have another number than before
@@ -47,16 +43,15 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 	for _, i := range moved {
 		l.put(w, i)
 	}
-	free := freeNumbers(kept)
+	free := freeOf(kept)
 	var ranks []uint64
 	for b := range s.Buckets {
 		number, ok := new.Extension(b, level)
 		if !ok || kept[number] {
 			continue
 		}
-		i, _ := slices.BinarySearch(free, number)
-		free = slices.Delete(free, i, i+1)
-		ranks = append(ranks, uint64(i))
+		ranks = append(ranks, free.rank(number))
+		free.remove(number)
 	}
 	best, least := uint(0), ^uint64(0)
 	for k := range uint(1 << riceBits) {
@@ -72,16 +67,6 @@ func putExtensions(w *bitWriter, old, new table, level int) {
 	for _, i := range ranks {
 		rice(w, i, best)
 	}
-}
-
-// freeNumbers returns the numbers that are not kept.
-func freeNumbers(kept []bool) (free []uint64) {
-	for i, k := range kept {
-		if !k {
-			free = append(free, uint64(i))
-		}
-	}
-	return free
 }
 
 // extensions are those of all buckets that need one, by level, in the order of the buckets.
@@ -159,7 +144,7 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 		}
 		i++
 	}
-	free := freeNumbers(kept)
+	free := freeOf(kept)
 	k := uint(r.field(riceBits))
 	for b, n := range keep {
 		if n > 0 {
@@ -167,12 +152,12 @@ func choices(r *bitReader, keep []uint64, had, records uint64) ([]uint64, error)
 			continue
 		}
 		i := unrice(r, k)
-		if i >= uint64(len(free)) || r.err != nil {
+		if i >= free.left || r.err != nil {
 			r.fail(errNumber)
 			return nil, r.err
 		}
-		keep[b] = free[i]
-		free = slices.Delete(free, int(i), int(i)+1)
+		keep[b] = free.at(i)
+		free.remove(keep[b])
 	}
 	return keep, r.err
 }

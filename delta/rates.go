@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Rates of four digits are steps: rate m·10^(e-3), m from 1000 to 9999, is step 9000·(e + lowest) + m - 999. Step 0 is
-// the rate 0. Close rates have close steps.
+// Rates of four digits are steps: rate m·10^(e-3), m from 1000 to 9999, is step 9000·(e + lowest) + m - 999. Step 0
+// is the rate 0. Close rates have close steps.
 const (
 	stepsPerDecade = 9000
 	lowest         = 400
