@@ -20,7 +20,7 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// content is what is published: a filter file, or the manifest of a sharded set whose shards are objects.
+// content is the content of a release: a filter file, or the manifest of a sharded set whose shards are objects.
 type content struct {
 	Object
 	kind              string

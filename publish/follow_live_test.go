@@ -62,7 +62,7 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestExpired: an expired release is used and reported, also by a server that says for ever that nothing has changed.
+// TestExpired: an expired release is used and reported, also if a server always answers that nothing has changed.
 func TestExpired(t *testing.T) {
 	s := newSite(t)
 	web := s.serve()

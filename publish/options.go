@@ -15,8 +15,8 @@ const (
 
 // Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
 type Options struct {
-	// Name is the name of what is published. It never changes in a folder: another one than that of the current release
-	// is an error wrapping ErrName. Default: that of the current release, or in a new folder the name of the folder.
+	// Name is the name of the published filter. It never changes in a folder: if the current release has another one,
+	// the error wraps ErrName. Default: that of the current release, or in a new folder the name of the folder.
 	Name string
 	// Number is the number of the release, above that of the current one; a new release is then made even of the same
 	// filter. It is for a folder that was lost: readers take no lower number than they have seen. Default: the next.

@@ -58,7 +58,7 @@ type Previous struct {
 
 // Release describes the current state of a published filter. All numbers are at most 2^53 - 1.
 type Release struct {
-	Name      string    // of what is published; printable, 1 to MaxName bytes
+	Name      string    // of the published filter; printable, 1 to MaxName bytes
 	Number    uint64    // 1 or more; each release has a higher one than the one before
 	Published time.Time // UTC, whole seconds
 	Expires   time.Time // after Published

@@ -63,7 +63,7 @@ DIR are read and checked, and each delta is applied. Exit code 1 if the release 
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.name, "name", "", "name of what is published (default: that of the current release, or of DIR)")
+	flags.StringVar(&f.name, "name", "", "name of the filter (default: that in the current release, or that of DIR)")
 	flags.Uint64Var(&f.number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
 	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
 	flags.IntVar(&f.keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
