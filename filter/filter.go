@@ -99,18 +99,24 @@ type Counter interface {
 	Count(h Hash) (n uint64, saturated bool)
 }
 
-// Valuer is a Filter that stores a small value with each key. Keys that collide share a value.
+// Getter is a Filter that stores a small value with each key.
+type Getter interface {
+	// Get returns the value of the key with hash h, and whether the key may be in the set. For other keys the value is
+	// arbitrary.
+	Get(h Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
+	ValueBits() int
+}
+
+// Valuer is a Getter whose values change. Keys that collide share a value.
 type Valuer interface {
+	Getter
 	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
 	// wraps ErrConfig if the value has too many bits, ErrFull if there is no room; the filter is then unchanged.
 	AddValue(h Hash, value uint64) error
 	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
 	// value has too many bits; the filter is then unchanged.
 	Put(h Hash, value uint64) error
-	// Get returns the value of the key with hash h, and whether the key may be in the set.
-	Get(h Hash) (value uint64, ok bool)
-	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
-	ValueBits() int
 }
 
 // Upserter is a Valuer that adds a key or sets its value in one atomic step.
@@ -211,6 +217,15 @@ type Builder interface {
 	AddMany(hs []Hash) error
 	// Build returns the filter. If ctx is done first, it returns ctx.Err().
 	Build(ctx context.Context) (Filter, error)
+}
+
+// ValueBuilder is a Builder of a static Getter: a value comes with each key, and cannot be changed later.
+type ValueBuilder interface {
+	Builder
+	// AddValues adds keys with their values; values[i] is that of hs[i]. It does not keep the slices, which must have
+	// the same length. It may be called from several goroutines at the same time. The error wraps ErrConfig if a value
+	// has too many bits. A key that comes again must have the same value, or Build returns a *ValueError.
+	AddValues(hs []Hash, values []uint64) error
 }
 
 // Searcher is a Builder that reports the progress of its Build.
