@@ -22,6 +22,7 @@ var rooms = map[string][]string{
 	"internal/bitvec":     {"filter"},
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
+	"internal/clock":      {},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
