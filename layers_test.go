@@ -53,6 +53,8 @@ var rooms = map[string][]string{
 		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
 	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
 		"examples/domains"},
+	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "internal/figure",
+		"internal/clock"},
 	"lab":              {"lab/*", "internal/figure"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
