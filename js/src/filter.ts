@@ -104,10 +104,10 @@ export class Filter {
 export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
-export const plainEngine: EngineMaker = (query, { sum }, { sections: [words] }) => {
+export const plainEngine: EngineMaker = (query, { sum }, { bytes }) => {
   const h = new Int32Array(8);
   const hash = (n: number) => {
-    present(words);
+    present(bytes);
     sum(buffer.view, n, h);
     return h;
   };
@@ -172,7 +172,8 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 
 /** Returns the queries of a verified file. It throws FormatError. */
 export function queries(file: Uint8Array, header: Header, family: Family): { query: Query; opened: FilterFile } {
-  const opened = { header, spec: header.spec, sections: header.sections.map((s) => sectionWords(file, s)) };
+  const sections = header.sections.map((s) => sectionWords(file, s));
+  const opened = { header, bytes: file, spec: header.spec, sections };
   const exceptions = header.version > 2 && opened.sections.pop(), query = family.open(opened);
   return { query: exceptions ? except(query, exceptions) : query, opened };
 }
