@@ -23,13 +23,16 @@ export interface Shape {
   tailSeed: number;
 }
 
-/** A ribbon whose sections have the right sizes. */
+/** The sizes and the queries of a ribbon. */
 export interface Ribbon {
-  /** How many bits its three sections hold. The last word of the second and of the third is filled with zeros. */
+  /** How many bits its three sections hold. Zeros fill the last word of each. */
   bits: number[];
-  /** Returns -1 if the key is absent, else its value, or 0 unless that is asked for. */
-  find(h: Hash, value?: boolean): number;
+  /** Returns the query of three sections, which the caller has checked against bits. */
+  open(sections: Uint32Array[]): Find;
 }
+
+/** Returns -1 if a key is absent, else its value, or 0 unless that is asked for. */
+export type Find = (h: Hash, value?: boolean) => number;
 
 /** The lower and the upper word of v. */
 const halves = (v: bigint): number[] => [v, v >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
@@ -50,8 +53,8 @@ function parity(v: number): number {
   return (0x6996 >>> ((v ^ (v >>> 4)) & 15)) & 1;
 }
 
-/** Returns the ribbon of a shape in three sections, whose sizes the caller compares with its bits before a query. */
-export function ribbonOf(shape: Shape, [words, classes, tails]: Uint32Array[]): Ribbon {
+/** Returns the ribbon of a shape. */
+export function ribbonOf(shape: Shape): Ribbon {
   const { r, values, wide, tail } = shape, columns = values + r;
   let word = 0, buckets = 0;
   const layers = shape.starts.map((starts, i) => {
@@ -73,7 +76,7 @@ export function ribbonOf(shape: Shape, [words, classes, tails]: Uint32Array[]): 
 
   return {
     bits: [32 * word, 2 * buckets, tailColumns * tail],
-    find(h, value) {
+    open: ([words, classes, tails]) => (h, value) => {
       const hl = h[2], hh = h[3], xl = hl ^ (values ? 0 : h[0]), xh = hh ^ h[1];
       // The layer of the key, or undefined: the tail.
       let layer, slot = 0, top = tailColumns, parts = ceil(tail / 32) || 1;

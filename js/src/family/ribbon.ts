@@ -1,5 +1,6 @@
 // Bumped ribbon retrieval: the smallest static filter, also with values. See docs/format/ribbon.md.
 
+import { CorruptError } from '../errors.js';
 import { ribbonOf } from '../ribbon.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -16,12 +17,14 @@ export const ribbon: Family = {
     const seed = spec.uint('seed', 0, 65_535), tailSeed = spec.uint('tail_seed', 0, 65_535);
     if (
       w % 64 || starts.length > 16 || starts.some((n) => n < 64 || n % 64 !== 0) ||
-      (text && starts.join('-') !== text) || optional.split(' ').some((name) => spec.params.get(name) === '0')
+      (text && starts.join('-') !== text) || (seed && !text) || (tailSeed && !tail) ||
+      optional.split(' ').some((name) => spec.params.get(name) === '0')
     ) throw spec.bad();
-    const { bits, find } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed }, file.sections);
+    if (!header.keys !== !(text || tail)) throw new CorruptError('keys without slots, or slots without keys');
+    const { bits, open } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
     checkSections(file, ...bits.map((n) => Math.ceil(n / 64)));
     bits.forEach((n, i) => checkZeros(file.sections[i], n));
-    const empty = r > 0 && !header.keys;
+    const find = open(file.sections), empty = r > 0 && !header.keys;
     return {
       has: (h) => !empty && find(h) >= 0,
       ...(values && {
