@@ -1,6 +1,5 @@
 // Bumped ribbon retrieval: the smallest static filter, also with values. See docs/format/ribbon.md.
 
-import { CorruptError } from '../errors.js';
 import { ribbonOf } from '../ribbon.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
@@ -18,9 +17,9 @@ export const ribbon: Family = {
     if (
       w % 64 || starts.length > 16 || starts.some((n) => n < 64 || n % 64 !== 0) ||
       (text && starts.join('-') !== text) || (seed && !text) || (tailSeed && !tail) ||
+      !header.keys !== !(text || tail) || // keys without slots, or slots without keys
       optional.split(' ').some((name) => spec.params.get(name) === '0')
     ) throw spec.bad();
-    if (!header.keys !== !(text || tail)) throw new CorruptError('keys without slots, or slots without keys');
     const { bits, open } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
     checkSections(file, ...bits.map((n) => Math.ceil(n / 64)));
     bits.forEach((n, i) => checkZeros(file.sections[i], n));
