@@ -60,12 +60,14 @@ var rooms = map[string][]string{
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
 		"delta"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
+	"exact":      {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "internal/except", "internal/flock",
 		"publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard", "delta", "publish", "publish/transport"},
+		"internal/figure", "examples/domains", "distribute", "shard", "delta", "publish", "publish/transport",
+		"exact"},
 }
 
 func TestLayers(t *testing.T) {

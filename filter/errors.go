@@ -29,6 +29,8 @@ var (
 	ErrRate = errors.New("the false-positive rate is too high")
 	// ErrKeys means that a Builder got another number of keys than announced. See KeysError.
 	ErrKeys = errors.New("wrong number of keys")
+	// ErrValues means that a key was added to a Builder with two different values.
+	ErrValues = errors.New("a key has two values")
 	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
 	ErrEnough = errors.New("enough")
 	// ErrAllowed means that a key of a list of keys that are not members is a member. See AllowedError.
