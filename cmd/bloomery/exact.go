@@ -41,7 +41,7 @@ partition then gets levels of its own kind, and the file is smaller.`,
 func (f *inputFlags) partitionFlag(c *cobra.Command) {
 	const help = "csv, tsv: column with the partition of each key, by `name` in the header row, or number from 1"
 	c.Flags().Func("partition-column", help, func(s string) error {
-		if f.partition = s; s == "" { // an unset shell variable must not build another set
+		if f.second = s; s == "" { // an unset shell variable must not build another set
 			return errors.New("name a column")
 		}
 		return nil
@@ -112,10 +112,10 @@ func (a *app) mayWriteExact(path string) error {
 // fitsPartitions returns an error if the flags give partitions and the set has none, or the reverse.
 func (f *inputFlags) fitsPartitions(set *exact.Set, path string) error {
 	switch {
-	case set.Partitioned() && f.partition == "":
+	case set.Partitioned() && f.second == "":
 		return fmt.Errorf("%s has partitions: give their column, --input-format csv --partition-column NAME", path)
-	case !set.Partitioned() && f.partition != "":
-		return fmt.Errorf("%s has no partitions; leave out --partition-column %s", path, f.partition)
+	case !set.Partitioned() && f.second != "":
+		return fmt.Errorf("%s has no partitions; leave out --partition-column %s", path, f.second)
 	}
 	return nil
 }

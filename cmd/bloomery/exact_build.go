@@ -125,7 +125,7 @@ func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (*exact.Set, err
 	bar := a.later(func() string { return "building" })
 	defer bar.end()
 	b, err := exact.NewBuilder(exact.Config{
-		Seed: f.seed, Secret: secret, Partitioned: f.in.partition != "", Memory: f.limit, TempDir: f.memory.dir,
+		Seed: f.seed, Secret: secret, Partitioned: f.in.second != "", Memory: f.limit, TempDir: f.memory.dir,
 		Progress: bar.report,
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (*exact.Set, err
 	defer b.Close()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), collectAt(f.limit))))
 	add := [2]func(partitions, keys [][]byte) error{b.AddMembersIn, b.AddUniverseIn}
-	if f.in.partition == "" {
+	if f.in.second == "" {
 		add = [2]func(partitions, keys [][]byte) error{
 			func(_, keys [][]byte) error { return b.AddMembers(keys) },
 			func(_, keys [][]byte) error { return b.AddUniverse(keys) },
@@ -175,7 +175,7 @@ func (a *app) nameOutside(ctx context.Context, f *exactBuildFlags, e *exact.Outs
 	_ = a.pass(ctx, f.in, f.lists.members, "naming keys", func(*keyio.Batch) error { return nil },
 		func(b *keyio.Batch) error {
 			var partitions [][]byte
-			if f.in.partition != "" {
+			if f.in.second != "" {
 				partitions = b.Partitions
 			}
 			e.Name(partitions, b.Keys)

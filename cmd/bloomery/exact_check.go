@@ -32,7 +32,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 				return err
 			}
 			ask := func(hits []bool, b *keyio.Batch) {
-				if f.in.partition == "" {
+				if f.in.second == "" {
 					set.ContainsMany(hits, b.Keys)
 				} else {
 					set.ContainsManyIn(hits, b.Partitions, b.Keys)

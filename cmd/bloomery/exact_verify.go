@@ -79,7 +79,7 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFla
 	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
 		what := [2]string{"members", "universe"}[i]
 		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			if f.in.partition == "" {
+			if f.in.second == "" {
 				return add[i](nil, b.Keys)
 			}
 			return add[i](b.Partitions, b.Keys)
