@@ -79,6 +79,13 @@ static inline uint64_t bloomery_load64(const uint8_t *p) {
 #endif
 }
 
+/* Returns the 0 to 7 bytes at p as a little-endian number. */
+static inline uint64_t bloomery_load_tail(const uint8_t *p, size_t n) {
+  uint64_t v = 0;
+  while (n-- > 0) v = v << 8 | p[n];
+  return v;
+}
+
 /* Returns v with its 4 bytes in reverse order. */
 static inline uint32_t bloomery_swap32(uint32_t v) {
   v = (v & 0x00FF00FFu) << 8 | (v >> 8 & 0x00FF00FFu);
@@ -710,6 +717,157 @@ static inline bool bloomery_dleft_has(const bloomery_dleft *f, bloomery_key_hash
   return found != 0;
 }
 
+/* A layer of a ribbon filter: its start positions, the odd multiplier of Hi, its first word, the number of its wide
+   blocks, its first bucket, and its shape. */
+typedef struct {
+  uint64_t starts, multiplier, word, wide, bucket;
+  uint32_t shape;
+} bloomery_layer;
+
+/* The most layers of a ribbon filter. */
+#define BLOOMERY_LAYERS 16
+
+/* ribbon: layers, and a tail of tail slots. A block of 64 slots has a column of 64 bits for each of values bits of the
+   value, then for each of remainder bits of the fingerprint, then one more if it is wide. A column of the tail has tail
+   bits; extra is 1 if the tail has one column more. turn is the rotation of the coefficients in layer 0. */
+typedef struct {
+  const uint8_t *words, *classes, *slots;
+  uint32_t layers, values, remainder, extra, tail, tail_seed, turn;
+  bloomery_layer layer[BLOOMERY_LAYERS];
+} bloomery_ribbon;
+
+/* A shape of layers: the words of coefficients, the bits of a place in a bucket, and the places below which a bucket
+   of each class gives its keys to the next layer. */
+typedef struct {
+  uint16_t words, bits, below[4];
+} bloomery_shape;
+
+static const bloomery_shape bloomery_shapes[4] = {
+    {1, 5, {0, 6, 13, 32}}, {1, 7, {0, 17, 38, 128}}, {2, 8, {0, 20, 51, 256}}, {2, 9, {0, 41, 102, 512}}};
+
+/* A key in a layer or the tail: in each of the words of a column, which begin at first in a layer, its coefficients;
+   and the bits of its fingerprint. */
+typedef struct {
+  const uint8_t *first[3];
+  uint64_t take[4], fingerprint;
+  uint32_t words, bits; /* words: 2 or 3; in the tail 0 */
+} bloomery_row;
+
+/* Returns a word whose lowest bit is the parity of v. */
+static inline unsigned bloomery_parity(uint64_t v) {
+#if defined(__GNUC__) && !defined(__POPCNT__) && (defined(__x86_64__) || defined(__i386__))
+  return (unsigned)__builtin_parityll(v);
+#else
+  return bloomery_ones64(v);
+#endif
+}
+
+/* Sets the row of a key that no layer holds. */
+BLOOMERY_APART void bloomery_ribbon_tail(const bloomery_ribbon *f, bloomery_key_hash h, bloomery_row *row) {
+  for (uint32_t k = 0; 64 * k < f->tail; k++) {
+    uint64_t x = (h.hi ^ h.lo) ^ (4 * f->tail_seed + k + 1) * 0x9E3779B97F4A7C15u;
+    uint32_t bits = f->tail - 64 * k;
+    x = bloomery_fold(bloomery_fold(x, 0x7EA8B4433010CD85u) ^ h.hi, 0x80B5AC432CBDF5C9u);
+    row->take[k] = bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x;
+  }
+  row->words = 0;
+  row->bits = f->remainder + f->extra;
+}
+
+/* Sets the row of a key. */
+static inline void bloomery_ribbon_row(const bloomery_ribbon *f, bloomery_key_hash h, bloomery_row *row) {
+  uint64_t x = h.hi ^ h.lo;
+  row->fingerprint = bloomery_fold(x, 0x50A89A3BE7770CBFu);
+  for (uint32_t i = 0; i < f->layers; i++) {
+    const bloomery_layer *l = f->layer + i;
+    const bloomery_shape *shape = bloomery_shapes + l->shape;
+    uint64_t at = bloomery_scale(h.hi * l->multiplier, l->starts), bucket = l->bucket + (at >> shape->bits);
+    uint64_t block, word, columns = f->values + f->remainder, c, d;
+    unsigned kind = (unsigned)f->classes[(size_t)(bucket >> 2)] >> (bucket & 3) * 2 & 3, q = at & 63;
+    unsigned turn = (f->turn + 11 * i) & 63, back = (64 - turn) & 63;
+    if ((at & (((uint64_t)1 << shape->bits) - 1)) < shape->below[kind]) continue;
+    block = (at >> 6) + (at >> 18) * shape->words;
+    word = l->word + block * columns + (block < l->wide ? block : l->wide);
+    c = bloomery_fold(x, 0x71BF41D65460B8E9u);
+    c = (c << turn | c >> back) | 1;
+    row->first[0] = f->words + (size_t)(8 * word);
+    row->first[1] = row->first[0] + 8 * (columns + (block < l->wide));
+    row->take[0] = c << q;
+    row->take[1] = c >> 1 >> (63 - q);
+    row->words = 2;
+    if (shape->words == 2) {
+      d = bloomery_fold(x, 0x04666D532545AE33u);
+      d = d << turn | d >> back;
+      row->first[2] = row->first[1] + 8 * (columns + (block + 1 < l->wide));
+      row->take[1] |= d << q;
+      row->take[2] = d >> 1 >> (63 - q);
+      row->words = 3;
+    }
+    row->bits = f->remainder + (block + shape->words < l->wide);
+    return;
+  }
+  bloomery_ribbon_tail(f, h, row);
+}
+
+/* Returns bit i of the tail on, and bits behind it, as a word. Reads the bytes of the tail only. */
+static inline uint64_t bloomery_ribbon_slots(const bloomery_ribbon *f, uint32_t i) {
+  uint32_t at = i / 8, left = (f->tail * (f->values + f->remainder + f->extra) + 7) / 8 - at;
+  uint64_t v = left < 8 ? bloomery_load_tail(f->slots + at, left) : bloomery_load64(f->slots + at);
+  return v >> i % 8;
+}
+
+/* Returns a word whose lowest bit is that of a column for a key. words is row->words. */
+static inline unsigned bloomery_ribbon_bit(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words,
+                                           uint32_t column) {
+  uint64_t v = 0;
+  for (uint32_t i = 0; words == 0 && i < f->tail; i += 32) {
+    v ^= bloomery_ribbon_slots(f, column * f->tail + i) & (uint32_t)(row->take[i / 64] >> i % 64);
+  }
+  for (uint32_t k = 0; k < words; k++) v ^= row->take[k] & bloomery_load64(row->first[k] + 8 * column);
+  return bloomery_parity(v);
+}
+
+/* Returns whether the columns of the fingerprint have that of a key. */
+static inline bool bloomery_ribbon_equal(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words) {
+  uint64_t want = row->fingerprint;
+  unsigned odd = 0;
+  for (uint32_t k = 0; k < row->bits;) { /* a branch after four columns is mispredicted less often than one after each */
+    for (uint32_t end = row->bits - k < 4 ? row->bits : k + 4; k < end; k++, want >>= 1) {
+      odd |= bloomery_ribbon_bit(f, row, words, f->values + k) ^ (unsigned)want;
+    }
+    if (odd & 1) return false;
+  }
+  return true;
+}
+
+/* Returns the hash of a key without the bits that the builder has for the value. */
+static inline bloomery_key_hash bloomery_ribbon_hash(const bloomery_ribbon *f, bloomery_key_hash h) {
+  if (f->values > 0) h.lo = h.lo >> 32 << 32;
+  return h;
+}
+
+static inline bool bloomery_ribbon_has(const bloomery_ribbon *f, bloomery_key_hash h) {
+  bloomery_row row;
+  if (f->layers + f->tail == 0) return f->remainder == 0; /* no keys */
+  bloomery_ribbon_row(f, bloomery_ribbon_hash(f, h), &row);
+  switch (row.words) {
+  case 2: return bloomery_ribbon_equal(f, &row, 2);
+  case 3: return bloomery_ribbon_equal(f, &row, 3);
+  }
+  return bloomery_ribbon_equal(f, &row, 0);
+}
+
+/* Sets *value to the value of the key, 0 if it is absent. Returns bloomery_ribbon_has. */
+BLOOMERY_APART bool bloomery_ribbon_get(const bloomery_ribbon *f, bloomery_key_hash h, uint64_t *value) {
+  bloomery_row row;
+  *value = 0;
+  if (f->layers + f->tail == 0) return f->remainder == 0;
+  bloomery_ribbon_row(f, bloomery_ribbon_hash(f, h), &row);
+  if (!bloomery_ribbon_equal(f, &row, row.words)) return false;
+  for (uint32_t k = f->values; k-- > 0;) *value = *value << 1 | (bloomery_ribbon_bit(f, &row, row.words, k) & 1);
+  return true;
+}
+
 /* guava: m bits, k probes; strategy is 32 or 64. */
 typedef struct {
   const uint8_t *words;
@@ -765,13 +923,6 @@ static inline bool bloomery_redisbloom_has(const bloomery_redisbloom *f, bloomer
 }
 
 /* ---- Other hashes of keys ---- */
-
-/* Returns the last 0 to 7 bytes of a key, from p on, as a little-endian number. */
-static inline uint64_t bloomery_load_tail(const uint8_t *p, size_t n) {
-  uint64_t v = 0;
-  while (n-- > 0) v = v << 8 | p[n];
-  return v;
-}
 
 static inline void bloomery_sip_round(uint64_t v[4]) {
   v[0] += v[1];
@@ -929,6 +1080,7 @@ enum {
   BLOOMERY_RANKINDEXED = 7,
   BLOOMERY_COUNTING = 8,
   BLOOMERY_DLEFT = 9,
+  BLOOMERY_RIBBON = 10,
   BLOOMERY_GUAVA = 20,
   BLOOMERY_BITSANDBLOOMS = 21,
   BLOOMERY_REDISBLOOM = 22
@@ -1021,6 +1173,7 @@ typedef struct {
     bloomery_twochoice twochoice;
     bloomery_rankindexed rankindexed;
     bloomery_dleft dleft;
+    bloomery_ribbon ribbon;
     bloomery_guava guava;
     bloomery_redisbloom redisbloom;
   } as;
@@ -1209,22 +1362,26 @@ BLOOMERY_APART bool bloomery_spec_find(bloomery_spec *s, const char *name, bloom
   return false;
 }
 
-/* Returns a parameter, a decimal number without a sign or leading zeros; 0 if the spec does not have it. */
-BLOOMERY_APART uint64_t bloomery_spec_number(bloomery_spec *s, const char *name, bool *has) {
-  bloomery_parameter p;
+/* Returns the decimal number in n characters, without a sign or leading zeros. */
+static inline uint64_t bloomery_spec_digits(bloomery_spec *s, const char *text, size_t n) {
   uint64_t v = 0;
-  *has = bloomery_spec_find(s, name, &p);
-  if (!*has) return 0;
-  if (p.value_length > 1 && p.value[0] == '0') s->bad = true;
-  for (size_t i = 0; i < p.value_length; i++) {
-    unsigned digit = (unsigned)((unsigned char)p.value[i] - '0');
-    if (p.value[i] < '0' || digit > 9 || v > (~(uint64_t)0 - digit) / 10) {
+  if (n == 0 || (n > 1 && text[0] == '0')) s->bad = true;
+  for (size_t i = 0; i < n; i++) {
+    unsigned digit = (unsigned)((unsigned char)text[i] - '0');
+    if (text[i] < '0' || digit > 9 || v > (~(uint64_t)0 - digit) / 10) {
       s->bad = true;
       return 0;
     }
     v = 10 * v + digit;
   }
   return v;
+}
+
+/* Returns a parameter, a decimal number without a sign or leading zeros; 0 if the spec does not have it. */
+BLOOMERY_APART uint64_t bloomery_spec_number(bloomery_spec *s, const char *name, bool *has) {
+  bloomery_parameter p;
+  *has = bloomery_spec_find(s, name, &p);
+  return *has ? bloomery_spec_digits(s, p.value, p.value_length) : 0;
 }
 
 /* Returns a parameter that the spec must have, from least to most. */
@@ -1453,6 +1610,65 @@ static inline int bloomery_plan_dleft(bloomery_filter *f, bloomery_file *file) {
   return BLOOMERY_OK;
 }
 
+/* Adds a layer of so many starts to a ribbon filter whose spec says w. Sections are those of the layers before. */
+static inline bool bloomery_plan_layer(bloomery_ribbon *g, bloomery_file *file, uint64_t starts, uint64_t w,
+                                       uint64_t wide, uint64_t seed) {
+  bloomery_layer *l = g->layer + g->layers;
+  uint64_t number = g->layers + BLOOMERY_LAYERS * seed, x = number * 0x9E3779B97F4A7C15u, blocks;
+  if (g->layers == BLOOMERY_LAYERS || starts == 0 || starts % 64 != 0 || starts > (uint64_t)1 << 48) return false;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  l->multiplier = (x ^ x >> 31) | 1;
+  l->starts = starts;
+  l->shape = starts < 2048 ? 0 : w == 64 ? 1 : starts < 49152 ? 2 : 3;
+  l->word = file->want[0];
+  l->bucket = file->want[1];
+  blocks = starts / 64 + (((starts - 1) >> 18) + 1) * bloomery_shapes[l->shape].words;
+  l->wide = (blocks * wide + 1023) / 1024;
+  file->want[0] += blocks * (g->values + g->remainder) + l->wide;
+  file->want[1] += ((starts - 1) >> bloomery_shapes[l->shape].bits) + 1;
+  g->layers++;
+  return true;
+}
+
+static inline int bloomery_plan_ribbon(bloomery_filter *f, bloomery_file *file) {
+  bloomery_spec s = bloomery_spec_begin(&f->header);
+  bloomery_ribbon *g = &f->as.ribbon;
+  bloomery_parameter starts;
+  uint64_t w, wide, seed;
+  bool layers;
+  g->remainder = (uint32_t)bloomery_spec_must(&s, "r", 0, 32);
+  seed = bloomery_spec_may(&s, "seed", 65535);
+  layers = bloomery_spec_find(&s, "starts", &starts);
+  g->tail = (uint32_t)bloomery_spec_may(&s, "tail", 256);
+  g->tail_seed = (uint32_t)bloomery_spec_may(&s, "tail_seed", 65535);
+  g->values = (uint32_t)bloomery_spec_may(&s, "value_bits", 32);
+  w = bloomery_spec_must(&s, "w", 64, 128);
+  wide = bloomery_spec_may(&s, "wide", 1023);
+  if (!bloomery_spec_good(&s) || g->remainder + g->values == 0 || (wide > 0 && g->remainder == 32) || w % 64 != 0 ||
+      (g->tail == 0 && g->tail_seed > 0) || (!layers && seed > 0)) {
+    return BLOOMERY_CORRUPT;
+  }
+  g->extra = wide > 0;
+  g->turn = (uint32_t)(11 * BLOOMERY_LAYERS * seed) & 63;
+  g->layers = 0;
+  file->wanted = 3;
+  file->want[0] = file->want[1] = 0;
+  while (layers) {
+    size_t n = bloomery_cut(starts.value, starts.value_length, '-');
+    uint64_t count = bloomery_spec_digits(&s, starts.value, n);
+    if (s.bad || !bloomery_plan_layer(g, file, count, w, wide, seed)) return BLOOMERY_CORRUPT;
+    layers = n < starts.value_length;
+    starts.value += n + layers;
+    starts.value_length -= n + layers;
+  }
+  file->cells = 2 * file->want[1]; /* bits of the classes */
+  file->want[1] = (file->cells + 63) / 64;
+  file->want[2] = ((uint64_t)g->tail * (g->values + g->remainder + g->extra) + 63) / 64;
+  f->header.value_bits = g->values;
+  return BLOOMERY_OK;
+}
+
 static inline int bloomery_plan_guava(bloomery_filter *f, bloomery_file *file) {
   bloomery_spec s = bloomery_spec_begin(&f->header);
   bloomery_guava *g = &f->as.guava;
@@ -1511,7 +1727,8 @@ static inline bloomery_family bloomery_family_of(uint32_t number) {
       {"fuse", BLOOMERY_FUSE, 0},               {"partitioned", BLOOMERY_PARTITIONED, 0},
       {"twochoice", BLOOMERY_TWOCHOICE, 0},     {"blockpartitioned", BLOOMERY_BLOCKPARTITIONED, 0},
       {"rankindexed", BLOOMERY_RANKINDEXED, 0}, {"counting", BLOOMERY_COUNTING, 0},
-      {"dleft", BLOOMERY_DLEFT, 0},             {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
+      {"dleft", BLOOMERY_DLEFT, 0},             {"ribbon", BLOOMERY_RIBBON, 0},
+      {"guava", BLOOMERY_GUAVA, BLOOMERY_MURMUR3},
       {"bitsandblooms", BLOOMERY_BITSANDBLOOMS, BLOOMERY_MURMUR3_TWICE},
       {"redisbloom", BLOOMERY_REDISBLOOM, BLOOMERY_MURMUR64A},
   };
@@ -1544,6 +1761,7 @@ BLOOMERY_APART int bloomery_plan(bloomery_filter *f, bloomery_file *file) {
   case BLOOMERY_RANKINDEXED: result = bloomery_plan_rankindexed(f, file); break;
   case BLOOMERY_COUNTING: result = bloomery_plan_standard(f, file, 4); break;
   case BLOOMERY_DLEFT: result = bloomery_plan_dleft(f, file); break;
+  case BLOOMERY_RIBBON: result = bloomery_plan_ribbon(f, file); break;
   case BLOOMERY_GUAVA: result = bloomery_plan_guava(f, file); break;
   case BLOOMERY_BITSANDBLOOMS: result = bloomery_plan_bitsandblooms(f, file); break;
   case BLOOMERY_REDISBLOOM: result = bloomery_plan_redisbloom(f, file); break;
@@ -1900,6 +2118,15 @@ BLOOMERY_APART bool bloomery_attach(bloomery_filter *f, const bloomery_file *fil
   case BLOOMERY_RANKINDEXED: return bloomery_attach_rankindexed(f, file, memory);
   case BLOOMERY_COUNTING: f->as.standard.bits = s; return bloomery_check_counting(f, file);
   case BLOOMERY_DLEFT: f->as.dleft.words = s; return bloomery_check_dleft(f, file);
+  case BLOOMERY_RIBBON: {
+    bloomery_ribbon *g = &f->as.ribbon;
+    g->words = s;
+    g->classes = bloomery_section(file, 1);
+    g->slots = bloomery_section(file, 2);
+    return (f->header.keys == 0) == (g->layers + g->tail == 0) &&
+           bloomery_zero_bits(g->classes, file->cells, file->words[1]) &&
+           bloomery_zero_bits(g->slots, (uint64_t)g->tail * (g->values + g->remainder + g->extra), file->words[2]);
+  }
   case BLOOMERY_GUAVA: f->as.guava.words = s; return true;
   case BLOOMERY_BITSANDBLOOMS:
     f->as.standard.bits = s;
@@ -2099,6 +2326,7 @@ static inline bool bloomery_family_has(const bloomery_filter *f, bloomery_key_ha
   case BLOOMERY_RANKINDEXED: return bloomery_rankindexed_has(&f->as.rankindexed, h);
   case BLOOMERY_COUNTING: return bloomery_counting_has(&f->as.standard, h);
   case BLOOMERY_DLEFT: return bloomery_dleft_has(&f->as.dleft, h);
+  case BLOOMERY_RIBBON: return bloomery_ribbon_has(&f->as.ribbon, h);
   case BLOOMERY_GUAVA: return bloomery_guava_has(&f->as.guava, h);
   case BLOOMERY_REDISBLOOM: return bloomery_redisbloom_has(&f->as.redisbloom, h);
   case BLOOMERY_BITSANDBLOOMS: {
@@ -2142,11 +2370,12 @@ static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key,
 }
 
 /* Sets *value to the value of the key, 0 if it was added without one. Returns false, and sets 0, if the key is absent
-   or the filter has no values. */
+   or the filter has no values. A ribbon filter with r=0 takes each key for present: its values are those of its keys. */
 static inline bool bloomery_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value) {
   bloomery_key_hash h = bloomery_hash(f, key, length);
   *value = 0;
   if (f->header.value_bits == 0 || bloomery_excepts(f, h)) return false;
+  if (f->header.family == BLOOMERY_RIBBON) return bloomery_ribbon_get(&f->as.ribbon, h, value);
   return bloomery_rankindexed_get(&f->as.rankindexed, h, value);
 }
 

@@ -48,11 +48,14 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	return nil
 }
 
-// checkValues returns an error if two of the keys, which are in order, differ only in their values.
+// checkValues returns a *filter.ValueError if two of the keys, which are in order, differ only in their values.
 func checkValues(hs []filter.Hash) error {
 	for i := 1; i < len(hs); i++ {
 		if hs[i].Hi == hs[i-1].Hi && hs[i].Lo>>32 == hs[i-1].Lo>>32 {
-			return fmt.Errorf("ribbon: %w; keep one value for each key", filter.ErrValues)
+			return &filter.ValueError{
+				Hash:   filter.Hash{Hi: hs[i].Hi, Lo: hs[i].Lo &^ valueMask},
+				Values: [2]uint64{hs[i-1].Lo & valueMask, hs[i].Lo & valueMask},
+			}
 		}
 	}
 	return nil
