@@ -22,6 +22,12 @@
    bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
    bloomery_hash     hash of a key                   bloomery_has_hash  bloomery_has for a hash
 
+   Exact sets, without false positives for the keys of a universe:
+
+   bloomery_exact_open    opens a file in memory     bloomery_exact_has     is the key in the set?
+   bloomery_exact_memory  memory that it needs       bloomery_exact_has_in  the same for a key of a partition
+   bloomery_exact_info    counts of keys
+
    Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
    files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
    bits are computed in halves, as on machines without __int128. With BLOOMERY_QUERIES_ONLY the header has only the hash
@@ -2484,6 +2490,7 @@ typedef struct {
 typedef struct {
   const uint8_t *data;
   size_t length, at; /* of the file, and how far it is read */
+  size_t from;       /* the first byte under the next CRC */
   uint8_t *memory;
   uint64_t used, room; /* bytes of the memory */
   bool bad;            /* a number is wrong, or the file ends */
@@ -2525,11 +2532,13 @@ BLOOMERY_APART uint64_t bloomery_exact_number(bloomery_exact_file *file, uint64_
   return 0;
 }
 
-/* Returns whether the next 4 bytes are the CRC of the bytes from byte from on. */
-static inline bool bloomery_exact_crc(bloomery_exact_file *file, size_t from, const bloomery_crc_tables *tables) {
-  size_t length = file->at - from;
+/* Checks the CRC in the next 4 bytes. Returns a result. */
+static inline int bloomery_exact_crc(bloomery_exact_file *file, const bloomery_crc_tables *tables) {
+  size_t length = file->at - file->from;
   const uint8_t *p = bloomery_exact_bytes(file, 4);
-  return p && bloomery_crc(tables, 0, file->data + from, length) == bloomery_load32(p);
+  if (!p) return BLOOMERY_TRUNCATED;
+  return bloomery_crc(tables, 0, file->data + file->from, length) == bloomery_load32(p) ? BLOOMERY_OK
+                                                                                       : BLOOMERY_BAD_CHECKSUM;
 }
 
 /* A part of a record, with the bits of its three sections. */
@@ -2568,11 +2577,11 @@ BLOOMERY_APART void bloomery_exact_geometry(bloomery_exact_file *file, bloomery_
   part->bits[2] = g->tail * (values + remainder);
 }
 
-/* Reads the sections of a part, of whole words or of whole bytes. Unused bits must be 0. */
-static inline void bloomery_exact_sections(bloomery_exact_file *file, bloomery_part *part, unsigned unit) {
+/* Reads the sections of a part: words, but of an update's tail only the bytes that it needs. Unused bits must be 0. */
+static inline void bloomery_exact_sections(bloomery_exact_file *file, bloomery_part *part, bool base) {
   const uint8_t *p[3];
   for (uint32_t i = 0; i < 3; i++) {
-    uint64_t bytes = (part->bits[i] + unit - 1) / unit * (unit / 8);
+    uint64_t bytes = !base && i == 2 ? (part->bits[i] + 7) / 8 : (part->bits[i] + 63) / 64 * 8;
     p[i] = bloomery_exact_bytes(file, bytes);
     if (!p[i]) return;
     if (!bloomery_zero_end(p[i], part->bits[i], bytes)) file->bad = true;
@@ -2583,23 +2592,23 @@ static inline void bloomery_exact_sections(bloomery_exact_file *file, bloomery_p
   part->ribbon->slots = p[2];
 }
 
-/* Reads classes and parts of a record from byte from on. */
-BLOOMERY_APART int bloomery_exact_parts(bloomery_exact_file *file, bloomery_record *r, size_t from, bool base,
-                                       bool partitioned, const bloomery_crc_tables *tables) {
+/* Reads classes and parts of a record. */
+BLOOMERY_APART int bloomery_exact_parts(bloomery_exact_file *file, bloomery_record *r, bool base, bool partitioned,
+                                       const bloomery_crc_tables *tables) {
   bloomery_part parts[33]; /* of the classes, of level 1 by its bits, of level 2 */
   uint32_t used = 0, width = 0;
-  int last = -1;
+  int last = -1, result;
   if (partitioned) bloomery_exact_number(file, 0, ~(uint64_t)0); /* entropy */
   r->classes = (uint32_t)bloomery_exact_number(file, 1, partitioned ? 66 : 1);
   for (uint32_t i = 0; i < r->classes; i++) {
     uint64_t code = bloomery_exact_number(file, (uint64_t)(last + 1), 65);
     uint64_t keys = bloomery_exact_number(file, 0, ~(uint64_t)0);
     bloomery_exact_number(file, 0, keys);
-    if (file->bad) return BLOOMERY_CORRUPT;
     r->code[i] = (uint8_t)code;
     last = (int)code;
     if (code / 2 < 32) used |= (uint32_t)1 << code / 2;
   }
+  if (file->bad) return BLOOMERY_CORRUPT;
   while ((r->classes - 1) >> width > 0) width++;
   for (uint32_t i = 0; i < 33; i++) {
     parts[i].ribbon = NULL;
@@ -2609,24 +2618,25 @@ BLOOMERY_APART int bloomery_exact_parts(bloomery_exact_file *file, bloomery_reco
     if (i == 32) bloomery_exact_geometry(file, parts + i, 0, 1);
   }
   if (file->bad) return BLOOMERY_CORRUPT;
-  if (!bloomery_exact_crc(file, from, tables)) return file->bad ? BLOOMERY_TRUNCATED : BLOOMERY_BAD_CHECKSUM;
+  result = bloomery_exact_crc(file, tables);
+  if (result != BLOOMERY_OK) return result;
   while (base && file->at % 8 > 0) {
     const uint8_t *p = bloomery_exact_bytes(file, 1);
     if (!p || *p != 0) return p ? BLOOMERY_CORRUPT : BLOOMERY_TRUNCATED;
   }
-  from = file->at;
+  file->from = file->at;
   for (uint32_t i = 0; i < 33; i++) {
-    bloomery_exact_sections(file, parts + i, base ? 64 : 8);
+    bloomery_exact_sections(file, parts + i, base);
     r->level1[i % 32] = parts[i].ribbon;
   }
   if (file->bad) return BLOOMERY_CORRUPT;
   r->of_class = parts[0].ribbon;
   r->level2 = parts[32].ribbon;
-  return bloomery_exact_crc(file, from, tables) ? BLOOMERY_OK : file->bad ? BLOOMERY_TRUNCATED : BLOOMERY_BAD_CHECKSUM;
+  return bloomery_exact_crc(file, tables);
 }
 
-/* Reads the positions of a record from byte from on. */
-static inline int bloomery_exact_positions(bloomery_exact_file *file, bloomery_record *r, size_t from,
+/* Reads the positions of a record. */
+static inline int bloomery_exact_positions(bloomery_exact_file *file, bloomery_record *r,
                                            const bloomery_crc_tables *tables) {
   uint64_t next = 0, left, i = 0, *list;
   uint32_t low;
@@ -2662,7 +2672,7 @@ static inline int bloomery_exact_positions(bloomery_exact_file *file, bloomery_r
   }
   if (!bloomery_zero_end(file->data + file->at, i, (i + 7) / 8)) return BLOOMERY_CORRUPT;
   file->at += (size_t)((i + 7) / 8);
-  return bloomery_exact_crc(file, from, tables) ? BLOOMERY_OK : file->bad ? BLOOMERY_TRUNCATED : BLOOMERY_BAD_CHECKSUM;
+  return bloomery_exact_crc(file, tables);
 }
 
 /* Reads a record. The first one, e->header.records = 0, is the base. */
@@ -2672,7 +2682,7 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
   bloomery_exact_header *h = &e->header;
   bool base = h->records == 0;
   uint64_t kind, version;
-  size_t from = file->at;
+  file->from = file->at;
   for (size_t i = 0; i < 4; i++) {
     const uint8_t *p = bloomery_exact_bytes(file, 1);
     if (p && *p != magic[i]) return base ? BLOOMERY_BAD_MAGIC : BLOOMERY_CORRUPT;
@@ -2691,7 +2701,7 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
     if (hash == BLOOMERY_SIPHASH && h->key_check == 0) return BLOOMERY_CORRUPT;
   } else {
     const uint8_t *p = bloomery_exact_bytes(file, 4);
-    if (p && bloomery_load32(p) != bloomery_load32(file->data + from - 4)) return BLOOMERY_CORRUPT;
+    if (p && bloomery_load32(p) != bloomery_load32(file->data + file->from - 4)) return BLOOMERY_CORRUPT;
   }
   h->universe = bloomery_exact_number(file, 0, ~(uint64_t)0);
   h->members = bloomery_exact_number(file, 0, h->universe);
@@ -2699,8 +2709,8 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
   if (file->bad || (!base && (version == 0) != (h->partitions == 0))) return BLOOMERY_CORRUPT;
   h->partitions = version;
   r->bits = 0;
-  return kind == 2 ? bloomery_exact_positions(file, r, from, tables)
-                   : bloomery_exact_parts(file, r, from, base, h->partitions > 0, tables);
+  return kind == 2 ? bloomery_exact_positions(file, r, tables)
+                   : bloomery_exact_parts(file, r, base, h->partitions > 0, tables);
 }
 
 /* Reads all records. */
@@ -2728,7 +2738,7 @@ static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *fi
    0 if it is damaged. Reads the whole file. */
 BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
   bloomery_exact e;
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, NULL, 0, 0, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false};
   if (bloomery_exact_read(&e, &file) != BLOOMERY_OK || file.used > SIZE_MAX - 8) return 0;
   return (size_t)file.used + 7; /* for any alignment */
 }
@@ -2741,7 +2751,7 @@ BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
    e is in use. Allocates nothing; the stack needs 20 KiB. */
 BLOOMERY_APART int bloomery_exact_open(bloomery_exact *e, const void *data, size_t length, const uint8_t *secret,
                                       void *memory, size_t memory_length) {
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, (uint8_t *)memory, 0, memory_length, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false};
   size_t skip = (size_t)(0 - (uintptr_t)memory % 8) % 8; /* to a multiple of 8 */
   int result;
   file.room = skip < memory_length ? memory_length - skip : 0;
@@ -2813,33 +2823,35 @@ static inline bool bloomery_exact_answer(const bloomery_exact *e, bloomery_key_h
   return has;
 }
 
-/* Returns whether the key of length bytes is in the set, which must not be partitioned. The answer is exact for the keys
-   of the universe. key may be NULL if length is 0. */
-static inline bool bloomery_exact_has(const bloomery_exact *e, const void *key, size_t length) {
-  static const uint8_t none[1] = {0};
-  bloomery_joined all = bloomery_whole(length > 0 ? (const uint8_t *)key : none, length);
-  bloomery_key_hash h = bloomery_exact_hash(e, &all);
-  return bloomery_exact_answer(e, h, h);
-}
-
-/* bloomery_exact_has for a partitioned set: name is that of the partition of the key. */
+/* Returns whether the key of length bytes is in the set, in the partition of that name. The answer is exact for the keys
+   of the universe. A set without partitions ignores the name. Either may be NULL if its length is 0. */
 static inline bool bloomery_exact_has_in(const bloomery_exact *e, const void *name, size_t name_length, const void *key,
                                          size_t length) {
   static const uint8_t none[1] = {0};
-  bloomery_joined all = bloomery_whole(name_length > 0 ? (const uint8_t *)name : none, name_length);
-  bloomery_key_hash of_name = bloomery_exact_hash(e, &all);
   uint8_t prefix[10];
   size_t n = 0, left = name_length;
-  for (; left >= 128; left >>= 7) prefix[n++] = (uint8_t)(left | 128);
-  prefix[n++] = (uint8_t)left;
-  all.part[1] = all.part[0];
-  all.bytes[1] = name_length;
-  all.part[0] = prefix;
-  all.bytes[0] = n;
-  all.part[2] = length > 0 ? (const uint8_t *)key : none;
-  all.bytes[2] = length;
-  all.length = n + name_length + length;
+  bloomery_joined all = bloomery_whole(length > 0 ? (const uint8_t *)key : none, length), whole;
+  bloomery_key_hash of_name = {0, 0};
+  if (e->header.partitions > 0) {
+    whole = bloomery_whole(name_length > 0 ? (const uint8_t *)name : none, name_length);
+    of_name = bloomery_exact_hash(e, &whole);
+    for (; left >= 128; left >>= 7) prefix[n++] = (uint8_t)(left | 128);
+    prefix[n++] = (uint8_t)left;
+    all.part[2] = all.part[0];
+    all.part[1] = whole.part[0];
+    all.part[0] = prefix;
+    all.bytes[2] = length;
+    all.bytes[1] = name_length;
+    all.bytes[0] = n;
+    all.length = n + name_length + length;
+  }
   return bloomery_exact_answer(e, bloomery_exact_hash(e, &all), of_name);
+}
+
+/* bloomery_exact_has_in for a set without partitions. Of a partitioned set it asks in the partition whose name is
+   empty. */
+static inline bool bloomery_exact_has(const bloomery_exact *e, const void *key, size_t length) {
+  return bloomery_exact_has_in(e, NULL, 0, key, length);
 }
 
 #endif /* BLOOMERY_QUERIES_ONLY */
