@@ -99,16 +99,16 @@ type Counter interface {
 	Count(h Hash) (n uint64, saturated bool)
 }
 
-// Getter is a Filter that stores a small value with each key.
+// Getter is a Filter that has a small value for each key.
 type Getter interface {
-	// Get returns the value of the key with hash h, and whether the key may be in the set. For other keys the value is
-	// arbitrary.
+	// Get returns the value of the key with hash h, and whether the key may be in the set. A key that was not added has
+	// an arbitrary value if ok is true. Get does not allocate.
 	Get(h Hash) (value uint64, ok bool)
 	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
 	ValueBits() int
 }
 
-// Valuer is a Getter whose values change. Keys that collide share a value.
+// Valuer is a Getter that takes values at any time. Keys that collide share a value.
 type Valuer interface {
 	Getter
 	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
@@ -219,12 +219,13 @@ type Builder interface {
 	Build(ctx context.Context) (Filter, error)
 }
 
-// ValueBuilder is a Builder of a static Getter: a value comes with each key, and cannot be changed later.
+// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values.
 type ValueBuilder interface {
 	Builder
-	// AddValues adds keys with their values; values[i] is that of hs[i]. It does not keep the slices, which must have
-	// the same length. It may be called from several goroutines at the same time. The error wraps ErrConfig if a value
-	// has too many bits. A key that comes again must have the same value, or Build returns a *ValueError.
+	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several
+	// goroutines at once. A key may be added again with the same value. The error wraps ErrConfig if the two slices differ
+	// in length, or a value has too many bits; then it has added nothing. Build returns a *ValueError if a key was added with
+	// two values.
 	AddValues(hs []Hash, values []uint64) error
 }
 
