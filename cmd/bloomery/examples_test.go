@@ -142,6 +142,7 @@ var longExamples = []string{
 	"bloomery follow https://example.org/list -o list.bloom --key list.key.pub --exec touch --exec-arg changed",
 	"bloomery lab report --quick --out report",
 	"bloomery lab costs --out costs.json",
+	"bloomery lab costs --family ribbon --out costs.json",
 	`bloomery lab report --out report "ph-*" --trials 10`,
 	"bloomery lab run ph-anneal",
 	`bloomery lab run "ph-*" --trials 10 --out pictures`,
