@@ -41,6 +41,8 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 	"routes.tsv":  func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
 	"changes.tsv": func(*testing.T) []byte { return []byte("key-2\t7\n") },
 	"users.guava": golden("guava-64.bin"), "column.bin": golden("parquet.bin"),
+	"base.clubcard": revocations("cache/base.clubcard"), "delta.clubcard": revocations("cache/delta.clubcard"),
+	"index.bin": revocations("cache/index.bin"), "valid.pem": revocations("valid.pem"),
 }
 
 // keyList returns lines of keys.
@@ -78,6 +80,9 @@ func golden(name string) func(*testing.T) []byte {
 	}
 }
 
+// revocations returns a file of the tests of interop/clubcard.
+func revocations(name string) func(*testing.T) []byte { return golden("../clubcard/testdata/" + name) }
+
 // exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
 var exampleSetup = map[string]string{
 	"bloomery check": "bloomery build -o blocked.bloom blocklist.txt" +
@@ -101,9 +106,14 @@ var exampleSetup = map[string]string{
 	"bloomery follow": "bloomery build -o list.bloom blocklist.txt" +
 		" && bloomery publish published list.bloom && rm list.bloom" +
 		" && bloomery keygen -o list.key",
-	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
-	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery publish":        "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
+	"bloomery clubcard":       clubcardSetup,
+	"bloomery clubcard check": clubcardSetup,
+	"bloomery trim":           "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
+
+// clubcardSetup makes a folder of Clubcards.
+const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin cache"
 
 // shardSetup makes a plan with two ranges.
 const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"
