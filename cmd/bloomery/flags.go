@@ -245,6 +245,7 @@ func (f *labFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
 	c.Flags().Uint64Var(&f.config.Seed, "seed", 1, "seed of the keys")
 	c.Flags().BoolVar(&f.config.Quick, "quick", false, "fewer keys and trials, to see that it works")
+	c.Flags().BoolVar(&f.config.Full, "full", false, "larger sets of keys too, in experiments that have them: minutes")
 	c.Flags().StringVar(&f.config.Trace, "trace", "",
 		"`file` of requests, one key a line, for experiments that replay them (default: those parts are left out)")
 	c.Flags().StringVar(&f.config.Packets, "packets", "",
@@ -255,6 +256,9 @@ func (f *labFlags) register(c *cobra.Command) {
 func (f *labFlags) read(c *cobra.Command) (lab.Config, error) {
 	if c.Flags().Changed("trials") && f.config.Trials < 1 {
 		return f.config, fmt.Errorf("--trials %d: want at least one", f.config.Trials)
+	}
+	if f.config.Quick && f.config.Full {
+		return f.config, errors.New("--quick and --full exclude each other")
 	}
 	for _, input := range []struct{ flag, path string }{{"trace", f.config.Trace}, {"packets", f.config.Packets}} {
 		if !c.Flags().Changed(input.flag) {

@@ -15,7 +15,7 @@ type inputFlags struct {
 	delimiter          rune // 0 if not given
 	header, keep, null bool
 	rows               bool   // keep whole rows; no flag
-	second             string // a second column; no flag
+	second             string // a second column; of exact, --partition-column
 	maxKey             int    // 0: the limit of keyio
 }
 
@@ -71,6 +71,8 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
 	case !columns && f.column != "":
 		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !columns && f.second != "":
+		return o, fmt.Errorf("column %s: lines have no columns; add --input-format csv or tsv", f.second)
 	case !columns && f.header:
 		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
 	case f.delimiter != 0 && o.Format == keyio.TSV:

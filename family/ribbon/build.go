@@ -51,6 +51,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
+	f.prepare()
 	return f, nil
 }
 
@@ -63,7 +64,11 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.attempt(ctx, n, geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()})
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
+	if n > maxTail {
+		g.seed = uint64(b.c.Seed)
+	}
+	return b.attempt(ctx, n, g)
 }
 
 // attempt builds a filter of n keys with the seed and the columns of g.
