@@ -121,8 +121,9 @@ var exampleSetup = map[string]string{
 		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
 	"bloomery exact verify": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt" +
 		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
-	"bloomery exact info": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
-	"bloomery trim":       "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery exact info":   "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
+	"bloomery exact update": "bloomery exact build -o monday.exact --members revoked.txt --universe issued.txt",
+	"bloomery trim":         "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
 
 // issuedColumns are flags for the columns of issued.
