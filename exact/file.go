@@ -53,11 +53,11 @@ func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return parse(data, secret)
 }
 
-// HasMagic reports whether a file begins like an exact set.
-func HasMagic(r io.ReaderAt) bool {
-	b := make([]byte, len(magic))
-	n, _ := r.ReadAt(b, 0)
-	return string(b[:n]) == magic
+// HasMagic reports whether r begins like an exact set.
+func HasMagic(r io.Reader) bool {
+	var b [len(magic)]byte
+	_, err := io.ReadFull(r, b[:])
+	return err == nil && string(b[:]) == magic
 }
 
 // WriteTo writes the file of the set to w, with the same bytes each time.

@@ -14,7 +14,8 @@ type Info struct {
 	// size of the file.
 	Bits, Bytes uint64
 	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of that
-	// over the partitions, rounded, and 0 without partitions. It can be lower. With updates it is that of the base.
+	// over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions are
+	// known. With updates it is that of the base.
 	Entropy, PartitionEntropy float64
 	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over the
 	// partitions as the keys of the universe.
@@ -35,10 +36,10 @@ type ClassInfo struct {
 // BitsPerMember returns Bits divided by Members, or 0 if there are none.
 func (i Info) BitsPerMember() float64 { return perMember(float64(i.Bits), i.Members) }
 
-// EntropyPerMember returns the lower of the entropies divided by Members, or 0 if there are none.
+// EntropyPerMember returns PartitionEntropy, or without partitions Entropy, divided by Members, or 0 if there are none.
 func (i Info) EntropyPerMember() float64 {
 	if i.Partitions > 0 {
-		return perMember(min(i.Entropy, i.PartitionEntropy), i.Members)
+		return perMember(i.PartitionEntropy, i.Members)
 	}
 	return perMember(i.Entropy, i.Members)
 }

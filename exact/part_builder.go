@@ -19,12 +19,14 @@ const (
 // partBuilder gathers the keys of a part.
 type partBuilder struct {
 	builders []*ribbon.Builder // one for each width to try
+	valued   bool             // whether keys have values
 	hashes   []filter.Hash
+	values   []uint64 // of hashes, if valued
 }
 
 // newPart returns a builder of a part with that form, for about that many keys.
 func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) {
-	p := &partBuilder{}
+	p := &partBuilder{valued: f.valueBits > 0}
 	widths := []uint{64, 128}
 	if keys >= tryBoth {
 		widths = widths[1:]
@@ -55,7 +57,7 @@ func (p *partBuilder) add(h filter.Hash) error {
 
 // addValue adds a key and its value.
 func (p *partBuilder) addValue(h filter.Hash, v uint64) error {
-	h.Lo = cut(h).Lo | v
+	p.values = append(p.values, v)
 	return p.add(h)
 }
 
@@ -64,9 +66,13 @@ func (p *partBuilder) flush() (err error) {
 		return nil
 	}
 	for _, b := range p.builders {
-		err = errors.Join(err, b.Intake.AddMany(p.hashes))
+		if p.valued {
+			err = errors.Join(err, b.AddValues(p.hashes, p.values))
+		} else {
+			err = errors.Join(err, b.AddMany(p.hashes))
+		}
 	}
-	p.hashes = p.hashes[:0]
+	p.hashes, p.values = p.hashes[:0], p.values[:0]
 	return err
 }
 
@@ -84,7 +90,7 @@ func (p *partBuilder) build(ctx context.Context) (best *ribbon.Filter, err error
 			best = part
 		}
 	}
-	p.builders, p.hashes = nil, nil
+	p.builders, p.hashes, p.values = nil, nil, nil
 	return best, nil
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/plan"
 )
 
 // buildFlags are the flags of bloomery build.
 type buildFlags struct {
 	in     inputFlags
+	values valueFlags
 	size   sizeFlags
 	rate   rateFlags
 	output string
@@ -77,6 +77,7 @@ func (a *app) buildCommand() *cobra.Command {
 		},
 	}
 	f.in.register(c)
+	f.values.register(c)
 	f.size.register(c)
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
@@ -266,7 +267,7 @@ func (a *app) printChoice(best plan.Choice) {
 func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config bloomery.Config) error {
 	start := time.Now()
 	failed := a.allow(ctx, f.allow, f.in, &config)
-	set, err := a.buildSet(ctx, f.in, paths, config)
+	set, err := a.buildSet(ctx, f, paths, config)
 	if err := cmp.Or(failed(), err); err != nil {
 		return a.listConflicts(f.allow, err)
 	}
@@ -298,16 +299,20 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 
 // buildSet builds the filter of all keys of the inputs. It counts the keys first if they can be read twice.
 func (a *app) buildSet(
-	ctx context.Context, in inputFlags, paths []string, config bloomery.Config,
+	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
 	defer limitGarbage(&config)()
+	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	if err != nil {
+		return nil, err
+	}
 	var p *progress // of the pass that is running
 	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
 	if err != nil {
 		return nil, err
 	}
 	what := "reading"
-	if input.Rewindable() && config.Like == nil {
+	if input.Rewindable() && config.Like == nil && parse == nil {
 		what, p = "building", newProgress()
 		a.show(p, "counting", input.Size())
 		config.Keys, err = input.Count(ctx)
@@ -329,13 +334,13 @@ func (a *app) buildSet(
 	defer b.Close()
 	p = newProgress()
 	a.show(p, what, input.Size())
-	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	err = process(ctx, input, p, eachBatch(parse, b.AddMany, b.AddManyValues), nil)
 	p.end()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
 	set, err := b.Build(ctx)
-	return set, adviseBuild(err, b.Spec())
+	return set, adviseBuild(a.nameConflict(ctx, input, parse, b.Hasher(), err), b.Spec())
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

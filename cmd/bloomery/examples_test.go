@@ -40,6 +40,9 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 	"users.csv":   func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
 	"routes.tsv":  func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
 	"changes.tsv": func(*testing.T) []byte { return []byte("key-2\t7\n") },
+	"issued.txt":  keyList(0, 3000), "revoked.txt": keyList(100, 200), "serials.txt": keyList(150, 300),
+	"bots.txt": keyList(0, 50), "seen.gz": zipped(keyList(0, 5000)), "issued.csv": issued(0, 1000),
+	"revoked.csv": issued(10, 30), "seen.csv": issued(20, 60),
 	"users.guava": golden("guava-64.bin"), "column.bin": golden("parquet.bin"),
 }
 
@@ -48,6 +51,17 @@ func keyList(from, to int) func(*testing.T) []byte {
 	return func(*testing.T) (lines []byte) {
 		for i := from; i < to; i++ {
 			lines = fmt.Appendf(lines, "key-%d\n", i)
+		}
+		return lines
+	}
+}
+
+// issued returns rows of issuers and serial numbers.
+func issued(from, to int) func(*testing.T) []byte {
+	return func(*testing.T) []byte {
+		lines := []byte("issuer,serial\n")
+		for i := from; i < to; i++ {
+			lines = fmt.Appendf(lines, "CA %d,%08x\n", i%3, i*i)
 		}
 		return lines
 	}
@@ -102,8 +116,17 @@ var exampleSetup = map[string]string{
 		" && bloomery publish published list.bloom && rm list.bloom" +
 		" && bloomery keygen -o list.key",
 	"bloomery publish": "bloomery build -o blocked.bloom blocklist.txt && bloomery keygen -o release.key",
-	"bloomery trim":    "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery exact check": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt" +
+		" && echo example.com > listed && bloomery exact build -o blocked.exact --members listed --universe listed" +
+		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
+	"bloomery exact verify": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt" +
+		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
+	"bloomery exact info": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
+	"bloomery trim":       "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
+
+// issuedColumns are flags for the columns of issued.
+const issuedColumns = " --input-format csv --column serial --partition-column issuer"
 
 // shardSetup makes a plan with two ranges.
 const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"

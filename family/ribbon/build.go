@@ -43,15 +43,6 @@ func (b *Builder) Limit(memory int64, dir string) {
 	b.Intake.Limit(memory, dir)
 }
 
-// AddMany adds keys and keeps no reference to hs. It may be called from several goroutines at once. It returns an error
-// if keys beyond the memory limit cannot be written, or the filter has values: AddValues takes those.
-func (b *Builder) AddMany(hs []filter.Hash) error {
-	if b.c.ValueBits > 0 {
-		return fmt.Errorf("ribbon with value_bits=%d: give each key a value, by AddValues: %w", b.c.ValueBits, filter.ErrConfig)
-	}
-	return b.Intake.AddMany(hs)
-}
-
 // Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
 // duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
 // Build fails if the hashes of the keys are not random.
@@ -72,21 +63,28 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.attempt(ctx, n, geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()})
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
+	if n > maxTail {
+		g.seed = uint64(b.c.Seed)
+	}
+	return b.attempt(ctx, n, g)
 }
 
 // attempt builds a filter of n keys with the seed and the columns of g.
 func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, err error) {
 	f = &Filter{geometry: g, keys: n}
-	keys, own := b.Keys, false // own: keys are those that a layer has bumped
+	keys, own := b.Keys, false // own: keys are not those of the builder
+	if g.seed != 0 {
+		if keys, err = b.turned(ctx, factor(maxLayers*g.seed)); err != nil {
+			return nil, err
+		}
+		own = true
+	}
 	defer func() {
 		if own {
 			err = errors.Join(err, keys.Close())
 		}
 	}()
-	if g.seed != 0 {
-		return nil, errors.New("not yet")
-	}
 	var classes []uint8
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
@@ -125,7 +123,24 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	if err != nil {
 		return nil, err
 	}
+	if len(f.layers) == 0 && f.valueBits > 0 {
+		if err := checkValues(tail); err != nil {
+			return nil, err
+		}
+	}
 	return f, f.solveTail(tail)
+}
+
+// turned returns the keys with Hi multiplied by a factor, in order.
+func (b *Builder) turned(ctx context.Context, factor uint64) (*gather.Keys, error) {
+	keys := gather.New(gather.Config{Workers: b.Workers, Form: func(h filter.Hash) filter.Hash {
+		return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo}
+	}})
+	if err := b.Keys.Blocks(ctx, keys.AddMany); err != nil {
+		return nil, err
+	}
+	_, err := keys.Finish(ctx)
+	return keys, err
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have
@@ -154,7 +169,13 @@ func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, ke
 	}
 	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
+	check := f.valueBits > 0 && len(f.layers) == 1
 	do := func(s *solver, j *job) error {
+		if check {
+			if err := checkValues(j.keys); err != nil {
+				return err
+			}
+		}
 		bumped := s.solve(j)
 		for i := range bumped {
 			bumped[i].Hi *= forth

@@ -17,9 +17,6 @@ const (
 	golden       = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 )
 
-// valueMask is the part of Lo in which a builder keeps the value of a key.
-const valueMask = 1<<32 - 1
-
 const (
 	segmentBits  = 18
 	segmentStart = 1 << segmentBits // starts of a segment
