@@ -51,6 +51,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
+	f.prepare()
 	return f, nil
 }
 
