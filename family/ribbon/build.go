@@ -125,7 +125,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		return nil, err
 	}
 	if len(f.layers) == 0 && f.valueBits > 0 {
-		if err := checkValues(tail); err != nil {
+		if err := checkValues(tail, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -173,7 +173,7 @@ func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, ke
 	check := f.valueBits > 0 && len(f.layers) == 1
 	do := func(s *solver, j *job) error {
 		if check {
-			if err := checkValues(j.keys); err != nil {
+			if err := checkValues(j.keys, work.back); err != nil {
 				return err
 			}
 		}
