@@ -21,6 +21,7 @@ import (
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/rankindexed"
 	"github.com/bloomery/bloomery/family/redisbloom"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
@@ -41,6 +42,7 @@ var list = []Family{
 		rankindexed.SectionWords, rankindexed.Decode).inflating(rankindexed.Inflated),
 	family(8, counting.About, counting.ConfigFromSpec, counting.New, counting.NewBuilder, counting.SectionWords, counting.Decode),
 	family(9, dleft.About, dleft.ConfigFromSpec, dleft.New, dleft.NewBuilder, dleft.SectionWords, dleft.Decode),
+	family(10, ribbon.About, ribbon.ConfigFromSpec, nil, ribbon.NewBuilder, ribbon.SectionWords, ribbon.Decode),
 
 	family(20, guava.About, guava.ConfigFromSpec, guava.New, guava.NewBuilder, guava.SectionWords, guava.Decode),
 	family[bitsandblooms.Config, *bitsandblooms.Filter, filter.Builder](21, bitsandblooms.About, bitsandblooms.ConfigFromSpec,

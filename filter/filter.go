@@ -99,18 +99,24 @@ type Counter interface {
 	Count(h Hash) (n uint64, saturated bool)
 }
 
-// Valuer is a Filter that stores a small value with each key. Keys that collide share a value.
+// Getter is a Filter that has a small value for each key.
+type Getter interface {
+	// Get returns the value of the key with hash h, and whether the key may be in the set. A key that was not added has
+	// an arbitrary value if ok is true. Get does not allocate.
+	Get(h Hash) (value uint64, ok bool)
+	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
+	ValueBits() int
+}
+
+// Valuer is a Getter that takes values at any time. Keys that collide share a value.
 type Valuer interface {
+	Getter
 	// AddValue adds the key with hash h and its value. Each AddValue needs its own Remove, like each Add. The error
 	// wraps ErrConfig if the value has too many bits, ErrFull if there is no room; the filter is then unchanged.
 	AddValue(h Hash, value uint64) error
 	// Put sets the value of a key that was added. The error wraps ErrNotFound if the key is absent, ErrConfig if the
 	// value has too many bits; the filter is then unchanged.
 	Put(h Hash, value uint64) error
-	// Get returns the value of the key with hash h, and whether the key may be in the set.
-	Get(h Hash) (value uint64, ok bool)
-	// ValueBits returns the number of bits of a value, 0 if this filter stores no values.
-	ValueBits() int
 }
 
 // Upserter is a Valuer that adds a key or sets its value in one atomic step.
@@ -211,6 +217,16 @@ type Builder interface {
 	AddMany(hs []Hash) error
 	// Build returns the filter. If ctx is done first, it returns ctx.Err().
 	Build(ctx context.Context) (Filter, error)
+}
+
+// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values.
+type ValueBuilder interface {
+	Builder
+	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several
+	// goroutines at once. A key may be added again with the same value. The error wraps ErrConfig if the two slices differ
+	// in length, or a value has too many bits; then it has added nothing. Build returns a *ValueError if a key was added with
+	// two values.
+	AddValues(hs []Hash, values []uint64) error
 }
 
 // Searcher is a Builder that reports the progress of its Build.

@@ -179,7 +179,8 @@ one of its files. Commands that change a filter then write only the shards that 
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
 		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
-		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.clubcardCommand(),
+		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
+		a.clubcardCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
 	strictUsage(root)

@@ -1,0 +1,245 @@
+package ribbon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// errHashes is wrapped by errors of builds that only hashes that are not random can cause.
+var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
+
+// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 16 bytes a key for the keys,
+// or what Limit allows, and 8 MiB a worker.
+type Builder struct {
+	gather.Intake
+	c      Config
+	memory int64 // of Limit
+	dir    string
+}
+
+// NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
+// how many distinct ones there are. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
+func NewBuilder(c Config) (*Builder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.Geometry(c.Keys); c.Keys > 0 && c.Size.Bytes == 0 && err != nil {
+		return nil, err
+	}
+	return &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), c: c}, nil
+}
+
+// Limit sets how many bytes of keys the builder holds in memory at most, 16 a key; 0 for no limit. See filter.Spiller.
+func (b *Builder) Limit(memory int64, dir string) {
+	b.memory, b.dir = memory, dir
+	b.Intake.Limit(memory, dir)
+}
+
+// Build solves for the slots and returns a *Filter. The result depends only on the set of keys: not on their order, on
+// duplicates or on the number of workers. Errors wrap filter.ErrConfig if the size does not suit the number of keys.
+// Build fails if the hashes of the keys are not random.
+func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
+	f, err := b.build(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, err
+	}
+	f.prepare()
+	return f, nil
+}
+
+func (b *Builder) build(ctx context.Context) (*Filter, error) {
+	n, err := b.Keys.Finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, wide, err := b.c.Geometry(n)
+	if err != nil {
+		return nil, err
+	}
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
+	if n > maxTail {
+		g.seed = uint64(b.c.Seed)
+	}
+	return b.attempt(ctx, n, g)
+}
+
+// attempt builds a filter of n keys with the seed and the columns of g.
+func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, err error) {
+	f = &Filter{geometry: g, keys: n}
+	keys, own := b.Keys, false // own: keys are not those of the builder
+	if g.seed != 0 {
+		if keys, err = b.turned(ctx, factor(maxLayers*g.seed)); err != nil {
+			return nil, err
+		}
+		own = true
+	}
+	defer func() {
+		if own {
+			err = errors.Join(err, keys.Close())
+		}
+	}()
+	var classes []uint8
+	solvers := make([]solver, b.workers())
+	for left := n; left > maxTail; {
+		if len(f.layers) == maxLayers {
+			return nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w", left, n, maxLayers, errHashes)
+		}
+		l := f.addLayer(startsFor(g.w, left))
+		if err := f.reserve(); err != nil {
+			return nil, err
+		}
+		next := gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers})
+		of := make([]uint8, l.buckets())
+		err := b.solveLayer(ctx, f, solvers, of, keys, next)
+		if own {
+			err = errors.Join(err, keys.Close())
+		}
+		keys, own, classes = next, true, append(classes, of...)
+		if err != nil {
+			return nil, err
+		}
+		if left, err = next.Finish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	f.classes = make([]uint64, (2*f.buckets()+63)/64)
+	for i, class := range classes {
+		f.classes[i/32] |= uint64(class) << (i % 32 * 2)
+	}
+	var tail []filter.Hash
+	back := inverse(factor(uint64(len(f.layers)) + maxLayers*g.seed))
+	err = keys.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			tail = append(tail, filter.Hash{Hi: h.Hi * back, Lo: h.Lo})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(f.layers) == 0 && f.valueBits > 0 {
+		if err := checkValues(tail, 1); err != nil {
+			return nil, err
+		}
+	}
+	return f, f.solveTail(tail)
+}
+
+// turned returns the keys with Hi multiplied by a factor, in order.
+func (b *Builder) turned(ctx context.Context, factor uint64) (*gather.Keys, error) {
+	keys := gather.New(gather.Config{Workers: b.Workers, Form: func(h filter.Hash) filter.Hash {
+		return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo}
+	}})
+	if err := b.Keys.Blocks(ctx, keys.AddMany); err != nil {
+		return nil, err
+	}
+	_, err := keys.Finish(ctx)
+	return keys, err
+}
+
+// reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have
+// about a sixteenth of its words, and memory that is not used is not touched.
+func (f *Filter) reserve() error {
+	words := f.geometry.words()
+	if words <= uint64(cap(f.words)) {
+		f.words = f.words[:words]
+		return nil
+	}
+	room, err := bitvec.Alloc(words + words/12 + 512)
+	if err != nil {
+		return err
+	}
+	f.words = room[:copy(room, f.words)]
+	f.words = f.words[:words]
+	return nil
+}
+
+// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it bumps
+// to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
+func (b *Builder) solveLayer(
+	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
+) error {
+	l := &f.layers[len(f.layers)-1]
+	work := job{
+		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
+	}
+	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
+	check := f.valueBits > 0 && len(f.layers) == 1
+	do := func(s *solver, j *job) error {
+		if check {
+			if err := checkValues(j.keys, work.back); err != nil {
+				return err
+			}
+		}
+		bumped := s.solve(j)
+		for i := range bumped {
+			bumped[i].Hi *= forth
+		}
+		return next.AddMany(bumped)
+	}
+	segments := (l.starts + segmentStart - 1) >> segmentBits
+	if len(solvers) == 1 || segments == 1 {
+		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
+			j := work
+			j.segment, j.keys = segment, hs
+			return do(&solvers[0], &j)
+		})
+	}
+	return parallel(solvers, do, func(send func(job) error) error {
+		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
+			j := work
+			j.segment, j.keys = segment, hs
+			return send(j)
+		})
+	})
+}
+
+// workers returns how many goroutines Build uses.
+func (b *Builder) workers() int {
+	if b.Workers > 0 {
+		return b.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// parallel calls produce once, and do for each job that it sends, in several goroutines. It returns the first error.
+// send fails after an error of do.
+func parallel(solvers []solver, do func(*solver, *job) error, produce func(send func(job) error) error) error {
+	jobs := make(chan job)
+	failed := make(chan struct{})
+	var first error
+	var once sync.Once
+	var wg sync.WaitGroup
+	for i := range solvers {
+		wg.Go(func() {
+			for j := range jobs {
+				if err := do(&solvers[i], &j); err != nil {
+					once.Do(func() {
+						first = err
+						close(failed)
+					})
+				}
+			}
+		})
+	}
+	err := produce(func(j job) error {
+		select {
+		case jobs <- j:
+			return nil
+		case <-failed:
+			return first
+		}
+	})
+	close(jobs)
+	wg.Wait()
+	return errors.Join(err, first)
+}

@@ -1,0 +1,191 @@
+package ribbon
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// DefaultR is the number of bits of a fingerprint of a Config without a size.
+const DefaultR = 8
+
+// Config is the parameters of a filter. Zero fields take the default noted beside them.
+type Config struct {
+	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
+	Size filter.Sizing // chooses R and the share of blocks with one bit more
+	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: DefaultR
+	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below MaxBits.
+	Wide      uint
+	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
+	// Static makes a static function: values without fingerprints. It needs ValueBits, and neither Size nor R.
+	Static bool
+	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
+	Seed uint
+	W    uint // width of the coefficients in large layers, 64 or 128; default: 64. 128 is smaller and slower
+}
+
+// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does not use,
+// the other parameters of the Spec of a built filter.
+func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
+	r := s.Reader()
+	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
+	bits, valueBits, w, wide := r.Uint("r"), r.Uint("value_bits"), r.Uint("w"), r.Uint("wide")
+	seed := r.Uint("seed")
+	r.Uint("tail")
+	r.Uint("tail_seed")
+	r.Text("starts", "")
+	if err := r.Err(); err != nil {
+		return Config{}, err
+	}
+	const most = math.MaxUint32
+	c.R, c.ValueBits, c.W, c.Wide = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most)), uint(min(wide, most))
+	c.Seed = uint(min(seed, most))
+	c.Static = bits == 0 && s.Has("r")
+	if s.Has("w") && w == 0 {
+		return Config{}, wrong("w", w, "want 64 or 128")
+	}
+	return c, c.check()
+}
+
+// check returns an error if the Config is wrong for every number of keys.
+func (c Config) check() error {
+	if err := c.Size.Check(); err != nil {
+		return err
+	}
+	switch {
+	case c.R > MaxBits:
+		return wrong("r", c.R, "want 1 to %d, or 0 with value_bits", MaxBits)
+	case c.ValueBits > MaxBits:
+		return wrong("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
+	case c.W != 0 && c.W != 64 && c.W != 128:
+		return wrong("w", c.W, "want 64 or 128")
+	case c.Seed > maxSeed:
+		return wrong("seed", c.Seed, "want 0 to %d", maxSeed)
+	case c.Static && c.ValueBits == 0:
+		return wrong("r", 0, "without a fingerprint a filter needs value_bits")
+	case c.Static && c.R != 0:
+		return wrong("r", c.R, "a static function has no fingerprint")
+	case (c.R != 0 || c.Static) && !c.Size.IsZero():
+		return wrong("r", c.R, "give r or one of bits_per_key, fpr and bytes")
+	case c.Wide >= wideUnit:
+		return wrong("wide", c.Wide, "want less than %d", wideUnit)
+	case c.Wide != 0 && !c.Size.IsZero():
+		return wrong("wide", c.Wide, "it follows from bits_per_key, fpr or bytes; leave it out")
+	case c.Wide != 0 && c.R == MaxBits:
+		return wrong("wide", c.Wide, "want none with r=%d", MaxBits)
+	}
+	return nil
+}
+
+func wrong(field string, value any, reason string, args ...any) error {
+	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
+}
+
+// width returns W or its default.
+func (c Config) width() uint {
+	if c.W == 0 {
+		return 64
+	}
+	return c.W
+}
+
+// Geometry returns the bits of a fingerprint and the share of blocks, of 1024, with one bit more, for n distinct keys.
+// With BitsPerKey or Bytes they are the largest that fit the expected number of slots, with FPR the smallest that keep
+// the rate. Errors wrap filter.ErrConfig if the size is too small, or filter.ErrTooLarge.
+func (c Config) Geometry(n uint64) (r, wide uint, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case c.R != 0 || c.Static:
+		return c.R, c.Wide, nil
+	case c.Size.IsZero():
+		return DefaultR, c.Wide, nil
+	case n > maxStarts:
+		return 0, 0, fmt.Errorf("%d keys: %w", n, filter.ErrTooLarge)
+	case c.Size.FPR != 0:
+		return c.forRate(n)
+	}
+	return c.forSize(n)
+}
+
+// forRate returns the smallest geometry that keeps the rate of Size.
+func (c Config) forRate(n uint64) (r, wide uint, err error) {
+	rate := c.Size.FPR
+	for r = 1; math.Ldexp(1, -int(r+1)) >= rate; {
+		r++
+	}
+	if math.Ldexp(1, -int(r)) <= rate {
+		return r, 0, nil
+	}
+	if r >= MaxBits {
+		return 0, 0, wrong("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
+	}
+	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
+	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
+	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
+		if predict(c.width(), n, r+c.ValueBits, wide).rate(r) <= rate {
+			break
+		}
+	}
+	if wide++; wide >= wideUnit {
+		return r + 1, 0, nil
+	}
+	return r, wide, nil
+}
+
+// forSize returns the largest geometry within the size.
+func (c Config) forSize(n uint64) (r, wide uint, err error) {
+	n = max(n, 1)
+	total, err := c.Size.Bits(n)
+	if err != nil {
+		return 0, 0, err
+	}
+	p := predict(c.width(), n, 0, 0)
+	classes := 2 * float64(p.buckets)
+	columns := (float64(total)-classes)/p.slots - float64(c.ValueBits)
+	least := 1.0
+	if c.ValueBits > 0 {
+		least = 0
+	}
+	if columns < least {
+		field, value := "bits_per_key", any(c.Size.BitsPerKey)
+		if c.Size.Bytes != 0 {
+			field, value = "bytes", c.Size.Bytes
+		}
+		needs := math.Ceil((least+float64(c.ValueBits))*p.slots + classes)
+		return 0, 0, wrong(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
+	}
+	if columns >= MaxBits {
+		return MaxBits, 0, nil
+	}
+	r = uint(columns)
+	return r, uint((columns - float64(r)) * wideUnit), nil
+}
+
+// maxKeys is the number of keys of the largest filter.
+const maxKeys = maxStarts
+
+// Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
+// filter.ErrConfig or filter.ErrTooLarge.
+func (c Config) Check() error { return c.check() }
+
+// Forecast returns the expected size in bits of the filter that the Config makes for its Keys, and the predicted
+// false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of
+// Geometry.
+func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	r, wide, err := c.Geometry(keys)
+	if err != nil {
+		return 0, 0, err
+	}
+	p := predict(c.width(), keys, r+c.ValueBits, wide)
+	bits, err = filter.BitsFor(p.bits)
+	if err != nil {
+		return 0, 0, err
+	}
+	if c.Static {
+		return bits, 1, nil
+	}
+	return bits, p.rate(r), nil
+}

@@ -1,0 +1,146 @@
+package ribbon
+
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// Factors of the parts of a key, and of the coefficients in the tail. They are odd and random.
+const (
+	firstFactor  = 0x71bf41d65460b8e9
+	secondFactor = 0x04666d532545ae33
+	printFactor  = 0x50a89a3be7770cbf
+	tailFactor   = 0x7ea8b4433010cd85
+	tailFactor2  = 0x80b5ac432cbdf5c9
+	golden       = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+)
+
+const (
+	segmentBits  = 18
+	segmentStart = 1 << segmentBits // starts of a segment
+
+	smallLayer = 2048  // starts below which a layer has the smallest shape
+	wideLayer  = 49152 // starts from which a layer of width 128 has the largest buckets
+)
+
+// shape is what a layer's number of starts and the width of the filter decide.
+type shape struct {
+	width  uint64    // w': slots that a key may use, 64 or 128
+	shift  uint      // log2 of the starts of a bucket
+	limits [4]uint64 // of a class: offsets in the bucket below it are bumped
+}
+
+var (
+	smallShape  = shape{64, 5, [4]uint64{0, 6, 13, 32}}
+	fastShape   = shape{64, 7, [4]uint64{0, 17, 38, 128}}
+	middleShape = shape{128, 8, [4]uint64{0, 20, 51, 256}}
+	largeShape  = shape{128, 9, [4]uint64{0, 41, 102, 512}}
+)
+
+// shapeOf returns the shape of a layer in a filter of width w.
+func shapeOf(w uint, starts uint64) *shape {
+	switch {
+	case starts < smallLayer:
+		return &smallShape
+	case w == 64:
+		return &fastShape
+	case starts < wideLayer:
+		return &middleShape
+	}
+	return &largeShape
+}
+
+// layer is a layer of a filter: a linear system for the keys that the layers before it have bumped.
+type layer struct {
+	*shape
+	starts  uint64 // T
+	factor  uint64 // M(j)
+	turn    int    // bits by which coefficients are rotated
+	blocks  uint64 // of 64 slots
+	wide    uint64 // the first blocks, which have one column more
+	columns uint64 // of the other blocks
+	word    uint64 // the first one in section 0
+	bucket  uint64 // the first one in section 1
+}
+
+// factor returns M(j).
+func factor(j uint64) uint64 {
+	if j == 0 {
+		return 1
+	}
+	z := j * golden
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31 | 1
+}
+
+// inverse returns the inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of
+// right bits, of which x = a has three.
+func inverse(a uint64) uint64 {
+	x := a
+	for range 5 {
+		x *= 2 - a*x
+	}
+	return x
+}
+
+// slot returns the first slot of the keys with a start.
+func (l *layer) slot(start uint64) uint64 { return start + l.width*(start>>segmentBits) }
+
+// buckets returns the number of buckets.
+func (l *layer) buckets() uint64 { return (l.starts + 1<<l.shift - 1) >> l.shift }
+
+// words returns the number of words of the layer.
+func (l *layer) words() uint64 { return l.blocks*l.columns + l.wide }
+
+// begin returns the first word of a block.
+func (l *layer) begin(block uint64) uint64 { return l.word + block*l.columns + min(block, l.wide) }
+
+// start returns the start of a key.
+func (l *layer) start(hi uint64) uint64 { return probe.Position(hi*l.factor, l.starts) }
+
+// isWide reports whether keys at a slot have the additional column.
+func (l *layer) isWide(slot uint64) bool { return slot/64+l.width/64 < l.wide }
+
+// wideStarts returns how many starts, the first ones, have slots for which isWide holds.
+func (l *layer) wideStarts() uint64 {
+	if l.wide <= l.width/64 {
+		return 0
+	}
+	slots := (l.wide - l.width/64) * 64
+	whole, rest := slots/(segmentStart+l.width), slots%(segmentStart+l.width)
+	return min(whole*segmentStart+min(rest, segmentStart), l.starts)
+}
+
+// key is the part of a key's hash that does not depend on the layer.
+type key struct {
+	hi, x uint64
+}
+
+// keyOf returns the key of a hash, without the bits of Lo that hold a value if keys have values.
+func keyOf(h filter.Hash, valueBits uint) key {
+	lo := h.Lo
+	if valueBits > 0 {
+		lo &^= valueMask
+	}
+	return key{h.Hi, h.Hi ^ lo}
+}
+
+// print returns the fingerprint, of which a filter uses the low bits.
+func (k key) print() uint64 { return probe.Mix(k.x, printFactor) }
+
+// coefficients returns the coefficients of a key in a layer. The second word is 0 in a layer of width 64.
+func (l *layer) coefficients(k key) (c, d uint64) {
+	c = bits.RotateLeft64(probe.Mix(k.x, firstFactor), l.turn) | 1
+	if l.width == 128 {
+		d = bits.RotateLeft64(probe.Mix(k.x, secondFactor), l.turn)
+	}
+	return c, d
+}
+
+// tailWord returns word i of a key's coefficients in the tail.
+func (k key) tailWord(seed, i uint64) uint64 {
+	return probe.Mix(probe.Mix(k.x^(4*seed+i+1)*golden, tailFactor)^k.hi, tailFactor2)
+}
