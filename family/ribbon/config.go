@@ -122,6 +122,9 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	if r >= MaxBits {
 		return 0, 0, wrong("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
+	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
+		return r + 1, 0, nil
+	}
 	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
@@ -161,6 +164,9 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		return MaxBits, 0, nil
 	}
 	r = uint(columns)
+	if n <= maxTail {
+		return r, 0, nil
+	}
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
