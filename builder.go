@@ -48,9 +48,11 @@ const stripes = 16
 
 // stripe collects the hashes of keys that are added one by one.
 type stripe struct {
-	mu sync.Mutex
-	hs []filter.Hash
-	_  [32]byte // so that two locks do not share a cache line
+	mu     sync.Mutex
+	hs     []filter.Hash
+	valued []filter.Hash // of keys with values
+	values []uint64      // and these
+	_      [32]byte      // so that two locks do not share a cache line
 }
 
 // stripeLen is the number of hashes of a full stripe: 64 KiB.
@@ -303,7 +305,12 @@ func (b *Builder) flush() error {
 				return err
 			}
 		}
-		b.stripes[i].hs = nil
+		if s := &b.stripes[i]; len(s.valued) > 0 {
+			if err := b.flushValues(s); err != nil {
+				return err
+			}
+		}
+		b.stripes[i] = stripe{}
 	}
 	return nil
 }

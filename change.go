@@ -3,7 +3,9 @@ package bloomery
 import (
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -258,8 +260,10 @@ func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) e
 	return f(v, h)
 }
 
-// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. Keys that
-// collide share a value. The error wraps errors.ErrUnsupported if the filter stores no values.
+// Get returns the value of a key, 0 if it was added without one, and whether the key may be in the set. In a family
+// whose values change, keys that collide share a value. A key that was not added has an arbitrary value at the
+// false-positive rate: always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). The error wraps
+// errors.ErrUnsupported if the filter stores no values.
 func (s *Set) Get(key []byte) (value uint64, ok bool, err error) {
 	return s.getHash(s.hashOf(key))
 }
@@ -274,9 +278,9 @@ func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
 		return one.getHash(h)
 	}
 	main, exceptions := s.main()
-	v, is := main.(filter.Valuer)
+	v, is := main.(filter.Getter)
 	if !is || v.ValueBits() == 0 {
-		return 0, false, s.lacks(filter.CanValues)
+		return 0, false, s.noValues(is)
 	}
 	err = s.guarding(func() {
 		if exceptions == nil || exceptions.Has(h) {
@@ -297,14 +301,24 @@ func (s *Set) ValueBits() (int, error) {
 		}
 	}
 	f, _ := one.main()
-	v, ok := f.(filter.Valuer)
-	switch {
-	case !ok:
-		return 0, s.lacks(filter.CanValues)
-	case v.ValueBits() == 0:
-		return 0, fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
+	v, ok := f.(filter.Getter)
+	if !ok || v.ValueBits() == 0 {
+		return 0, s.noValues(ok)
 	}
 	return v.ValueBits(), nil
+}
+
+// noValues returns the error for a filter without values; could says that others of its family have some.
+func (s *Set) noValues(could bool) error {
+	if could {
+		return fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
+	}
+	if s.filter == nil && s.shards == nil {
+		return errEmpty
+	}
+	others := append(families.With(filter.CanValues), families.With(filter.CanBuildValues)...)
+	return fmt.Errorf("%s does not keep values; families that do: %s: %w", s.Spec(), strings.Join(others, ", "),
+		filter.ErrUnsupported)
 }
 
 // valuer returns the filter as a Valuer, ready to be changed.
@@ -313,10 +327,14 @@ func (s *Set) valuer() (filter.Valuer, error) {
 		return nil, err
 	}
 	v, ok := s.filter.(filter.Valuer)
-	if !ok || v.ValueBits() == 0 {
-		return nil, s.lacks(filter.CanValues)
+	if ok && v.ValueBits() > 0 {
+		return v, nil
 	}
-	return v, nil
+	if g, static := s.filter.(filter.Getter); !ok && static && g.ValueBits() > 0 {
+		return nil, fmt.Errorf("the values of %s came with the keys of its build and cannot change; families whose "+
+			"values can: %s: %w", s.Spec(), strings.Join(families.With(filter.CanValues), ", "), filter.ErrUnsupported)
+	}
+	return nil, s.lacks(filter.CanValues)
 }
 
 // Hashes of keys, for operations that no raw-key filter has.

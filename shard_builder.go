@@ -35,6 +35,7 @@ type ShardBuilder struct {
 	allowed shardedList  // of Config.Allow
 	spool   *spool.Spool // nil unless the keys are counted first
 	added   atomic.Uint64
+	valued  atomic.Bool     // keys came with values
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
 	mu   sync.Mutex
@@ -309,7 +310,11 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 		return shard.Entry{}, 0, err
 	}
 	defer one.Close()
-	if err := b.spill.Each(ctx, s, one.AddHashes); err != nil {
+	add := one.AddHashes
+	if b.valued.Load() {
+		add = one.addWithValues
+	}
+	if err := b.spill.Each(ctx, s, add); err != nil {
 		return shard.Entry{}, 0, err
 	}
 	set, err := one.Build(ctx)

@@ -28,6 +28,7 @@ type Verifier struct {
 	asked  atomic.Bool // AskMembers was called
 
 	members, missing     atomic.Uint64
+	wrong                atomic.Uint64
 	random, randomErrors atomic.Uint64
 }
 
@@ -42,6 +43,7 @@ type VerifierConfig struct {
 type Verification struct {
 	Members, FalseNegatives uint64 // keys of AskMembers, and those of them that the Set does not contain
 	Absent, FalsePositives  uint64 // distinct keys that are no members, and those of them that the Set contains
+	WrongValues             uint64 // keys of AskValues for which the Set has another value
 }
 
 // Rate returns the observed false-positive rate.
@@ -106,6 +108,21 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 	}, v.absent.Load())
 	v.missing.Add(missing)
 	return err
+}
+
+// AskValues is AskMembers for keys with values, and compares them: values[i] is that of keys[i]. The error wraps
+// errors.ErrUnsupported if the Set stores no values.
+func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
+	for i, k := range keys {
+		value, _, err := v.set.Get(k)
+		if err != nil {
+			return err
+		}
+		if value != values[i] {
+			v.wrong.Add(1)
+		}
+	}
+	return v.AskMembers(keys)
 }
 
 // ask queries the Set for keys, and gathers the hashes that keep selects. Without hashed, keep gets no hashes.
@@ -196,7 +213,7 @@ func randomKeys(seed uint64) func(to []byte) []byte {
 func (v *Verifier) Result(ctx context.Context) (Verification, error) {
 	r := Verification{
 		Members: v.members.Load(), FalseNegatives: v.missing.Load(),
-		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(),
+		Absent: v.random.Load(), FalsePositives: v.randomErrors.Load(), WrongValues: v.wrong.Load(),
 	}
 	if v.absent.Load() {
 		if err := v.countAbsent(ctx, &r); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/family/twochoice"
 )
@@ -90,6 +91,18 @@ func twochoiceOne(f *twochoice.Filter) asker {
 
 //go:noinline
 func rankindexedOne(f *rankindexed.Filter) asker {
+	return func(keys []uint64) (n int) {
+		for _, k := range keys {
+			if f.Has(hasher.SumUint64(k)) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+//go:noinline
+func ribbonOne(f *ribbon.Filter) asker {
 	return func(keys []uint64) (n int) {
 		for _, k := range keys {
 			if f.Has(hasher.SumUint64(k)) {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/clock"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -109,9 +110,9 @@ func builds(ctx context.Context, rows []*measured, keys []uint64, s settings, p 
 			p.begin(row.name, "build", fmt.Sprintf("building, turn %d of %d", turn+1, s.builds))
 			row.built = built{} // frees the filter of the last turn
 			runtime.GC()
-			start := processTime()
+			start := clock.Process()
 			b, err := row.build(ctx, keys)
-			took := processTime() - start
+			took := clock.Process() - start
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -194,9 +195,9 @@ func questions(ctx context.Context, rows []*measured, keys []uint64, s settings,
 				}
 				p.begin(q.row.name, "ask", fmt.Sprintf("asking, turn %d of %d", turn+1, s.turns))
 				runtime.GC() // so that no collection starts during the measurement
-				start := threadTime()
+				start := clock.Thread()
 				q.ask(kind.keys)
-				took := threadTime() - start
+				took := clock.Thread() - start
 				q.row.times[q.operation] = append(q.row.times[q.operation], perKey(took, len(kind.keys)))
 				p.end()
 			}

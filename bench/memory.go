@@ -10,6 +10,8 @@ import (
 	"runtime/metrics"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/clock"
 )
 
 // need is the expected cost of a contender, extrapolated from a pilot with fewer keys.
@@ -32,7 +34,7 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 			return nil, err
 		}
 		p.say(row.name + ": a pilot")
-		start := processTime()
+		start := clock.Process()
 		m, b, err := buildMeasured(ctx, small[i], keys)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -43,7 +45,7 @@ func pilot(ctx context.Context, rows []*measured, small []contender, n int, s se
 			}
 			continue
 		}
-		took := processTime() - start
+		took := clock.Process() - start
 		runtime.KeepAlive(b)
 		needs[row] = need{float64(m.peak) * scale, float64(m.heap) * scale, time.Duration(float64(took) * scale)}
 		if n != few {

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
 	"github.com/bloomery/bloomery/family/rankindexed"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/family/standard"
 	"github.com/bloomery/bloomery/family/twochoice"
 	"github.com/bloomery/bloomery/filter"
@@ -32,6 +33,9 @@ func ourContenders(rate float64, effort string) []contender {
 		our("fuse", asked("fuse"), "static; fingerprints of whole bits"),
 		our("fuse-8", filter.NewSpec("fuse", "width", 8), "static; fixed rate of 1/256"),
 		our("fuse-16", filter.NewSpec("fuse", "width", 16), "static; fixed rate of 1/65536"),
+		our("ribbon", asked("ribbon"), "static; any rate"),
+		our("ribbon-8", filter.NewSpec("ribbon", "r", 8), "static; fixed rate of 1/256"),
+		our("ribbon-8-wide", filter.NewSpec("ribbon", "r", 8, "w", 128), "static; fixed rate of 1/256; smallest"),
 		our("partitioned", asked("partitioned", "effort", effort), "its build is a search"),
 		our("blockpartitioned", asked("blockpartitioned", "effort", effort), "its build is a search; one cache line per query"),
 		our("twochoice", asked("twochoice", "effort", effort), "its build is a search"),
@@ -45,7 +49,7 @@ func ourContenders(rate float64, effort string) []contender {
 // our returns the contender of a spec.
 func our(name string, spec filter.Spec, note string) contender {
 	return contender{
-		name: name, module: ourModule, ours: true, told: spec.String(), note: note, fixed: spec.Has("width"),
+		name: name, module: ourModule, ours: true, told: spec.String(), note: note, fixed: spec.Has("width") || spec.Has("r"),
 		build: func(ctx context.Context, keys []uint64) (built, error) {
 			f, err := buildOurs(ctx, spec, keys)
 			if err != nil {
@@ -89,6 +93,8 @@ func oneByOne(f filter.Filter) asker {
 		return blockedOne(f)
 	case *fuse.Filter:
 		return fuseOne(f)
+	case *ribbon.Filter:
+		return ribbonOne(f)
 	case *partitioned.Filter:
 		return partitionedOne(f)
 	case *blockpartitioned.Filter:

@@ -9,6 +9,7 @@
 //	2 cells    counters that rise or fall by one, or have another value
 //	3 replay   rankindexed: the cells to remove and to add
 //	4 set      a sharded set: one of the above for each shard that changed
+//	5 append   an exact set: the updates that were appended
 //
 // docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with
 // bloomery.Config.Like.
@@ -53,11 +54,12 @@ const (
 	Cells
 	Replay
 	Shards
+	Append
 )
 
-var methodNames = []string{"whole", "bits", "cells", "replay", "set"}
+var methodNames = []string{"whole", "bits", "cells", "replay", "set", "append"}
 
-// String returns the name: whole, bits, cells, replay or set.
+// String returns the name: whole, bits, cells, replay, set or append.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -114,7 +116,7 @@ func Read(d []byte) (Info, error) {
 	}
 	at := len(magic)
 	i := Info{Method: Method(d[at] & 15), Base: binary.LittleEndian.Uint32(d[at+1:])}
-	if i.Method > Shards {
+	if i.Method > Append {
 		return Info{}, ErrVersion
 	}
 	copy(i.Target[:], d[at+5:])
@@ -129,9 +131,13 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 	return append(d, sum[:HashSize]...)
 }
 
-// Diff returns a delta that turns old, a whole filter file, into new. Peak memory: 3x both files + 1 MiB. The error is
-// that of container.ParseImage if one of them is no filter file, or the cause of ctx.
+// Diff returns a delta that turns old, a whole filter file or exact set, into new, which must be of the same kind. Peak
+// memory: 3x both files + 1 MiB. The error is that of container.ParseImage if one of them is no filter file, or the
+// cause of ctx. Of exact sets it reads only the first bytes.
 func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
+	if isExact(old) && isExact(new) {
+		return diffExact(old, new), nil
+	}
 	from, err := container.ParseImage(old)
 	if err != nil {
 		return nil, fmt.Errorf("old file: %w", err)
@@ -190,23 +196,32 @@ func (c *change) flips() (n uint64) {
 // for method replay 3x both files. It allocates nothing whose size old and the limit do not bound.
 //
 // On error the result is nil. The error wraps ErrBase if the delta is for another file, ErrCorrupt, ErrVersion,
-// filter.ErrTooLarge, an error of package container if old is no filter file, or the cause of ctx.
+// filter.ErrTooLarge, an error of package container if old is neither a filter file nor an exact set, or the cause of
+// ctx.
 func Patch(ctx context.Context, old, d []byte, o Options) ([]byte, error) {
 	i, err := Read(d)
 	if err != nil {
 		return nil, err
 	}
-	from, err := container.ParseImage(old)
+	var from *container.Image
+	if !isExact(old) {
+		from, err = container.ParseImage(old)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the file to patch: %w", err)
 	case i.Method == Shards:
 		return nil, fmt.Errorf("%w: it is for a sharded set, not for a file", ErrBase)
-	case from.Checksum() != i.Base:
+	case BaseOf(old) != i.Base:
 		return nil, fmt.Errorf("%w: it is for the one with checksum %08x, this one has %08x",
-			ErrBase, i.Base, from.Checksum())
+			ErrBase, i.Base, BaseOf(old))
 	}
-	to, err := apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
+	var to []byte
+	if from == nil {
+		to, err = patchExact(ctx, old, d[len(magic)], d[prefix:], o.limit())
+	} else {
+		to, err = apply(ctx, from, d[len(magic)], d[prefix:], o.limit())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +244,9 @@ func apply(ctx context.Context, from *container.Image, what byte, body []byte, l
 				len(body), limit, filter.ErrTooLarge)
 		}
 		return bytes.Clone(body), nil
+	}
+	if method > Replay {
+		return nil, errNumber
 	}
 	r := &bitReader{b: body}
 	h := readHeader(r, from, what)

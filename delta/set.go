@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
@@ -35,8 +36,13 @@ func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, or for a manifest.
+// BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, for an exact set, or
+// for a manifest. An exact set ends with its own CRC-32C, so that one of all its bytes would not depend on its content.
 func BaseOf(b []byte) uint32 {
+	if isExact(b) {
+		sum := sha256.Sum256(b)
+		return binary.LittleEndian.Uint32(sum[:])
+	}
 	if container.HasMagic(bytes.NewReader(b)) && len(b) >= container.HeadSize {
 		return container.ChecksumOf(b)
 	}

@@ -79,6 +79,7 @@ const (
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
+	CanBuildValues                     // Getter whose values come with the keys of the build: its builder is a ValueBuilder
 )
 
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".
@@ -88,6 +89,7 @@ var verbs = [...]string{
 	"search", "spill keys to a file", "have a trimmed form", "take raw keys",
 	"tell how many keys two filters share",
 	"count distinct keys while building",
+	"take a value with each key of the build",
 }
 
 // Has reports whether a has all abilities of b.

@@ -29,12 +29,12 @@ var (
 	ErrRate = errors.New("the false-positive rate is too high")
 	// ErrKeys means that a Builder got another number of keys than announced. See KeysError.
 	ErrKeys = errors.New("wrong number of keys")
-	// ErrValues means that a key was added to a Builder with two different values.
-	ErrValues = errors.New("a key has two values")
 	// ErrEnough ends a search early and keeps its result. Pass it to the function that context.WithCancelCause returns.
 	ErrEnough = errors.New("enough")
 	// ErrAllowed means that a key of a list of keys that are not members is a member. See AllowedError.
 	ErrAllowed = errors.New("a key is a member and allowed")
+	// ErrValues means that a ValueBuilder got a key with two values. See ValueError.
+	ErrValues = errors.New("a key has two values")
 	// ErrExceptions means that a set has exceptions, so that its keys cannot change. It wraps ErrUnsupported.
 	ErrExceptions = fmt.Errorf("the set has exceptions for allowed keys: they hold only for the keys that it was "+
 		"built from; build it again with the new keys: %w", errors.ErrUnsupported)
@@ -82,6 +82,26 @@ func (e *AllowedError) Error() string {
 }
 
 func (e *AllowedError) Unwrap() error { return ErrAllowed }
+
+// ValueError means that a ValueBuilder got a key with two values. It wraps ErrValues.
+type ValueError struct {
+	Hash   Hash      // of the key; the low 32 bits of Lo are 0
+	Values [2]uint64 // two of its values, in order
+	Key    string    // empty if it is not known
+}
+
+func (e *ValueError) Error() string {
+	key := fmt.Sprintf("%.80q", e.Key)
+	if e.Key == "" {
+		key = fmt.Sprintf("with hash %016x%08x", e.Hash.Hi, e.Hash.Lo>>32)
+	}
+	return fmt.Sprintf("key %s has the values %d and %d: want one value a key", key, e.Values[0], e.Values[1])
+}
+
+func (e *ValueError) Unwrap() error { return ErrValues }
+
+// Of reports whether h is the hash of the key.
+func (e *ValueError) Of(h Hash) bool { return h.Hi == e.Hash.Hi && h.Lo>>32 == e.Hash.Lo>>32 }
 
 // Mismatch returns an error wrapping ErrMismatch that names both filters: the one with Spec s, and other, which may
 // be nil, a nil pointer, or of any family.

@@ -41,13 +41,13 @@ func (r *reader) readCSV(st *stream) error {
 	if err != nil {
 		return err
 	}
-	column := set.column
+	at := set.columns
 	if set.Header {
 		row, err := next()
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if column, err = r.useHeader(b, limited.row(rows.InputOffset()), row); err != nil {
+		if at, err = r.useHeader(b, limited.row(rows.InputOffset()), row); err != nil {
 			return err
 		}
 	}
@@ -60,13 +60,13 @@ func (r *reader) readCSV(st *stream) error {
 		if err != nil {
 			return err
 		}
-		if column >= len(row) {
+		if last := max(at.key, at.partition); last >= len(row) {
 			line, _ := rows.FieldPos(0)
-			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, column+1, len(row))
+			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, last+1, len(row))
 		}
 		raw := limited.row(rows.InputOffset())
-		if key := row[column]; key != "" || set.KeepEmpty {
-			line, _ := rows.FieldPos(column)
+		if key := row[at.key]; key != "" || set.KeepEmpty {
+			line, _ := rows.FieldPos(at.key)
 			if len(key) > set.MaxKey {
 				return &KeyTooLongError{Input: st.name, Line: int64(line), MaxKey: set.MaxKey}
 			}
@@ -77,6 +77,10 @@ func (r *reader) readCSV(st *stream) error {
 			b.ends = append(b.ends, len(b.data))
 			if set.Rows {
 				b.data = append(b.data, raw...)
+				b.ends = append(b.ends, len(b.data))
+			}
+			if set.Partition != "" {
+				b.data = append(b.data, row[at.partition]...)
 				b.ends = append(b.ends, len(b.data))
 			}
 		}
@@ -96,31 +100,38 @@ type header struct {
 	names []string
 }
 
-// useHeader returns the column of the keys, counted from 0, in an input whose header row has these names, nil if the
-// input is empty. raw is the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
-func (r *reader) useHeader(b *block, raw []byte, names []string) (int, error) {
+// useHeader returns the columns to read in an input whose header row has these names, nil if the input is empty. raw is the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
+func (r *reader) useHeader(b *block, raw []byte, names []string) (at columns, err error) {
 	set := &r.in.set
-	if names == nil && set.column < 0 {
-		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", b.Input, set.Column)
-	}
 	switch {
 	case !set.Rows || names == nil:
 	case r.head.names == nil:
 		b.Header, r.head = raw, header{b.Input, slices.Clone(names)}
 	case !slices.Equal(names, r.head.names):
-		return 0, fmt.Errorf("%s: its header row is not that of %s, so their rows make no table; read them one at a time",
+		return at, fmt.Errorf("%s: its header row is not that of %s, so their rows make no table; read them one at a time",
 			b.Input, r.head.input)
 	}
-	if set.column >= 0 {
-		return set.column, nil
+	if at.key, err = columnOf(b.Input, names, set.Column, set.columns.key); err == nil {
+		at.partition, err = columnOf(b.Input, names, set.Partition, set.columns.partition)
 	}
-	column := slices.Index(names, set.Column)
+	return at, err
+}
+
+// columnOf returns the column with that name in a header row, or number if that is not negative.
+func columnOf(input string, names []string, name string, number int) (int, error) {
+	if number >= 0 {
+		return number, nil
+	}
+	if names == nil {
+		return 0, fmt.Errorf("%s is empty, so it has no header row with column %q", input, name)
+	}
+	column := slices.Index(names, name)
 	if column < 0 {
-		return 0, fmt.Errorf("%s has no column %q; the columns are %s", b.Input, set.Column, quoteNames(names))
+		return 0, fmt.Errorf("%s has no column %q; the columns are %s", input, name, quoteNames(names))
 	}
-	if again := slices.Index(names[column+1:], set.Column); again >= 0 {
+	if again := slices.Index(names[column+1:], name); again >= 0 {
 		return 0, fmt.Errorf("%s has two columns %q; give the number %d or %d, and set the header option",
-			b.Input, set.Column, column+1, column+again+2)
+			input, name, column+1, column+again+2)
 	}
 	return column, nil
 }
@@ -221,15 +232,22 @@ func (l *recordReader) row(end int64) []byte {
 	return row
 }
 
-// splitFields sets b.Keys from b.data and b.ends, for CSV, and b.Rows if there are rows.
-func (b *block) splitFields(rows bool) {
-	start := 0
-	for i, end := range b.ends {
-		if part := b.data[start:end:end]; rows && i%2 == 1 {
-			b.Rows = append(b.Rows, part)
-		} else {
-			b.Keys = append(b.Keys, part)
+// splitFields sets b.Keys, b.Rows and b.Partitions from b.data and b.ends, for CSV.
+func (b *block) splitFields(s *settings) {
+	start, i := 0, 0
+	next := func() []byte {
+		part := b.data[start:b.ends[i]:b.ends[i]]
+		start = b.ends[i]
+		i++
+		return part
+	}
+	for i < len(b.ends) {
+		b.Keys = append(b.Keys, next())
+		if s.Rows {
+			b.Rows = append(b.Rows, next())
 		}
-		start = end
+		if s.Partition != "" {
+			b.Partitions = append(b.Partitions, next())
+		}
 	}
 }

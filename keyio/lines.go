@@ -10,7 +10,7 @@ import (
 // readLines cuts a stream into blocks of whole lines. Every block ends in a line end, which is added to the last line
 // of the stream if it has none.
 func (r *reader) readLines(st *stream) error {
-	line, column, header := int64(1), r.in.set.column, r.in.set.Header
+	line, at, header := int64(1), r.in.set.columns, r.in.set.Header
 	for eof := false; !eof; {
 		b, err := r.take(st.name)
 		if err != nil {
@@ -27,11 +27,11 @@ func (r *reader) readLines(st *stream) error {
 		b.lines = bytes.Count(b.data, []byte{r.in.set.end})
 		line += int64(b.lines)
 		if header {
-			if column, header, err = r.headerOf(b, eof); err != nil {
+			if at, header, err = r.headerOf(b, eof); err != nil {
 				return err
 			}
 		}
-		b.column = column
+		b.columns = at
 		r.send(b)
 	}
 	return nil
@@ -80,7 +80,7 @@ func (r *reader) fill(b *block, st *stream) (cut int, eof bool, err error) {
 // split sets b.Keys from b.data.
 func (b *block) split(s *settings) error {
 	if s.Format == CSV {
-		b.splitFields(s.Rows)
+		b.splitFields(s)
 		return nil
 	}
 	if s.Format != Null {

@@ -35,7 +35,9 @@ type Options struct {
 	// Column of the keys, for CSV and TSV: a name in the header row, or a number counted from 1. Default: the first
 	// column. With a name, every input must have a header row.
 	Column string
-	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column is a name.
+	// Partition is the column of Batch.Partitions, given like Column. Default: none. The field may be empty.
+	Partition string
+	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Partition is a name.
 	Header bool
 	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
 	Delimiter rune
@@ -79,8 +81,14 @@ func (e *KeyTooLongError) Error() string {
 // settings are checked Options with their defaults filled in.
 type settings struct {
 	Options
-	column int  // counted from 0; -1 if Column is a name
-	end    byte // of a line
+	columns columns // -1 for a name
+	end     byte    // of a line
+}
+
+// columns are the columns that are read, counted from 0.
+type columns struct {
+	key       int
+	partition int // not used unless Options.Partition is set
 }
 
 func (o Options) check() (settings, error) {
@@ -107,6 +115,9 @@ func (o Options) check() (settings, error) {
 		if s.Column != "" {
 			return s, config("column", s.Column, `lines have no columns; set the format to "csv" or "tsv"`)
 		}
+		if s.Partition != "" {
+			return s, config("partition", s.Partition, `lines have no columns; set the format to "csv" or "tsv"`)
+		}
 		if s.Header {
 			return s, config("header", true, `lines have no header row; set the format to "csv" or "tsv"`)
 		}
@@ -114,7 +125,11 @@ func (o Options) check() (settings, error) {
 			return s, config("rows", true, `lines have no rows; set the format to "csv" or "tsv"`)
 		}
 	case CSV, TSV:
-		if err := s.checkColumn(); err != nil {
+		var err error
+		if s.columns.key, err = s.checkColumn("column", s.Column); err == nil {
+			s.columns.partition, err = s.checkColumn("partition", s.Partition)
+		}
+		if err != nil {
 			return s, err
 		}
 	default:
@@ -138,20 +153,20 @@ func (s *settings) checkDelimiter() error {
 	return nil
 }
 
-func (s *settings) checkColumn() error {
-	if s.Column == "" {
-		return nil
+// checkColumn returns the column of an option, counted from 0, or -1 for a name, which needs a header row.
+func (s *settings) checkColumn(option, column string) (int, error) {
+	if column == "" {
+		return 0, nil
 	}
-	n, err := strconv.Atoi(s.Column)
+	n, err := strconv.Atoi(column)
 	switch {
 	case err != nil: // a name
-		s.column, s.Header = -1, true
+		s.Header = true
+		return -1, nil
 	case n < 1:
-		return config("column", s.Column, "columns are counted from 1")
-	default:
-		s.column = n - 1
+		return 0, config(option, column, "columns are counted from 1")
 	}
-	return nil
+	return n - 1, nil
 }
 
 func config(field string, value any, reason string) error {

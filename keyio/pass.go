@@ -16,6 +16,8 @@ type Batch struct {
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a line
 	// end gets one.
 	Rows [][]byte
+	// Partitions are the fields of Options.Partition in the rows of Keys, if that is set. They are valid as long as Keys.
+	Partitions [][]byte
 	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
 	// have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
@@ -32,13 +34,15 @@ type Batch struct {
 // block is a Batch and its buffers, on the way from the reader to emit.
 type block struct {
 	Batch
-	data   []byte     // lines, each with its end, or for CSV the key of each row, and with Options.Rows the row after it
-	lines  int        // line ends in data, unless it is CSV
-	first  bool       // whether data is the start of an input, unless it is CSV
-	ended  bool       // whether the last line end was added
-	column int        // of the keys, counted from 0, for TSV
-	ends   []int      // for CSV: the end of each key and row in data
-	done   chan error // receives the result of the worker
+	// data is lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
+	// Options.Partition the partition.
+	data    []byte
+	lines   int        // line ends in data, unless it is CSV
+	first   bool       // whether data is the start of an input, unless it is CSV
+	ended   bool       // whether the last line end was added
+	columns columns    // for TSV
+	ends    []int      // for CSV: the end of each part of data
+	done    chan error // receives the result of the worker
 }
 
 // Count returns the number of keys.
@@ -196,7 +200,8 @@ func (r *reader) readSource(s *source) error {
 func (r *reader) take(input string) (*block, error) {
 	select {
 	case b := <-r.free:
-		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Out: b.Out[:0], Hashes: b.Hashes[:0], Input: input}
+		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Partitions: b.Partitions[:0], Out: b.Out[:0],
+			Hashes: b.Hashes[:0], Input: input}
 		if b.data == nil {
 			b.data = make([]byte, 0, r.in.blockSize)
 		}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// headerOf takes the header row off a block of a TSV stream, and returns the column of the keys. The header is missing
+// headerOf takes the header row off a block of a TSV stream, and returns the columns to read. The header is missing
 // if there are only blank lines so far; at the end of the stream, that is an error if the column has a name.
-func (r *reader) headerOf(b *block, eof bool) (column int, missing bool, err error) {
+func (r *reader) headerOf(b *block, eof bool) (at columns, missing bool, err error) {
 	if err := b.checkText(TSV); err != nil { // the names of UTF-16 text would be unknown
-		return 0, false, err
+		return at, false, err
 	}
 	b.first = false
 	for len(b.data) > 0 {
@@ -20,14 +20,14 @@ func (r *reader) headerOf(b *block, eof bool) (column int, missing bool, err err
 		b.Line++
 		b.lines--
 		if line := trimEnd(row); len(line) > 0 {
-			column, err = r.useHeader(b, row, strings.Split(string(line), "\t"))
-			return column, false, err
+			at, err = r.useHeader(b, row, strings.Split(string(line), "\t"))
+			return at, false, err
 		}
 	}
 	if eof {
-		column, err = r.useHeader(b, nil, nil)
+		at, err = r.useHeader(b, nil, nil)
 	}
-	return column, true, err
+	return at, true, err
 }
 
 // trimEnd returns a line without its line end, LF or CRLF.
@@ -45,16 +45,9 @@ func (b *block) splitTSV(s *settings) error {
 		if len(row) == 0 {
 			continue
 		}
-		key := row
-		for column := range b.column {
-			at := bytes.IndexByte(key, '\t')
-			if at < 0 {
-				return fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, b.lineAt(start, '\n'), b.column+1, column+1)
-			}
-			key = key[at+1:]
-		}
-		if at := bytes.IndexByte(key, '\t'); at >= 0 {
-			key = key[:at]
+		key, err := b.field(start, row, b.columns.key)
+		if err != nil {
+			return err
 		}
 		if len(key) > s.MaxKey {
 			return b.tooLong(start, s)
@@ -65,7 +58,14 @@ func (b *block) splitTSV(s *settings) error {
 		if first < 0 {
 			first = start
 		}
-		b.Keys = append(b.Keys, key[:len(key):len(key)])
+		b.Keys = append(b.Keys, key)
+		if s.Partition != "" {
+			partition, err := b.field(start, row, b.columns.partition)
+			if err != nil {
+				return err
+			}
+			b.Partitions = append(b.Partitions, partition)
+		}
 		if s.Rows {
 			b.Rows = append(b.Rows, data[start:end:end])
 		}
@@ -74,4 +74,20 @@ func (b *block) splitTSV(s *settings) error {
 		b.Line = b.lineAt(first, '\n')
 	}
 	return nil
+}
+
+// field returns a column of the row that begins at start of b.data.
+func (b *block) field(start int, row []byte, column int) ([]byte, error) {
+	left := row
+	for i := range column {
+		at := bytes.IndexByte(left, '\t')
+		if at < 0 {
+			return nil, fmt.Errorf("%s:%d: no column %d: the row has %d", b.Input, b.lineAt(start, '\n'), column+1, i+1)
+		}
+		left = left[at+1:]
+	}
+	if at := bytes.IndexByte(left, '\t'); at >= 0 {
+		left = left[:at]
+	}
+	return left[:len(left):len(left)], nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -66,14 +65,18 @@ func (a *app) shardSet(
 	defer limitGarbage(&config)()
 	failed := a.allow(ctx, f.allow, f.in, &config)
 	var p *progress // of the pass that is running
-	input, err := a.keys(f.in, paths, func(bytes int64) { p.read.Store(bytes) })
+	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	if err != nil {
+		return nil, err
+	}
+	input, err := a.keys(in, paths, func(bytes int64) { p.read.Store(bytes) })
 	if err != nil {
 		return nil, err
 	}
 	if input.Rewindable() && config.Like == nil && (config.Shards == 0 || config.Spec == "") {
 		p = newProgress()
 		a.show(p, "counting", input.Size())
-		config.Keys, err = input.Count(ctx)
+		config.Keys, err = countKeys(ctx, input, parse)
 		p.end()
 		if err != nil {
 			return nil, err
@@ -89,12 +92,13 @@ func (a *app) shardSet(
 	defer b.Close()
 	p = newProgress()
 	a.show(p, "reading", input.Size())
-	err = process(ctx, input, p, func(batch *keyio.Batch) error { return b.AddMany(batch.Keys) }, nil)
+	err = process(ctx, input, p, eachBatch(parse, b.AddMany, b.AddManyValues), nil)
 	p.end()
 	if err != nil {
 		return nil, err
 	}
 	m, err := b.Build(ctx)
+	err = a.nameConflict(ctx, input, parse, b.Hasher(), err)
 	if err := cmp.Or(failed(), err); err != nil {
 		return nil, a.listConflicts(f.allow, adviseBuild(err, b.Spec()))
 	}
@@ -125,8 +129,8 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
 	if err != nil {
 		return err
 	}

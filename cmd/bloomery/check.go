@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -26,7 +25,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a
 line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter
 file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
-before may be wrong. FILE may be -, standard input, if the keys come from files.
+before may be wrong. FILE may be -, standard input, if the keys come from files. A filter of values without
+fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
 
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
@@ -47,17 +47,26 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 				return err
 			}
 			defer set.Close()
-			return a.check(c.Context(), set, f, args[1:])
+			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys) }
+			return a.check(c.Context(), ask, set.Err, f, args[1:])
 		},
 	}
-	f.in.register(c)
-	c.Flags().BoolVarP(&f.invert, "invert-match", "v", false, "print the keys that the filter does not hold")
-	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of keys instead")
+	f.register(c)
 	return c
 }
 
-// check prints or counts the keys of the inputs that match. It returns errNo if none does.
-func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs []string) error {
+func (f *checkFlags) register(c *cobra.Command) {
+	f.in.register(c)
+	c.Flags().BoolVarP(&f.invert, "invert-match", "v", false, "print the keys that the filter does not hold")
+	c.Flags().BoolVarP(&f.count, "count", "c", false, "print the number of keys instead")
+}
+
+// asker sets hits to the answers for the keys of a batch.
+type asker func(hits []bool, b *keyio.Batch)
+
+// check prints or counts the keys of the inputs that match. It returns errNo if none does. failed returns an error if
+// the answers may be wrong.
+func (a *app) check(ctx context.Context, ask asker, failed func() error, f checkFlags, inputs []string) error {
 	what := "checking"
 	if !f.count {
 		what = a.answering(what)
@@ -65,7 +74,7 @@ func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs
 	f.in.rows = f.in.columns() && !f.count
 	var selected atomic.Int64
 	err := a.pass(ctx, f.in, inputs, what, func(b *keyio.Batch) error {
-		selected.Add(a.answer(set, f, b))
+		selected.Add(a.answer(ask, f, b))
 		return nil
 	}, func(b *keyio.Batch) error {
 		if !a.json && len(b.Header) > 0 {
@@ -76,7 +85,7 @@ func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs
 		return a.print(b)
 	})
 	if err == nil {
-		err = set.Err()
+		err = failed()
 	}
 	if err == nil && f.count {
 		if a.json {
@@ -92,9 +101,9 @@ func (a *app) check(ctx context.Context, set *bloomery.Set, f checkFlags, inputs
 }
 
 // answer appends the lines about a batch of keys to its output, and returns the number of keys that match.
-func (a *app) answer(set *bloomery.Set, f checkFlags, b *keyio.Batch) (selected int64) {
+func (a *app) answer(ask asker, f checkFlags, b *keyio.Batch) (selected int64) {
 	hits := make([]bool, len(b.Keys))
-	set.ContainsMany(hits, b.Keys)
+	ask(hits, b)
 	for i, hit := range hits {
 		if hit != f.invert {
 			selected++

@@ -165,7 +165,7 @@ type formFlags struct {
 func (f *formFlags) register(c *cobra.Command) {
 	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
 	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes"+takers("counting"))
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that put gives a key, 1 to 32"+takers("value_bits"))
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value of a key, 1 to 32"+takers("value_bits"))
 	c.Flags().StringVar(&f.capacity, "capacity", "",
 		"number of keys to make room for, such as 10M, those that are added later included")
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")
@@ -245,6 +245,7 @@ func (f *labFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.config.Trials, "trials", 0, "sets of keys (default: what the experiment says)")
 	c.Flags().Uint64Var(&f.config.Seed, "seed", 1, "seed of the keys")
 	c.Flags().BoolVar(&f.config.Quick, "quick", false, "fewer keys and trials, to see that it works")
+	c.Flags().BoolVar(&f.config.Full, "full", false, "larger sets of keys too, in experiments that have them: minutes")
 	c.Flags().StringVar(&f.config.Trace, "trace", "",
 		"`file` of requests, one key a line, for experiments that replay them (default: those parts are left out)")
 	c.Flags().StringVar(&f.config.Packets, "packets", "",
@@ -255,6 +256,9 @@ func (f *labFlags) register(c *cobra.Command) {
 func (f *labFlags) read(c *cobra.Command) (lab.Config, error) {
 	if c.Flags().Changed("trials") && f.config.Trials < 1 {
 		return f.config, fmt.Errorf("--trials %d: want at least one", f.config.Trials)
+	}
+	if f.config.Quick && f.config.Full {
+		return f.config, errors.New("--quick and --full exclude each other")
 	}
 	for _, input := range []struct{ flag, path string }{{"trace", f.config.Trace}, {"packets", f.config.Packets}} {
 		if !c.Flags().Changed(input.flag) {

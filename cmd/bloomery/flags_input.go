@@ -14,8 +14,9 @@ type inputFlags struct {
 	format, column     string
 	delimiter          rune // 0 if not given
 	header, keep, null bool
-	rows               bool // keep whole rows; no flag
-	maxKey             int  // 0: the limit of keyio
+	rows               bool   // keep whole rows; no flag
+	second             string // a second column; of exact, --partition-column
+	maxKey             int    // 0: the limit of keyio
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
@@ -56,7 +57,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 func (f *inputFlags) options() (o keyio.Options, err error) {
 	o = keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
-		Delimiter: f.delimiter, MaxKey: f.maxKey,
+		Delimiter: f.delimiter, MaxKey: f.maxKey, Partition: f.second,
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {
@@ -70,6 +71,8 @@ func (f *inputFlags) options() (o keyio.Options, err error) {
 		return o, fmt.Errorf("--input-format %q: want lines, csv, tsv or null", f.format)
 	case !columns && f.column != "":
 		return o, fmt.Errorf("--column %s: lines have no columns; add --input-format csv or tsv", f.column)
+	case !columns && f.second != "":
+		return o, fmt.Errorf("column %s: lines have no columns; add --input-format csv or tsv", f.second)
 	case !columns && f.header:
 		return o, errors.New("--header: lines have no header row; add --input-format csv or tsv")
 	case f.delimiter != 0 && o.Format == keyio.TSV:

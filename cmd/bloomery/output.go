@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,10 @@ import (
 
 // mayReplace returns an error if no filter can be written to path. It is called before the work. Only filter files and
 // empty files are replaced, so that a typing error does not destroy a list of keys.
-func mayReplace(path string) error {
+func mayReplace(path string) error { return mayReplaceIf(path, "filter file", container.HasMagic) }
+
+// mayReplaceIf is mayReplace for files of another kind, which has recognises by their first bytes.
+func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	if path == "" {
 		return errors.New("name the file to write: -o FILE")
 	}
@@ -33,8 +37,8 @@ func mayReplace(path string) error {
 			return err
 		}
 		defer f.Close()
-		if !container.HasMagic(f) {
-			return fmt.Errorf("%s exists and is no filter file; remove it first or name another -o", path)
+		if !has(f) {
+			return fmt.Errorf("%s exists and is no %s; remove it first or name another -o", path, kind)
 		}
 	}
 	return container.MayWrite(path)

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,7 @@ import (
 
 // putFlags are the flags of bloomery put.
 type putFlags struct {
-	separator string
+	separator separatorFlag
 	add, null bool
 	rate      rateFlags
 }
@@ -27,8 +25,8 @@ func (a *app) putCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
-		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a filter file that was built with
---value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
+		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
+built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
 keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its own
 even if the key is there already.
 
@@ -38,8 +36,8 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
   bloomery put routes.bloom changes.tsv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(f.separator) != 1 || f.separator == "\n" {
-				return fmt.Errorf("--separator %q: want one byte", f.separator)
+			if err := f.separator.check(); err != nil {
+				return err
 			}
 			most, err := f.rate.read(c)
 			if err != nil {
@@ -59,7 +57,7 @@ Keys that look alike, at the false-positive rate, share a value: the last one th
 	f.rate.register(c)
 	c.Flags().BoolVar(&f.add, "add", false, "add the keys of the inputs, each with its value")
 	c.Flags().BoolVarP(&f.null, "null", "0", false, "lines end in a NUL byte, so that keys may contain line feeds")
-	c.Flags().StringVar(&f.separator, "separator", "\t", "byte between key and value")
+	f.separator.register(c)
 	return c
 }
 
@@ -87,48 +85,4 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 		}
 		return nil
 	})
-}
-
-// valueBits returns the number of bits of the values in a set, or an error if it keeps none.
-func valueBits(set *bloomery.Set) (int, error) {
-	bits, err := set.ValueBits()
-	if errors.Is(err, filter.ErrUnsupported) {
-		err = &advised{err, adviceValues}
-	}
-	return bits, err
-}
-
-// splitValues splits the lines of a batch into its keys and, in its output, their values of 8 bytes. It drops empty
-// lines.
-func splitValues(b *keyio.Batch, separator byte, largest uint64) error {
-	keys := b.Keys[:0]
-	for i, line := range b.Keys {
-		if len(line) == 0 {
-			continue
-		}
-		key, value, err := splitValue(line, separator)
-		if err == nil && value > largest {
-			err = fmt.Errorf("value %d is too large: this filter has room for up to %d", value, largest)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", b.Input, b.Line+int64(i), err)
-		}
-		keys = append(keys, key)
-		b.Out = binary.LittleEndian.AppendUint64(b.Out, value)
-	}
-	b.Keys = keys
-	return nil
-}
-
-// splitValue splits a line at its last separator.
-func splitValue(line []byte, separator byte) (key []byte, value uint64, err error) {
-	at := bytes.LastIndexByte(line, separator)
-	if at < 0 {
-		return nil, 0, fmt.Errorf("%.80q has no value; want a key, %q and a number", line, separator)
-	}
-	value, err = strconv.ParseUint(string(line[at+1:]), 10, 64)
-	if err != nil {
-		return nil, 0, fmt.Errorf("value %.80q: want a whole number", line[at+1:])
-	}
-	return line[:at], value, nil
 }

@@ -97,6 +97,13 @@ func (a *app) mayWrite(path string, sources ...string) error {
 		return mayReplaceFolder(path)
 	case path != stdio:
 		return mayReplace(path)
+	}
+	return a.mayWriteStdout()
+}
+
+// mayWriteStdout returns an error if no filter can be written to standard output.
+func (a *app) mayWriteStdout() error {
+	switch {
 	case isTerminal(a.stdout):
 		return errors.New("-o -: standard output is a terminal, and a filter is no text; redirect it, or name a file")
 	case a.json:

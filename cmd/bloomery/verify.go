@@ -28,12 +28,14 @@ type verdict struct {
 	Holds          bool       `json:"holds"`
 	FPRChosen      float64    `json:"fpr_chosen,omitempty"`
 	HoldsChosen    bool       `json:"holds_chosen"` // true without a chosen rate
+	WrongValues    *uint64    `json:"wrong_values,omitempty"`
 	info           filter.Info
 }
 
 // verifyFlags are the flags of bloomery verify.
 type verifyFlags struct {
 	in              inputFlags
+	values          valueFlags // of the members
 	members, absent []string
 	random          string
 	seed            uint64
@@ -54,6 +56,9 @@ kept in memory, or beyond --memory in a temporary file. The interval is the exac
 The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
 stated or the chosen rate would show this many false positives less than once in 10,000.
+
+If the keys of the filter have values from its build, such as those of ribbon(value_bits=8), the lines of --members are
+those of the build, with values, which are compared, too. Exit code 1 if one of them is wrong.
 
 FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
@@ -89,6 +94,7 @@ FILE may be the folder of a sharded set: all of its shards are first read and ch
 		},
 	}
 	f.in.register(c)
+	f.values.register(c)
 	c.Flags().StringArrayVar(&f.members, "members", nil, "file with the keys of the filter (may be repeated)")
 	c.Flags().StringArrayVar(&f.absent, "absent", nil, "file with other keys (may be repeated)")
 	c.Flags().StringVar(&f.random, "random", "1M", "number of random keys to ask for, instead of --absent")
@@ -117,6 +123,9 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	}
 	v.Members, v.FalseNegatives = counts.Members, counts.FalseNegatives
 	v.Absent, v.FalsePositives = counts.Absent, counts.FalsePositives
+	if bitsOf(set.Spec()) > 0 {
+		v.WrongValues = &counts.WrongValues
+	}
 	if v.Members == 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
@@ -126,7 +135,7 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	}
 	rate := counts.Rate()
 	v.FPRObserved, v.FPRInterval = rate.Observed, [2]float64{rate.Low, rate.High}
-	v.Holds = v.FalseNegatives == 0 && rate.Holds(v.FPRPosterior)
+	v.Holds = v.FalseNegatives == 0 && counts.WrongValues == 0 && rate.Holds(v.FPRPosterior)
 	v.HoldsChosen = rate.HoldsChosen(info)
 	return v, nil
 }
@@ -144,7 +153,11 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 			return r, err
 		}
 	}
-	err = a.pass(ctx, f.in, f.members, "members", func(b *keyio.Batch) error { return v.AskMembers(b.Keys) }, nil)
+	in, parse, err := f.values.input(f.in, bitsOf(set.Spec()))
+	if err != nil {
+		return r, err
+	}
+	err = a.pass(ctx, in, f.members, "members", eachBatch(parse, v.AskMembers, v.AskValues), nil)
 	if err != nil {
 		return r, err
 	}
@@ -197,6 +210,9 @@ func (a *app) printVerdict(v verdict) error {
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "members\t%d, %d of them missing\n", v.Members, v.FalseNegatives)
+	if v.WrongValues != nil {
+		fmt.Fprintf(w, "values\t%d of them wrong\n", *v.WrongValues)
+	}
 	fmt.Fprintf(w, "absent\t%d, %d of them falsely present\n", v.Absent, v.FalsePositives)
 	fmt.Fprintf(w, "observed rate\t%.4g (95%%: %.4g to %.4g)\n", v.FPRObserved, v.FPRInterval[0], v.FPRInterval[1])
 	fmt.Fprintf(w, "promised rate\t%.4g\n", v.FPRPosterior)

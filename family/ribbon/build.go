@@ -51,6 +51,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
+	f.prepare()
 	return f, nil
 }
 
@@ -167,7 +168,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		return nil, nil, err
 	}
 	if len(f.layers) == 0 && f.valueBits > 0 {
-		if err := checkValues(tail); err != nil {
+		if err := checkValues(tail, 1); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -218,7 +219,7 @@ func (b *Builder) solveLayer(
 	check := f.valueBits > 0 && len(f.layers) == 1
 	do := func(s *solver, j *job) error {
 		if check {
-			if err := checkValues(j.keys); err != nil {
+			if err := checkValues(j.keys, work.back); err != nil {
 				return err
 			}
 		}

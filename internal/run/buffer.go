@@ -58,15 +58,37 @@ func (b *Buffer) Count(s int) int { return b.lanes[s].n }
 // Add adds hashes. It does not keep hs.
 func (b *Buffer) Add(hs []filter.Hash) {
 	for _, h := range hs {
-		l := &b.lanes[shard.Route(h, len(b.lanes))]
-		if len(l.free) == cap(l.free) {
-			b.extend(l)
-		}
-		l.free = append(l.free, h)
-		l.n++
+		b.put(h, h)
 	}
 	b.n += len(hs)
 }
+
+// AddValues adds hashes with values below 2^32; Each then gives what WithValue returns.
+func (b *Buffer) AddValues(hs []filter.Hash, values []uint64) {
+	for i, h := range hs {
+		b.put(h, WithValue(h, values[i]))
+	}
+	b.n += len(hs)
+}
+
+// put adds an entry to the list of the shard of h.
+func (b *Buffer) put(h, entry filter.Hash) {
+	l := &b.lanes[shard.Route(h, len(b.lanes))]
+	if len(l.free) == cap(l.free) {
+		b.extend(l)
+	}
+	l.free = append(l.free, entry)
+	l.n++
+}
+
+// WithValue returns h with a value below 2^32 in the low half of Lo: static functions tell keys apart by the other 96
+// bits. ValueOf returns the value.
+func WithValue(h filter.Hash, value uint64) filter.Hash {
+	return filter.Hash{Hi: h.Hi, Lo: h.Lo>>32<<32 | value&(1<<32-1)}
+}
+
+// ValueOf returns the value of a hash from WithValue.
+func ValueOf(h filter.Hash) uint64 { return h.Lo & (1<<32 - 1) }
 
 // extend gives a lane a chunk.
 func (b *Buffer) extend(l *lane) {

@@ -40,12 +40,22 @@ func NewSpill(shards int, memory int64, dir string) *Spill {
 
 // Add adds hashes. It does not keep hs. After an error, such as a full disk, all later calls return that error.
 func (s *Spill) Add(hs []filter.Hash) error {
+	return s.add(len(hs), func(from, to int) { s.buffer.Add(hs[from:to]) })
+}
+
+// AddValues is Add for hashes with values below 2^32; Each then gives what WithValue returns.
+func (s *Spill) AddValues(hs []filter.Hash, values []uint64) error {
+	return s.add(len(hs), func(from, to int) { s.buffer.AddValues(hs[from:to], values[from:to]) })
+}
+
+// add adds that many hashes; put adds a part of them to the buffer.
+func (s *Spill) add(hashes int, put func(from, to int)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(hs) > 0 && s.err == nil {
-		n := min(len(hs), s.limit-s.buffer.Len())
-		s.buffer.Add(hs[:n])
-		if hs = hs[n:]; s.buffer.Len() == s.limit {
+	for at := 0; at < hashes && s.err == nil; {
+		n := min(hashes-at, s.limit-s.buffer.Len())
+		put(at, at+n)
+		if at += n; s.buffer.Len() == s.limit {
 			if s.err = s.spill(); s.err != nil {
 				s.err = fmt.Errorf("writing key hashes to a temporary file; is the disk full? %w", s.err)
 			}

@@ -10,6 +10,7 @@ import { guava } from './family/guava.js';
 import { partitioned } from './family/partitioned.js';
 import { rankindexed } from './family/rankindexed.js';
 import { redisbloom } from './family/redisbloom.js';
+import { ribbon } from './family/ribbon.js';
 import { standard } from './family/standard.js';
 import { twochoice } from './family/twochoice.js';
 import { siphash } from './hash/siphash.js';
@@ -17,8 +18,8 @@ import { xxh64 } from './hash/xxh64.js';
 import type { Family, KeyHash } from './types.js';
 
 export const families: readonly Family[] = [
-  standard, blocked, fuse, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava, bitsandblooms,
-  redisbloom,
+  standard, blocked, fuse, ribbon, partitioned, blockpartitioned, twochoice, rankindexed, counting, dleft, guava,
+  bitsandblooms, redisbloom,
 ];
 
 /** Hash functions besides XXH3 and those of other systems' families. */

@@ -104,10 +104,10 @@ export class Filter {
 export const buffer = /* @__PURE__ */ new OwnBuffer();
 
 /** Answers queries in JavaScript. */
-export const plainEngine: EngineMaker = (query, { sum }, { sections: [words] }) => {
+export const plainEngine: EngineMaker = (query, { sum }, { bytes }) => {
   const h = new Int32Array(8);
   const hash = (n: number) => {
-    present(words);
+    present(bytes);
     sum(buffer.view, n, h);
     return h;
   };
@@ -172,17 +172,23 @@ export function openVerified(file: Uint8Array, header: Header, opener: Opener, {
 
 /** Returns the queries of a verified file. It throws FormatError. */
 export function queries(file: Uint8Array, header: Header, family: Family): { query: Query; opened: FilterFile } {
-  const opened = { header, spec: header.spec, sections: header.sections.map((s) => sectionWords(file, s)) };
+  const sections = header.sections.map((s) => sectionWords(file, s));
+  const opened = { header, bytes: file, spec: header.spec, sections };
   const exceptions = header.version > 2 && opened.sections.pop(), query = family.open(opened);
   return { query: exceptions ? except(query, exceptions) : query, opened };
 }
 
-/** Opens a whole file. It throws FormatError. */
-export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
+/** Returns the bytes of a file, without a copy. It throws TypeError. */
+export function bytesOf(file: Uint8Array | ArrayBuffer): Uint8Array {
   // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
   const bytes = ArrayBuffer.isView(file) ? file : new Uint8Array(file);
   if (bytes.length !== file?.byteLength) throw new TypeError('want a Uint8Array or ArrayBuffer');
-  const header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
+  return bytes;
+}
+
+/** Opens a whole file. It throws FormatError. */
+export function openBytes(file: Uint8Array | ArrayBuffer, opener: Opener): Filter {
+  const bytes = bytesOf(file), header = parseHeader(bytes), { length } = header, accepted = accept(header, opener);
   if (bytes.length < length) throw new TruncatedError('end of the file', bytes.length);
   if (bytes.length > length) throw new CorruptError('end of the file', length);
   new Checker(header, opener.verify ?? true).check(bytes, length);

@@ -16,13 +16,13 @@ export function sectionWords(file: Uint8Array, { offset, length }: Section): Uin
   return words;
 }
 
-/** Throws TypeError if the memory of a section is gone: all its bits would seem to be 0. */
-export function present(words: Uint32Array): void {
-  if (!words.length) throw new TypeError('no bytes in this filter: transferred');
+/** Throws TypeError if the memory of a file is gone: all its bits would seem to be 0. */
+export function present(file: Uint8Array): void {
+  if (!file.length) throw new TypeError('no bytes in this filter: transferred');
 }
 
 /** Throws CorruptError unless the file has exactly sections of these numbers of 64-bit words. */
-export function checkSections(file: FilterFile, ...words: number[]): void {
+export function checkSections(file: Pick<FilterFile, 'spec' | 'sections'>, ...words: number[]): void {
   const { sections } = file;
   // Queries have indexes of words in 32 bits.
   if (sections.some((s) => s.length > 2 ** 32)) throw new TooLargeError('section of 2^34 or more');

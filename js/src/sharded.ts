@@ -35,8 +35,8 @@ export interface ShardedInfo {
   loaded: number;
 }
 
-/** The queries of a shard that is loaded, and its first section. */
-type Shard = Query & { readonly words: Uint32Array };
+/** The queries of a shard that is loaded, and its file. */
+type Shard = Query & { readonly bytes: Uint8Array };
 
 /** How many shards hasMany loads at a time. */
 const atOnce = 8;
@@ -110,7 +110,7 @@ export class ShardedFilter {
     const worker = async (): Promise<void> => {
       for (const [shard, list] of shards) {
         const query = await this.#shard(shard);
-        present(query.words);
+        present(query.bytes);
         for (const i of list) {
           for (let j = 0; j < 4; j++) h[j] = words[4 * i + j];
           has[i] = query.has(h);
@@ -156,7 +156,7 @@ export class ShardedFilter {
     const h = this.#sum(key).slice(); // the loader may ask, too
     const found = this.#shard(route(h, this.#manifest.shards.length));
     const shard = found instanceof Promise ? await found : found;
-    present(shard.words);
+    present(shard.bytes);
     return ask(shard, h);
   }
 
@@ -196,8 +196,7 @@ export class ShardedFilter {
     if (this.#verify && (await sha256(bytes)) !== sum) {
       throw new CorruptError('the file is not the one in the manifest');
     }
-    const { query, opened } = queries(bytes, header, this.#family);
-    return { ...query, words: opened.sections[0] };
+    return { ...queries(bytes, header, this.#family).query, bytes };
   }
 }
 

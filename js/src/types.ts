@@ -26,6 +26,7 @@ export type HashFunction = (view: DataView, n: number, out: Hash) => void;
 export interface FilterFile {
   readonly header: Header;
   readonly spec: Spec;
+  readonly bytes: Uint8Array;
   /** The sections in words of 32 bits, low half of a 64-bit word first. Views of the file where it is aligned. */
   readonly sections: Uint32Array[];
 }

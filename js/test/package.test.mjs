@@ -46,7 +46,8 @@ test('the tarball has the built package and no sources', async () => {
   const { exports, dependencies } = JSON.parse(manifest);
   assert.equal(dependencies, undefined);
   const entries = [
-    '.', './plain', './core', './delta', './follow', './family/*', './hash/siphash', './hash/xxh64', './package.json',
+    '.', './plain', './core', './delta', './follow', './exact', './family/*', './hash/siphash', './hash/xxh64',
+    './package.json',
   ];
   assert.deepEqual(Object.keys(exports), entries);
 });

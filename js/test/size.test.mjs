@@ -19,22 +19,23 @@ const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 400
 
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 19_140,
-  'open of bloomery/plain': 13_198,
+  'open of bloomery': 20_517,
+  'open of bloomery/plain': 14_650,
   'open of bloomery/core, bitsandblooms': 6749,
-  'open of bloomery/core, blocked': 6391,
+  'open of bloomery/core, blocked': 6393,
   'open of bloomery/core, blockpartitioned': 6676,
   'open of bloomery/core, counting': 6392,
   'open of bloomery/core, dleft': 6635,
   'open of bloomery/core, fuse': 6392,
   'open of bloomery/core, guava': 6802,
   'open of bloomery/core, partitioned': 6536,
-  'open of bloomery/core, rankindexed': 7833,
+  'open of bloomery/core, rankindexed': 7837,
   'open of bloomery/core, redisbloom': 6849,
+  'open of bloomery/core, ribbon': 7522,
   'open of bloomery/core, standard': 6396,
   'open of bloomery/core, twochoice': 6580,
-  'all of bloomery': 22_895,
-  'all of bloomery/plain': 17_175,
+  'all of bloomery': 24_135,
+  'all of bloomery/plain': 18_570,
   'all of bloomery/core, fuse': 10_351,
 };
 
@@ -93,8 +94,11 @@ budget(
 /** Goals in bytes, gzip, of what an entry adds to `open`. */
 const added = { follow: 6000, patch: 2000 };
 
-/** Goals that are missed, with the size that must not be exceeded instead. */
-const missedMore = { patch: 2620 };
+/**
+ * Goals that are missed, with the size that must not be exceeded instead. The bundle of bloomery is larger than the
+ * window of gzip: it saves less there.
+ */
+const missedMore = { 'patch of bloomery': 2692, 'patch of bloomery/plain': 2620, 'follow of bloomery': 6097 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
   for (const [what, from] of [['follow', 'follow'], ['patch', 'apply']]) {
@@ -105,9 +109,9 @@ for (const entry of ['bloomery', 'bloomery/plain']) {
       const [before, all] = await Promise.all([open, both].map(sizeOf));
       const more = { minified: all.minified - before.minified, gzip: all.gzip - before.gzip }, goal = added[what];
       table.push({ name: `${what}, more than open of ${entry}`, ...more, goal, over: Math.max(0, more.gzip - goal) });
-      const limit = missedMore[what] ?? goal;
+      const limit = missedMore[`${what} of ${entry}`] ?? goal;
       assert.ok(more.gzip <= limit, `${what} adds ${more.gzip} bytes after gzip; the limit is ${limit}`);
-      assert.ok(more.gzip > goal || !(what in missedMore), `${what} keeps its goal: take it out of missedMore`);
+      assert.ok(more.gzip > goal || limit === goal, `${what} keeps its goal: take it out of missedMore`);
     });
   }
 }
@@ -129,7 +133,7 @@ test('a bundle leaves out what it does not import', async () => {
   assert.equal(await bundle(`import './dist/index.js'`), '', 'entries have effects');
 });
 
-test('all families have an entry', () => assert.equal(families.length, 12));
+test('all families have an entry', () => assert.equal(families.length, 13));
 
 test('the sizes in README.md', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');

@@ -37,7 +37,8 @@ struct page {
     bloomery_twochoice twochoice;
     bloomery_rankindexed rankindexed;
     bloomery_dleft dleft;
-    uint8_t room[128];
+    bloomery_ribbon ribbon;
+    uint8_t room[808];
   } filter;
   /* The bytes of a key. The caller hashes longer ones, so that the module has no XXH3-128 of more bytes. */
   uint8_t keys[240];
@@ -78,6 +79,7 @@ static RARE bool has_rare(uint64_t lo, uint64_t hi) {
   case BLOOMERY_TWOCHOICE: return bloomery_twochoice_has(&page.filter.twochoice, h);
   case BLOOMERY_COUNTING: return bloomery_counting_has(&page.filter.standard, h);
   case BLOOMERY_DLEFT: return bloomery_dleft_count(&page.filter.dleft, h) > 0;
+  case BLOOMERY_RIBBON: return bloomery_ribbon_get(&page.filter.ribbon, h, &value);
   }
   return bloomery_rankindexed_get(&page.filter.rankindexed, h, &value);
 }
@@ -90,6 +92,7 @@ EXPORT(has) uint32_t has(uint32_t n) {
   case BLOOMERY_BLOCKED: return bloomery_blocked_has(&page.filter.blocked, h);
   case BLOOMERY_FUSE: return bloomery_fuse_has(&page.filter.fuse, h);
   case BLOOMERY_PARTITIONED: return bloomery_partitioned_has(&page.filter.partitioned, h);
+
   }
   return has_rare(h.lo, h.hi);
 }
@@ -104,8 +107,13 @@ EXPORT(count) RARE double count(uint32_t n) {
   return (double)bloomery_rankindexed_count(&page.filter.rankindexed, h);
 }
 
-/* Returns the value of the key, at most 2^32-1, or -1 if the key is absent: rankindexed. */
+/* Returns the value of the key, at most 2^32-1, or -1 if the key is absent: rankindexed, ribbon. */
 EXPORT(get) RARE double get(uint32_t n) {
+  bloomery_key_hash h = hash_rare(n);
   uint64_t value;
-  return bloomery_rankindexed_get(&page.filter.rankindexed, hash_rare(n), &value) ? (double)value : -1;
+  if (page.family == BLOOMERY_RIBBON ? bloomery_ribbon_get(&page.filter.ribbon, h, &value)
+                                     : bloomery_rankindexed_get(&page.filter.rankindexed, h, &value)) {
+    return (double)value;
+  }
+  return -1;
 }

@@ -38,6 +38,7 @@ type Config struct {
 	Trials int    // sets of keys; 0: the default of the experiment
 	Seed   uint64 // 0: 1
 	Quick  bool   // fewer keys and trials, to see that everything works
+	Full   bool   // larger sets of keys, in experiments that leave them out to save minutes; ignored with Quick
 	// Trace is a file of requests, one key a line, for experiments that replay requests. Empty: made-up requests only.
 	Trace string
 	// Packets is a pcap or pcapng file for experiments that take payloads as keys. Empty: the capture in the lab.

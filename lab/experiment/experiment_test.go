@@ -106,6 +106,18 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestAtMost requires a verdict after an earlier note.
+func TestAtMost(t *testing.T) {
+	for v, want := range map[float64]string{1: "seen; limit 1: kept", 1.1: "seen; limit 1: MISSED"} {
+		if got := AtMost(figure.Exact("label", v).Noted("seen"), 1).Note; got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+	if got := AtMost(figure.Exact("label", math.NaN()), 1).Note; got != "limit 1: MISSED" {
+		t.Error(got)
+	}
+}
+
 // TestColumns transposes a table and fills slices of any length.
 func TestColumns(t *testing.T) {
 	if got := Columns([][]float64{{1, 2}, {3, 4}, {5, 6}}); len(got) != 2 || !slices.Equal(got[1], []float64{2, 4, 6}) {

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"fmt"
+
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -36,4 +38,17 @@ func (t Tally) AddTo(curve *figure.Curve, x, rate float64) {
 		low, high := t.Interval()
 		curve.Add(x, figure.Row{Measured: float64(t.Hits) / float64(t.Of), Low: low, High: high})
 	}
+}
+
+// AtMost returns the row with a note whether its value keeps a limit, in the unit of the value.
+func AtMost(r figure.Row, limit float64) figure.Row {
+	verdict := "kept"
+	if !(r.Measured <= limit) {
+		verdict = "MISSED"
+	}
+	if r.Note != "" {
+		r.Note += "; "
+	}
+	r.Note += fmt.Sprintf("limit %.4g: %s", limit, verdict)
+	return r
 }

@@ -9,6 +9,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -20,10 +21,18 @@ import (
 
 // Config is the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
-	Trials   int           // measurements of each query, of which the shortest counts; 0: 5, or 2 with Quick
-	Quick    bool          // smallest filters only, to see that it works
+	Trials int  // measurements of each query, of which the shortest counts; 0: 5, or 2 with Quick
+	Quick  bool // smallest filters only, to see that it works
+	// Family, if not empty, measures the kinds of that family only. The result is plan.Measured with these points
+	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of Reference,
+	// and divided by the ratio of that to the table.
+	Family   string
 	Progress func(float64) // called with the share done, in [0, 1], from one goroutine; nil: not called
 }
+
+// Reference is the kind with which Config.Family compares the machine with the one of the table. It has points of most
+// sizes and rates.
+var Reference = filter.NewSpec("fuse")
 
 // size is a number of keys, with the rates at which filters of that size are measured.
 type size struct {
@@ -56,8 +65,8 @@ func (s size) rounds() int {
 }
 
 // Costs measures the table of package plan on one core. Every time is the shortest of several, since disturbances only
-// add to it. A full table takes about twenty minutes and needs an otherwise idle machine. It returns the error of ctx
-// if that ends.
+// add to it. A full table takes about twenty minutes and needs an otherwise idle machine. The error wraps
+// filter.ErrFamily if Config.Family has no kinds, or is that of ctx if that ends.
 func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -76,10 +85,16 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 		c.Progress = func(float64) {}
 	}
 	out := plan.Costs{
-		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Keyed: keyedCost(),
+		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly),
 		Memory: map[string]float64{}, Kinds: map[string][]plan.Point{},
 	}
-	for _, kind := range plan.Kinds() {
+	kinds := plan.Kinds()
+	if c.Family == "" {
+		out.Keyed = keyedCost()
+	} else if kinds = ofFamily(kinds, c.Family); len(kinds) == 0 {
+		return out, fmt.Errorf("%w %q: the planner chooses no filters of it", filter.ErrFamily, c.Family)
+	}
+	for _, kind := range kinds {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
@@ -93,12 +108,12 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	const queries = 100_000
 	var total, done float64
 	for _, p := range points {
-		total += float64(p.rounds()*len(p.rates)) * float64(p.keys+queries) * float64(len(plan.Kinds()))
+		total += float64(p.rounds()*len(p.rates)) * float64(p.keys+queries) * float64(len(kinds))
 	}
 	for _, p := range points {
 		for round := range p.rounds() {
 			for _, fpr := range p.rates {
-				for _, kind := range plan.Kinds() {
+				for _, kind := range kinds {
 					if err := ctx.Err(); err != nil {
 						return out, err
 					}
@@ -117,7 +132,43 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 			}
 		}
 	}
+	if c.Family != "" {
+		return inTable(plan.Measured(), out, c.Family), nil
+	}
 	return out, nil
+}
+
+// ofFamily returns the kinds of a family, and Reference before them.
+func ofFamily(kinds []filter.Spec, family string) []filter.Spec {
+	kinds = slices.DeleteFunc(kinds, func(k filter.Spec) bool { return k.Family() != family })
+	if len(kinds) > 0 && family != Reference.Family() {
+		kinds = slices.Insert(kinds, 0, Reference)
+	}
+	return kinds
+}
+
+// inTable returns the table with the kinds of a family replaced by the measured ones, whose times are divided by the
+// ratio of those of Reference to the table.
+func inTable(table, measured plan.Costs, family string) plan.Costs {
+	out := table
+	out.Memory, out.Kinds = maps.Clone(table.Memory), maps.Clone(table.Kinds)
+	for kind, points := range measured.Kinds {
+		if s, err := filter.ParseSpec(kind); err != nil || s.Family() != family {
+			continue
+		}
+		points = slices.Clone(points)
+		for i := range points {
+			p := &points[i]
+			now, _ := measured.At(Reference, p.Keys, p.FPR)
+			if then, ok := table.At(Reference, p.Keys, p.FPR); ok && family != Reference.Family() {
+				p.Present *= then.Present / now.Present
+				p.Absent *= then.Absent / now.Absent
+				p.Build *= then.Build / now.Build
+			}
+		}
+		out.Kinds[kind], out.Memory[kind] = points, measured.Memory[kind]
+	}
+	return out
 }
 
 // withPoint returns the points of a kind with p added. If there is a point of the same size and rate, it gets the

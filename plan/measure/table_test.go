@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -28,6 +29,34 @@ func TestWithPoint(t *testing.T) {
 	}
 	if !slices.Equal(points, want) {
 		t.Errorf("%+v, want %+v", points, want)
+	}
+}
+
+// TestInTable: the kinds of one family are replaced, with times as if the machine had the speed of the table.
+func TestInTable(t *testing.T) {
+	point := func(time float64) []plan.Point {
+		return []plan.Point{{Keys: 1000, FPR: 0.01, Present: time, Absent: 2 * time, Build: 3 * time}}
+	}
+	table := plan.Costs{
+		Machine: "then", Keyed: 7, Memory: map[string]float64{"fuse": 30, "ribbon": 5, "standard": 1},
+		Kinds: map[string][]plan.Point{"fuse": point(10), "ribbon": point(99), "standard": point(8)},
+	}
+	now := plan.Costs{
+		Machine: "now", Memory: map[string]float64{"fuse": 31, "ribbon": 16, "ribbon(w=128)": 17},
+		Kinds: map[string][]plan.Point{"fuse": point(20), "ribbon": point(60), "ribbon(w=128)": point(70)},
+	}
+	got := inTable(table, now, "ribbon")
+	for kind, want := range map[string]float64{"fuse": 10, "ribbon": 30, "ribbon(w=128)": 35, "standard": 8} {
+		if !slices.Equal(got.Kinds[kind], point(want)) {
+			t.Errorf("%s: %+v, want %+v", kind, got.Kinds[kind], point(want))
+		}
+	}
+	if got.Machine != "then" || got.Keyed != 7 || got.Memory["fuse"] != 30 || got.Memory["ribbon"] != 16 ||
+		got.Memory["ribbon(w=128)"] != 17 || table.Memory["ribbon"] != 5 {
+		t.Errorf("%+v, of %+v", got, table)
+	}
+	if _, err := Costs(t.Context(), Config{Family: "guava"}); !errors.Is(err, filter.ErrFamily) {
+		t.Errorf("a family without kinds: %v", err)
 	}
 }
 

@@ -146,7 +146,7 @@ export const rankindexed: Family = {
     if (spec.has('trimmed')) {
       const end = buckets * chains + spec.uint('trimmed') * (1 + width);
       const size = ceil(end / 64), total = sizes[0] + sizes[1] + sizes[2];
-      checkSections({ header, spec, sections }, size);
+      checkSections({ spec, sections }, size);
       checkZeros(sections[0], end);
       if (total > min(128 * size + 2 ** 18, 2 ** 32)) throw new TooLargeError('a table above 64 times its file');
       try {
@@ -156,7 +156,7 @@ export const rankindexed: Family = {
       }
       untrim(sections[0], end);
     } else {
-      checkSections({ header, spec, sections }, ...sizes.map((n) => n / 2));
+      checkSections({ spec, sections }, ...sizes.map((n) => n / 2));
     }
     // No two buckets have the same extension, those of none are 0. An extension has eight bytes, a mark one.
     const taken = pools.map((pool, i) => new Uint8Array(i && pool));

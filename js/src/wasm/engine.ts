@@ -14,7 +14,7 @@ interface Exports {
 }
 
 // Addresses of the fields of its struct.
-const secretAt = 32768, hashAt = 32784, familyAt = 32800, functionAt = 32804, filterAt = 32808, keysAt = 32936;
+const secretAt = 32768, hashAt = 32784, familyAt = 32800, functionAt = 32804, filterAt = 32808, keysAt = 33616;
 /** The length of its keys in bytes, and that of a page. */
 const keysLength = 240, page = 65536;
 /** Stands for a length: the hash is given. */

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/exact"
+)
+
+func (a *app) exactInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info FILE",
+		Short: "Describe an exact set",
+		Long: `Describe an exact set: members, universe, size, and what the choice of the members is worth: log2 C(universe,
+members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read, without the
+headers of the file; file_bytes is the whole file.
+
+outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
+partitions as the keys of the universe. A class is the partitions with the same r: level 1 of the set has the rate 2^-r,
+and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than others.`,
+		Example: "  bloomery exact info revoked.exact --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			r := exactReportOf(set)
+			if a.json {
+				return a.printJSON(r)
+			}
+			return a.printExact(r)
+		},
+	}
+}
+
+// printExact prints the report of an exact set.
+func (a *app) printExact(r exactReport) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "members\t%d\n", r.Members)
+	fmt.Fprintf(w, "universe\t%d\n", r.Universe)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "partitions\t%d\n", r.Partitions)
+	}
+	if r.Updates > 0 {
+		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
+	}
+	fmt.Fprintf(w, "file\t%s\n", bytesText(r.FileBytes))
+	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
+	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "without partitions\t%.5g\n", r.EntropyTotal)
+	}
+	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
+	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
+	for _, c := range r.Classes {
+		inverted := ""
+		if c.Inverted {
+			inverted = ", inverted"
+		}
+		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n", c.R, inverted, c.Members, c.Universe, c.OutsideRate)
+	}
+	return w.Flush()
+}
+
+// exactReport is the report of exact build and info.
+type exactReport struct {
+	Members          uint64       `json:"members"`
+	Universe         uint64       `json:"universe"`
+	Partitions       uint64       `json:"partitions"`
+	Updates          int          `json:"updates"`
+	Bits             uint64       `json:"bits"`
+	BitsPerMember    float64      `json:"bits_per_member"`
+	EntropyPerMember float64      `json:"entropy_per_member"`
+	EntropyTotal     float64      `json:"entropy_unpartitioned_per_member"`
+	FileBytes        uint64       `json:"file_bytes"`
+	UpdateBytes      uint64       `json:"update_bytes"`
+	BuildDue         string       `json:"build_due,omitempty"` // why the set should be built anew
+	Hash             string       `json:"hash"`
+	OutsideRate      float64      `json:"outside_rate"`
+	Classes          []exactClass `json:"classes"`
+}
+
+// exactClass is a class of partitions in the report.
+type exactClass struct {
+	R           int     `json:"r"`
+	Inverted    bool    `json:"inverted"`
+	Universe    uint64  `json:"universe"`
+	Members     uint64  `json:"members"`
+	OutsideRate float64 `json:"outside_rate"`
+}
+
+func exactReportOf(set *exact.Set) exactReport {
+	i := set.Info()
+	r := exactReport{
+		Members: i.Members, Universe: i.Universe, Partitions: i.Partitions, Updates: i.Updates, Bits: i.Bits,
+		BitsPerMember: i.BitsPerMember(), EntropyPerMember: i.EntropyPerMember(), FileBytes: i.Bytes,
+		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate, UpdateBytes: i.UpdateBytes, BuildDue: i.BuildDue(),
+	}
+	if i.Members > 0 {
+		r.EntropyTotal = i.Entropy / float64(i.Members)
+	}
+	for _, c := range i.Classes {
+		r.Classes = append(r.Classes, exactClass(c))
+	}
+	return r
+}

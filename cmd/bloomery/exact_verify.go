@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/keyio"
+)
+
+// exactVerdict is the report of exact verify.
+type exactVerdict struct {
+	Universe       uint64 `json:"universe"`
+	Members        uint64 `json:"members"`
+	Wrong          uint64 `json:"wrong"`
+	Missing        uint64 `json:"missing"`
+	FalselyPresent uint64 `json:"falsely_present"`
+	Outside        uint64 `json:"outside"`
+	Same           bool   `json:"same_counts"` // the lists have as many keys as those that the set was built from
+}
+
+// exactVerifyFlags are the flags of bloomery exact verify.
+type exactVerifyFlags struct {
+	in     inputFlags
+	lists  exactLists
+	memory memoryFlags
+	limit  int64 // of memory, in bytes
+}
+
+func (a *app) exactVerifyCommand() *cobra.Command {
+	var f exactVerifyFlags
+	c := &cobra.Command{
+		Use:   "verify FILE --members LIST --universe LIST",
+		Short: "Ask an exact set for every key of its universe",
+		Long: `Ask an exact set for every key of the universe, and compare the answers with the list of members. Exit code 1
+if an answer is wrong, or a member is not in the universe. If the lists do not have as many keys as those that the set
+was built from, that is said, too.
+
+A key of the universe and a member take 16 bytes of memory each; beyond --memory they go to a temporary file. The keys
+are compared by another hash function than that of the set.`,
+		Example: `  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt
+  bloomery exact verify parts.exact --members revoked.csv --universe issued.csv --input-format csv --column serial --partition-column issuer --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if f.limit, err = exactLimit(c, &f.memory); err != nil {
+				return err
+			}
+			if err := f.lists.check(); err != nil {
+				return err
+			}
+			set, err := a.openExact(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.in.fitsPartitions(set, args[0]); err != nil {
+				return err
+			}
+			v, err := a.exactVerify(c.Context(), set, &f)
+			if err != nil {
+				return err
+			}
+			return a.printExactVerdict(v)
+		},
+	}
+	f.in.register(c)
+	f.in.partitionFlag(c)
+	f.lists.register(c)
+	registerExactMemory(c, &f.memory)
+	return c
+}
+
+// exactVerify asks the set for all keys of the lists.
+func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFlags) (r exactVerdict, err error) {
+	v := set.NewVerifier(f.limit, f.memory.dir)
+	defer v.Close()
+	add := [2]func(partitions, keys [][]byte) error{v.AddMembers, v.AddUniverse}
+	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
+		what := [2]string{"members", "universe"}[i]
+		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
+			if f.in.second == "" {
+				return add[i](nil, b.Keys)
+			}
+			return add[i](b.Partitions, b.Keys)
+		}, nil)
+		if err != nil {
+			return r, err
+		}
+	}
+	p := newProgress()
+	a.show(p, "comparing", 0)
+	defer p.end()
+	got, err := v.Result(ctx)
+	if err != nil {
+		return r, err
+	}
+	info := set.Info()
+	return exactVerdict{
+		Universe: got.Universe, Members: got.Members, Wrong: got.Wrong(), Missing: got.Missing,
+		FalselyPresent: got.FalselyPresent, Outside: got.Outside,
+		Same: got.Universe == info.Universe && got.Members == info.Members,
+	}, nil
+}
+
+// printExactVerdict prints the report. It returns errNo if an answer is wrong.
+func (a *app) printExactVerdict(v exactVerdict) (err error) {
+	if a.json {
+		err = a.printJSON(v)
+	} else {
+		_, err = fmt.Fprintf(a.stdout, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
+			v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
+	}
+	if err == nil && v.Outside > 0 {
+		_, err = fmt.Fprintf(a.stderr, "bloomery: %d members are not in the universe\n", v.Outside)
+	}
+	if !v.Same && !a.quiet {
+		fmt.Fprintln(a.stderr, "bloomery: the lists do not have as many keys as those that the set was built from")
+	}
+	if err == nil && v.Wrong+v.Outside > 0 {
+		return errNo
+	}
+	return err
+}

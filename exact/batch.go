@@ -1,0 +1,114 @@
+package exact
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// batchLen is the number of keys whose hashes are computed together, so that their cache misses overlap.
+const batchLen = 256
+
+// ContainsMany sets dst[i] to Contains(keys[i]) for every i. It panics if they differ in length.
+func (s *Set) ContainsMany(dst []bool, keys [][]byte) { s.containsMany(dst, nil, keys) }
+
+// ContainsManyIn sets dst[i] to ContainsIn(partitions[i], keys[i]) for every i. It panics if they differ in length.
+func (s *Set) ContainsManyIn(dst []bool, partitions, keys [][]byte) {
+	if len(partitions) != len(keys) {
+		panic(fmt.Sprintf("exact: %d partitions for %d keys", len(partitions), len(keys)))
+	}
+	s.containsMany(dst, partitions, keys)
+}
+
+func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
+	if len(dst) != len(keys) {
+		panic(fmt.Sprintf("exact: room for %d answers to %d keys", len(dst), len(keys)))
+	}
+	q := batch{set: s}
+	for len(keys) > 0 {
+		n := min(len(keys), batchLen)
+		if !s.Partitioned() {
+			for i, key := range keys[:n] {
+				q.hashes[i] = cut(s.hasher.Sum(key))
+			}
+		} else {
+			q.sumAll(partitions[:min(n, len(partitions))], keys[:n])
+		}
+		q.answer(dst[:n])
+		dst, keys, partitions = dst[n:], keys[n:], partitions[min(n, len(partitions)):]
+	}
+}
+
+// batch is at most batchLen keys that are asked together, and room for their answers.
+type batch struct {
+	set    *Set
+	buffer []byte
+	names  [batchLen]filter.Hash // of the partitions
+	hashes [batchLen]filter.Hash
+
+	codes [batchLen]code
+	at    [batchLen]int // positions of keys of one r
+	some  [batchLen]filter.Hash
+	hits  [batchLen]bool
+}
+
+// sumAll hashes keys and their partitions, all with the empty name if there are none.
+func (q *batch) sumAll(partitions, keys [][]byte) {
+	for i, key := range keys {
+		var p []byte
+		if len(partitions) > 0 {
+			p = partitions[i]
+		}
+		if i > 0 && (len(partitions) == 0 || string(p) == string(partitions[i-1])) {
+			q.names[i] = q.names[i-1]
+		} else {
+			q.names[i] = q.set.hasher.Sum(p)
+		}
+		q.hashes[i], q.buffer = sumIn(q.set.hasher, q.buffer, p, key)
+	}
+}
+
+// answer sets dst to the answers for the hashes.
+func (q *batch) answer(dst []bool) {
+	clear(dst)
+	for _, r := range q.set.records {
+		if r.kind == kindPositions {
+			for i := range dst {
+				dst[i] = dst[i] != r.positions.has(q.hashes[i])
+			}
+			continue
+		}
+		for i := range dst {
+			if i > 0 && q.names[i] == q.names[i-1] {
+				q.codes[i] = q.codes[i-1]
+			} else {
+				q.codes[i] = r.class(q.names[i])
+			}
+		}
+		last := -1
+		for _, c := range r.classes {
+			if c.rate() != last {
+				last = c.rate()
+				q.answerRate(dst, r, last)
+			}
+		}
+	}
+}
+
+// answerRate flips the answers of the keys with that r which a record has.
+func (q *batch) answerRate(dst []bool, r *record, rate int) {
+	n := 0
+	for i := range dst {
+		if q.codes[i].rate() == rate {
+			q.at[n], q.some[n], q.hits[n] = i, q.hashes[i], rate == 0
+			n++
+		}
+	}
+	if rate > 0 && rate < constant && n > 0 {
+		r.first[rate].HasMany(q.hits[:n], q.some[:n])
+	}
+	for j, i := range q.at[:n] {
+		has := q.hits[j] && r.value(q.some[j])
+		dst[i] = dst[i] != (has != q.codes[i].inverted())
+	}
+}

@@ -1,0 +1,170 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+const (
+	// MaxKeys is the largest number of keys of a universe.
+	MaxKeys = 1<<40 - 1
+	// MaxPartitions is the largest number of partitions.
+	MaxPartitions = 1<<31 - 1
+)
+
+// Config is the options of a build. The zero value hashes with XXH3 and seed 0, has no partitions and no memory limit.
+type Config struct {
+	Seed   uint64                   // of the hash function, unless there is a Secret
+	Secret *[filter.SecretSize]byte // for a keyed hash, which the file does not contain
+	// Partitioned says that keys have partitions: use AddMembersIn and AddUniverseIn.
+	Partitioned bool
+	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary files.
+	// A key of the universe takes 16 bytes and a member 32. The finished set, the names of partitions and buffers of
+	// about 20 MiB come in addition.
+	Memory   int64
+	TempDir  string                // of the files; os.TempDir() if empty
+	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
+	Progress func(filter.Progress) // called about ten times a second while Build runs, from one goroutine; may be nil
+
+	hashed *filter.Hasher // in place of Seed and Secret; see Set.Config
+}
+
+// hasher returns the hash function.
+func (c Config) hasher() filter.Hasher {
+	if c.hashed != nil {
+		return *c.hashed
+	}
+	if c.Secret != nil {
+		return filter.NewKeyedHasher(*c.Secret)
+	}
+	return filter.NewHasher(c.Seed)
+}
+
+// Builder gathers the members and the keys of the universe, in any order, and builds a set. Every member must also be
+// added to the universe. Duplicates are dropped. The methods that add keys may be called from several goroutines at
+// once and keep no reference to the keys. Then call Build once, or Close.
+type Builder struct {
+	config Config
+	hasher filter.Hasher
+	keys   *gather.Keys
+	names  names
+
+	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
+}
+
+// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set.
+func NewBuilder(c Config) (*Builder, error) {
+	if c.Secret != nil && c.Seed != 0 {
+		return nil, &filter.ConfigError{Field: "seed", Value: c.Seed, Reason: "a keyed hash has a secret in place of a seed"}
+	}
+	// The other half of the memory is for the keys of the levels.
+	return &Builder{config: c, hasher: c.hasher(), keys: gather.New(gather.Config{
+		Memory: c.Memory / 2, Dir: c.TempDir, Workers: c.Workers,
+	})}, nil
+}
+
+// Hasher returns the hash function of the keys.
+func (b *Builder) Hasher() filter.Hasher { return b.hasher }
+
+// The lowest 32 bits of Lo of a gathered hash: partition·2, plus memberBit for a member.
+const memberBit = 1
+
+// AddMembers adds members. It returns an error if keys cannot be written to a temporary file, or if the set is
+// partitioned.
+func (b *Builder) AddMembers(keys [][]byte) error { return b.add(nil, keys, memberBit) }
+
+// AddUniverse adds keys of the universe. Errors are those of AddMembers.
+func (b *Builder) AddUniverse(keys [][]byte) error { return b.add(nil, keys, 0) }
+
+// AddMembersIn adds members and their partitions, of a partitioned set. It returns an error if keys cannot be written to
+// a temporary file, there are more than MaxPartitions partitions, or the set is not partitioned. It panics if there are
+// not as many partitions as keys.
+func (b *Builder) AddMembersIn(partitions, keys [][]byte) error {
+	return b.addIn(partitions, keys, memberBit)
+}
+
+// AddUniverseIn adds keys of the universe and their partitions. Errors are those of AddMembersIn.
+func (b *Builder) AddUniverseIn(partitions, keys [][]byte) error { return b.addIn(partitions, keys, 0) }
+
+func (b *Builder) addIn(partitions, keys [][]byte, bit uint64) error {
+	if len(partitions) != len(keys) {
+		panic(fmt.Sprintf("exact: %d partitions for %d keys", len(partitions), len(keys)))
+	}
+	return b.add(partitions, keys, bit)
+}
+
+func (b *Builder) add(partitions, keys [][]byte, bit uint64) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if (partitions != nil) != b.config.Partitioned {
+		return &filter.ConfigError{Field: "partitioned", Value: b.config.Partitioned,
+			Reason: "add keys with partitions to a partitioned set, and only to one"}
+	}
+	hs := make([]filter.Hash, len(keys))
+	var buffer []byte
+	var id uint64
+	for i, key := range keys {
+		if partitions == nil {
+			hs[i] = cut(b.hasher.Sum(key))
+		} else {
+			var err error
+			if i == 0 || string(partitions[i]) != string(partitions[i-1]) {
+				if id, err = b.names.id(partitions[i]); err != nil {
+					return err
+				}
+			}
+			hs[i], buffer = sumIn(b.hasher, buffer, partitions[i], key)
+		}
+		hs[i].Lo |= id<<1 | bit
+	}
+	return b.keys.AddMany(hs)
+}
+
+// Close drops the keys and removes their file. Build calls it.
+func (b *Builder) Close() error { return b.keys.Close() }
+
+// Build returns the set. If a member is not in the universe, the error is an *OutsideError. If ctx ends first, it
+// returns ctx.Err(). Other errors are those of temporary files, or wrap filter.ErrTooLarge.
+func (b *Builder) Build(ctx context.Context) (*Set, error) {
+	r, err := b.build(ctx)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, err
+	}
+	return &Set{hasher: b.hasher, records: []*record{r}}, nil
+}
+
+// names numbers the partitions in the order of their first use.
+type names struct {
+	mu  sync.RWMutex
+	ids map[string]uint32
+}
+
+// id returns the number of a partition.
+func (n *names) id(name []byte) (uint64, error) {
+	n.mu.RLock()
+	id, ok := n.ids[string(name)]
+	n.mu.RUnlock()
+	if ok {
+		return uint64(id), nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id, ok = n.ids[string(name)]; ok {
+		return uint64(id), nil
+	}
+	if len(n.ids) == MaxPartitions {
+		return 0, fmt.Errorf("more than %d partitions are %w", MaxPartitions, filter.ErrTooLarge)
+	}
+	if n.ids == nil {
+		n.ids = map[string]uint32{}
+	}
+	id = uint32(len(n.ids))
+	n.ids[string(name)] = id
+	return uint64(id), nil
+}

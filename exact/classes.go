@@ -1,0 +1,171 @@
+package exact
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// code is what a class says about its partitions: 2·r, plus 1 if they are inverted.
+type code uint8
+
+const (
+	constant = 32             // the r of partitions whose keys are all members, or all not
+	maxCodes = 2*constant + 2 // codes are below it
+)
+
+// rate returns r: level 1 has a false-positive rate of 2^-r. 0: there is no level 1; constant: there is no level.
+func (c code) rate() int { return int(c / 2) }
+
+// inverted reports whether level 1 has the keys that are not members.
+func (c code) inverted() bool { return c%2 == 1 }
+
+// layered reports whether the class has a level 1.
+func (c code) layered() bool { return c.rate() > 0 && c.rate() < constant }
+
+// tally counts the keys of a partition or class.
+type tally struct {
+	keys, members uint64
+}
+
+// listed returns how many keys level 1 of a class with that code has.
+func (t tally) listed(c code) uint64 {
+	if c.inverted() {
+		return t.keys - t.members
+	}
+	return t.members
+}
+
+// Costs are in units of 2^-16 bits, in whole numbers: the choice of classes decides the bytes of the file, and
+// floating-point results differ between processors.
+const (
+	costBit    = 1 << 16
+	costLevel2 = 65836 // a key of level 2: 1.0046 bits
+	costSlack  = 300   // of a key of level 1, besides r bits
+	costRate   = 26    // of a key of level 1, for each of its r bits
+	costPart   = 300 * costBit
+	costClass  = 56 * costBit
+	costName   = 68800 // a bit of the class function for each partition: 1.05 bits
+	impossible = math.MaxUint64 / 2
+)
+
+// cost returns the size of a partition with that code.
+func (t tally) cost(c code) uint64 {
+	few := t.listed(c)
+	r := uint64(c.rate())
+	switch {
+	case r == constant && few > 0:
+		return impossible
+	case r == constant:
+		return 0
+	case r == 0:
+		return t.keys * costLevel2
+	}
+	return few*(r*(costBit+costRate)+costSlack) + few*costLevel2 + (t.keys-few)*costLevel2>>r
+}
+
+// codesOf returns the codes that a partition may want: r=0 is the same inverted or not.
+func codesOf() (all []code) {
+	all = []code{2 * constant, 2*constant + 1, 0}
+	for c := code(2); c < 2*constant; c++ {
+		all = append(all, c)
+	}
+	return all
+}
+
+// choose returns the codes to use, in ascending order, and for each partition the index of its code among them. It
+// starts with the best code for each partition, then removes one code after the other, always the one that is missed
+// least, and returns the best set on the way: a code costs a part of the file, and bits for each partition.
+func choose(partitions []tally) (codes []code, index []uint8) {
+	var used [maxCodes]bool
+	all := codesOf()
+	for _, t := range partitions {
+		used[cheapest(t, all, maxCodes)] = true
+	}
+	for c, ok := range used {
+		if ok {
+			codes = append(codes, code(c))
+		}
+	}
+	if len(codes) == 0 { // no partition
+		codes = []code{2 * constant}
+	}
+	best := slices.Clone(codes)
+	for least := uint64(math.MaxUint64); ; {
+		total, drop := missed(partitions, codes)
+		if total < least {
+			least, best = total, slices.Clone(codes)
+		}
+		if drop < 0 {
+			break
+		}
+		codes = slices.Delete(codes, drop, drop+1)
+	}
+	index = make([]uint8, len(partitions))
+	for i, t := range partitions {
+		index[i] = uint8(slices.Index(best, cheapest(t, best, maxCodes)))
+	}
+	return best, index
+}
+
+// cheapest returns the best of the codes for a partition, except one.
+func cheapest(t tally, codes []code, except code) (best code) {
+	least := uint64(math.MaxUint64)
+	for _, c := range codes {
+		if cost := t.cost(c); c != except && cost < least {
+			best, least = c, cost
+		}
+	}
+	return best
+}
+
+// missed returns the size of all partitions with these codes, and the position of the code without which they take
+// least, or -1 if none can be left out.
+func missed(partitions []tally, codes []code) (total uint64, drop int) {
+	more := make([]uint64, len(codes)) // what the partitions take more without a code
+	for _, t := range partitions {
+		first, second, at := uint64(math.MaxUint64), uint64(math.MaxUint64), 0
+		for i, c := range codes {
+			switch cost := t.cost(c); {
+			case cost < first:
+				first, second, at = cost, first, i
+			case cost < second:
+				second = cost
+			}
+		}
+		total += first
+		more[at] = min(more[at]+min(second, impossible)-first, impossible)
+	}
+	total += fixed(codes, len(partitions))
+	drop = -1
+	least := uint64(impossible)
+	if len(codes) == 1 {
+		return total, drop
+	}
+	for i, m := range more {
+		rest := slices.Delete(slices.Clone(codes), i, i+1)
+		if size := m + fixed(rest, len(partitions)); m < impossible && size < least {
+			drop, least = i, size
+		}
+	}
+	return total, drop
+}
+
+// fixed returns the size of what does not depend on which partition has which code.
+func fixed(codes []code, partitions int) (size uint64) {
+	var layers [constant + 1]bool
+	for _, c := range codes {
+		size += costClass
+		if c.layered() && !layers[c.rate()] {
+			layers[c.rate()] = true
+			size += costPart
+		}
+	}
+	if n := indexBits(len(codes)); n > 0 {
+		size += costPart + uint64(n)*uint64(partitions)*costName
+	}
+	return size
+}
+
+// indexBits returns the number of bits of an index of n classes.
+func indexBits(n int) int { return bits.Len(uint(n - 1)) }

@@ -1,0 +1,83 @@
+package exact
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"testing"
+)
+
+// universeOf yields n keys.
+func universeOf(n int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var key [8]byte
+		for i := range n {
+			binary.LittleEndian.PutUint64(key[:], uint64(i)*0x9e3779b97f4a7c15)
+			if !yield(key[:]) {
+				return
+			}
+		}
+	}
+}
+
+// chosen yields the keys of universeOf that are members at a density, chosen by the seed.
+func chosen(n int, density float64, seed uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for key := range universeOf(n) {
+			if r.Float64() < density && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// mustBuild builds a set and checks all of its answers.
+func mustBuild(t testing.TB, n int, density float64, seed uint64, c Config) *Set {
+	t.Helper()
+	s, err := Build(t.Context(), chosen(n, density, seed), universeOf(n), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	wrong, members := 0, uint64(0)
+	for key := range universeOf(n) {
+		member := r.Float64() < density
+		if member {
+			members++
+		}
+		if s.Contains(key) != member {
+			wrong++
+		}
+	}
+	if i := s.Info(); wrong > 0 || i.Universe != uint64(n) || i.Members != members {
+		t.Errorf("%d keys, density %g: %d wrong answers, %+v", n, density, wrong, i)
+	}
+	return s
+}
+
+func TestBuild(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 10, 100, 1000, 20_000} {
+		for _, density := range []float64{0, .001, .01, .1, .3, .5, .7, .99, 1} {
+			t.Run(fmt.Sprint(n, density), func(t *testing.T) {
+				s := mustBuild(t, n, density, 1, Config{})
+				data, err := s.AppendBinary(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := FromBytes(data, nil); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for _, d := range []float64{.001, .01, .1} {
+		s := mustBuild(t, 1_000_000, d, 1, Config{})
+		i := s.Info()
+		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v", d, i.BitsPerMember(), i.EntropyPerMember(), i.Bytes, i.Classes)
+	}
+}

@@ -1,0 +1,111 @@
+package exact
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// DefaultMaxBytes is the largest file that Read takes if maxBytes is 0: 1 GiB.
+const DefaultMaxBytes = 1 << 30
+
+// Open reads the set in a file into memory. secret is that of a set with a keyed hash, else it is ignored and may be
+// nil. On error the Set is nil, and the error names the path and wraps that of the file system or one of FromBytes.
+func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := FromBytes(data, secret)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. Peak memory:
+// about twice the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
+func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
+	if maxBytes == 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	maxBytes = min(maxBytes, 1<<62)
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(r, int64(maxBytes)+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case uint64(n) > maxBytes:
+		return nil, fmt.Errorf("more than %d bytes are %w", maxBytes, filter.ErrTooLarge)
+	}
+	return FromBytes(b.Bytes(), secret)
+}
+
+// FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
+// verifies all checksums. The error wraps container.ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was
+// given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
+func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
+	return parse(data, secret)
+}
+
+// HasMagic reports whether r begins like an exact set.
+func HasMagic(r io.Reader) bool {
+	var b [len(magic)]byte
+	_, err := io.ReadFull(r, b[:])
+	return err == nil && string(b[:]) == magic
+}
+
+// WriteTo writes the file of the set to w, with the same bytes each time.
+func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
+	out := &counter{w: w}
+	_, err = s.write(out)
+	return out.n, err
+}
+
+// write writes the file, and returns the size of each record in bytes.
+func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
+	var previous uint32
+	var at uint64
+	for _, r := range s.records {
+		copied := *r
+		if err := copied.writeTo(w, at, s.hasher, previous); err != nil {
+			return nil, err
+		}
+		previous = copied.crc
+		at += copied.size
+		sizes = append(sizes, copied.size)
+	}
+	return sizes, nil
+}
+
+// AppendBinary appends the file of the set to b.
+func (s *Set) AppendBinary(b []byte) ([]byte, error) {
+	buffer := bytes.NewBuffer(b)
+	_, err := s.WriteTo(buffer)
+	return buffer.Bytes(), err
+}
+
+// Save writes the set to a file, as container.WriteAtomic does.
+func (s *Set) Save(ctx context.Context, path string) error {
+	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
+		_, err := s.WriteTo(w)
+		return err
+	})
+}
+
+// counter counts the bytes that are written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,114 @@
+package exact
+
+import (
+	"io"
+	"math"
+)
+
+// Info describes a set.
+type Info struct {
+	Universe, Members uint64 // numbers of keys
+	Partitions        uint64 // 0 if the set is not partitioned
+	Updates           int    // records after the base
+	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
+	// size of the file.
+	Bits, Bytes uint64
+	UpdateBytes uint64 // of Bytes, those of the updates
+	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of that
+	// over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions are
+	// known. With updates it is that of the base.
+	Entropy, PartitionEntropy float64
+	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over the
+	// partitions as the keys of the universe.
+	OutsideRate float64
+	Classes     []ClassInfo // of the base
+}
+
+// ClassInfo describes the partitions of a class.
+type ClassInfo struct {
+	R        int  // level 1 has a rate of 2^-R; 0: no level 1; 32: no level, all keys are members or none is
+	Inverted bool // level 1 has the keys that are not members
+	Universe uint64
+	Members  uint64
+	// OutsideRate is that of Info for keys outside of the universe in these partitions.
+	OutsideRate float64
+}
+
+// BitsPerMember returns Bits divided by Members, or 0 if there are none.
+func (i Info) BitsPerMember() float64 { return perMember(float64(i.Bits), i.Members) }
+
+// EntropyPerMember returns PartitionEntropy, or without partitions Entropy, divided by Members, or 0 if there are none.
+func (i Info) EntropyPerMember() float64 {
+	if i.Partitions > 0 {
+		return perMember(i.PartitionEntropy, i.Members)
+	}
+	return perMember(i.Entropy, i.Members)
+}
+
+func perMember(bits float64, members uint64) float64 {
+	if members == 0 {
+		return 0
+	}
+	return bits / float64(members)
+}
+
+// Info describes the set.
+func (s *Set) Info() Info {
+	base, newest := s.records[0], s.records[len(s.records)-1]
+	i := Info{
+		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
+		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
+		PartitionEntropy: float64(base.entropy),
+	}
+	for n, r := range s.records {
+		i.Bits += r.bits()
+		rate := r.outsideRate()
+		i.OutsideRate = i.OutsideRate*(1-rate) + rate*(1-i.OutsideRate)
+		if n > 0 {
+			continue
+		}
+		for _, c := range r.classes {
+			i.Classes = append(i.Classes, ClassInfo{
+				R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members, OutsideRate: c.outsideRate(),
+			})
+		}
+	}
+	sizes, _ := s.write(io.Discard)
+	for n, size := range sizes {
+		if i.Bytes += size; n > 0 {
+			i.UpdateBytes += size
+		}
+	}
+	return i
+}
+
+// ldexp returns a logarithm of log2Choose in bits.
+func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
+
+// outsideRate is Info.OutsideRate of one record.
+func (r *record) outsideRate() float64 {
+	if r.kind == kindPositions {
+		return r.positions.outsideRate()
+	}
+	var sum, keys float64
+	for _, c := range r.classes {
+		sum += c.outsideRate() * float64(c.keys)
+		keys += float64(c.keys)
+	}
+	if keys == 0 {
+		return r.classes[0].outsideRate()
+	}
+	return sum / keys
+}
+
+// outsideRate returns the share of keys outside of the universe for which the answer is true.
+func (c code) outsideRate() float64 {
+	rate := math.Ldexp(1, -c.rate()-1)
+	if c.rate() == constant {
+		rate = 0
+	}
+	if c.inverted() {
+		return 1 - rate
+	}
+	return rate
+}

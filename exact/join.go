@@ -1,0 +1,141 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// ErrOutside means that members are not in the universe. Errors of Build that wrap it are *OutsideError.
+var ErrOutside = errors.New("members are not in the universe")
+
+// maxNamed is the largest number of keys that an OutsideError names.
+const maxNamed = 10
+
+// OutsideError says that members are not in the universe.
+type OutsideError struct {
+	Count uint64 // how many
+	// Keys are at most ten of them, with "partition: " before those of a partitioned set. Build has only hashes: Name
+	// adds the keys.
+	Keys []string
+
+	hasher filter.Hasher
+	hashes []filter.Hash // of the keys to name
+}
+
+func (e *OutsideError) Error() string {
+	text := fmt.Sprintf("%d %v", e.Count, ErrOutside)
+	if len(e.Keys) > 0 {
+		text += ", such as " + strings.Join(e.Keys, ", ")
+	}
+	return text + "; add them to the universe, or remove them from the members"
+}
+
+func (e *OutsideError) Unwrap() error { return ErrOutside }
+
+// Name adds those of the members that are among the keys to name. partitions is nil for a set without partitions. It
+// must not be called from several goroutines at once.
+func (e *OutsideError) Name(partitions, members [][]byte) {
+	var buffer []byte
+	for i, key := range members {
+		var h filter.Hash
+		text := fmt.Sprintf("%.60q", key)
+		if partitions == nil {
+			h = cut(e.hasher.Sum(key))
+		} else {
+			h, buffer = sumIn(e.hasher, buffer, partitions[i], key)
+			text = fmt.Sprintf("%.60q: %s", partitions[i], text)
+		}
+		if slices.Contains(e.hashes, h) && !slices.Contains(e.Keys, text) {
+			e.Keys = append(e.Keys, text)
+		}
+	}
+}
+
+// joined is a key of the universe.
+type joined struct {
+	hash      filter.Hash
+	partition uint32
+	member    bool
+}
+
+// join reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each distinct
+// key of the universe, in order of the hash, and outside for each distinct member that is not in it.
+func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, outside func(filter.Hash)) error {
+	var k joined
+	any, in := false, false // whether there is a key in k, and whether it is in the universe
+	end := func() error {
+		switch {
+		case !any:
+			return nil
+		case !in:
+			outside(k.hash)
+			return nil
+		}
+		return inside(k)
+	}
+	err := keys.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			if id := cut(h); !any || id != k.hash {
+				if err := end(); err != nil {
+					return err
+				}
+				k = joined{hash: id, partition: uint32(h.Lo&partitionMask) >> 1}
+				any, in = true, false
+			}
+			if h.Lo&memberBit != 0 {
+				k.member = true
+			} else {
+				in = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return end()
+}
+
+// join is join for the keys of a Builder. If a member is not in the universe, the error is an *OutsideError, after all
+// keys of the universe. For an update, the members are the keys to toggle, as soon as these are known.
+func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
+	if b.toggled != nil {
+		inside = b.toggling(inside)
+	}
+	e := &OutsideError{hasher: b.hasher}
+	err := join(ctx, b.keys, inside, func(h filter.Hash) {
+		if e.Count++; len(e.hashes) < maxNamed {
+			e.hashes = append(e.hashes, h)
+		}
+	})
+	if err == nil && e.Count > 0 {
+		err = e
+	}
+	return err
+}
+
+// partitions returns the number of partitions, 1 for a set without.
+func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
+
+// count returns the keys and members of each partition.
+func (b *Builder) count(ctx context.Context) ([]tally, error) {
+	counts := make([]tally, b.partitions())
+	return counts, b.join(ctx, func(k joined) error {
+		counts[k.partition].count(k.member)
+		return nil
+	})
+}
+
+// count counts a key.
+func (t *tally) count(member bool) {
+	t.keys++
+	if member {
+		t.members++
+	}
+}

@@ -1,0 +1,278 @@
+package exact
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/family/ribbon"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// cursor reads numbers of a file that is in memory. After an error it returns zeros.
+type cursor struct {
+	data []byte
+	at   uint64
+	err  error // a *container.FormatError
+}
+
+// fail sets the error, unless there is one.
+func (c *cursor) fail(what string, err error) {
+	if c.err == nil {
+		c.err = &container.FormatError{Offset: c.at, What: what, Err: err}
+	}
+}
+
+// corrupt sets an error wrapping container.ErrCorrupt.
+func (c *cursor) corrupt(what, format string, args ...any) {
+	c.fail(what, fmt.Errorf("%w: %s", container.ErrCorrupt, fmt.Sprintf(format, args...)))
+}
+
+// left returns the bytes that have not been read.
+func (c *cursor) left() uint64 { return uint64(len(c.data)) - c.at }
+
+// bytes reads n bytes. They share the memory of the file.
+func (c *cursor) bytes(what string, n uint64) []byte {
+	if c.err == nil && n > c.left() {
+		c.at = uint64(len(c.data))
+		c.fail(what, io.ErrUnexpectedEOF)
+	}
+	if c.err != nil {
+		return make([]byte, min(n, 8))
+	}
+	c.at += n
+	return c.data[c.at-n : c.at : c.at]
+}
+
+// uvarint reads a number.
+func (c *cursor) uvarint(what string) uint64 {
+	if c.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(c.data[c.at:])
+	switch {
+	case n == 0:
+		c.fail(what, io.ErrUnexpectedEOF)
+	case n < 0 || n > 1 && c.data[c.at+uint64(n)-1] == 0:
+		c.corrupt(what, "the number has too many bytes")
+	default:
+		c.at += uint64(n)
+		return v
+	}
+	return 0
+}
+
+// limited reads a number that is at most most.
+func (c *cursor) limited(what string, most uint64) uint64 {
+	at := c.at
+	v := c.uvarint(what)
+	if v > most {
+		c.at = at
+		c.corrupt(what, "%d, want at most %d", v, most)
+		return 0
+	}
+	return v
+}
+
+// parse reads the records of a file. The words of the set share the memory of data where they can.
+func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
+	s := &Set{}
+	c := &cursor{data: data}
+	for len(s.records) == 0 || c.left() > 0 {
+		if len(s.records) > MaxUpdates {
+			c.corrupt("update", "there are more than %d", MaxUpdates)
+		}
+		r := s.parseRecord(c, secret)
+		if c.err != nil {
+			return nil, c.err
+		}
+		s.records = append(s.records, r)
+	}
+	return s, nil
+}
+
+// parseRecord reads the next record.
+func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
+	start := c.at
+	r := &record{}
+	if m := c.bytes("magic", uint64(len(magic))); c.err == nil && string(m) != magic {
+		c.at = start
+		c.fail("magic", container.ErrMagic)
+	}
+	if v := c.uvarint("version"); c.err == nil && v != version {
+		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
+	}
+	if r.kind = c.limited("kind", kindPositions); c.err == nil && (r.kind == kindBase) != (len(s.records) == 0) {
+		c.corrupt("kind", "the first record must be a base, and no other")
+	}
+	if r.kind == kindBase {
+		s.parseHasher(c, secret)
+	} else if sum := binary.LittleEndian.Uint32(c.bytes("previous", crcSize)); c.err == nil &&
+		sum != s.records[len(s.records)-1].crc {
+		c.corrupt("previous", "the update is for another record")
+	}
+	s.parseCounts(c, r)
+	if r.kind == kindPositions {
+		r.parsePositions(c, start)
+		return r
+	}
+	r.parseClasses(c)
+	geometries := r.parseGeometries(c)
+	sum := crc32.Checksum(c.data[start:c.at], castagnoli)
+	if stored := binary.LittleEndian.Uint32(c.bytes("header checksum", crcSize)); c.err == nil && stored != sum {
+		c.at -= crcSize
+		c.fail("header", container.ErrChecksum)
+	}
+	if r.kind == kindBase {
+		for _, b := range c.bytes("padding", padding(c.at)) {
+			if b != 0 {
+				c.corrupt("padding", "it must be zero")
+			}
+		}
+	}
+	r.parseBody(c, geometries)
+	r.size = c.at - start
+	return r
+}
+
+// parseHasher reads the hash function and its seed or key check.
+func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
+	id := c.uvarint("hash")
+	seed := binary.LittleEndian.Uint64(c.bytes("seed", 8))
+	switch {
+	case c.err != nil:
+	case id == uint64(filter.XXH3):
+		s.hasher = filter.NewHasher(seed)
+	case id != uint64(filter.SipHash):
+		c.fail("hash", container.ErrHash)
+	case seed == 0:
+		c.corrupt("check of the secret", "it is 0")
+	case secret == nil:
+		c.fail("check of the secret", container.ErrNoSecret)
+	default:
+		if s.hasher = filter.NewKeyedHasher(*secret); s.hasher.KeyCheck() != seed {
+			c.fail("check of the secret", container.ErrSecret)
+		}
+	}
+}
+
+// parseCounts reads what a record reports besides its classes.
+func (s *Set) parseCounts(c *cursor, r *record) {
+	r.universe = c.uvarint("universe")
+	r.members = c.limited("members", r.universe)
+	if r.partitions = c.uvarint("partitions"); r.partitions > 0 && r.kind != kindPositions {
+		r.entropy = c.uvarint("entropy")
+	}
+	if len(s.records) > 0 && c.err == nil && (r.partitions > 0) != s.Partitioned() {
+		c.corrupt("partitions", "all records have some, or none")
+	}
+}
+
+// parseClasses reads the class table.
+func (r *record) parseClasses(c *cursor) {
+	n := c.limited("number of classes", maxClasses)
+	if c.err == nil && (n == 0 || n > 1 && r.partitions == 0) {
+		c.corrupt("number of classes", "%d", n)
+	}
+	for i := range n {
+		at := class{code: code(c.limited("class", maxCodes-1))}
+		if i > 0 && at.code <= r.classes[i-1].code && c.err == nil {
+			c.corrupt("class", "the classes are not in order")
+		}
+		at.keys = c.uvarint("keys of a class")
+		at.tally.members = c.limited("members of a class", at.keys)
+		if c.err != nil {
+			return
+		}
+		r.classes = append(r.classes, at)
+	}
+}
+
+// parseGeometries reads the geometries of all parts.
+func (r *record) parseGeometries(c *cursor) (all []geometry) {
+	if c.err != nil {
+		return nil
+	}
+	for _, f := range forms(r.classes) {
+		g, err := readGeometry(c, f)
+		if err != nil {
+			return nil
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// parseBody reads the parts, after it has compared their sizes with what is left of the file.
+func (r *record) parseBody(c *cursor, geometries []geometry) {
+	var size uint64
+	sections := make([][]uint64, len(geometries))
+	for i, g := range geometries {
+		words, n, err := g.sections(r.kind)
+		sum, over := bits.Add64(size, n, 0)
+		if err != nil || over != 0 {
+			c.corrupt("geometry", "%v", err)
+			return
+		}
+		sections[i], size = words, sum
+	}
+	at := c.at
+	body := c.bytes("body", size)
+	r.crc = binary.LittleEndian.Uint32(c.bytes("body checksum", crcSize))
+	if c.err == nil && crc32.Checksum(body, castagnoli) != r.crc {
+		c.at = at
+		c.fail("body", container.ErrChecksum)
+	}
+	if c.err != nil {
+		return
+	}
+	parts := make([]*ribbon.Filter, len(geometries))
+	for i, g := range geometries {
+		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
+		for section, n := range sections[i] {
+			bytes := sectionBytes(r.kind, section, n, g.tail)
+			e.Sections = append(e.Sections, wordsOf(body[:bytes], n))
+			body = body[bytes:]
+		}
+		f, err := ribbon.Decode(e)
+		if err != nil {
+			c.at = at
+			c.fail("body", errors.Join(container.ErrCorrupt, err))
+			return
+		}
+		parts[i] = f
+	}
+	r.setParts(parts)
+}
+
+// setParts sets the parts, given in the order of the file.
+func (r *record) setParts(parts []*ribbon.Filter) {
+	if len(r.classes) > 1 {
+		r.index, parts = parts[0], parts[1:]
+	}
+	for _, c := range r.classes {
+		if c.layered() && r.first[c.rate()] == nil {
+			r.first[c.rate()], parts = parts[0], parts[1:]
+		}
+	}
+	r.last = parts[0]
+}
+
+// wordsOf returns n words of a file, of which b has all bytes except zeros at the end. They share the memory of b if
+// they can.
+func wordsOf(b []byte, n uint64) []uint64 {
+	if uint64(len(b)) == 8*n {
+		if words, ok := bitvec.View(b); ok {
+			return words
+		}
+	}
+	words := make([]uint64, n)
+	copy(bitvec.Bytes(words), b)
+	bitvec.FixOrder(words)
+	return words
+}

@@ -1,0 +1,59 @@
+package exact
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// stage is a stage of a build.
+type stage int
+
+const (
+	stageCount stage = iota
+	stageList
+	stageFirst
+	stageAsk
+	stageLast
+	stageEnd
+)
+
+// stageStart is the share of the time of Build that has passed before a stage, measured with 10 million keys of which
+// 1% are members.
+var stageStart = [stageEnd + 1]float64{stageCount: .3, stageList: .4, stageFirst: .5, stageAsk: .55, stageLast: .9, stageEnd: 1}
+
+// stages reports the progress of a build.
+type stages struct {
+	report func(filter.Progress) // or nil
+	at     stage
+	all    uint64 // steps of the stage, 0 if they are not counted
+	steps  uint64
+	last   time.Time // of the last report
+}
+
+// next begins a stage with that many steps.
+func (p *stages) next(at stage, steps uint64) {
+	p.at, p.all, p.steps = at, steps, 0
+	p.send()
+}
+
+// done counts steps.
+func (p *stages) done(steps uint64) {
+	const rarely = 1 << 14 // steps
+	before := p.steps
+	if p.steps += steps; before/rarely != p.steps/rarely && p.report != nil && time.Since(p.last) > 100*time.Millisecond {
+		p.send()
+	}
+}
+
+func (p *stages) send() {
+	if p.report == nil {
+		return
+	}
+	p.last = time.Now()
+	done := stageStart[p.at]
+	if p.all > 0 {
+		done += (stageStart[p.at+1] - done) * min(float64(p.steps)/float64(p.all), 1)
+	}
+	p.report(filter.Progress{Done: done})
+}

@@ -1,0 +1,177 @@
+package exact
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+
+	"github.com/bloomery/bloomery/family/ribbon"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+const (
+	magic   = "\x89BLX"
+	version = 1
+	crcSize = 4
+
+	kindBase      = 0
+	kindUpdate    = 1
+	kindPositions = 2
+
+	// maxClasses is the largest number of classes: one for each code.
+	maxClasses = maxCodes
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Constants of rehash: the first 32 bytes of the SHA-256 hash of the text "bloomery exact level 2".
+const (
+	mixHi, mixHiBy = 0xd62833eb990dae16, 0xca4e615764ca1c4f
+	mixLo, mixLoBy = 0x681c64a0847dd1a6, 0xa50932dd2babb779
+)
+
+// class is an entry of the class table of a record.
+type class struct {
+	code
+	tally // of its partitions; members are the keys that the record has
+}
+
+// record is a record of a file. See docs/format/exact.md.
+type record struct {
+	kind              uint64
+	universe, members uint64
+	partitions        uint64 // 0 if the set has none
+	entropy           uint64 // of the partitions, in bits
+	classes           []class
+
+	index *ribbon.Filter           // the class of a partition, nil if there is one class
+	first [constant]*ribbon.Filter // level 1, by r; nil where no class needs it
+	last  *ribbon.Filter           // level 2
+
+	positions *positions // of kindPositions, which has nothing of the above but the counts
+
+	crc  uint32 // of the body
+	size uint64 // in bytes
+}
+
+// parts returns the parts in the order of the file.
+func (r *record) parts() (all []*ribbon.Filter) {
+	if r.kind == kindPositions {
+		return nil
+	}
+	if r.index != nil {
+		all = append(all, r.index)
+	}
+	for _, f := range r.first {
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	return append(all, r.last)
+}
+
+// bits returns the size of the parts in bits.
+func (r *record) bits() (n uint64) {
+	if r.kind == kindPositions {
+		return 8 * uint64(len(r.positions.appendTo(nil)))
+	}
+	for _, f := range r.parts() {
+		n += f.Info().Bits
+	}
+	return n
+}
+
+// appendStart appends what all records begin with. previous is the CRC at the end of the record before.
+func (r *record) appendStart(b []byte, h filter.Hasher, previous uint32) []byte {
+	b = append(b, magic...)
+	b = appendUvarints(b, version, r.kind)
+	if r.kind == kindBase {
+		b = appendUvarints(b, uint64(h.ID()))
+		b = binary.LittleEndian.AppendUint64(b, h.Seed()|h.KeyCheck())
+	} else {
+		b = binary.LittleEndian.AppendUint32(b, previous)
+	}
+	return appendUvarints(b, r.universe, r.members, r.partitions)
+}
+
+// appendHeader appends the header of a record of parts, with its CRC.
+func (r *record) appendHeader(b []byte, h filter.Hasher, previous uint32) []byte {
+	start := len(b)
+	b = r.appendStart(b, h, previous)
+	if r.partitions > 0 {
+		b = appendUvarints(b, r.entropy)
+	}
+	b = appendUvarints(b, uint64(len(r.classes)))
+	for _, c := range r.classes {
+		b = appendUvarints(b, uint64(c.code), c.keys, c.tally.members)
+	}
+	for _, f := range r.parts() {
+		b = appendGeometry(b, f)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+}
+
+func appendUvarints(b []byte, values ...uint64) []byte {
+	for _, v := range values {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+// writeTo writes the record at an offset of the file, and sets its CRC and size.
+func (r *record) writeTo(w io.Writer, at uint64, h filter.Hasher, previous uint32) error {
+	if r.kind == kindPositions {
+		_, err := w.Write(r.appendPositions(previous))
+		return err
+	}
+	head := r.appendHeader(nil, h, previous)
+	if r.kind == kindBase {
+		head = append(head, make([]byte, padding(at+uint64(len(head))))...)
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	r.crc, r.size = 0, uint64(len(head))
+	for _, f := range r.parts() {
+		for i, words := range f.Encode().Sections {
+			n := 8 * len(words)
+			if r.kind != kindBase && i == tailSection {
+				n = int(tailBits(f)+7) / 8
+			}
+			if err := r.writeWords(w, words, n); err != nil {
+				return err
+			}
+		}
+	}
+	r.size += crcSize
+	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, r.crc))
+	return err
+}
+
+// writeWords writes the first n bytes of words, as a part of the body.
+func (r *record) writeWords(w io.Writer, words []uint64, n int) error {
+	const most = 1 << 16 // words at a time
+	var swapped []uint64
+	for n > 0 {
+		part := words[:min(len(words), most)]
+		words = words[len(part):]
+		if !bitvec.LittleEndian {
+			swapped = append(swapped[:0], part...)
+			bitvec.FixOrder(swapped)
+			part = swapped
+		}
+		b := bitvec.Bytes(part)
+		b = b[:min(len(b), n)]
+		n -= len(b)
+		r.size += uint64(len(b))
+		r.crc = crc32.Update(r.crc, castagnoli, b)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// padding returns how many bytes are missing to a multiple of 8.
+func padding(n uint64) uint64 { return -n % 8 }

@@ -1,0 +1,102 @@
+package exact
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// partitionMask is the part of Lo that a set does not use. While a set is built, it holds the partition of the key.
+const partitionMask = 1<<32 - 1
+
+// Set answers whether keys of a universe are members, without error. It does not change, so all methods are
+// safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
+type Set struct {
+	hasher  filter.Hasher
+	records []*record // the base, then updates
+}
+
+// Partitioned reports whether keys have partitions: ContainsIn then has the answers, else Contains.
+func (s *Set) Partitioned() bool { return s.records[0].partitions > 0 }
+
+// Hasher returns the hash function of the keys.
+func (s *Set) Hasher() filter.Hasher { return s.hasher }
+
+// Contains reports whether a key of the universe is a member. Of a partitioned set it asks for the key in the partition
+// with the empty name. It does not allocate.
+func (s *Set) Contains(key []byte) bool {
+	if s.Partitioned() {
+		return s.ContainsIn(nil, key)
+	}
+	return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
+}
+
+// ContainsIn reports whether a key of a partition is a member. A set without partitions ignores the partition. It
+// allocates only if both together have more than 200 bytes.
+func (s *Set) ContainsIn(partition, key []byte) bool {
+	if !s.Partitioned() {
+		return s.Contains(key)
+	}
+	var buffer [sumBuffer]byte
+	h, _ := sumIn(s.hasher, buffer[:0], partition, key)
+	return s.has(s.hasher.Sum(partition), h)
+}
+
+// has returns the answer for the hashes of a partition's name and of a key.
+func (s *Set) has(name, h filter.Hash) bool {
+	answer := false
+	for _, r := range s.records {
+		answer = answer != r.has(name, h)
+	}
+	return answer
+}
+
+// class returns the class of a partition.
+func (r *record) class(name filter.Hash) code {
+	if r.index == nil {
+		return r.classes[0].code
+	}
+	v, _ := r.index.Get(name)
+	return r.classes[min(v, uint64(len(r.classes)-1))].code
+}
+
+// has returns the answer of a record for the hashes of a partition's name and of a key.
+func (r *record) has(name, h filter.Hash) bool {
+	if r.kind == kindPositions {
+		return r.positions.has(h)
+	}
+	c := r.class(name)
+	switch {
+	case c.rate() == constant, c.rate() > 0 && !r.first[c.rate()].Has(h):
+		return c.inverted()
+	}
+	return r.value(h) != c.inverted()
+}
+
+// value returns the bit of level 2 for a key.
+func (r *record) value(h filter.Hash) bool {
+	v, _ := r.last.Get(rehash(h))
+	return v == 1
+}
+
+// sumBuffer is the size of the buffer in which a partition and a key are put together.
+const sumBuffer = 210
+
+// sumIn returns the hash of a key of a partition, and its buffer for the next call.
+func sumIn(h filter.Hasher, buffer, partition, key []byte) (filter.Hash, []byte) {
+	buffer = binary.AppendUvarint(buffer[:0], uint64(len(partition)))
+	buffer = append(append(buffer, partition...), key...)
+	return cut(h.Sum(buffer)), buffer
+}
+
+// cut clears the bits that a set does not use.
+func cut(h filter.Hash) filter.Hash {
+	h.Lo &^= partitionMask
+	return h
+}
+
+// rehash returns the hash of a key for level 2.
+func rehash(h filter.Hash) filter.Hash {
+	return filter.Hash{Hi: probe.Mix(h.Hi^mixHi, mixHiBy), Lo: probe.Mix(h.Lo^mixLo, mixLoBy)}
+}

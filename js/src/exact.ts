@@ -1,0 +1,130 @@
+// Entry bloomery/exact: reads exact sets, which `bloomery exact build` writes. See docs/format/exact.md.
+
+import { bytesOf, hashOf } from './filter.js';
+import { hashNames } from './header.js';
+import { type Key, OwnBuffer, putKey } from './key.js';
+import { type ExactRecord, readRecords } from './records.js';
+import { present } from './sections.js';
+import type { Family, HashFunction, Hashed, KeyHash } from './types.js';
+import { fold, product } from './wide.js';
+
+export * from './errors.js';
+export type { Key } from './key.js';
+export type { KeyHash } from './types.js';
+
+/** How an exact set is opened. */
+export interface ExactOptions {
+  /** False: the checksums of the ribbons are not compared. Default: true. Headers are always verified. */
+  verify?: boolean;
+  /** The secret that the set was built with: 16 bytes, or 32 hexadecimal digits. It needs siphash in hashes. */
+  secret?: Uint8Array | string;
+  /** siphash of bloomery/hash/siphash, for sets with a secret. */
+  hashes?: readonly KeyHash[];
+}
+
+/** What an exact set says about itself. */
+export interface ExactInfo {
+  /** The number of keys of the universe. */
+  universe: number;
+  /** How many of them are members. */
+  members: number;
+  /** The number of partitions; 0 if the set is not partitioned. */
+  partitions: number;
+  /** The number of updates that the file has after its base. */
+  updates: number;
+  /** The length of the file in bytes. */
+  bytes: number;
+  /** The name of the hash function, such as xxh3-128. */
+  hash: string;
+}
+
+/** An open exact set. It answers queries from memory and never changes. */
+export class ExactSet {
+  readonly #file: Uint8Array;
+  readonly #records: ExactRecord[];
+  readonly #sum: HashFunction;
+  readonly #info: ExactInfo;
+  readonly #key = new OwnBuffer();
+  readonly #name = new OwnBuffer();
+  readonly #joined = new OwnBuffer();
+  /** The hash of the key, that for level 2, and that of the partition's name. */
+  readonly #h = new Int32Array(8);
+  readonly #h2 = new Int32Array(8);
+  readonly #hName = new Int32Array(8);
+
+  /** @internal */
+  constructor(file: Uint8Array, records: ExactRecord[], sum: HashFunction, info: ExactInfo) {
+    this.#file = file;
+    this.#records = records;
+    this.#sum = sum;
+    this.#info = info;
+  }
+
+  /**
+   * Reports whether a key of the universe is a member. For another key the answer may be wrong. It throws TypeError if
+   * the set has partitions.
+   */
+  has(key: Key): boolean {
+    if (this.#info.partitions) throw new TypeError('a set with partitions: use hasIn');
+    return this.#answer(this.#key, putKey(this.#key, key));
+  }
+
+  /**
+   * Reports whether a key of a partition is a member. For a partition or a key outside of the universe the answer may
+   * be wrong. It throws TypeError if the set has no partitions.
+   */
+  hasIn(partition: string | Uint8Array, key: Key): boolean {
+    if (!this.#info.partitions) throw new TypeError('a set without partitions: use has');
+    const name = this.#name, keys = this.#key, all = this.#joined;
+    const n = putKey(name, partition), size = putKey(keys, key);
+    this.#sum(name.view, n, this.#hName);
+    if (n + size + 5 > all.bytes.length) all.grow(n + size + 5);
+    let at = 0, length = n;
+    for (; length > 127; length >>>= 7) all.bytes[at++] = length | 128;
+    all.bytes[at++] = length;
+    for (let i = 0; i < n; i++) all.bytes[at++] = name.bytes[i];
+    for (let i = 0; i < size; i++) all.bytes[at++] = keys.bytes[i];
+    return this.#answer(all, at);
+  }
+
+  /** Describes the set. */
+  info(): ExactInfo {
+    return { ...this.#info };
+  }
+
+  /** Reports whether the key in the first n bytes of a buffer is a member. */
+  #answer({ view }: OwnBuffer, n: number): boolean {
+    const h = this.#h, h2 = this.#h2;
+    present(this.#file);
+    this.#sum(view, n, h);
+    h[0] = 0;
+    let odd = 0;
+    for (const { codes, classOf, level1, level2 } of this.#records) {
+      const code = codes[Math.min(classOf(this.#hName, true), codes.length - 1)], r = code >> 1;
+      odd ^= code & 1;
+      if (r > 31 || (r && level1[r](h) < 0)) continue;
+      fold(h[0] ^ 0x847dd1a6, h[1] ^ 0x681c64a0, 0x2babb779, 0xa50932dd);
+      h2[0] = product[0];
+      h2[1] = product[1];
+      fold(h[2] ^ 0x990dae16, h[3] ^ 0xd62833eb, 0x64ca1c4f, 0xca4e6157);
+      h2[2] = product[0];
+      h2[3] = product[1];
+      odd ^= level2(h2, true);
+    }
+    return odd > 0;
+  }
+}
+
+/**
+ * Opens an exact set. The base is not copied if the bytes are aligned to 4 bytes: do not change them while the set is
+ * in use. It rejects with FormatError, whose subclass says why.
+ */
+export async function openExact(file: Uint8Array | ArrayBuffer, options: ExactOptions = {}): Promise<ExactSet> {
+  const bytes = bytesOf(file);
+  const { records, hash, seed, universe, members, partitions } = readRecords(bytes, options.verify ?? true);
+  // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
+  const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;
+  const { sum } = hashOf(of, {} as Family, { hashes: options.hashes ?? [], secret: options.secret });
+  const info = { universe, members, partitions, updates: records.length - 1, bytes: bytes.length, hash: hashNames[hash] };
+  return new ExactSet(bytes, records, sum, info);
+}

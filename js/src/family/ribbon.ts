@@ -1,0 +1,37 @@
+// Bumped ribbon retrieval: the smallest static filter, also with values. See docs/format/ribbon.md.
+
+import { ribbonOf } from '../ribbon.js';
+import { checkSections, checkZeros } from '../sections.js';
+import type { Family, Hash } from '../types.js';
+
+export const ribbon: Family = {
+  name: 'ribbon',
+  id: 10,
+  open(file) {
+    const { header, spec } = file, optional = 'seed tail tail_seed value_bits wide';
+    spec.want('r w', `${optional} starts`);
+    const text = spec.params.get('starts'), starts = text?.split('-').map(Number) ?? [];
+    const r = spec.uint('r', 0, 32), w = spec.uint('w', 64, 128), wide = spec.uint('wide', 0, r < 32 ? 1023 : 0);
+    const values = spec.uint('value_bits', +!r, 32), tail = spec.uint('tail', 0, 256);
+    const seed = spec.uint('seed', 0, 65_535), tailSeed = spec.uint('tail_seed', 0, 65_535);
+    if (
+      w % 64 || starts.length > 16 || starts.some((n) => n < 64 || n % 64 !== 0) ||
+      (text && starts.join('-') !== text) || (seed && !text) || (tailSeed && !tail) ||
+      !header.keys !== !(text || tail) || // keys without slots, or slots without keys
+      optional.split(' ').some((name) => spec.params.get(name) === '0')
+    ) throw spec.bad();
+    const { bits, open } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
+    checkSections(file, ...bits.map((n) => Math.ceil(n / 64)));
+    bits.forEach((n, i) => checkZeros(file.sections[i], n));
+    const find = open(file.sections), empty = r > 0 && !header.keys;
+    return {
+      has: (h) => !empty && find(h) >= 0,
+      ...(values && {
+        get(h: Hash) {
+          const value = empty ? -1 : find(h, true);
+          return value < 0 ? undefined : BigInt(value);
+        },
+      }),
+    };
+  },
+};

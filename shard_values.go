@@ -1,0 +1,69 @@
+package bloomery
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// AddManyValues adds keys with their values, as Builder.AddManyValues does; all keys of the set must then come from
+// AddManyValues. It needs Config.Shards or Config.Keys, so that the number of shards is known, and no Config.Allow.
+// Errors are those of Builder.AddValue.
+func (b *ShardBuilder) AddManyValues(keys [][]byte, values []uint64) error {
+	if len(keys) != len(values) {
+		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
+	}
+	if err := b.takesValues(values); err != nil {
+		return err
+	}
+	b.valued.Store(true)
+	buf := hashBuffers.Get().(*[]filter.Hash)
+	hs := (*buf)[:0]
+	for _, k := range keys {
+		hs = append(hs, b.hasher.Sum(k))
+	}
+	b.added.Add(uint64(len(hs)))
+	err := b.spill.AddValues(hs, values)
+	*buf = hs[:0]
+	hashBuffers.Put(buf)
+	return err
+}
+
+// takesValues returns an error unless the shards take these values at the build.
+func (b *ShardBuilder) takesValues(values []uint64) error {
+	bad := func(field string, value any, reason string) error {
+		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
+	}
+	switch {
+	case b.config.Allow != nil:
+		return bad("allow", "list", "a sharded set with values has no exceptions; leave one out")
+	case b.spill == nil:
+		return bad("shards", 0, "values need the number of shards before the keys")
+	}
+	s := b.Spec()
+	f, err := families.ByName(s.Family())
+	if err != nil {
+		return err
+	}
+	bits := f.BuildValueBits(s)
+	if bits == 0 {
+		return families.Lacks(s, filter.CanBuildValues)
+	}
+	for _, v := range values {
+		if v>>bits != 0 {
+			return bad("value", v, fmt.Sprintf("want less than 2^%d, as value_bits= says", bits))
+		}
+	}
+	return nil
+}
+
+// addWithValues adds hashes from run.WithValue.
+func (b *Builder) addWithValues(hs []filter.Hash) error {
+	values := make([]uint64, len(hs))
+	for i, h := range hs {
+		values[i] = run.ValueOf(h)
+	}
+	return b.AddValueHashes(hs, values)
+}
