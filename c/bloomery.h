@@ -22,6 +22,12 @@
    bloomery_message  text of a result                bloomery_shard     the shard of a key in a sharded set
    bloomery_hash     hash of a key                   bloomery_has_hash  bloomery_has for a hash
 
+   Exact sets, without false positives for the keys of a universe:
+
+   bloomery_exact_open    opens a file in memory     bloomery_exact_has     is the key in the set?
+   bloomery_exact_memory  memory that it needs       bloomery_exact_has_in  the same for a key of a partition
+   bloomery_exact_info    counts of keys
+
    Keys are bytes; a text is its UTF-8 bytes, an integer its eight bytes, little endian. docs/format.md describes the
    files. Names that are not in this table are internal and may change. With BLOOMERY_NO_INT128 defined, products of 64
    bits are computed in halves, as on machines without __int128. With BLOOMERY_QUERIES_ONLY the header has only the hash
@@ -280,20 +286,50 @@ static inline uint64_t bloomery_xxh3_merge(const uint64_t acc[8], const uint8_t 
   return bloomery_xxh3_mix(start);
 }
 
+/* A key in up to three parts, of length bytes in all. */
+typedef struct {
+  const uint8_t *part[3];
+  size_t bytes[3], length;
+} bloomery_joined;
+
+/* Returns a key in one part. */
+static inline bloomery_joined bloomery_whole(const uint8_t *key, size_t length) {
+  bloomery_joined all;
+  all.part[0] = all.part[1] = all.part[2] = key;
+  all.bytes[0] = all.length = length;
+  all.bytes[1] = all.bytes[2] = 0;
+  return all;
+}
+
+/* Returns n bytes of a key from byte at on, 64 at most. They are copied to room unless one part has them all. */
+static inline const uint8_t *bloomery_piece(const bloomery_joined *key, size_t at, size_t n, uint8_t *room) {
+  size_t i = 0;
+  while (i < 2 && at >= key->bytes[i]) at -= key->bytes[i++];
+  if (n <= key->bytes[i] - at) return key->part[i] + at;
+  for (size_t k = 0; k < n; k++, at++) {
+    while (at == key->bytes[i]) {
+      at = 0;
+      i++;
+    }
+    room[k] = key->part[i][at];
+  }
+  return room;
+}
+
 /* XXH3-128 for keys of more than 240 bytes. */
-BLOOMERY_APART bloomery_key_hash bloomery_xxh3_long(const uint8_t *key, size_t length, uint64_t seed) {
+BLOOMERY_APART bloomery_key_hash bloomery_xxh3_long(const bloomery_joined *key, uint64_t seed) {
   uint64_t acc[8];
-  uint8_t secret[192]; /* the default secret, its words plus or minus the seed in turn */
+  uint8_t secret[192], room[64]; /* secret: the default secret, its words plus or minus the seed in turn */
   bloomery_key_hash h;
-  size_t left = length, at = 0;
+  size_t from = 0, at = 0;
   acc[0] = BLOOMERY_PRIME32_3, acc[1] = BLOOMERY_PRIME64_1, acc[2] = BLOOMERY_PRIME64_2, acc[3] = BLOOMERY_PRIME64_3;
   acc[4] = BLOOMERY_PRIME64_4, acc[5] = BLOOMERY_PRIME32_2, acc[6] = BLOOMERY_PRIME64_5, acc[7] = BLOOMERY_PRIME32_1;
   for (size_t i = 0; i < 192; i += 8) {
     uint64_t w = bloomery_secret64(i) + (i & 8 ? 0 - seed : seed);
     for (size_t j = 0; j < 8; j++) secret[i + j] = (uint8_t)(w >> 8 * j);
   }
-  for (; left > 64; left -= 64, key += 64) { /* the last 1 to 64 bytes wait */
-    bloomery_xxh3_stripe(acc, key, secret + at);
+  for (; key->length - from > 64; from += 64) { /* the last 1 to 64 bytes wait */
+    bloomery_xxh3_stripe(acc, bloomery_piece(key, from, 64, room), secret + at);
     at += 8;
     if (at == 128) { /* a block of 16 stripes ends, and bytes follow */
       for (size_t i = 0; i < 8; i++) {
@@ -302,9 +338,9 @@ BLOOMERY_APART bloomery_key_hash bloomery_xxh3_long(const uint8_t *key, size_t l
       at = 0;
     }
   }
-  bloomery_xxh3_stripe(acc, key + left - 64, secret + 121);
-  h.lo = bloomery_xxh3_merge(acc, secret + 11, (uint64_t)length * BLOOMERY_PRIME64_1);
-  h.hi = bloomery_xxh3_merge(acc, secret + 117, ~((uint64_t)length * BLOOMERY_PRIME64_2));
+  bloomery_xxh3_stripe(acc, bloomery_piece(key, key->length - 64, 64, room), secret + 121);
+  h.lo = bloomery_xxh3_merge(acc, secret + 11, (uint64_t)key->length * BLOOMERY_PRIME64_1);
+  h.hi = bloomery_xxh3_merge(acc, secret + 117, ~((uint64_t)key->length * BLOOMERY_PRIME64_2));
   return h;
 }
 
@@ -313,7 +349,10 @@ static inline bloomery_key_hash bloomery_xxh3(const uint8_t *key, size_t length,
   bloomery_key_hash acc;
   size_t i;
   if (length <= 16) return bloomery_xxh3_short(key, length, seed);
-  if (length > 240) return bloomery_xxh3_long(key, length, seed);
+  if (length > 240) {
+    bloomery_joined all = bloomery_whole(key, length);
+    return bloomery_xxh3_long(&all, seed);
+  }
   acc.lo = (uint64_t)length * BLOOMERY_PRIME64_1;
   acc.hi = 0;
   if (length <= 128) {
@@ -937,27 +976,25 @@ static inline void bloomery_sip_round(uint64_t v[4]) {
   v[2] = bloomery_rotate(v[2], 32);
 }
 
-/* Returns SipHash-2-4 with 128 bits of output; lo is the first word. secret has its two little-endian words. */
-BLOOMERY_APART bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t length, const uint64_t secret[2]) {
-  bloomery_key_hash h;
-  uint64_t v[4], m;
-  size_t i;
+static inline void bloomery_sip_begin(uint64_t v[4], const uint64_t secret[2]) {
   v[0] = secret[0] ^ 0x736F6D6570736575u;
   v[1] = secret[1] ^ 0x646F72616E646F6Du ^ 0xEE;
   v[2] = secret[0] ^ 0x6C7967656E657261u;
   v[3] = secret[1] ^ 0x7465646279746573u;
-  for (i = 0; length - i >= 8; i += 8) {
-    m = bloomery_load64(key + i);
-    v[3] ^= m;
-    bloomery_sip_round(v);
-    bloomery_sip_round(v);
-    v[0] ^= m;
-  }
-  m = (uint64_t)length << 56 | bloomery_load_tail(key + i, length - i);
+}
+
+static inline void bloomery_sip_word(uint64_t v[4], uint64_t m) {
   v[3] ^= m;
   bloomery_sip_round(v);
   bloomery_sip_round(v);
   v[0] ^= m;
+}
+
+/* Returns the hash of a key of length bytes, the last 0 to 7 of which are in tail. */
+static inline bloomery_key_hash bloomery_sip_end(uint64_t v[4], size_t length, uint64_t tail) {
+  bloomery_key_hash h;
+  size_t i;
+  bloomery_sip_word(v, (uint64_t)length << 56 | tail);
   v[2] ^= 0xEE;
   for (i = 0; i < 4; i++) bloomery_sip_round(v);
   h.lo = v[0] ^ v[1] ^ v[2] ^ v[3];
@@ -965,6 +1002,15 @@ BLOOMERY_APART bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t len
   for (i = 0; i < 4; i++) bloomery_sip_round(v);
   h.hi = v[0] ^ v[1] ^ v[2] ^ v[3];
   return h;
+}
+
+/* Returns SipHash-2-4 with 128 bits of output; lo is the first word. secret has its two little-endian words. */
+BLOOMERY_APART bloomery_key_hash bloomery_siphash(const uint8_t *key, size_t length, const uint64_t secret[2]) {
+  uint64_t v[4];
+  size_t i = 0;
+  bloomery_sip_begin(v, secret);
+  for (; length - i >= 8; i += 8) bloomery_sip_word(v, bloomery_load64(key + i));
+  return bloomery_sip_end(v, length, bloomery_load_tail(key + i, length - i));
 }
 
 static inline uint64_t bloomery_xxh64_round(uint64_t acc, uint64_t v) {
@@ -1201,11 +1247,16 @@ BLOOMERY_APART bool bloomery_zeros(const uint8_t *p, uint64_t length) {
   return true;
 }
 
-/* Returns whether bits [from, 64·words) of p are zero. */
-static inline bool bloomery_zero_bits(const uint8_t *p, uint64_t from, uint64_t words) {
+/* Returns whether bits [from, 8·bytes) of p are zero. */
+static inline bool bloomery_zero_end(const uint8_t *p, uint64_t from, uint64_t bytes) {
   uint64_t byte = from / 8;
   if (from % 8 != 0 && p[(size_t)byte++] >> (from % 8) != 0) return false;
-  return bloomery_zeros(p + (size_t)byte, 8 * words - byte);
+  return bloomery_zeros(p + (size_t)byte, bytes - byte);
+}
+
+/* Returns whether bits [from, 64·words) of p are zero. */
+static inline bool bloomery_zero_bits(const uint8_t *p, uint64_t from, uint64_t words) {
+  return bloomery_zero_end(p, from, 8 * words);
 }
 
 /* The tables of CRC-32C. Only the first is filled for short files. */
@@ -1610,9 +1661,16 @@ static inline int bloomery_plan_dleft(bloomery_filter *f, bloomery_file *file) {
   return BLOOMERY_OK;
 }
 
-/* Adds a layer of so many starts to a ribbon filter whose spec says w. Sections are those of the layers before. */
-static inline bool bloomery_plan_layer(bloomery_ribbon *g, bloomery_file *file, uint64_t starts, uint64_t w,
-                                       uint64_t wide, uint64_t seed) {
+/* Begins a ribbon filter without layers. */
+static inline void bloomery_plan_turn(bloomery_ribbon *g, uint64_t seed) {
+  g->layers = 0;
+  g->turn = (uint32_t)(11 * BLOOMERY_LAYERS * seed) & 63;
+}
+
+/* Adds a layer of so many starts to a ribbon filter whose spec says w, wide and seed. size has the words of the solution
+   and the number of buckets, to which those of the layer are added. */
+static inline bool bloomery_plan_layer(bloomery_ribbon *g, uint64_t size[2], uint64_t starts, uint64_t w, uint64_t wide,
+                                       uint64_t seed) {
   bloomery_layer *l = g->layer + g->layers;
   uint64_t number = g->layers + BLOOMERY_LAYERS * seed, x = number * 0x9E3779B97F4A7C15u, blocks;
   if (g->layers == BLOOMERY_LAYERS || starts == 0 || starts % 64 != 0 || starts > (uint64_t)1 << 48) return false;
@@ -1621,12 +1679,12 @@ static inline bool bloomery_plan_layer(bloomery_ribbon *g, bloomery_file *file, 
   l->multiplier = (x ^ x >> 31) | 1;
   l->starts = starts;
   l->shape = starts < 2048 ? 0 : w == 64 ? 1 : starts < 49152 ? 2 : 3;
-  l->word = file->want[0];
-  l->bucket = file->want[1];
+  l->word = size[0];
+  l->bucket = size[1];
   blocks = starts / 64 + (((starts - 1) >> 18) + 1) * bloomery_shapes[l->shape].words;
   l->wide = (blocks * wide + 1023) / 1024;
-  file->want[0] += blocks * (g->values + g->remainder) + l->wide;
-  file->want[1] += ((starts - 1) >> bloomery_shapes[l->shape].bits) + 1;
+  size[0] += blocks * (g->values + g->remainder) + l->wide;
+  size[1] += ((starts - 1) >> bloomery_shapes[l->shape].bits) + 1;
   g->layers++;
   return true;
 }
@@ -1650,14 +1708,13 @@ static inline int bloomery_plan_ribbon(bloomery_filter *f, bloomery_file *file) 
     return BLOOMERY_CORRUPT;
   }
   g->extra = wide > 0;
-  g->turn = (uint32_t)(11 * BLOOMERY_LAYERS * seed) & 63;
-  g->layers = 0;
+  bloomery_plan_turn(g, seed);
   file->wanted = 3;
   file->want[0] = file->want[1] = 0;
   while (layers) {
     size_t n = bloomery_cut(starts.value, starts.value_length, '-');
     uint64_t count = bloomery_spec_digits(&s, starts.value, n);
-    if (s.bad || !bloomery_plan_layer(g, file, count, w, wide, seed)) return BLOOMERY_CORRUPT;
+    if (s.bad || !bloomery_plan_layer(g, file->want, count, w, wide, seed)) return BLOOMERY_CORRUPT;
     layers = n < starts.value_length;
     starts.value += n + layers;
     starts.value_length -= n + layers;
@@ -2215,15 +2272,15 @@ BLOOMERY_APART int bloomery_read_header(bloomery_filter *f, bloomery_file *file,
   return BLOOMERY_OK;
 }
 
-/* Sets the two words of the secret of a filter with a keyed hash, and checks them. */
-BLOOMERY_APART int bloomery_take_secret(bloomery_filter *f, const uint8_t *secret) {
+/* Sets the two words of the secret of a keyed hash function, and checks them. */
+BLOOMERY_APART int bloomery_take_secret(uint64_t words[2], uint32_t hash, uint64_t key_check, const uint8_t *secret) {
   static const char label[] = "bloomery: this sentence is hashed to recognise the secret of a keyed filter, format 1";
-  f->secret[0] = f->secret[1] = 0;
-  if (f->header.hash != BLOOMERY_SIPHASH) return BLOOMERY_OK;
+  words[0] = words[1] = 0;
+  if (hash != BLOOMERY_SIPHASH) return BLOOMERY_OK;
   if (!secret) return BLOOMERY_NO_SECRET;
-  f->secret[0] = bloomery_load64(secret);
-  f->secret[1] = bloomery_load64(secret + 8);
-  if ((bloomery_siphash((const uint8_t *)label, sizeof label - 1, f->secret).hi | 1) != f->header.key_check) {
+  words[0] = bloomery_load64(secret);
+  words[1] = bloomery_load64(secret + 8);
+  if ((bloomery_siphash((const uint8_t *)label, sizeof label - 1, words).hi | 1) != key_check) {
     return BLOOMERY_WRONG_SECRET;
   }
   return BLOOMERY_OK;
@@ -2260,7 +2317,7 @@ BLOOMERY_APART int bloomery_open_in(bloomery_filter *f, const void *data, size_t
   bloomery_crc_begin(&tables, length);
   result = bloomery_read_header(f, &file, p, length, &tables);
   if (result == BLOOMERY_OK) result = bloomery_plan(f, &file);
-  if (result == BLOOMERY_OK) result = bloomery_take_secret(f, secret);
+  if (result == BLOOMERY_OK) result = bloomery_take_secret(f->secret, f->header.hash, f->header.key_check, secret);
   if (result != BLOOMERY_OK) return result;
   if (file.length > length) return BLOOMERY_TRUNCATED;
   if (file.length < length) return BLOOMERY_CORRUPT;
@@ -2395,6 +2452,406 @@ static inline bool bloomery_has_integer(const bloomery_filter *f, uint64_t n) {
    is in no other shard. */
 static inline uint64_t bloomery_shard(const bloomery_filter *f, const void *key, size_t length, uint64_t shards) {
   return bloomery_route(bloomery_hash(f, key, length), shards);
+}
+
+/* ---- Exact sets: membership without error for the keys of a universe. docs/format/exact.md describes the files. ---- */
+
+/* What the file of an exact set says. */
+typedef struct {
+  uint64_t bytes;      /* length of the file */
+  uint64_t universe;   /* number of keys for which answers are exact */
+  uint64_t members;    /* number of keys in the set */
+  uint64_t partitions; /* number of partitions; 0: the set is not partitioned */
+  uint64_t seed;       /* of BLOOMERY_XXH3, else 0 */
+  uint64_t key_check;  /* of BLOOMERY_SIPHASH, else 0 */
+  uint32_t hash;       /* BLOOMERY_XXH3 or BLOOMERY_SIPHASH */
+  uint32_t records;    /* the base and the updates, 1 to 256 */
+} bloomery_exact_header;
+
+/* A record: parts with the classes of partitions, or the positions of the keys that it toggles. */
+typedef struct bloomery_record {
+  const struct bloomery_record *next;
+  const bloomery_ribbon *of_class, *level1[32], *level2; /* NULL: no keys */
+  const uint64_t *positions;
+  uint64_t count, mix; /* positions only */
+  uint32_t bits;       /* of a position; 0: parts */
+  uint32_t classes;
+  uint8_t code[66];
+} bloomery_record;
+
+/* An open exact set. Its fields are private. It points into the file and the memory, and holds the secret. */
+typedef struct {
+  bloomery_exact_header header;
+  uint64_t secret[2];
+  const bloomery_record *first;
+} bloomery_exact;
+
+/* An exact set while it is opened. Without memory it is only measured. */
+typedef struct {
+  const uint8_t *data;
+  size_t length, at; /* of the file, and how far it is read */
+  size_t from;       /* the first byte under the next CRC */
+  uint8_t *memory;
+  uint64_t used, room; /* bytes of the memory */
+  bool bad;            /* a number is wrong, or the file ends */
+} bloomery_exact_file;
+
+/* Takes memory for an object. Returns NULL if there is none, which bloomery_exact_read notices at its end. */
+static inline void *bloomery_exact_take(bloomery_exact_file *file, uint64_t bytes) {
+  uint8_t *p = NULL;
+  bytes = (bytes + 7) / 8 * 8;
+  if (file->room - file->used >= bytes && file->used <= file->room) p = file->memory + (size_t)file->used;
+  file->used += bytes;
+  return p;
+}
+
+/* Returns the next n bytes of the file, or NULL. */
+static inline const uint8_t *bloomery_exact_bytes(bloomery_exact_file *file, uint64_t n) {
+  const uint8_t *p = file->data + file->at;
+  if (file->bad || n > file->length - file->at) {
+    file->bad = true;
+    return NULL;
+  }
+  file->at += (size_t)n;
+  return p;
+}
+
+/* Returns the next uvarint of the file, which must be from least to most. */
+BLOOMERY_APART uint64_t bloomery_exact_number(bloomery_exact_file *file, uint64_t least, uint64_t most) {
+  uint64_t v = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const uint8_t *p = bloomery_exact_bytes(file, 1);
+    if (!p || (shift == 63 && *p > 1) || (shift > 0 && *p == 0)) break;
+    v |= (uint64_t)(*p & 127) << shift;
+    if (*p < 128) {
+      if (v < least || v > most) break;
+      return v;
+    }
+  }
+  file->bad = true;
+  return 0;
+}
+
+/* Checks the CRC in the next 4 bytes. Returns a result. */
+static inline int bloomery_exact_crc(bloomery_exact_file *file, const bloomery_crc_tables *tables) {
+  size_t length = file->at - file->from;
+  const uint8_t *p = bloomery_exact_bytes(file, 4);
+  if (!p) return BLOOMERY_TRUNCATED;
+  return bloomery_crc(tables, 0, file->data + file->from, length) == bloomery_load32(p) ? BLOOMERY_OK
+                                                                                       : BLOOMERY_BAD_CHECKSUM;
+}
+
+/* A part of a record, with the bits of its three sections. */
+typedef struct {
+  bloomery_ribbon *ribbon; /* NULL if it is only measured */
+  uint64_t bits[3];        /* all 0: no keys */
+} bloomery_part;
+
+/* Reads the geometry of a part. Its sections are set later. */
+BLOOMERY_APART void bloomery_exact_geometry(bloomery_exact_file *file, bloomery_part *part, uint32_t remainder,
+                                           uint32_t values) {
+  bloomery_ribbon measured, *g;
+  uint64_t shape, seed;
+  part->ribbon = NULL;
+  part->bits[0] = part->bits[1] = part->bits[2] = 0;
+  if (bloomery_exact_number(file, 0, ((uint64_t)1 << 56) - 1) == 0) return;
+  part->ribbon = (bloomery_ribbon *)bloomery_exact_take(file, sizeof *g);
+  g = part->ribbon ? part->ribbon : &measured;
+  g->remainder = remainder;
+  g->values = values;
+  g->extra = 0;
+  shape = bloomery_exact_number(file, 0, 2 * BLOOMERY_LAYERS + 1);
+  seed = bloomery_exact_number(file, 0, shape / 2 > 0 ? 65535 : 0);
+  bloomery_plan_turn(g, seed);
+  while (g->layers < shape / 2) {
+    uint64_t starts = 64 * bloomery_exact_number(file, 1, (uint64_t)1 << 42);
+    if (!bloomery_plan_layer(g, part->bits, starts, shape % 2 ? 128 : 64, 0, seed)) {
+      file->bad = true;
+      return;
+    }
+  }
+  g->tail = (uint32_t)bloomery_exact_number(file, shape / 2 == 0, 256);
+  g->tail_seed = (uint32_t)bloomery_exact_number(file, 0, g->tail > 0 ? 65535 : 0);
+  part->bits[0] *= 64;
+  part->bits[1] *= 2;
+  part->bits[2] = g->tail * (values + remainder);
+}
+
+/* Reads the sections of a part: words, but of an update's tail only the bytes that it needs. Unused bits must be 0. */
+static inline void bloomery_exact_sections(bloomery_exact_file *file, bloomery_part *part, bool base) {
+  const uint8_t *p[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    uint64_t bytes = !base && i == 2 ? (part->bits[i] + 7) / 8 : (part->bits[i] + 63) / 64 * 8;
+    p[i] = bloomery_exact_bytes(file, bytes);
+    if (!p[i]) return;
+    if (!bloomery_zero_end(p[i], part->bits[i], bytes)) file->bad = true;
+  }
+  if (!part->ribbon) return;
+  part->ribbon->words = p[0];
+  part->ribbon->classes = p[1];
+  part->ribbon->slots = p[2];
+}
+
+/* Reads classes and parts of a record. */
+BLOOMERY_APART int bloomery_exact_parts(bloomery_exact_file *file, bloomery_record *r, bool base, bool partitioned,
+                                       const bloomery_crc_tables *tables) {
+  bloomery_part parts[33]; /* of the classes, of level 1 by its bits, of level 2 */
+  uint32_t used = 0, width = 0;
+  int last = -1, result;
+  if (partitioned) bloomery_exact_number(file, 0, ~(uint64_t)0); /* entropy */
+  r->classes = (uint32_t)bloomery_exact_number(file, 1, partitioned ? 66 : 1);
+  for (uint32_t i = 0; i < r->classes; i++) {
+    uint64_t code = bloomery_exact_number(file, (uint64_t)(last + 1), 65);
+    uint64_t keys = bloomery_exact_number(file, 0, ~(uint64_t)0);
+    bloomery_exact_number(file, 0, keys);
+    r->code[i] = (uint8_t)code;
+    last = (int)code;
+    if (code / 2 < 32) used |= (uint32_t)1 << code / 2;
+  }
+  if (file->bad) return BLOOMERY_CORRUPT;
+  while ((r->classes - 1) >> width > 0) width++;
+  for (uint32_t i = 0; i < 33; i++) {
+    parts[i].ribbon = NULL;
+    parts[i].bits[0] = parts[i].bits[1] = parts[i].bits[2] = 0;
+    if (i == 0 && width > 0) bloomery_exact_geometry(file, parts, 0, width);
+    if (i > 0 && i < 32 && used >> i & 1) bloomery_exact_geometry(file, parts + i, i, 0);
+    if (i == 32) bloomery_exact_geometry(file, parts + i, 0, 1);
+  }
+  if (file->bad) return BLOOMERY_CORRUPT;
+  result = bloomery_exact_crc(file, tables);
+  if (result != BLOOMERY_OK) return result;
+  while (base && file->at % 8 > 0) {
+    const uint8_t *p = bloomery_exact_bytes(file, 1);
+    if (!p || *p != 0) return p ? BLOOMERY_CORRUPT : BLOOMERY_TRUNCATED;
+  }
+  file->from = file->at;
+  for (uint32_t i = 0; i < 33; i++) {
+    bloomery_exact_sections(file, parts + i, base);
+    r->level1[i % 32] = parts[i].ribbon;
+  }
+  if (file->bad) return BLOOMERY_CORRUPT;
+  r->of_class = parts[0].ribbon;
+  r->level2 = parts[32].ribbon;
+  return bloomery_exact_crc(file, tables);
+}
+
+/* Reads the positions of a record. */
+static inline int bloomery_exact_positions(bloomery_exact_file *file, bloomery_record *r,
+                                           const bloomery_crc_tables *tables) {
+  uint64_t next = 0, left, i = 0, *list;
+  uint32_t low;
+  r->count = bloomery_exact_number(file, 0, 4096);
+  r->bits = 64;
+  r->positions = NULL;
+  if (r->count > 0) {
+    r->bits = (uint32_t)bloomery_exact_number(file, 1, 64);
+    r->mix = (bloomery_exact_number(file, 0, 65535) + 1) * 0x9E3779B97F4A7C15u;
+  }
+  if (file->bad) return BLOOMERY_CORRUPT;
+  low = bloomery_bit_length(r->count);
+  low = r->bits > low ? r->bits - low : 0;
+  left = 8 * (uint64_t)(file->length - file->at);
+  if (r->count * (low + 1) > left) return BLOOMERY_TRUNCATED;
+  r->positions = list = (uint64_t *)bloomery_exact_take(file, 8 * r->count);
+  for (uint64_t n = 0; n < r->count; n++) {
+    const uint8_t *p = file->data + file->at;
+    uint64_t high = 0, v = 0, most = ~(uint64_t)0 >> (64 - r->bits);
+    while (i < left && (bloomery_bit(p, i) & 1)) {
+      high++;
+      i++;
+    }
+    if (left - i <= low) return BLOOMERY_TRUNCATED;
+    i++;
+    for (uint32_t k = 0; k < low; k++, i++) v |= (uint64_t)(bloomery_bit(p, i) & 1) << k;
+    if ((n > 0 && next == 0) || high > (most - next) >> low) return BLOOMERY_CORRUPT;
+    v |= high << low;
+    if (v > most - next) return BLOOMERY_CORRUPT;
+    v += next;
+    if (list) list[n] = v;
+    next = v + 1;
+  }
+  if (!bloomery_zero_end(file->data + file->at, i, (i + 7) / 8)) return BLOOMERY_CORRUPT;
+  file->at += (size_t)((i + 7) / 8);
+  return bloomery_exact_crc(file, tables);
+}
+
+/* Reads a record. The first one, e->header.records = 0, is the base. */
+BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file *file, bloomery_record *r,
+                                        const bloomery_crc_tables *tables) {
+  static const uint8_t magic[4] = {0x89, 'B', 'L', 'X'};
+  bloomery_exact_header *h = &e->header;
+  bool base = h->records == 0;
+  uint64_t kind, version;
+  file->from = file->at;
+  for (size_t i = 0; i < 4; i++) {
+    const uint8_t *p = bloomery_exact_bytes(file, 1);
+    if (p && *p != magic[i]) return base ? BLOOMERY_BAD_MAGIC : BLOOMERY_CORRUPT;
+  }
+  version = bloomery_exact_number(file, 1, ~(uint64_t)0);
+  if (!file->bad && version > 1) return BLOOMERY_BAD_VERSION;
+  kind = bloomery_exact_number(file, base ? 0 : 1, base ? 0 : 2);
+  if (base) {
+    uint64_t hash = bloomery_exact_number(file, 0, ~(uint64_t)0);
+    const uint8_t *p = bloomery_exact_bytes(file, 8);
+    if (!p) return BLOOMERY_TRUNCATED;
+    if (hash < BLOOMERY_XXH3 || hash > BLOOMERY_SIPHASH) return BLOOMERY_BAD_HASH;
+    h->hash = (uint32_t)hash;
+    h->seed = hash == BLOOMERY_XXH3 ? bloomery_load64(p) : 0;
+    h->key_check = hash == BLOOMERY_SIPHASH ? bloomery_load64(p) : 0;
+    if (hash == BLOOMERY_SIPHASH && h->key_check == 0) return BLOOMERY_CORRUPT;
+  } else {
+    const uint8_t *p = bloomery_exact_bytes(file, 4);
+    if (p && bloomery_load32(p) != bloomery_load32(file->data + file->from - 4)) return BLOOMERY_CORRUPT;
+  }
+  h->universe = bloomery_exact_number(file, 0, ~(uint64_t)0);
+  h->members = bloomery_exact_number(file, 0, h->universe);
+  version = bloomery_exact_number(file, 0, ~(uint64_t)0); /* partitions */
+  if (file->bad || (!base && (version == 0) != (h->partitions == 0))) return BLOOMERY_CORRUPT;
+  h->partitions = version;
+  r->bits = 0;
+  return kind == 2 ? bloomery_exact_positions(file, r, tables)
+                   : bloomery_exact_parts(file, r, base, h->partitions > 0, tables);
+}
+
+/* Reads all records. */
+static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *file) {
+  bloomery_crc_tables tables;
+  const bloomery_record **last = &e->first;
+  bloomery_crc_begin(&tables, file->length);
+  e->first = NULL;
+  e->header.records = 0;
+  e->header.bytes = file->length;
+  do {
+    bloomery_record measured, *r = (bloomery_record *)bloomery_exact_take(file, sizeof *r);
+    int result = bloomery_exact_record(e, file, r ? r : &measured, &tables);
+    if (result != BLOOMERY_OK) return result;
+    if (++e->header.records > 256) return BLOOMERY_CORRUPT;
+    if (!r) continue;
+    *last = r;
+    r->next = NULL;
+    last = &r->next;
+  } while (file->at < file->length);
+  return BLOOMERY_OK;
+}
+
+/* Returns the number of bytes of memory that bloomery_exact_open needs for the file, at most 64 times the file + 64 KiB;
+   0 if it is damaged. Reads the whole file. */
+BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
+  bloomery_exact e;
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false};
+  if (bloomery_exact_read(&e, &file) != BLOOMERY_OK || file.used > SIZE_MAX - 8) return 0;
+  return (size_t)file.used + 7; /* for any alignment */
+}
+
+/* Opens the file of an exact set in the length bytes at data, which must be the whole file, with all its updates. Checks
+   everything. secret has 16 bytes, or is NULL; it is used only if the hash is BLOOMERY_SIPHASH. memory has memory_length
+   bytes, at least bloomery_exact_memory(data, length), of any alignment.
+
+   Returns BLOOMERY_OK or another result, with which e must not be used. data and memory must not change or move while
+   e is in use. Allocates nothing; the stack needs 20 KiB. */
+BLOOMERY_APART int bloomery_exact_open(bloomery_exact *e, const void *data, size_t length, const uint8_t *secret,
+                                      void *memory, size_t memory_length) {
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false};
+  size_t skip = (size_t)(0 - (uintptr_t)memory % 8) % 8; /* to a multiple of 8 */
+  int result;
+  file.room = skip < memory_length ? memory_length - skip : 0;
+  if (file.room > 0) file.memory += skip;
+  result = bloomery_exact_read(e, &file);
+  if (result != BLOOMERY_OK) return result;
+  if (file.used > file.room) return BLOOMERY_NEEDS_MEMORY;
+  return bloomery_take_secret(e->secret, e->header.hash, e->header.key_check, secret);
+}
+
+/* Returns what the file says. */
+static inline const bloomery_exact_header *bloomery_exact_info(const bloomery_exact *e) { return &e->header; }
+
+/* Returns the hash of a key, without the bits of Lo that exact sets do not use. */
+BLOOMERY_APART bloomery_key_hash bloomery_exact_hash(const bloomery_exact *e, const bloomery_joined *key) {
+  uint8_t room[240];
+  bloomery_key_hash h;
+  if (e->header.hash == BLOOMERY_SIPHASH) {
+    uint64_t v[4];
+    size_t i = 0;
+    bloomery_sip_begin(v, e->secret);
+    for (; key->length - i >= 8; i += 8) bloomery_sip_word(v, bloomery_load64(bloomery_piece(key, i, 8, room)));
+    h = bloomery_sip_end(v, key->length, bloomery_load_tail(bloomery_piece(key, i, key->length - i, room),
+                                                            key->length - i));
+  } else if (key->length > sizeof room) {
+    h = bloomery_xxh3_long(key, e->header.seed);
+  } else {
+    h = bloomery_xxh3(bloomery_piece(key, 0, key->length, room), key->length, e->header.seed);
+  }
+  h.lo = h.lo >> 32 << 32;
+  return h;
+}
+
+/* Returns the answer of a record with parts. */
+static inline bool bloomery_record_has(const bloomery_record *r, bloomery_key_hash h, bloomery_key_hash name) {
+  uint64_t value = 0;
+  unsigned code;
+  if (r->of_class) bloomery_ribbon_get(r->of_class, name, &value);
+  code = r->code[value < r->classes ? value : r->classes - 1];
+  if (code >= 64) return code & 1;
+  if (code >= 2 && !(r->level1[code / 2] && bloomery_ribbon_has(r->level1[code / 2], h))) return code & 1;
+  value = 0;
+  h.hi = bloomery_fold(h.hi ^ 0xD62833EB990DAE16u, 0xCA4E615764CA1C4Fu);
+  h.lo = bloomery_fold(h.lo ^ 0x681C64A0847DD1A6u, 0xA50932DD2BABB779u);
+  if (r->level2) bloomery_ribbon_get(r->level2, h, &value);
+  return ((code ^ value) & 1) != 0;
+}
+
+/* Returns whether a key is at one of the positions of a record. */
+static inline bool bloomery_record_lists(const bloomery_record *r, bloomery_key_hash h) {
+  uint64_t at = bloomery_fold(h.hi ^ h.lo ^ r->mix, 0x773AB51DA30E124Du) >> (64 - r->bits), from = 0, to = r->count;
+  while (from < to) { /* positions before from are smaller, those from to on are not */
+    uint64_t middle = (from + to) / 2;
+    if (r->positions[middle] < at) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from < r->count && r->positions[from] == at;
+}
+
+/* Returns whether a key is in the set; name is the hash of the name of its partition, if the set is partitioned. */
+static inline bool bloomery_exact_answer(const bloomery_exact *e, bloomery_key_hash h, bloomery_key_hash name) {
+  bool has = false;
+  for (const bloomery_record *r = e->first; r; r = r->next) {
+    has ^= r->bits > 0 ? bloomery_record_lists(r, h) : bloomery_record_has(r, h, name);
+  }
+  return has;
+}
+
+/* Returns whether the key of length bytes is in the set, in the partition of that name. The answer is exact for the keys
+   of the universe. A set without partitions ignores the name. Either may be NULL if its length is 0. */
+static inline bool bloomery_exact_has_in(const bloomery_exact *e, const void *name, size_t name_length, const void *key,
+                                         size_t length) {
+  static const uint8_t none[1] = {0};
+  uint8_t prefix[10];
+  size_t n = 0, left = name_length;
+  bloomery_joined all = bloomery_whole(length > 0 ? (const uint8_t *)key : none, length), whole;
+  bloomery_key_hash of_name = {0, 0};
+  if (e->header.partitions > 0) {
+    whole = bloomery_whole(name_length > 0 ? (const uint8_t *)name : none, name_length);
+    of_name = bloomery_exact_hash(e, &whole);
+    for (; left >= 128; left >>= 7) prefix[n++] = (uint8_t)(left | 128);
+    prefix[n++] = (uint8_t)left;
+    all.part[2] = all.part[0];
+    all.part[1] = whole.part[0];
+    all.part[0] = prefix;
+    all.bytes[2] = length;
+    all.bytes[1] = name_length;
+    all.bytes[0] = n;
+    all.length = n + name_length + length;
+  }
+  return bloomery_exact_answer(e, bloomery_exact_hash(e, &all), of_name);
+}
+
+/* bloomery_exact_has_in for a set without partitions. Of a partitioned set it asks in the partition whose name is
+   empty. */
+static inline bool bloomery_exact_has(const bloomery_exact *e, const void *key, size_t length) {
+  return bloomery_exact_has_in(e, NULL, 0, key, length);
 }
 
 #endif /* BLOOMERY_QUERIES_ONLY */

@@ -12,6 +12,7 @@ import (
 // is the reference of the test vectors: one bit at a time, without tables and kernels, and without a call of a family.
 type plain struct {
 	spec     filter.Spec
+	keys     uint64
 	sections [][]uint64
 	family   plainFamily
 }
@@ -48,6 +49,7 @@ var plainFamilies = map[string]plainFamily{
 	"guava":            {guavaBits, allBits},
 	"bitsandblooms":    {bitsandbloomsBits, allBits},
 	"redisbloom":       {redisbloomBits, redisbloomAnswer},
+	"ribbon":           {ribbonResult, ribbonAnswer},
 }
 
 func newPlain(t testing.TB, e filter.Encoded) *plain {
@@ -55,7 +57,7 @@ func newPlain(t testing.TB, e filter.Encoded) *plain {
 	if !ok {
 		t.Fatalf("no reference for family %s", e.Spec.Family())
 	}
-	return &plain{e.Spec, e.Sections, family}
+	return &plain{e.Spec, e.Keys, e.Sections, family}
 }
 
 // text returns a parameter of the Spec, or "".

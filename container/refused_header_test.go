@@ -19,6 +19,7 @@ func refusedCases(t *testing.T) []edited {
 	bitCases(f)
 	searchedCases(f)
 	tableFamilyCases(f)
+	ribbonCases(f)
 	rankindexedCases(f)
 	g := f.with("rankindexed", "v1-rankindexed-0.bloom")
 	rankindexedLimits(g)

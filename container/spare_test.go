@@ -26,6 +26,8 @@ func used(p *plain, section int) (bits uint64, ok bool) {
 		return 4 * n("m"), true
 	case "dleft":
 		return 4 * n("buckets") * 8 * (n("remainder") + 2*n("counting")), true
+	case "ribbon":
+		return ribbonBits(p)[section], true
 	case "bitsandblooms":
 		return max(n("m"), n("length")), true
 	case "redisbloom":

@@ -136,6 +136,23 @@ var vectorFilters = []vectorFilter{
 	{name: "dleft-counting32",
 		spec: "dleft(buckets=2,capacity=48,counting=1,remainder=32)", keys: 18, change: addAgain(5)},
 
+	{name: "ribbon-empty", spec: "ribbon(r=5)"},
+	{name: "ribbon-empty-static", spec: "ribbon(r=0,value_bits=3)"},
+	{name: "ribbon-one-key", spec: "ribbon(r=8)", keys: 1},
+	{name: "ribbon-tail", spec: "ribbon(r=3,wide=700)", keys: 250, seed: 2},
+	{name: "ribbon-layer", spec: "ribbon(r=4)", keys: 900, seed: 1},
+	{name: "ribbon-variant", spec: "ribbon(r=2,seed=77,wide=300)", keys: 2500, keyed: true},
+	{name: "ribbon-layers", spec: "ribbon(fpr=0.3)", keys: 9000, seed: 5, chosen: 0.3},
+	{name: "ribbon-w128", spec: "ribbon(r=1,seed=2,w=128)", keys: 8000, seed: 6},
+	{name: "ribbon-w128-wide", spec: "ribbon(r=1,w=128,wide=511)", keys: 60_000, keyed: true},
+	{name: "ribbon-segments", spec: "ribbon(r=1,wide=1000)", keys: 290_000, seed: 1 << 40},
+	{name: "ribbon-segments-w128", spec: "ribbon(r=1,w=128)", keys: 275_000},
+	{name: "ribbon-r32", spec: "ribbon(r=32)", keys: 300, seed: 3},
+	{name: "ribbon-values", spec: "ribbon(r=3,value_bits=7,wide=500)", keys: 700, seed: 4},
+	{name: "ribbon-static", spec: "ribbon(r=0,value_bits=1,w=128)", keys: 5000, keyed: true},
+	{name: "ribbon-static-tail", spec: "ribbon(r=0,value_bits=32)", keys: 130},
+	{name: "ribbon-values32", spec: "ribbon(r=31,value_bits=32,wide=1023)", keys: 600, seed: 9},
+
 	{name: "guava-one-word", spec: "guava(k=3,strategy=64,words=1)", keys: 5},
 	{name: "guava-lengths", spec: "guava(k=7,strategy=64,words=11)", lengths: true},
 	{name: "guava-32", spec: "guava(k=6,strategy=32,words=7)", keys: 40, chosen: 0.02},
@@ -188,12 +205,27 @@ func removeHalf(f filter.Filter, hs []filter.Hash) error {
 	return nil
 }
 
+// valueOf returns the value of key i, of at most that many bits.
+func valueOf(i, width int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 >> (64 - width) }
+
+// addAll adds the keys to a builder, with values if the filter is to have some and takes them from its builder.
+func addAll(b filter.Builder, hs []filter.Hash, width int) error {
+	vb, ok := b.(filter.ValueBuilder)
+	if !ok || width == 0 {
+		return b.AddMany(hs)
+	}
+	var values []uint64
+	for i := range hs {
+		values = append(values, valueOf(i, width))
+	}
+	return vb.AddValues(hs, values)
+}
+
 // putValues gives every key a value of at most that many bits.
 func putValues(width int) func(filter.Filter, []filter.Hash) error {
 	return func(f filter.Filter, hs []filter.Hash) error {
 		for i, h := range hs {
-			value := uint64(i+1) * 0x9E3779B97F4A7C15 >> (64 - width)
-			if err := f.(filter.Valuer).Put(h, value); err != nil {
+			if err := f.(filter.Valuer).Put(h, valueOf(i, width)); err != nil {
 				return err
 			}
 		}
@@ -254,7 +286,7 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	case family.NewBuilder != nil && (family.New == nil || !slices.ContainsFunc(emptyFirst, spec.Has)):
 		b, err := family.NewBuilder(spec, uint64(len(hs)))
 		must(err)
-		must(b.AddMany(hs))
+		must(addAll(b, hs, int((&plain{spec: spec}).number("value_bits"))))
 		f, err = b.Build(t.Context())
 		must(err)
 		hs = hs[:len(hs):len(hs)]

@@ -192,7 +192,7 @@ func agree(t *testing.T, f filter.Filter, v vector) {
 				v.Kind, v.Text(), v.count, v.saturated, v.positions, n, saturated)
 		}
 	}
-	valuer, ok := f.(filter.Valuer)
+	valuer, ok := f.(filter.Getter)
 	if values := ok && valuer.ValueBits() > 0; values != v.values {
 		t.Fatalf("the family has values: %t, the reference: %t", values, v.values)
 	}

@@ -31,6 +31,41 @@ static void *allocate(size_t n) {
   return p;
 }
 
+static void store(uint8_t *p, uint64_t v, int bytes) {
+  for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* Whether a file is one of an exact set. A filter has at least 64 bytes. */
+static bool is_exact(const uint8_t *data, size_t length) {
+  return length < 64 ? length > 0 && data[0] == 0x89 : data[3] == 'X';
+}
+
+/* try_file for an exact set. copy has no byte behind its end. */
+static int try_exact(const uint8_t *copy, size_t length, int keys) {
+  size_t need = bloomery_exact_memory(copy, length);
+  uint8_t *memory = (uint8_t *)allocate(need);
+  bloomery_exact set;
+  int result = bloomery_exact_open(&set, copy, length, secret, memory, need);
+  if (need > 64 * length + (1 << 16) || (result != BLOOMERY_OK && result != BLOOMERY_WRONG_SECRET && need > 0)) {
+    fprintf(stderr, "damage: a set of %zu bytes needs %zu bytes of memory\n", length, need);
+    exit(1);
+  }
+  if (result == BLOOMERY_OK && bloomery_exact_open(&set, copy, length, secret, memory, 7) != BLOOMERY_NEEDS_MEMORY) {
+    fprintf(stderr, "damage: a set opens in less memory than it needs\n");
+    exit(1);
+  }
+  if (result == BLOOMERY_OK) result = bloomery_exact_open(&set, copy, length, secret, memory, need);
+  for (int i = 0; result == BLOOMERY_OK && i < keys; i++) {
+    uint8_t key[300];
+    size_t n = (size_t)below(i % 4 ? 40 : sizeof key), name = (size_t)below(n + 1);
+    for (size_t j = 0; j < n; j++) key[j] = (uint8_t)below(256);
+    bloomery_exact_has(&set, key, n);
+    bloomery_exact_has_in(&set, key, name, key, n);
+  }
+  free(memory);
+  return result;
+}
+
 /* Opens a copy of a file that has no byte behind its end, and queries some keys. */
 static int try_file(const uint8_t *data, size_t length, int keys) {
   uint8_t *copy = (uint8_t *)allocate(length), *memory = NULL;
@@ -38,6 +73,11 @@ static int try_file(const uint8_t *data, size_t length, int keys) {
   int result;
   bloomery_filter f;
   if (length > 0) memcpy(copy, data, length);
+  if (is_exact(copy, length)) {
+    result = try_exact(copy, length, keys);
+    free(copy);
+    return result;
+  }
   need = bloomery_memory(copy, length);
   if (need > 64 * length + (1 << 20)) {
     fprintf(stderr, "damage: a file of %zu bytes needs %zu bytes of memory\n", length, need);
@@ -70,15 +110,35 @@ static int try_file(const uint8_t *data, size_t length, int keys) {
   return result;
 }
 
-static void store(uint8_t *p, uint64_t v, int bytes) {
-  for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> 8 * i);
+/* Computes the checksums of an exact set, as far as it can be read, one after the other. */
+static void fix_exact(uint8_t *data, size_t length) {
+  for (int times = 0; times < 600; times++) {
+    bloomery_exact set;
+    bloomery_exact_file file;
+    bloomery_crc_tables tables;
+    uint32_t old, crc;
+    memset(&file, 0, sizeof file);
+    file.data = data;
+    file.length = length;
+    if (bloomery_exact_read(&set, &file) != BLOOMERY_BAD_CHECKSUM) return;
+    bloomery_crc_begin(&tables, length);
+    old = bloomery_load32(data + file.at - 4);
+    crc = bloomery_crc(&tables, 0, data + file.from, file.at - 4 - file.from);
+    store(data + file.at - 4, crc, 4);
+    if (length - file.at >= 10 && bloomery_load32(data + file.at + 6) == old) store(data + file.at + 6, crc, 4);
+  }
 }
 
 /* Computes the checksums of all parts that lie in the file. */
 static void fix_checksums(uint8_t *data, uint64_t length) {
   bloomery_crc_tables tables;
-  uint64_t sections = bloomery_load16(data + 14), end;
+  uint64_t sections, end;
+  if (length < 64 || is_exact(data, (size_t)length)) {
+    fix_exact(data, (size_t)length);
+    return;
+  }
   bloomery_crc_begin(&tables, length);
+  sections = bloomery_load16(data + 14);
   end = 64 + 24 * sections + bloomery_load32(data + 48);
   for (uint64_t i = 0; i < sections && 64 + 24 * (i + 1) <= length; i++) {
     uint8_t *entry = data + 64 + 24 * i;
@@ -96,9 +156,26 @@ static uint64_t odd_number(void) {
   return below(3) == 0 ? below(300) : near + below(3) - 1;
 }
 
-/* Changes a file of at least 64 bytes in one place. */
+/* Changes a byte of an exact set: of the first record's numbers, of the end, which has the updates, or any. */
+static void mutate_exact(uint8_t *data, size_t length) {
+  size_t part = below(2) == 0 && length > 70 ? 70 : length, at = (size_t)below(part);
+  if (below(3) == 0) at = length - 1 - at;
+  switch (below(3)) {
+  case 0: data[at] ^= (uint8_t)(1 << below(8)); break;
+  case 1: data[at] = (uint8_t)below(256); break;
+  default: data[at] = (uint8_t)(data[at] + below(5) - 2);
+  }
+}
+
+/* Changes a file in one place. */
 static void mutate(uint8_t *data, size_t length) {
-  size_t spec = 64 + 24 * (size_t)data[14], spec_length = bloomery_load32(data + 48), at;
+  size_t spec, spec_length, at;
+  if (length < 64 || is_exact(data, length)) {
+    mutate_exact(data, length);
+    return;
+  }
+  spec = 64 + 24 * (size_t)data[14];
+  spec_length = bloomery_load32(data + 48);
   switch (below(6)) {
   case 0: /* a field of the header */
     at = (size_t)below(8);
@@ -160,7 +237,7 @@ int main(int argc, char **argv) {
       }
       damaged += 3 * length + 1;
     }
-    if (length < 64) continue;
+    if (length < 64 && !is_exact(data, length)) continue;
     for (unsigned long n = 0; n < mutations / (unsigned long)(argc - 2); n++) {
       uint8_t *copy = (uint8_t *)allocate(length);
       memcpy(copy, data, length);

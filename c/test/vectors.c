@@ -21,6 +21,7 @@ static void check(bool good, const char *what, const char *line) {
 typedef struct {
   uint8_t *block, *memory;
   bloomery_filter filter;
+  bloomery_exact set; /* of the file of an exact set */
   int result;
 } opened;
 
@@ -34,7 +35,7 @@ static size_t from_hex(const char *hex, uint8_t *out) {
   return n;
 }
 
-static void open_file(opened *o, const char *path, const char *secret_hex) {
+static void open_file(opened *o, const char *path, const char *secret_hex, bool exact) {
   uint8_t secret[64];
   bool keyed = from_hex(secret_hex, secret) == 16;
   FILE *file = fopen(path, "rb");
@@ -52,10 +53,11 @@ static void open_file(opened *o, const char *path, const char *secret_hex) {
     exit(1);
   }
   fclose(file);
-  need = bloomery_memory(o->block + 1, (size_t)length);
+  need = exact ? bloomery_exact_memory(o->block + 1, (size_t)length) : bloomery_memory(o->block + 1, (size_t)length);
   o->memory = (uint8_t *)malloc(need + 1);
   if (!o->memory) exit(1);
-  o->result = bloomery_open_in(&o->filter, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need);
+  o->result = exact ? bloomery_exact_open(&o->set, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need)
+                    : bloomery_open_in(&o->filter, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need);
 }
 
 static void check_key(const opened *o, char **part, const char *line) {
@@ -73,6 +75,14 @@ static void check_key(const opened *o, char **part, const char *line) {
   got = bloomery_get(f, key, n, &value);
   check(got == (bloomery_info(f)->value_bits > 0 && has), "value present", line);
   check(value == (part[6][0] == '-' ? 0 : strtoull(part[6], NULL, 10)), "value", line);
+}
+
+static void check_member(const opened *o, char **part, const char *line) {
+  static uint8_t name[1 << 16];
+  size_t name_length = from_hex(part[1], name), n = from_hex(part[2], key);
+  bool has = part[3][0] == '1';
+  check(bloomery_exact_has_in(&o->set, name, name_length, n > 0 ? key : NULL, n) == has, "exact", line);
+  if (name_length == 0) check(bloomery_exact_has(&o->set, key, n) == has, "exact without a partition", line);
 }
 
 static void check_route(char **part, const char *line) {
@@ -130,7 +140,7 @@ int main(int argc, char **argv) {
   static char line[1 << 18], copy[1 << 18];
   opened o;
   FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0;
+  unsigned long files = 0, keys = 0, refused = 0, routes = 0, hashes = 0, sets = 0, members = 0;
   memset(&o, 0, sizeof o);
   if (!file) {
     fprintf(stderr, "usage: vectors FILE\n");
@@ -147,15 +157,23 @@ int main(int argc, char **argv) {
       if (*rest) *rest++ = 0;
     }
     if (strcmp(part[0], "file") == 0) {
-      open_file(&o, part[1], part[2]);
+      open_file(&o, part[1], part[2], false);
       check(o.result == BLOOMERY_OK, bloomery_message(o.result), line);
       if (o.result != BLOOMERY_OK) return 1;
       files++;
     } else if (strcmp(part[0], "key") == 0) {
       check_key(&o, part, line);
       keys++;
-    } else if (strcmp(part[0], "refused") == 0) {
-      open_file(&o, part[1], part[2]);
+    } else if (strcmp(part[0], "exact") == 0) {
+      open_file(&o, part[1], part[2], true);
+      check(o.result == BLOOMERY_OK, bloomery_message(o.result), line);
+      if (o.result != BLOOMERY_OK) return 1;
+      sets++;
+    } else if (strcmp(part[0], "member") == 0) {
+      check_member(&o, part, line);
+      members++;
+    } else if (strncmp(part[0], "refused", 7) == 0) {
+      open_file(&o, part[1], part[2], part[0][7] != 0);
       check((o.result != BLOOMERY_OK) == (part[3][0] == '1'), bloomery_message(o.result), line);
       refused++;
     } else if (strcmp(part[0], "route") == 0) {

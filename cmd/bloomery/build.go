@@ -50,6 +50,7 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
   bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
+  bloomery build -o countries.bloom --family ribbon --value-bits 8 addresses.tsv
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
@@ -120,6 +121,12 @@ comes.
 
 The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
+
+A ribbon filter takes a value with each key of the build: --family ribbon --value-bits 8 reads lines such as
+"10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a --value-column. bloomery get prints the values, which
+cannot change. A key may come again with the same value only. "ribbon(r=0)" stores the values without fingerprints, in
+1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary value for keys that were not
+in the input. So use that form only where all keys that are asked for were in the input.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
@@ -289,8 +296,8 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
 	if err != nil {
 		return err
 	}

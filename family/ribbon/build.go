@@ -51,6 +51,7 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
+	f.prepare()
 	return f, nil
 }
 
@@ -63,7 +64,11 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.attempt(ctx, n, geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()})
+	g := geometry{r: r, wide: uint64(wide), valueBits: b.c.ValueBits, w: b.c.width()}
+	if n > maxTail {
+		g.seed = uint64(b.c.Seed)
+	}
+	return b.attempt(ctx, n, g)
 }
 
 // attempt builds a filter of n keys with the seed and the columns of g.
@@ -120,7 +125,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		return nil, err
 	}
 	if len(f.layers) == 0 && f.valueBits > 0 {
-		if err := checkValues(tail); err != nil {
+		if err := checkValues(tail, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +173,7 @@ func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, ke
 	check := f.valueBits > 0 && len(f.layers) == 1
 	do := func(s *solver, j *job) error {
 		if check {
-			if err := checkValues(j.keys); err != nil {
+			if err := checkValues(j.keys, work.back); err != nil {
 				return err
 			}
 		}

@@ -20,16 +20,18 @@ type Config struct {
 	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
 	// Static makes a static function: values without fingerprints. It needs ValueBits, and neither Size nor R.
 	Static bool
-	W      uint // width of the coefficients in large layers, 64 or 128; default: 64. 128 is smaller and slower
+	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
+	Seed uint
+	W    uint // width of the coefficients in large layers, 64 or 128; default: 64. 128 is smaller and slower
 }
 
-// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, value_bits=, w=, wide=). It also takes, and does not use,
+// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does not use,
 // the other parameters of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
 	bits, valueBits, w, wide := r.Uint("r"), r.Uint("value_bits"), r.Uint("w"), r.Uint("wide")
-	r.Uint("seed")
+	seed := r.Uint("seed")
 	r.Uint("tail")
 	r.Uint("tail_seed")
 	r.Text("starts", "")
@@ -38,6 +40,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	}
 	const most = math.MaxUint32
 	c.R, c.ValueBits, c.W, c.Wide = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most)), uint(min(wide, most))
+	c.Seed = uint(min(seed, most))
 	c.Static = bits == 0 && s.Has("r")
 	if s.Has("w") && w == 0 {
 		return Config{}, wrong("w", w, "want 64 or 128")
@@ -57,6 +60,8 @@ func (c Config) check() error {
 		return wrong("value_bits", c.ValueBits, "want 0 to %d", MaxBits)
 	case c.W != 0 && c.W != 64 && c.W != 128:
 		return wrong("w", c.W, "want 64 or 128")
+	case c.Seed > maxSeed:
+		return wrong("seed", c.Seed, "want 0 to %d", maxSeed)
 	case c.Static && c.ValueBits == 0:
 		return wrong("r", 0, "without a fingerprint a filter needs value_bits")
 	case c.Static && c.R != 0:

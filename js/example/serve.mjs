@@ -26,6 +26,7 @@ const types = {
   '.txt': 'text/plain; charset=utf-8',
   '': 'text/plain; charset=utf-8', // NOTICE
   '.bloom': 'application/octet-stream',
+  '.exact': 'application/octet-stream',
   '.json': 'application/json',
 };
 

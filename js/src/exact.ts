@@ -207,10 +207,11 @@ export async function openExact(file: Uint8Array | ArrayBuffer, options: ExactOp
       const tail = number(256), tailSeed = number(65_535);
       if ((!tail && (tailSeed || !starts[0])) || (seed && !starts[0])) throw bad('part', from);
       const { bits, open } = ribbonOf({ r, values, w: shape & 1 ? 128 : 64, wide: 0, seed, starts, tail, tailSeed });
-      return () => open(bits.map((n) => {
-        const size = 8 * Math.ceil(n / 64), length = update ? Math.ceil(n / 8) : size;
+      return () => open(bits.map((n, i) => {
+        // The last section of an update, the tail, is not filled to whole words.
+        const size = 8 * Math.ceil(n / 64), length = update && i > 1 ? Math.ceil(n / 8) : size;
         let offset = skip(length), own = bytes;
-        if (update) {
+        if (length < size) {
           own = new Uint8Array(size);
           own.set(bytes.subarray(offset, at));
           offset = 0;
