@@ -13,7 +13,7 @@ import (
 
 // AddValue adds a key with its value, for a Spec of a static family with values, such as ribbon(value_bits=8): Set.Get
 // of the built Set returns the value. A key that comes again must have the same value, or Build returns a
-// *filter.ValueError, which knows the hash of the key only. Keys from other methods, such as Add, have the value 0.
+// *filter.ValueError, which knows the hash of the key only. All keys of the Set must come with values.
 //
 // The error wraps errors.ErrUnsupported if the filter takes no values at the build, and filter.ErrConfig if the value
 // has too many bits.

@@ -280,7 +280,7 @@ func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
 	main, exceptions := s.main()
 	v, is := main.(filter.Getter)
 	if !is || v.ValueBits() == 0 {
-		return 0, false, s.lacks(filter.CanValues)
+		return 0, false, s.noValues(is)
 	}
 	err = s.guarding(func() {
 		if exceptions == nil || exceptions.Has(h) {
@@ -302,13 +302,23 @@ func (s *Set) ValueBits() (int, error) {
 	}
 	f, _ := one.main()
 	v, ok := f.(filter.Getter)
-	switch {
-	case !ok:
-		return 0, s.lacks(filter.CanValues)
-	case v.ValueBits() == 0:
-		return 0, fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
+	if !ok || v.ValueBits() == 0 {
+		return 0, s.noValues(ok)
 	}
 	return v.ValueBits(), nil
+}
+
+// noValues returns the error for a filter without values; could says that others of its family have some.
+func (s *Set) noValues(could bool) error {
+	if could {
+		return fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
+	}
+	if s.filter == nil && s.shards == nil {
+		return errEmpty
+	}
+	others := append(families.With(filter.CanValues), families.With(filter.CanBuildValues)...)
+	return fmt.Errorf("%s does not keep values; families that do: %s: %w", s.Spec(), strings.Join(others, ", "),
+		filter.ErrUnsupported)
 }
 
 // valuer returns the filter as a Valuer, ready to be changed.
@@ -321,7 +331,7 @@ func (s *Set) valuer() (filter.Valuer, error) {
 		return v, nil
 	}
 	if g, static := s.filter.(filter.Getter); !ok && static && g.ValueBits() > 0 {
-		return nil, fmt.Errorf("the values of %s come with the keys of its build and cannot change; families whose "+
+		return nil, fmt.Errorf("the values of %s came with the keys of its build and cannot change; families whose "+
 			"values can: %s: %w", s.Spec(), strings.Join(families.With(filter.CanValues), ", "), filter.ErrUnsupported)
 	}
 	return nil, s.lacks(filter.CanValues)

@@ -47,8 +47,8 @@ func (b *ShardBuilder) takesValues(values []uint64) error {
 	if err != nil {
 		return err
 	}
-	bits := s.Reader().Uint("value_bits")
-	if !f.Can.Has(filter.CanBuildValues) || bits == 0 {
+	bits := f.BuildValueBits(s)
+	if bits == 0 {
 		return families.Lacks(s, filter.CanBuildValues)
 	}
 	for _, v := range values {

@@ -101,6 +101,10 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err != nil {
 		return nil, err
 	}
+	if f, _ := families.ByName(p.Spec.Family()); f.BuildValueBits(p.Spec) > 0 {
+		return nil, &filter.ConfigError{Field: "value_bits", Value: f.BuildValueBits(p.Spec),
+			Reason: "the steps of a distributed build take keys without values; take bloomery.ShardBuilder, or build --shards"}
+	}
 	p.Hash, p.Seed = h.ID(), h.Seed()
 	if p.Hash == filter.SipHash {
 		p.KeyCheck = h.KeyCheck()

@@ -14,7 +14,7 @@ func TestAbilities(t *testing.T) {
 	for _, f := range All() {
 		spec := filter.NewSpec(f.Name)
 		var made filter.Filter
-		var gathers bool
+		var gathers, takesValues bool
 		if f.Can.Has(filter.CanRawKeys) {
 			var err error
 			if made, err = f.New(spec, 10); err != nil {
@@ -26,6 +26,7 @@ func TestAbilities(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, gathers = b.(filter.Spiller)
+			_, takesValues = b.(filter.ValueBuilder)
 			made = filtertest.Build(t, conformance(f), f.Name, filtertest.Hashes(10, 1))
 		}
 		_, adds := made.(filter.Adder)
@@ -43,7 +44,7 @@ func TestAbilities(t *testing.T) {
 			filter.CanAdd: adds || raw, filter.CanRawKeys: raw, filter.CanRemove: removes, filter.CanCount: counts, filter.CanValues: values,
 			filter.CanMerge: merges, filter.CanIntersect: intersects, filter.CanConcurrent: shares, filter.CanSearch: searches,
 			filter.CanTrim: trims, filter.CanEstimate: estimates, filter.CanSpill: gathers, filter.CanStartEmpty: f.New != nil, filter.CanCapacity: f.Takes("capacity"),
-			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"),
+			filter.CanLater: f.Takes("later"), filter.CanGrow: f.Takes("growth"), filter.CanBuildValues: takesValues,
 		} {
 			if f.Can.Has(can) != is {
 				t.Errorf("family %s says that it can %s: %t; it does: %t", f.Name, can, f.Can.Has(can), is)

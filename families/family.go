@@ -125,6 +125,15 @@ func (f Family) inflating(bytes func(filter.Spec) (uint64, error)) Family {
 // Foreign reports whether the family belongs to another system.
 func (f Family) Foreign() bool { return f.Hash != 0 }
 
+// BuildValueBits returns how many bits a value has that each key of a build of that Spec must have, or 0 if keys come
+// without values: the Builder is then no filter.ValueBuilder, or makes a filter without values.
+func (f Family) BuildValueBits(s filter.Spec) int {
+	if !f.Can.Has(filter.CanBuildValues) {
+		return 0
+	}
+	return int(min(s.Reader().Uint("value_bits"), 32))
+}
+
 // TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system
 // that of the system; in our families XXH3, SipHash and About.Also.
 func (f Family) TakesHash(s filter.Spec, id filter.HashID) bool {

@@ -43,6 +43,10 @@ func (i Info) BitsPerKey() float64 {
 	return float64(i.Bits) / float64(i.Keys)
 }
 
+// ValuesOnly reports whether the filter is a static function without fingerprints, such as ribbon(r=0,value_bits=8): it
+// knows the values of its keys, and every other key seems to be present, with an arbitrary value.
+func (i Info) ValuesOnly() bool { return i.FPRPrior == 1 && i.Spec.Has("value_bits") }
+
 // Room returns how many keys may be added before the capacity is reached, or 0 if there is no capacity. Some more may
 // find room: the larger the filter, the fewer.
 func (i Info) Room() uint64 { return max(i.Capacity, i.Keys) - i.Keys }

@@ -36,8 +36,11 @@ func (i Info) Exceeds(rate float64) bool {
 }
 
 // Exceeded reports whether the false-positive rate has left the chosen one: Exceeds(FPRChosen). Without a chosen rate
-// it reports whether the rate is above UselessFPR.
+// it reports whether the rate is above UselessFPR, which is no fault of a filter of ValuesOnly.
 func (i Info) Exceeded() bool {
+	if i.FPRChosen == 0 && i.ValuesOnly() {
+		return false
+	}
 	if i.FPRChosen == 0 {
 		return i.FPRPosterior > UselessFPR
 	}

@@ -42,7 +42,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Long:  buildHelp + "\n\n" + familyHelp(),
 		Example: `  bloomery build -o words.bloom words.txt
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
-  bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
+  bloomery build -o revoked.bloom --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
   bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
@@ -50,6 +50,7 @@ func (a *app) buildCommand() *cobra.Command {
   bloomery build -o sessions.bloom --family rankindexed --capacity 10M sessions.txt
   bloomery build -o growing.bloom --family "rankindexed(fpr=0.01,growth=6)" sessions.txt
   bloomery build -o room.bloom --family "dleft(capacity=1000000)" --fpr 0.1% keys.txt
+  bloomery build -o countries.bloom --family ribbon --value-bits 8 addresses.tsv
   bloomery build -o java.bloom --family guava --fpr 0.1% keys.txt && bloomery convert java.bloom -o keys.guava
   bloomery build -o large.bloom --family partitioned --memory 1GiB large.txt
   zcat huge.gz | bloomery build -o huge.bloom --family blocked --bytes 64MiB
@@ -82,7 +83,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	c.Flags().StringVar(&f.family, "family", "",
-		"family of the filter, or a spec (default: fuse, or what --needs asks for)")
+		"family of the filter, or a spec (default: ribbon, or what --needs asks for)")
 	c.Flags().StringVar(&f.like, "like", "",
 		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
 	f.effort.register(c)
@@ -103,7 +104,7 @@ nothing, or with -o - to standard output.
 
 Without --family the filter is of the first of these families that does what you need, at any number of keys:
 
-  fuse                      nothing else: a static filter, to which no key can be added
+  ribbon                    nothing else: a static filter, to which no key can be added
   standard                  --needs add, --capacity, --needs merge
   blocked                   --needs line
   rankindexed               --needs remove, --counting, --value-bits
@@ -121,6 +122,12 @@ comes.
 The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
 
+A ribbon filter takes a value with each key of the build: --family ribbon --value-bits 8 reads lines such as
+"10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a --value-column. bloomery get prints the values, which
+cannot change. A key may come again with the same value only. "ribbon(r=0)" stores the values without fingerprints, in
+1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary value for keys that were not
+in the input. So use that form only where all keys that are asked for were in the input.
+
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
 temporary file. For bitsandblooms these are the keys themselves.
@@ -130,7 +137,8 @@ chosen for OLD stays. For a list that changes little from day to day few bits th
 copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched again: the false-positive rate rises as
 keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
-Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
+Families: all; but all bits of ribbon and fuse change with their keys, so that updates are whole files. OLD is needed
+for the build only; -o may name it.
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
@@ -289,8 +297,8 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
 	if err != nil {
 		return err
 	}

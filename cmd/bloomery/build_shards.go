@@ -129,8 +129,8 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, false positive rate %.4g, in %.2f s\n",
-		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, r.FPRPosterior, time.Since(start).Seconds())
+	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, in their order, one a
 line, as soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. If the filter
 file is overwritten or truncated in place while it is in use, that is an error at the end, and lines that were printed
-before may be wrong. FILE may be -, standard input, if the keys come from files.
+before may be wrong. FILE may be -, standard input, if the keys come from files. A filter of values without
+fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
 
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.

@@ -165,7 +165,7 @@ type formFlags struct {
 func (f *formFlags) register(c *cobra.Command) {
 	takers := func(parameter string) string { return " (" + strings.Join(families.Taking(parameter), ", ") + ")" }
 	c.Flags().BoolVar(&f.counting, "counting", false, "count how often each key comes"+takers("counting"))
-	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value that put gives a key, 1 to 32"+takers("value_bits"))
+	c.Flags().Uint64Var(&f.values, "value-bits", 0, "bits of the value of a key, 1 to 32"+takers("value_bits"))
 	c.Flags().StringVar(&f.capacity, "capacity", "",
 		"number of keys to make room for, such as 10M, those that are added later included")
 	c.MarkFlagsMutuallyExclusive("counting", "value-bits")

@@ -14,9 +14,9 @@ func (a *app) getCommand() *cobra.Command {
 		Use:   "get FILE [INPUT...]",
 		Short: "Print the values of keys",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
-value, in their order, as soon as they come. put sets values; a key without one has 0. An absent key has, at the
-false-positive rate, the value of a key that looks like it. Exit code 0 if a key was printed, 1 if none was, 2 on an
-error.
+value, in their order, as soon as they come. put sets values, and a build of family ribbon takes them; a key without
+one has 0. An absent key has, at the false-positive rate, an arbitrary value, and always in a filter without
+fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key was printed, 1 if none was, 2 on an error.
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
 		Example: "  bloomery get routes.bloom addresses.txt",

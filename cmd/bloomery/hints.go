@@ -44,6 +44,7 @@ var hints = []struct {
   --capacity and --seed.`},
 	{distribute.ErrMissing, "Run what is missing; bloomery shard status DIR lists it."},
 	{filter.ErrExceptions, "Run bloomery build --allow with all keys and the list."},
+	{filter.ErrValues, "Nothing was written. Give each key one value."},
 	{filter.ErrAllowed, "Nothing was written; --conflicts prints all such keys."},
 	{filter.ErrUnsupported, "Build the filter from its keys with another family: bloomery build --family NAME."},
 }
@@ -117,7 +118,7 @@ func adviseAdd(err error, path string, s filter.Spec) error {
 
 // Hints for errors about values of a filter.
 const (
-	adviceValues = "Build the filter with room for values: bloomery build --value-bits V."
+	adviceValues = "Build the filter with values: bloomery build --value-bits V, or --family ribbon --value-bits V."
 	advicePut    = "Nothing was written. put --add adds the keys of the input, each with its value."
 )
 

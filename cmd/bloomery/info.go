@@ -177,7 +177,9 @@ func (r report) write(to io.Writer) error {
 	if f, err := families.ByName(r.Family); err == nil && f.Can.Has(filter.CanSearch) {
 		prior = "before the search"
 	}
-	if r.FPRPosterior == r.lowest && r.Keys > 0 {
+	if r.info.ValuesOnly() {
+		fmt.Fprintln(w, "false positive rate\tnone: values without fingerprints; every key seems to be present")
+	} else if r.FPRPosterior == r.lowest && r.Keys > 0 {
 		const text = "false positive rate\t%.4g, that of equal hashes: no filter with this hash has a lower one\n"
 		fmt.Fprintf(w, text, r.lowest)
 	} else {

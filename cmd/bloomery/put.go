@@ -25,8 +25,8 @@ func (a *app) putCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
-		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a filter file that was built with
---value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
+		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
+built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
 keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its own
 even if the key is there already.
 

@@ -26,6 +26,14 @@ func (f *rateFlags) read(c *cobra.Command) (float64, error) {
 	return parseRate("--max-fpr", f.most)
 }
 
+// rateText describes the false-positive rate of a filter that was just built.
+func rateText(i filter.Info) string {
+	if i.ValuesOnly() {
+		return "values without fingerprints: every key seems to be present"
+	}
+	return fmt.Sprintf("false positive rate %.4g", i.FPRPosterior)
+}
+
 // warnRate prints a warning if the false-positive rate of a file has left the chosen one, or is useless.
 func (a *app) warnRate(path string, i filter.Info) {
 	if !i.Exceeded() {

@@ -112,10 +112,8 @@ func bitsAtBuild(c bloomery.Config) int {
 
 // bitsOf is bitsAtBuild for the Spec of a filter.
 func bitsOf(s filter.Spec) int {
-	if f, err := families.ByName(s.Family()); err != nil || !f.Can.Has(filter.CanBuildValues) {
-		return 0
-	}
-	return int(min(s.Reader().Uint("value_bits"), 32))
+	f, _ := families.ByName(s.Family()) // else the zero Family
+	return f.BuildValueBits(s)
 }
 
 // eachBatch returns a function that gives the keys of a batch to a function, or with a parse keys and values to another.
@@ -168,7 +166,7 @@ func (a *app) nameConflict(ctx context.Context, in *keyio.Input, parse parseValu
 	if failed != nil && !errors.Is(failed, errStop) {
 		return failed
 	}
-	return err
+	return both // not err, whose text was made without the key
 }
 
 // valueBits returns the number of bits of the values in a set, or an error if it keeps none.

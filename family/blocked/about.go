@@ -16,7 +16,7 @@ var About = filter.About{
 	},
 	Forms: []filter.Form{
 		{
-			Spec: filter.NewSpec(Family), Can: formCan, Default: 3,
+			Spec: filter.NewSpec(Family), Can: formCan, Default: 4,
 			Reason:  "one cache line per query, keys at any time, union",
 			Warning: "grows fast as the rate falls: below 0.01% others are smaller",
 		},

@@ -16,7 +16,7 @@ var About = filter.About{
 		Spec: filter.NewSpec(Family),
 		Can: filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
 			filter.CanCapacity,
-		Default: 7,
+		Default: 8,
 		Reason:  "removal with union, and never full", Warning: "four times standard; a counter that reached 15 stays there",
 	}},
 }

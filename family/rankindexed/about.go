@@ -17,13 +17,13 @@ var About = filter.About{
 		{Name: "overflow", Value: "P", Help: "probability of being full before the capacity, 1e-15 to 0.1"},
 	},
 	Forms: []filter.Form{
-		form(filter.Form{Default: 4, Reason: "keys come and go, in the fewest bits"}),
+		form(filter.Form{Default: 5, Reason: "keys come and go, in the fewest bits"}),
 		form(filter.Form{LineFrom: 1e-4, Reason: "keys come and go, mostly with one cache line per query"},
 			"bucket", 512),
 		form(filter.Form{Can: filter.CanOneLine, Reason: "keys come and go, fast: short chains in one cache line"},
 			"bucket", 512, "fast", 1),
 		form(filter.Form{
-			Can: filter.CanCount, Default: 5, Reason: "counts in the fewest bits",
+			Can: filter.CanCount, Default: 6, Reason: "counts in the fewest bits",
 			Warning: "a key counts to about 800 at most",
 		}, "counting", 1),
 		form(filter.Form{

@@ -24,10 +24,13 @@ import "github.com/bloomery/bloomery/filter"
 // Family is the name in a Spec: ribbon(r=8,starts=944896-51968-2752,tail=96,tail_seed=3,w=64).
 const Family = "ribbon"
 
+// wholeFile is the caveat of all forms.
+const wholeFile = "a change of one key changes the whole file, so updates by diff and publish are as large as it"
+
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "static, smallest: 0.3% over the bound; fractional bits per fingerprint",
-	Can:     filter.CanSpill | filter.CanCountItself,
+	Can:     filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
 	Default: "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
 	Parameters: []filter.Parameter{
 		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0 with value_bits for values alone"},
@@ -35,7 +38,17 @@ var About = filter.About{
 		{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
 		{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},
 	},
-	Forms: []filter.Form{{
-		Spec: filter.NewSpec(Family), Can: filter.CanSpill, Reason: "static and 0.3% over the smallest possible size",
-	}},
+	// Values are no form: the planner chooses for values that change.
+	Forms: []filter.Form{
+		{
+			Spec: filter.NewSpec(Family), Can: filter.CanSpill, Default: 1,
+			Reason:  "static, 0.3% over the smallest possible size",
+			Warning: wholeFile,
+		},
+		{
+			Spec: filter.NewSpec(Family, "w", 128), Can: filter.CanSpill,
+			Reason:  "static, 0.1% over the smallest possible size; slower queries and builds",
+			Warning: wholeFile,
+		},
+	},
 }

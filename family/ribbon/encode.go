@@ -148,6 +148,7 @@ func Decode(e filter.Encoded) (*Filter, error) {
 	case (f.keys == 0) != (g.allSlots() == 0):
 		return nil, fmt.Errorf("%d keys in %d slots", f.keys, g.allSlots())
 	}
+	f.prepare()
 	return f, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/kernel"
 )
 
 // Filter is a bumped ribbon filter. It does not change, so all methods are safe from any number of goroutines.
@@ -15,12 +16,7 @@ type Filter struct {
 	classes []uint64 // section 1: two bits a bucket
 	tail    []uint64 // section 2: columns of geometry.slots bits
 	keys    uint64
-}
-
-// Has reports whether the key may be in the set. Without fingerprints it is always true.
-func (f *Filter) Has(h filter.Hash) bool {
-	_, ok := f.Get(h)
-	return ok
+	kernels []kernel.Ribbon // of the layers
 }
 
 // Get returns the value of the key with hash h, below 2^value_bits, and whether the key may be in the set. A key

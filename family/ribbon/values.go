@@ -48,13 +48,15 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	return nil
 }
 
-// checkValues returns a *filter.ValueError if two of the keys, which are in order, differ only in their values.
-func checkValues(hs []filter.Hash) error {
+// checkValues returns a *filter.ValueError if two of the keys, which are in order, differ only in their values. Hi of
+// the key times back is that of its hash.
+func checkValues(hs []filter.Hash, back uint64) error {
 	for i := 1; i < len(hs); i++ {
-		if hs[i].Hi == hs[i-1].Hi && hs[i].Lo>>32 == hs[i-1].Lo>>32 {
+		a, b := hs[i-1], hs[i]
+		if a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 {
 			return &filter.ValueError{
-				Hash:   filter.Hash{Hi: hs[i].Hi, Lo: hs[i].Lo &^ valueMask},
-				Values: [2]uint64{hs[i-1].Lo & valueMask, hs[i].Lo & valueMask},
+				Hash:   filter.Hash{Hi: a.Hi * back, Lo: a.Lo &^ valueMask},
+				Values: [2]uint64{a.Lo & valueMask, b.Lo & valueMask},
 			}
 		}
 	}

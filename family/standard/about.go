@@ -14,7 +14,7 @@ var About = filter.About{
 	},
 	Forms: []filter.Form{{
 		Spec: filter.NewSpec(Family), Can: filter.CanAdd | filter.CanMerge | filter.CanConcurrent | filter.CanCapacity,
-		Default: 2,
+		Default: 3,
 		Reason:  "the plain Bloom filter: any size, keys at any time, union",
 		Warning: "a query for a present key reads k cache lines",
 	}},

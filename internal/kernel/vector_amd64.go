@@ -164,3 +164,44 @@ var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2
 
 // Vector reports whether queries use vector code on this machine.
 var Vector = cpu.X86.HasAVX2
+
+// hasRibbon reports whether the assembly of Ribbon may be called: it uses masks and POPCNT of AVX-512, and BMI2.
+var hasRibbon = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasBMI2
+
+// Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
+func (r *Ribbon) Has(hi, lo uint64) uint64 {
+	return ribbonHas((*[27]uint64)(unsafe.Pointer(r)), hi, lo)
+}
+
+// ribbonHasGo answers for ribbonHas on machines without its instructions.
+//
+//lint:ignore U1000 the assembly jumps here
+func ribbonHasGo(r *[27]uint64, hi, lo uint64) uint64 {
+	return (*Ribbon)(unsafe.Pointer(r)).hasGo(hi, lo)
+}
+
+// HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
+// which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It panics if
+// dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
+	if r.how == byGo {
+		return r.hasManyGo(dst, hs, bumped)
+	}
+	dst, bumped = dst[:len(hs)], bumped[:len(hs)]
+	got := bumped[:0]
+	for done := 0; done < len(hs); {
+		n, further := rounds(len(hs) - done)
+		if !cold {
+			further = 0
+		}
+		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs[done:])))
+		list := bumped[len(got):]
+		k := ribbonHasMany((*[27]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
+			unsafe.SliceData(list))
+		for i, left := range list[:k] {
+			list[i] = uint16(done + int(n) - int(left))
+		}
+		got, done = got[:len(got)+int(k)], done+int(n)
+	}
+	return got
+}

@@ -55,3 +55,16 @@ const countsBits = true
 
 // Vector reports whether queries use vector code on this machine.
 const Vector = false
+
+// Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
+func (r *Ribbon) Has(hi, lo uint64) uint64 { return r.hasGo(hi, lo) }
+
+// hasRibbon reports whether there is assembly for Ribbon.
+const hasRibbon = false
+
+// HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
+// which it returns the first ones; their dst is undefined. It panics if dst or bumped is shorter than hs, or hs has more
+// than 65,535 keys.
+func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, _ bool) []uint16 {
+	return r.hasManyGo(dst, hs, bumped)
+}

@@ -23,6 +23,8 @@ func main() {
 	chainsUsed()
 	chainsClose()
 	chainsOpen()
+	ribbonHas()
+	ribbonHasMany()
 	Generate()
 }
 

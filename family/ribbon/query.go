@@ -1,0 +1,51 @@
+package ribbon
+
+import (
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/kernel"
+)
+
+// prepare makes the kernels, one for each layer, which keep the words of the filter. Decode and Build call it last.
+func (f *Filter) prepare() {
+	f.kernels = make([]kernel.Ribbon, len(f.layers))
+	low := ^uint64(0)
+	if f.valueBits > 0 {
+		low = ^uint64(valueMask)
+	}
+	for i := range f.layers {
+		l := &f.layers[i]
+		f.kernels[i] = kernel.Ribbon{
+			Words: f.words[l.word+uint64(f.valueBits):], Classes: f.classes, Bucket: l.bucket,
+			Low: low, Turn: uint64(l.turn), Factor: l.factor, Starts: l.starts,
+			Shift: uint64(l.shift), Within: 1<<l.shift - 1, Limits: l.limits,
+			Columns: l.columns, Wide: l.wide, Prints: uint64(f.r),
+			C: firstFactor, D: secondFactor, F: printFactor, Width: l.width,
+		}
+		f.kernels[i].Ready()
+	}
+}
+
+// Has reports whether the key may be in the set. Without fingerprints it is always true.
+func (f *Filter) Has(h filter.Hash) bool { return f.hasFrom(0, h) }
+
+// hasFrom is Has for a key that the layers before layer have bumped.
+func (f *Filter) hasFrom(layer int, h filter.Hash) bool {
+	for i := layer; i < len(f.kernels); i++ {
+		if answer := f.kernels[i].Has(h.Hi, h.Lo); answer != kernel.RibbonBumped {
+			return answer == kernel.RibbonPresent
+		}
+	}
+	return f.hasTail(h)
+}
+
+// hasTail is Has for a key that all layers have bumped.
+func (f *Filter) hasTail(h filter.Hash) bool {
+	if f.keys == 0 {
+		return f.r == 0
+	}
+	k, print := keyOf(h, f.valueBits), uint64(0)
+	for c := uint64(f.valueBits); c < uint64(f.tailColumns()); c++ {
+		print |= f.tailResult(k, c) << (c - uint64(f.valueBits))
+	}
+	return print == k.print()&(1<<(f.tailColumns()-f.valueBits)-1)
+}

@@ -1,0 +1,83 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// randomRibbon returns a layer of random bits with about that many starts, a multiple of 64.
+func randomRibbon(rnd *rand.Rand, width, starts, prints, skip uint64, share float64) *Ribbon {
+	blocks := (starts + width*((starts+1<<RibbonSegment-1)>>RibbonSegment)) / 64
+	r := &Ribbon{
+		Bucket: rnd.Uint64N(100), Low: rnd.Uint64(), Turn: rnd.Uint64N(64), Factor: rnd.Uint64() | 1,
+		Starts: starts, Shift: 7, Within: 127, Limits: [4]uint64{0, 17, 38, 128},
+		Columns: prints + skip, Wide: uint64(share * float64(blocks)), Prints: prints,
+		C: rnd.Uint64() | 1, D: rnd.Uint64() | 1, F: rnd.Uint64() | 1, Width: width,
+	}
+	words := make([]uint64, blocks*r.Columns+r.Wide)
+	for i := range words {
+		words[i] = rnd.Uint64()
+	}
+	r.Words, r.Classes = words[skip:], make([]uint64, (r.Bucket+starts/128)/32+1)
+	for i := range r.Classes {
+		r.Classes[i] = rnd.Uint64() & rnd.Uint64()
+	}
+	r.Ready()
+	return r
+}
+
+// TestRibbon compares answers of the vector code with those of the code in Go, in layers of all forms. Fingerprints are
+// long in some layers, so that few keys are present in these; one bit in others.
+func TestRibbon(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 19))
+	for _, width := range []uint64{64, 128} {
+		for _, prints := range []uint64{1, 2, 3, 4, 7, 8, 9, 16, 17, 32} {
+			for _, share := range []float64{0, 0.4} {
+				for _, starts := range []uint64{64, 4096, 1<<RibbonSegment + 640} {
+					r := randomRibbon(rnd, width, starts, prints, rnd.Uint64N(3), share)
+					hs := make([]filter.Hash, 1+rnd.IntN(2000))
+					for i := range hs {
+						hs[i] = filter.Hash{Hi: rnd.Uint64(), Lo: rnd.Uint64()}
+					}
+					var seen [3]int
+					for _, h := range hs {
+						want := r.hasGo(h.Hi, h.Lo)
+						if got := r.Has(h.Hi, h.Lo); got != want {
+							t.Fatalf("width %d, %d columns, %d starts, %d wide: %d, want %d", width, prints, starts, r.Wide, got, want)
+						}
+						seen[want]++
+					}
+					few := seen[RibbonAbsent] == 0 || seen[RibbonBumped] == 0 || prints < 4 && seen[RibbonPresent] == 0
+					if starts > 64 && len(hs) > 200 && few {
+						t.Errorf("width %d, %d columns: answers %v", width, prints, seen)
+					}
+					for _, cold := range []bool{false, true} {
+						testRibbonMany(t, r, hs, cold)
+					}
+				}
+			}
+		}
+	}
+}
+
+func testRibbonMany(t *testing.T, r *Ribbon, hs []filter.Hash, cold bool) {
+	t.Helper()
+	dst, bumped := make([]bool, len(hs)), make([]uint16, len(hs))
+	bumped = r.HasMany(dst, hs, bumped, cold)
+	for i, h := range hs {
+		switch want := r.hasGo(h.Hi, h.Lo); {
+		case want == RibbonBumped:
+			if len(bumped) == 0 || int(bumped[0]) != i {
+				t.Fatalf("key %d of %d is bumped, and is not in the list", i, len(hs))
+			}
+			bumped = bumped[1:]
+		case dst[i] != (want == RibbonPresent):
+			t.Fatalf("key %d of %d: %t", i, len(hs), dst[i])
+		}
+	}
+	if len(bumped) > 0 {
+		t.Fatalf("%d keys more are in the list of bumped ones", len(bumped))
+	}
+}

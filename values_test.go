@@ -1,0 +1,224 @@
+package bloomery_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// classes returns n keys with values of 6 bits.
+func classes(n int) map[string]uint64 {
+	m := make(map[string]uint64, n)
+	for i, w := range words(n) {
+		m[w] = uint64(i*i) % 64
+	}
+	return m
+}
+
+// TestBuildValues: a built static function has the values, however its keys come, also from a file, and with
+// exceptions.
+func TestBuildValues(t *testing.T) {
+	for _, n := range []int{0, 1, 300, 20_000} {
+		want := classes(n)
+		keys := slices.Sorted(maps.Keys(want))
+		for _, spec := range []string{"ribbon(value_bits=6)", "ribbon(r=0,value_bits=6)"} {
+			c := bloomery.Config{Spec: spec, Seed: 5}
+			set, err := bloomery.BuildValues(t.Context(), maps.All(want), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := bloomery.NewBuilder(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					for j := i; j < len(keys); j += 3 { // some keys come twice
+						var err error
+						switch k := keys[j]; j % 3 {
+						case 0:
+							err = b.AddValue([]byte(k), want[k])
+						case 1:
+							err = b.AddValueString(k, want[k])
+						default:
+							err = b.AddManyValues([][]byte{[]byte(k)}, []uint64{want[k]})
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			again, err := b.Build(t.Context())
+			if err != nil || !again.Equal(set) || again.Len() != uint64(n) {
+				t.Fatalf("%s, %d keys: another set: %v", spec, n, err)
+			}
+			file, err := set.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if set, err = bloomery.FromBytes(file); err != nil {
+				t.Fatal(err)
+			}
+			if bits, err := set.ValueBits(); bits != 6 || err != nil {
+				t.Errorf("%s: %d bits, %v", spec, bits, err)
+			}
+			for k, v := range want {
+				if got, ok, err := set.Get([]byte(k)); got != v || !ok || err != nil || !set.ContainsString(k) {
+					t.Fatalf("%s, %d keys, %s: %d, %t, %v; want %d", spec, n, k, got, ok, err, v)
+				}
+			}
+			only := strings.Contains(spec, "r=0")
+			if i := set.Info(); i.ValuesOnly() != only || i.Exceeded() {
+				t.Errorf("%s: %+v", spec, i)
+			}
+			if _, ok, _ := set.Get([]byte("absent")); only && !ok {
+				t.Errorf("%s: a key is absent without a fingerprint", spec)
+			}
+			if err := set.Put([]byte("key-0"), 1); !errors.Is(err, filter.ErrUnsupported) {
+				t.Errorf("Put: %v", err)
+			}
+		}
+	}
+}
+
+// TestBuildValuesAllowed: a static function with exceptions has no value for the keys of the list.
+func TestBuildValuesAllowed(t *testing.T) {
+	want := classes(2000)
+	allowed := func(yield func([]byte) bool) {
+		for i := range 5000 {
+			if !yield(fmt.Appendf(nil, "allowed-%d", i)) {
+				return
+			}
+		}
+	}
+	set, err := bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{
+		Spec: "ribbon(r=3,value_bits=6)", Allow: allowed,
+	})
+	if err != nil || set.Info().Exceptions == 0 {
+		t.Fatalf("%v, %+v", err, set.Info())
+	}
+	for k := range allowed {
+		if _, ok, err := set.Get(k); ok || err != nil {
+			t.Fatalf("%s: %t, %v", k, ok, err)
+		}
+	}
+	for k, v := range want {
+		if got, ok, _ := set.Get([]byte(k)); !ok || got != v {
+			t.Fatalf("%s: %d, %t; want %d", k, got, ok, v)
+		}
+	}
+}
+
+// TestBuildValuesErrors: what is wrong is an error of its kind, which names a key with two values.
+func TestBuildValuesErrors(t *testing.T) {
+	twice := func(yield func(string, uint64) bool) {
+		for i, w := range words(1000) {
+			if !yield(w, uint64(i%5)) || i == 700 && !yield("key-333", 7) {
+				return
+			}
+		}
+	}
+	_, err := bloomery.BuildValues(t.Context(), twice, bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	var both *filter.ValueError
+	if !errors.As(err, &both) || !errors.Is(err, filter.ErrValues) || both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
+		t.Errorf("two values: %v", err)
+	}
+	one := maps.All(map[string]uint64{"a": 70})
+	for spec, want := range map[string]error{
+		"ribbon(value_bits=6)": filter.ErrConfig, "ribbon": filter.ErrConfig, "standard": filter.ErrUnsupported,
+		"rankindexed(value_bits=7)": filter.ErrUnsupported, "redisbloom": filter.ErrUnsupported,
+	} {
+		if _, err := bloomery.BuildValues(t.Context(), one, bloomery.Config{Spec: spec}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", spec, err, want)
+		}
+	}
+	if _, err := bloomery.Build(t.Context(), slices.Values(words(3)),
+		bloomery.Config{Spec: "ribbon(value_bits=6)"}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("keys without values: %v", err)
+	}
+	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddValueUint64(1, 2); err == nil {
+		t.Error("a value after Close")
+	}
+}
+
+// TestShardedBuildValues: a sharded set has the values, whether hashes go to a file or not, and an announced number of keys
+// that is wrong is an error.
+func TestShardedBuildValues(t *testing.T) {
+	want := classes(10_000)
+	keys := slices.Sorted(maps.Keys(want))
+	values := make([]uint64, len(keys))
+	all := make([][]byte, len(keys))
+	for i, k := range keys {
+		all[i], values[i] = []byte(k), want[k]
+	}
+	for _, c := range []bloomery.Config{
+		{Spec: "ribbon(value_bits=6)", Shards: 3}, {Spec: "ribbon(value_bits=6)", Shards: 3, Memory: 1},
+		{Spec: "ribbon(r=0,value_bits=6)", Keys: 10_000},
+	} {
+		dir := filepath.Join(t.TempDir(), "set")
+		b, err := bloomery.NewShardBuilder(dir, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := b.AddManyValues(all, values); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		set, err := bloomery.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		for i, k := range all {
+			if v, ok, err := set.Get(k); v != values[i] || !ok || err != nil {
+				t.Fatalf("%+v, %s: %d, %t, %v; want %d", c, k, v, ok, err, values[i])
+			}
+		}
+		if set.Info().Exceeded() {
+			t.Errorf("%+v: %+v", c, set.Info())
+		}
+		v := set.NewVerifier(bloomery.VerifierConfig{})
+		defer v.Close()
+		values[7] ^= 1
+		err = v.AskValues(all, values)
+		values[7] ^= 1
+		if r, _ := v.Result(t.Context()); r.WrongValues != 1 || r.Members != 10_000 || err != nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	for c, want := range map[*bloomery.Config]string{
+		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
+		{Spec: "standard", Shards: 2}: "take a value with each key",
+	} {
+		b, err := bloomery.NewShardBuilder(filepath.Join(t.TempDir(), "set"), *c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := b.AddManyValues(all, values); err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
+		}
+	}
+}
