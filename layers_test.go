@@ -55,6 +55,7 @@ var rooms = map[string][]string{
 		"examples/domains"},
 	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "internal/figure",
 		"internal/clock"},
+	"lab/exact":        {"lab/experiment", "exact", "internal/figure"},
 	"lab":              {"lab/*", "internal/figure"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},

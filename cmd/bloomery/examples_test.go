@@ -37,10 +37,11 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 		}
 		return w.EncodeAll(keyList(0, 1200)(t), nil)
 	},
-	"users.csv":   func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
-	"routes.tsv":  func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
-	"changes.tsv": func(*testing.T) []byte { return []byte("key-2\t7\n") },
-	"issued.txt":  keyList(0, 3000), "revoked.txt": keyList(100, 200), "serials.txt": keyList(150, 300),
+	"users.csv":     func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
+	"routes.tsv":    func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
+	"addresses.tsv": func(*testing.T) []byte { return []byte("192.0.2.1\t49\n192.0.2.2\t33\n") },
+	"changes.tsv":   func(*testing.T) []byte { return []byte("key-2\t7\n") },
+	"issued.txt":    keyList(0, 3000), "revoked.txt": keyList(100, 200), "serials.txt": keyList(150, 300),
 	"bots.txt": keyList(0, 50), "seen.gz": zipped(keyList(0, 5000)), "issued.csv": issued(0, 1000),
 	"revoked.csv": issued(10, 30), "seen.csv": issued(20, 60),
 	"users.guava": golden("guava-64.bin"), "column.bin": golden("parquet.bin"),
