@@ -55,6 +55,7 @@ var rooms = map[string][]string{
 		"examples/domains"},
 	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "internal/figure",
 		"internal/clock"},
+	"lab/exact":        {"lab/experiment", "exact", "internal/figure"},
 	"lab":              {"lab/*", "internal/figure"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
@@ -68,9 +69,10 @@ var rooms = map[string][]string{
 		"publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"cmd/bloomery": {".", "interop", "filter", "families", "container", "plan", "plan/measure", "keyio", "lab",
-		"internal/figure", "examples/domains", "distribute", "shard", "delta", "publish", "publish/transport",
-		"exact"},
+	"interop/clubcard":  {"container"},
+	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
+		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
+		"publish/transport", "exact"},
 }
 
 func TestLayers(t *testing.T) {

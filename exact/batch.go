@@ -72,6 +72,12 @@ func (q *batch) sumAll(partitions, keys [][]byte) {
 func (q *batch) answer(dst []bool) {
 	clear(dst)
 	for _, r := range q.set.records {
+		if r.kind == kindPositions {
+			for i := range dst {
+				dst[i] = dst[i] != r.positions.has(q.hashes[i])
+			}
+			continue
+		}
 		for i := range dst {
 			if i > 0 && q.names[i] == q.names[i-1] {
 				q.codes[i] = q.codes[i-1]

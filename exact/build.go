@@ -13,15 +13,6 @@ const feedBatch = 1 << 10
 // not in the universe, members is read again, to name some of them in the *OutsideError. Keys may be reused after yield
 // has returned. Errors are those of NewBuilder and Builder.Build. For many goroutines use a Builder.
 func Build(ctx context.Context, members, universe iter.Seq[[]byte], c Config) (*Set, error) {
-	alone := func(keys iter.Seq[[]byte]) iter.Seq2[[]byte, []byte] {
-		return func(yield func(partition, key []byte) bool) {
-			for key := range keys {
-				if !yield(nil, key) {
-					return
-				}
-			}
-		}
-	}
 	c.Partitioned = false
 	return build(ctx, alone(members), alone(universe), c)
 }
@@ -32,18 +23,40 @@ func BuildPartitioned(ctx context.Context, members, universe iter.Seq2[[]byte, [
 	return build(ctx, members, universe, c)
 }
 
-func build(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c Config) (*Set, error) {
+// alone returns keys without partitions.
+func alone(keys iter.Seq[[]byte]) iter.Seq2[[]byte, []byte] {
+	return func(yield func(partition, key []byte) bool) {
+		for key := range keys {
+			if !yield(nil, key) {
+				return
+			}
+		}
+	}
+}
+
+func build(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c Config) (s *Set, err error) {
+	err = gathered(ctx, members, universe, c, func(b *Builder) error {
+		s, err = b.Build(ctx)
+		return err
+	})
+	return s, err
+}
+
+// gathered calls build with a Builder that has all keys, and names members that are not in the universe.
+func gathered(
+	ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c Config, build func(*Builder) error,
+) error {
 	b, err := NewBuilder(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err = feed(ctx, members, c.Partitioned, func(p, k [][]byte) error { return b.add(p, k, memberBit) }); err == nil {
 		err = feed(ctx, universe, c.Partitioned, func(p, k [][]byte) error { return b.add(p, k, 0) })
 	}
 	if err != nil {
-		return nil, errors.Join(err, b.Close())
+		return errors.Join(err, b.Close())
 	}
-	s, err := b.Build(ctx)
+	err = build(b)
 	var outside *OutsideError
 	if errors.As(err, &outside) {
 		_ = feed(ctx, members, c.Partitioned, func(p, k [][]byte) error {
@@ -51,7 +64,7 @@ func build(ctx context.Context, members, universe iter.Seq2[[]byte, []byte], c C
 			return nil
 		})
 	}
-	return s, err
+	return err
 }
 
 // feed calls f with copies of all keys, in batches, until ctx ends.

@@ -30,10 +30,15 @@ type Config struct {
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
 	Progress func(filter.Progress) // called about ten times a second while Build runs, from one goroutine; may be nil
+
+	hashed *filter.Hasher // in place of Seed and Secret; see Set.Config
 }
 
 // hasher returns the hash function.
 func (c Config) hasher() filter.Hasher {
+	if c.hashed != nil {
+		return *c.hashed
+	}
 	if c.Secret != nil {
 		return filter.NewKeyedHasher(*c.Secret)
 	}
@@ -48,6 +53,8 @@ type Builder struct {
 	hasher filter.Hasher
 	keys   *gather.Keys
 	names  names
+
+	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
 }
 
 // NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set.

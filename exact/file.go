@@ -63,15 +63,24 @@ func HasMagic(r io.Reader) bool {
 // WriteTo writes the file of the set to w, with the same bytes each time.
 func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 	out := &counter{w: w}
+	_, err = s.write(out)
+	return out.n, err
+}
+
+// write writes the file, and returns the size of each record in bytes.
+func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
 	var previous uint32
+	var at uint64
 	for _, r := range s.records {
 		copied := *r
-		if err := copied.writeTo(out, uint64(out.n), s.hasher, previous); err != nil {
-			return out.n, err
+		if err := copied.writeTo(w, at, s.hasher, previous); err != nil {
+			return nil, err
 		}
 		previous = copied.crc
+		at += copied.size
+		sizes = append(sizes, copied.size)
 	}
-	return out.n, nil
+	return sizes, nil
 }
 
 // AppendBinary appends the file of the set to b.

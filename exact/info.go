@@ -13,6 +13,7 @@ type Info struct {
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
 	// size of the file.
 	Bits, Bytes uint64
+	UpdateBytes uint64 // of Bytes, those of the updates
 	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of that
 	// over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions are
 	// known. With updates it is that of the base.
@@ -56,7 +57,7 @@ func (s *Set) Info() Info {
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
-		Entropy:          math.Ldexp(float64(log2Choose(newest.universe, newest.members)), -outBits),
+		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
 	for n, r := range s.records {
@@ -72,13 +73,23 @@ func (s *Set) Info() Info {
 			})
 		}
 	}
-	n, _ := s.WriteTo(io.Discard)
-	i.Bytes = uint64(n)
+	sizes, _ := s.write(io.Discard)
+	for n, size := range sizes {
+		if i.Bytes += size; n > 0 {
+			i.UpdateBytes += size
+		}
+	}
 	return i
 }
 
+// ldexp returns a logarithm of log2Choose in bits.
+func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
+
 // outsideRate is Info.OutsideRate of one record.
 func (r *record) outsideRate() float64 {
+	if r.kind == kindPositions {
+		return r.positions.outsideRate()
+	}
 	var sum, keys float64
 	for _, c := range r.classes {
 		sum += c.outsideRate() * float64(c.keys)

@@ -102,18 +102,14 @@ func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, out
 	return end()
 }
 
-// count returns the keys and members of each partition, of which there are that many.
-func (b *Builder) count(ctx context.Context, partitions int) ([]tally, error) {
-	counts := make([]tally, partitions)
+// join is join for the keys of a Builder. If a member is not in the universe, the error is an *OutsideError, after all
+// keys of the universe. For an update, the members are the keys to toggle, as soon as these are known.
+func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
+	if b.toggled != nil {
+		inside = b.toggling(inside)
+	}
 	e := &OutsideError{hasher: b.hasher}
-	err := join(ctx, b.keys, func(k joined) error {
-		t := &counts[k.partition]
-		t.keys++
-		if k.member {
-			t.members++
-		}
-		return nil
-	}, func(h filter.Hash) {
+	err := join(ctx, b.keys, inside, func(h filter.Hash) {
 		if e.Count++; len(e.hashes) < maxNamed {
 			e.hashes = append(e.hashes, h)
 		}
@@ -121,5 +117,25 @@ func (b *Builder) count(ctx context.Context, partitions int) ([]tally, error) {
 	if err == nil && e.Count > 0 {
 		err = e
 	}
-	return counts, err
+	return err
+}
+
+// partitions returns the number of partitions, 1 for a set without.
+func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
+
+// count returns the keys and members of each partition.
+func (b *Builder) count(ctx context.Context) ([]tally, error) {
+	counts := make([]tally, b.partitions())
+	return counts, b.join(ctx, func(k joined) error {
+		counts[k.partition].count(k.member)
+		return nil
+	})
+}
+
+// count counts a key.
+func (t *tally) count(member bool) {
+	t.keys++
+	if member {
+		t.members++
+	}
 }

@@ -11,6 +11,19 @@ import (
 
 // build makes the base from the keys.
 func (b *Builder) build(ctx context.Context) (*record, error) {
+	p, err := b.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := b.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.record(ctx, p, counts)
+}
+
+// finish ends the adding of keys.
+func (b *Builder) finish(ctx context.Context) (*stages, error) {
 	p := &stages{report: b.config.Progress}
 	n, err := b.keys.Finish(ctx)
 	if err != nil {
@@ -20,12 +33,12 @@ func (b *Builder) build(ctx context.Context) (*record, error) {
 		return nil, fmt.Errorf("%d keys: %w; the limit is %d", n, filter.ErrTooLarge, uint64(MaxKeys))
 	}
 	p.next(stageCount, n)
-	named := b.names.sorted()
-	counts, err := b.count(ctx, max(len(named), 1))
-	if err != nil {
-		return nil, err
-	}
-	l, err := b.newLevels(named, counts)
+	return p, nil
+}
+
+// record makes a record from the keys, given the counts of each partition.
+func (b *Builder) record(ctx context.Context, p *stages, counts []tally) (*record, error) {
+	l, err := b.newLevels(b.names.sorted(), counts)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +173,13 @@ func (l *levels) begin(c Config) (err error) {
 
 // list adds the keys of level 1.
 func (l *levels) list(ctx context.Context, b *Builder, p *stages) error {
-	return join(ctx, b.keys, func(k joined) error {
+	return b.join(ctx, func(k joined) error {
 		p.done(1)
 		if c := l.class[k.partition]; c.layered() && k.member != c.inverted() {
 			return l.first[c.rate()].add(k.hash)
 		}
 		return nil
-	}, nil)
+	})
 }
 
 // buildFirst builds level 1.
@@ -201,7 +214,7 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 		}
 		return nil
 	}
-	err := join(ctx, b.keys, func(k joined) error {
+	err := b.join(ctx, func(k joined) error {
 		p.done(1)
 		c := l.class[k.partition]
 		listed := k.member != c.inverted()
@@ -217,7 +230,7 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 			return nil
 		}
 		return flush(c.rate())
-	}, nil)
+	})
 	for at := range waiting {
 		if err == nil && len(waiting[at]) > 0 {
 			err = flush(at)

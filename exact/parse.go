@@ -84,6 +84,9 @@ func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	s := &Set{}
 	c := &cursor{data: data}
 	for len(s.records) == 0 || c.left() > 0 {
+		if len(s.records) > MaxUpdates {
+			c.corrupt("update", "there are more than %d", MaxUpdates)
+		}
 		r := s.parseRecord(c, secret)
 		if c.err != nil {
 			return nil, c.err
@@ -104,7 +107,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	if v := c.uvarint("version"); c.err == nil && v != version {
 		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
 	}
-	if r.kind = c.limited("kind", kindUpdate); c.err == nil && (r.kind == kindBase) != (len(s.records) == 0) {
+	if r.kind = c.limited("kind", kindPositions); c.err == nil && (r.kind == kindBase) != (len(s.records) == 0) {
 		c.corrupt("kind", "the first record must be a base, and no other")
 	}
 	if r.kind == kindBase {
@@ -114,6 +117,10 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 		c.corrupt("previous", "the update is for another record")
 	}
 	s.parseCounts(c, r)
+	if r.kind == kindPositions {
+		r.parsePositions(c, start)
+		return r
+	}
 	r.parseClasses(c)
 	geometries := r.parseGeometries(c)
 	sum := crc32.Checksum(c.data[start:c.at], castagnoli)
@@ -158,7 +165,7 @@ func (s *Set) parseHasher(c *cursor, secret *[filter.SecretSize]byte) {
 func (s *Set) parseCounts(c *cursor, r *record) {
 	r.universe = c.uvarint("universe")
 	r.members = c.limited("members", r.universe)
-	if r.partitions = c.uvarint("partitions"); r.partitions > 0 {
+	if r.partitions = c.uvarint("partitions"); r.partitions > 0 && r.kind != kindPositions {
 		r.entropy = c.uvarint("entropy")
 	}
 	if len(s.records) > 0 && c.err == nil && (r.partitions > 0) != s.Partitioned() {

@@ -19,7 +19,7 @@ const (
 // partBuilder gathers the keys of a part.
 type partBuilder struct {
 	builders []*ribbon.Builder // one for each width to try
-	valued   bool             // whether keys have values
+	valued   bool              // whether keys have values
 	hashes   []filter.Hash
 	values   []uint64 // of hashes, if valued
 }

@@ -15,8 +15,9 @@ const (
 	version = 1
 	crcSize = 4
 
-	kindBase   = 0
-	kindUpdate = 1
+	kindBase      = 0
+	kindUpdate    = 1
+	kindPositions = 2
 
 	// maxClasses is the largest number of classes: one for each code.
 	maxClasses = maxCodes
@@ -48,12 +49,17 @@ type record struct {
 	first [constant]*ribbon.Filter // level 1, by r; nil where no class needs it
 	last  *ribbon.Filter           // level 2
 
+	positions *positions // of kindPositions, which has nothing of the above but the counts
+
 	crc  uint32 // of the body
 	size uint64 // in bytes
 }
 
 // parts returns the parts in the order of the file.
 func (r *record) parts() (all []*ribbon.Filter) {
+	if r.kind == kindPositions {
+		return nil
+	}
 	if r.index != nil {
 		all = append(all, r.index)
 	}
@@ -67,35 +73,38 @@ func (r *record) parts() (all []*ribbon.Filter) {
 
 // bits returns the size of the parts in bits.
 func (r *record) bits() (n uint64) {
+	if r.kind == kindPositions {
+		return 8 * uint64(len(r.positions.appendTo(nil)))
+	}
 	for _, f := range r.parts() {
 		n += f.Info().Bits
 	}
 	return n
 }
 
-// appendHeader appends the header with its CRC. previous is the CRC of the body of the record before.
-func (r *record) appendHeader(b []byte, h filter.Hasher, previous uint32) []byte {
-	start := len(b)
-	put := func(values ...uint64) {
-		for _, v := range values {
-			b = binary.AppendUvarint(b, v)
-		}
-	}
+// appendStart appends what all records begin with. previous is the CRC at the end of the record before.
+func (r *record) appendStart(b []byte, h filter.Hasher, previous uint32) []byte {
 	b = append(b, magic...)
-	put(version, r.kind)
+	b = appendUvarints(b, version, r.kind)
 	if r.kind == kindBase {
-		put(uint64(h.ID()))
+		b = appendUvarints(b, uint64(h.ID()))
 		b = binary.LittleEndian.AppendUint64(b, h.Seed()|h.KeyCheck())
 	} else {
 		b = binary.LittleEndian.AppendUint32(b, previous)
 	}
-	put(r.universe, r.members, r.partitions)
+	return appendUvarints(b, r.universe, r.members, r.partitions)
+}
+
+// appendHeader appends the header of a record of parts, with its CRC.
+func (r *record) appendHeader(b []byte, h filter.Hasher, previous uint32) []byte {
+	start := len(b)
+	b = r.appendStart(b, h, previous)
 	if r.partitions > 0 {
-		put(r.entropy)
+		b = appendUvarints(b, r.entropy)
 	}
-	put(uint64(len(r.classes)))
+	b = appendUvarints(b, uint64(len(r.classes)))
 	for _, c := range r.classes {
-		put(uint64(c.code), c.keys, c.tally.members)
+		b = appendUvarints(b, uint64(c.code), c.keys, c.tally.members)
 	}
 	for _, f := range r.parts() {
 		b = appendGeometry(b, f)
@@ -103,8 +112,19 @@ func (r *record) appendHeader(b []byte, h filter.Hasher, previous uint32) []byte
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
 }
 
+func appendUvarints(b []byte, values ...uint64) []byte {
+	for _, v := range values {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
 // writeTo writes the record at an offset of the file, and sets its CRC and size.
 func (r *record) writeTo(w io.Writer, at uint64, h filter.Hasher, previous uint32) error {
+	if r.kind == kindPositions {
+		_, err := w.Write(r.appendPositions(previous))
+		return err
+	}
 	head := r.appendHeader(nil, h, previous)
 	if r.kind == kindBase {
 		head = append(head, make([]byte, padding(at+uint64(len(head))))...)

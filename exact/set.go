@@ -47,7 +47,7 @@ func (s *Set) ContainsIn(partition, key []byte) bool {
 func (s *Set) has(name, h filter.Hash) bool {
 	answer := false
 	for _, r := range s.records {
-		answer = answer != r.has(r.class(name), h)
+		answer = answer != r.has(name, h)
 	}
 	return answer
 }
@@ -61,8 +61,12 @@ func (r *record) class(name filter.Hash) code {
 	return r.classes[min(v, uint64(len(r.classes)-1))].code
 }
 
-// has returns the answer of a record for a key of a partition with that code.
-func (r *record) has(c code, h filter.Hash) bool {
+// has returns the answer of a record for the hashes of a partition's name and of a key.
+func (r *record) has(name, h filter.Hash) bool {
+	if r.kind == kindPositions {
+		return r.positions.has(h)
+	}
+	c := r.class(name)
 	switch {
 	case c.rate() == constant, c.rate() > 0 && !r.first[c.rate()].Has(h):
 		return c.inverted()

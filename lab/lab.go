@@ -12,6 +12,7 @@
 //	scale   distributed builds of very large sets
 //	publish daily versions of a set and their deltas
 //	ribbon  sizes, rates and times of ribbon filters
+//	exact   sizes of exact sets
 //
 // Results depend on the seed and not on the number of cores, except measured times.
 package lab
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/lab/exact"
 	"github.com/bloomery/bloomery/lab/experiment"
 	"github.com/bloomery/bloomery/lab/hashes"
 	"github.com/bloomery/bloomery/lab/needs"
@@ -47,7 +49,7 @@ func Experiments() []Experiment {
 	return slices.Concat(
 		ph.Experiments(), ptc.Experiments(), rih.Experiments(), plank.Experiments(), saha.Experiments(),
 		onehit.Experiments(), hashes.Experiments(), needs.Experiments(), scale.Experiments(),
-		publish.Experiments(), ribbon.Experiments(),
+		publish.Experiments(), ribbon.Experiments(), exact.Experiments(),
 	)
 }
 

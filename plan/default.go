@@ -9,7 +9,7 @@ import (
 // keys, so that a list that grows keeps it and with it what its filters can do: it is the first form, in the order of
 // filter.Form.Default, that meets the needs.
 //
-//	nothing else            fuse
+//	nothing else            ribbon
 //	Add, Later or Merge     standard
 //	Remove                  rankindexed
 //	Count                   rankindexed(counting=1)

@@ -42,7 +42,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Long:  buildHelp + "\n\n" + familyHelp(),
 		Example: `  bloomery build -o words.bloom words.txt
   bloomery build -o sessions.bloom --needs remove,merge --capacity 1M sessions.txt
-  bloomery build -o revoked.bloom --family fuse --fpr 0.001 revoked-*.txt.gz
+  bloomery build -o revoked.bloom --fpr 0.001 revoked-*.txt.gz
   bloomery build -o users.bloom --bits-per-key 12 --input-format csv --column email users.csv
   bloomery build -o small.bloom --family partitioned --effort max --fpr 0.1% keys.txt
   bloomery build -o line.bloom --family blockpartitioned --bits-per-key 8 --budget 30s keys.txt
@@ -83,7 +83,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
 	c.Flags().StringVar(&f.family, "family", "",
-		"family of the filter, or a spec (default: fuse, or what --needs asks for)")
+		"family of the filter, or a spec (default: ribbon, or what --needs asks for)")
 	c.Flags().StringVar(&f.like, "like", "",
 		"filter `file` or sharded set of a similar list: its size, hash function and rate, no search; few bits differ")
 	f.effort.register(c)
@@ -104,7 +104,7 @@ nothing, or with -o - to standard output.
 
 Without --family the filter is of the first of these families that does what you need, at any number of keys:
 
-  fuse                      nothing else: a static filter, to which no key can be added
+  ribbon                    nothing else: a static filter, to which no key can be added
   standard                  --needs add, --capacity, --needs merge
   blocked                   --needs line
   rankindexed               --needs remove, --counting, --value-bits
@@ -137,7 +137,8 @@ chosen for OLD stays. For a list that changes little from day to day few bits th
 copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched again: the false-positive rate rises as
 keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
-Families: all; but all bits of fuse change with its keys. OLD is needed for the build only; -o may name it.
+Families: all; but all bits of ribbon and fuse change with their keys, so that updates are whole files. OLD is needed
+for the build only; -o may name it.
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -45,9 +46,9 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 		return err
 	}
 	defer config.Like.Close()
-	if config.Like.Spec().Family() == "fuse" && !a.quiet {
-		fmt.Fprintf(a.stderr, "bloomery: note: %s: all bits of a fuse filter change with its keys; "+
-			"the new one only has the same rate\n", f.like)
+	if of, err := families.ByName(config.Like.Spec().Family()); err == nil && !of.Can.Has(filter.CanAdd) && !a.quiet {
+		fmt.Fprintf(a.stderr, "bloomery: note: %s: all bits of a %s filter change with its keys; "+
+			"the new one only has the same rate\n", f.like, of.Name)
 	}
 	if !sharded {
 		if err := a.mayWrite(f.output); err != nil {

@@ -23,6 +23,7 @@ information in the choice: 12.1, 8.6 or 5.15 bits a member if 0.1%, 1% or 10% of
   check    prints the members among keys
   verify   asks for every key of the universe
   info     describes a file
+  update   appends the changes since then to a file
 
 For a key outside of the universe the answer means nothing: it is yes at the rate outside_rate of exact info. Ask for
 keys of the universe only.
@@ -33,7 +34,8 @@ partition then gets levels of its own kind, and the file is smaller.`,
   bloomery exact check revoked.exact serials.txt
   bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt`,
 	}
-	c.AddCommand(a.exactBuildCommand(), a.exactCheckCommand(), a.exactVerifyCommand(), a.exactInfoCommand())
+	c.AddCommand(a.exactBuildCommand(), a.exactCheckCommand(), a.exactVerifyCommand(), a.exactInfoCommand(),
+		a.exactUpdateCommand())
 	return c
 }
 

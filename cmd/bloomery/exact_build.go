@@ -117,19 +117,29 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 }
 
 // exactSet builds the set.
-func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (*exact.Set, error) {
+func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (set *exact.Set, err error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
+	c := exact.Config{Seed: f.seed, Secret: secret, Partitioned: f.in.second != ""}
+	err = a.gatherExact(ctx, f, c, func(b *exact.Builder) error {
+		set, err = b.Build(ctx)
+		return err
+	})
+	return set, err
+}
+
+// gatherExact calls build with a Builder that has all keys of the lists.
+func (a *app) gatherExact(
+	ctx context.Context, f *exactBuildFlags, c exact.Config, build func(*exact.Builder) error,
+) error {
 	bar := a.later(func() string { return "building" })
 	defer bar.end()
-	b, err := exact.NewBuilder(exact.Config{
-		Seed: f.seed, Secret: secret, Partitioned: f.in.second != "", Memory: f.limit, TempDir: f.memory.dir,
-		Progress: bar.report,
-	})
+	c.Memory, c.TempDir, c.Progress = f.limit, f.memory.dir, bar.report
+	b, err := exact.NewBuilder(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer b.Close()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), collectAt(f.limit))))
@@ -145,15 +155,15 @@ func (a *app) exactSet(ctx context.Context, f *exactBuildFlags) (*exact.Set, err
 			return add[i](b.Partitions, b.Keys)
 		}, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	set, err := b.Build(ctx)
+	err = build(b)
 	var outside *exact.OutsideError
 	if errors.As(err, &outside) {
 		a.nameOutside(ctx, f, outside)
 	}
-	return set, err
+	return err
 }
 
 // collectAt returns the size of the heap at which the garbage collector runs all the time instead of letting it double.

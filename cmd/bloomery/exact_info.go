@@ -45,7 +45,7 @@ func (a *app) printExact(r exactReport) error {
 		fmt.Fprintf(w, "partitions\t%d\n", r.Partitions)
 	}
 	if r.Updates > 0 {
-		fmt.Fprintf(w, "updates\t%d\n", r.Updates)
+		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
 	}
 	fmt.Fprintf(w, "file\t%s\n", bytesText(r.FileBytes))
 	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
@@ -76,6 +76,8 @@ type exactReport struct {
 	EntropyPerMember float64      `json:"entropy_per_member"`
 	EntropyTotal     float64      `json:"entropy_unpartitioned_per_member"`
 	FileBytes        uint64       `json:"file_bytes"`
+	UpdateBytes      uint64       `json:"update_bytes"`
+	BuildDue         string       `json:"build_due,omitempty"` // why the set should be built anew
 	Hash             string       `json:"hash"`
 	OutsideRate      float64      `json:"outside_rate"`
 	Classes          []exactClass `json:"classes"`
@@ -95,7 +97,7 @@ func exactReportOf(set *exact.Set) exactReport {
 	r := exactReport{
 		Members: i.Members, Universe: i.Universe, Partitions: i.Partitions, Updates: i.Updates, Bits: i.Bits,
 		BitsPerMember: i.BitsPerMember(), EntropyPerMember: i.EntropyPerMember(), FileBytes: i.Bytes,
-		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate,
+		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate, UpdateBytes: i.UpdateBytes, BuildDue: i.BuildDue(),
 	}
 	if i.Members > 0 {
 		r.EntropyTotal = i.Entropy / float64(i.Members)

@@ -37,13 +37,16 @@ var exampleInputs = map[string]func(t *testing.T) []byte{
 		}
 		return w.EncodeAll(keyList(0, 1200)(t), nil)
 	},
-	"users.csv":   func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
-	"routes.tsv":  func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
-	"changes.tsv": func(*testing.T) []byte { return []byte("key-2\t7\n") },
-	"issued.txt":  keyList(0, 3000), "revoked.txt": keyList(100, 200), "serials.txt": keyList(150, 300),
+	"users.csv":     func(*testing.T) []byte { return []byte("name,email\nAda,ada@example.org\nAlan,alan@example.org\n") },
+	"routes.tsv":    func(*testing.T) []byte { return []byte("key-1\t3\nkey-2\t200\n") },
+	"addresses.tsv": func(*testing.T) []byte { return []byte("192.0.2.1\t49\n192.0.2.2\t33\n") },
+	"changes.tsv":   func(*testing.T) []byte { return []byte("key-2\t7\n") },
+	"issued.txt":    keyList(0, 3000), "revoked.txt": keyList(100, 200), "serials.txt": keyList(150, 300),
 	"bots.txt": keyList(0, 50), "seen.gz": zipped(keyList(0, 5000)), "issued.csv": issued(0, 1000),
 	"revoked.csv": issued(10, 30), "seen.csv": issued(20, 60),
 	"users.guava": golden("guava-64.bin"), "column.bin": golden("parquet.bin"),
+	"base.clubcard": revocations("cache/base.clubcard"), "delta.clubcard": revocations("cache/delta.clubcard"),
+	"index.bin": revocations("cache/index.bin"), "valid.pem": revocations("valid.pem"),
 }
 
 // keyList returns lines of keys.
@@ -92,6 +95,9 @@ func golden(name string) func(*testing.T) []byte {
 	}
 }
 
+// revocations returns a file of the tests of interop/clubcard.
+func revocations(name string) func(*testing.T) []byte { return golden("../clubcard/testdata/" + name) }
+
 // exampleSetup has what was run before the examples of a command, where these do not build their filters themselves.
 var exampleSetup = map[string]string{
 	"bloomery check": "bloomery build -o blocked.bloom blocklist.txt" +
@@ -121,12 +127,18 @@ var exampleSetup = map[string]string{
 		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
 	"bloomery exact verify": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt" +
 		" && bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv" + issuedColumns,
-	"bloomery exact info": "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
-	"bloomery trim":       "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery clubcard":       clubcardSetup,
+	"bloomery clubcard check": clubcardSetup,
+	"bloomery exact info":     "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
+	"bloomery trim":           "bloomery build -o sessions.bloom --needs remove sessions.txt",
+	"bloomery exact update":   "bloomery exact build -o monday.exact --members revoked.txt --universe issued.txt",
 }
 
 // issuedColumns are flags for the columns of issued.
 const issuedColumns = " --input-format csv --column serial --partition-column issuer"
+
+// clubcardSetup makes a folder of Clubcards.
+const clubcardSetup = "mkdir cache && cp base.clubcard delta.clubcard index.bin cache"
 
 // shardSetup makes a plan with two ranges.
 const shardSetup = "bloomery shard plan -o large.set --shards 16 --family blocked --range 64Ki large.txt"

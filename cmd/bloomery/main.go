@@ -29,8 +29,8 @@ import (
 // A signal ends with the code of the shell: 130 for SIGINT, 143 for SIGTERM.
 const (
 	exitOK = 0
-	// check, count, get: no match; remove: key not found; verify: rate not kept; plan: impossible; publish --check:
-	// expired
+	// check, count, get: no match; clubcard check: not "not revoked"; remove: key not found; verify: rate not kept;
+	// plan: impossible; publish --check: expired
 	exitNo    = 1
 	exitError = 2
 )
@@ -180,6 +180,7 @@ one of its files. Commands that change a filter then write only the shards that 
 		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
+		a.clubcardCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
 	strictUsage(root)

@@ -40,6 +40,11 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 		}
+		clubcards, err := filepath.Abs("../../interop/clubcard/testdata")
+		if err != nil {
+			return err
+		}
+		e.Setenv("CLUBCARDS", clubcards)
 		for name, content := range binaryFiles {
 			if err := os.WriteFile(e.WorkDir+"/"+name, []byte(content), 0o600); err != nil {
 				return err

@@ -38,8 +38,10 @@ less than half of --expires is left, with --renew, or when other keys sign. rele
 reader sees the old release or the new one. Files that neither of the two names are removed.
 
 --keep older versions stay in DIR, each with a delta to the new one. In addition it keeps one that is at least 7 days
-old and one of at least 30 days. Deltas are small if the filter keeps its size, seed and search, as with
-bloomery build --like. publish prints how far the false-positive rate has drifted, and when a fresh build is due.
+old and one of at least 30 days. Deltas are small if the filter keeps its size, seed and search, as with bloomery build
+--like; those of ribbon, which build takes without --family, and fuse are as large as the filter: build rankindexed,
+standard or partitioned for lists that change. publish prints how far the false-positive rate has drifted, and when a
+fresh build is due.
 
 Without --sign the release is not signed, and readers must allow that. With --check nothing is published: all files of
 DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,

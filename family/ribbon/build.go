@@ -87,6 +87,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 	}()
 	var classes []uint8
+	solvers := make([]solver, b.workers())
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
 			return nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w", left, n, maxLayers, errHashes)
@@ -97,7 +98,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 		next := gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers})
 		of := make([]uint8, l.buckets())
-		err := b.solveLayer(ctx, f, of, keys, next)
+		err := b.solveLayer(ctx, f, solvers, of, keys, next)
 		if own {
 			err = errors.Join(err, keys.Close())
 		}
@@ -163,7 +164,9 @@ func (f *Filter) reserve() error {
 
 // solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it bumps
 // to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
-func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, keys, next *gather.Keys) error {
+func (b *Builder) solveLayer(
+	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
+) error {
 	l := &f.layers[len(f.layers)-1]
 	work := job{
 		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
@@ -184,19 +187,14 @@ func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, ke
 		return next.AddMany(bumped)
 	}
 	segments := (l.starts + segmentStart - 1) >> segmentBits
-	workers := b.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if workers == 1 || segments == 1 {
-		var s solver
+	if len(solvers) == 1 || segments == 1 {
 		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
 			j := work
 			j.segment, j.keys = segment, hs
-			return do(&s, &j)
+			return do(&solvers[0], &j)
 		})
 	}
-	return parallel(min(workers, int(segments)), do, func(send func(job) error) error {
+	return parallel(solvers, do, func(send func(job) error) error {
 		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
 			j := work
 			j.segment, j.keys = segment, hs
@@ -205,19 +203,26 @@ func (b *Builder) solveLayer(ctx context.Context, f *Filter, classes []uint8, ke
 	})
 }
 
+// workers returns how many goroutines Build uses.
+func (b *Builder) workers() int {
+	if b.Workers > 0 {
+		return b.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // parallel calls produce once, and do for each job that it sends, in several goroutines. It returns the first error.
 // send fails after an error of do.
-func parallel(workers int, do func(*solver, *job) error, produce func(send func(job) error) error) error {
+func parallel(solvers []solver, do func(*solver, *job) error, produce func(send func(job) error) error) error {
 	jobs := make(chan job)
 	failed := make(chan struct{})
 	var first error
 	var once sync.Once
 	var wg sync.WaitGroup
-	for range workers {
+	for i := range solvers {
 		wg.Go(func() {
-			var s solver
 			for j := range jobs {
-				if err := do(&s, &j); err != nil {
+				if err := do(&solvers[i], &j); err != nil {
 					once.Do(func() {
 						first = err
 						close(failed)

@@ -4,18 +4,14 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// row is an equation of a segment: the XOR of slots, beginning at the one whose row it is, is result. An empty row has
-// no coefficients. c has its lowest bit set in a row that is not empty.
-type row struct {
-	c, d   uint64
-	result uint64
-}
-
-// solver solves the segments of layers, one after the other.
+// solver solves the segments of layers, one after the other. It keeps its memory for the next one.
 type solver struct {
-	rows   []row
+	rows   []row    // of a layer of width 64
+	broad  []broad  // of a layer of width 128
+	starts []uint32 // of the keys of a bucket, from the first start of the segment on
 	pivots []uint32 // of the keys of a bucket, in the order of insertion: their rows
 	bumped []filter.Hash
 }
@@ -34,125 +30,124 @@ type job struct {
 	words     []uint64 // of all layers
 }
 
+// empty returns n empty rows, in the memory of rows if it has room for them.
+func empty[R row | broad](rows []R, n uint64) []R {
+	if n > uint64(cap(rows)) {
+		return make([]R, n)
+	}
+	rows = rows[:n]
+	clear(rows)
+	return rows
+}
+
 // solve writes the classes and the words of a segment, and returns the keys that it has bumped, with their own Hi.
 // The result is valid until the next call.
 func (s *solver) solve(j *job) []filter.Hash {
-	first := j.segment << segmentBits
-	starts := min(j.starts-first, segmentStart)
-	slots := int(starts + j.width)
-	if cap(s.rows) < slots {
-		s.rows = make([]row, segmentStart+128)
+	base := j.segment << segmentBits
+	slots := min(j.layer.starts-base, segmentStart) + j.width
+	if j.width == 64 {
+		s.rows = empty(s.rows, slots)
+	} else {
+		s.broad = empty(s.broad, slots)
 	}
-	s.rows = s.rows[:slots]
-	clear(s.rows)
-	s.bumped = s.bumped[:0]
-	for lo := 0; lo < len(j.keys); {
-		bucket := startOf(j, lo) >> j.shift
-		hi := lo + 1
-		for hi < len(j.keys) && startOf(j, hi)>>j.shift == bucket {
-			hi++
+	s.bumped, s.starts = s.bumped[:0], s.starts[:0]
+	lo, bucket := 0, base>>j.shift
+	for i, h := range j.keys {
+		start := probe.Position(h.Hi, j.layer.starts)
+		if of := start >> j.shift; of != bucket {
+			s.bucket(j, bucket, j.keys[lo:i])
+			lo, bucket, s.starts = i, of, s.starts[:0]
 		}
-		s.bucket(j, bucket, lo, hi)
-		lo = hi
+		s.starts = append(s.starts, uint32(start-base))
 	}
-	s.substitute(j)
+	s.bucket(j, bucket, j.keys[lo:])
+	s.substitute(j, slots/64)
 	return s.bumped
 }
 
-// startOf returns the start of a key of a job.
-func startOf(j *job, i int) uint64 {
-	hi, _ := bits.Mul64(j.keys[i].Hi, j.starts)
-	return hi
-}
-
-// bucket inserts the equations of keys [lo, hi), those of a bucket, from the last start to the first one. If one of
-// them contradicts the others, it and those that come after it are bumped, and those before it that have the same class.
-func (s *solver) bucket(j *job, bucket uint64, lo, hi int) {
-	base := j.segment << segmentBits
-	within := uint64(1)<<j.shift - 1
+// bucket inserts the equations of the keys of a bucket, from the last start to the first one. If one of them contradicts
+// the others, it and those that come after it are bumped, and those before it that have the same class.
+func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
+	within := uint32(1)<<j.shift - 1
 	s.pivots = s.pivots[:0]
-	for i := hi - 1; i >= lo; i-- {
-		start := startOf(j, i)
-		k := keyOf(filter.Hash{Hi: j.keys[i].Hi * j.back, Lo: j.keys[i].Lo}, j.valueBits)
+	for i := len(keys) - 1; i >= 0; i-- {
+		start := uint64(s.starts[i])
+		k := keyOf(filter.Hash{Hi: keys[i].Hi * j.back, Lo: keys[i].Lo}, j.valueBits)
 		c, d := j.coefficients(k)
-		result := k.print()<<j.valueBits | j.keys[i].Lo&(1<<j.valueBits-1)
-		columns := j.columns
-		if j.isWide(j.slot(start)) {
-			columns++
+		result := k.print()<<j.valueBits | keys[i].Lo&(1<<j.valueBits-1)
+		var pivot uint32
+		var rest uint64 // what contradicts the other equations
+		if j.width == 64 {
+			pivot, rest = insert(s.rows, start, c, result)
+		} else {
+			pivot, rest = insertBroad(s.broad, start, c, d, result)
 		}
-		pivot, ok := s.insert(start-base, c, d, result, 1<<columns-1)
-		if ok {
+		if rest == 0 || pivot == none && rest&j.mask(start) == 0 {
 			s.pivots = append(s.pivots, pivot)
 			continue
 		}
 		class := 1
-		for start&within >= j.limits[class] {
+		for uint64(s.starts[i]&within) >= j.limits[class] {
 			class++
 		}
 		j.classes[bucket] = uint8(class)
 		end := i + 1 // the keys up to end are bumped
-		for end < hi && startOf(j, end)&within < j.limits[class] {
-			if p := s.pivots[len(s.pivots)-1]; p != none {
-				s.rows[p] = row{}
-			}
-			s.pivots = s.pivots[:len(s.pivots)-1]
+		for end < len(keys) && uint64(s.starts[end]&within) < j.limits[class] {
+			s.remove(j, s.pivots[len(keys)-1-end])
 			end++
 		}
-		for _, h := range j.keys[lo:end] {
+		for _, h := range keys[:end] {
 			s.bumped = append(s.bumped, filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo})
 		}
 		return
 	}
 }
 
-// insert adds an equation, whose coefficients begin at slot at, and returns its row, or none if it follows from others.
-// It returns false if it contradicts them in one of the bits of mask.
-func (s *solver) insert(at, c, d, result, mask uint64) (pivot uint32, ok bool) {
-	for {
-		r := &s.rows[at]
-		if r.c == 0 {
-			*r = row{c, d, result}
-			return uint32(at), true
-		}
-		c, d, result = c^r.c, d^r.d, result^r.result
-		switch {
-		case c != 0:
-			n := bits.TrailingZeros64(c)
-			c, d = c>>n|d<<(64-n), d>>n
-			at += uint64(n)
-		case d != 0:
-			n := bits.TrailingZeros64(d)
-			c, d = d>>n, 0
-			at += 64 + uint64(n)
-		default:
-			return none, result&mask == 0
-		}
+// mask returns the columns of a key with that start in the segment.
+func (j *job) mask(start uint64) uint64 {
+	columns := j.columns
+	if j.isWide(j.slot(j.segment<<segmentBits + start)) {
+		columns++
+	}
+	return 1<<columns - 1
+}
+
+// remove makes a row empty.
+func (s *solver) remove(j *job, pivot uint32) {
+	switch {
+	case pivot == none:
+	case j.width == 64:
+		s.rows[pivot] = row{}
+	default:
+		s.broad[pivot] = broad{}
 	}
 }
 
 // substitute computes the slots from the rows, from the last one to the first, and writes those of each block. A slot
 // without a row is 0.
-func (s *solver) substitute(j *job) {
+func (s *solver) substitute(j *job, blocks uint64) {
 	base := j.slot(j.segment<<segmentBits) / 64
-	columns := j.columns
+	columns := int(j.columns)
 	if j.wide > 0 {
 		columns++
 	}
-	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far has those after near.
-	var near, far [65]uint64
-	for b := len(s.rows)/64 - 1; b >= 0; b-- {
-		rows := s.rows[64*b : 64*b+64]
-		for col := range columns {
-			x, y := near[col], far[col]
-			for i := 63; i >= 0; i-- {
-				r := &rows[i]
-				c, d := r.c>>1|r.d<<63, r.d>>1
-				bit := uint64(bits.OnesCount64(c&x^d&y))&1 ^ r.result>>col&1
-				x, y = x<<1|bit, y<<1|x>>63
+	// Bit i of near is slot at+1+i of a column, where at is the slot to compute; far has those after near. Columns are
+	// computed by four: the last ones of them may not exist.
+	var near, far [2*MaxBits + 4]uint64
+	for b := blocks; b > 0; {
+		b--
+		for col := 0; col < columns; col += 4 {
+			x, y := (*[4]uint64)(near[col:]), (*[4]uint64)(far[col:])
+			switch {
+			case j.width == 128:
+				substituteBroad((*[64]broad)(s.broad[64*b:]), x, y, col, min(columns-col, 4))
+			case columns-col == 1:
+				x[0] = substituteOne((*[64]row)(s.rows[64*b:]), x[0], col)
+			default:
+				substituteFour((*[64]row)(s.rows[64*b:]), x, col)
 			}
-			near[col], far[col] = x, y
 		}
-		block := base + uint64(b)
+		block := base + b
 		n := j.columns
 		if block < j.wide {
 			n++
@@ -160,3 +155,6 @@ func (s *solver) substitute(j *job) {
 		copy(j.words[j.begin(block):], near[:n])
 	}
 }
+
+// parity returns 1 if an odd number of bits of v is set, else 0.
+func parity(v uint64) uint64 { return uint64(bits.OnesCount64(v)) & 1 }

@@ -18,8 +18,9 @@ type dense struct {
 func (f *Filter) solveTail(hs []filter.Hash) error {
 	f.slots = uint64(len(hs))
 	f.tail = make([]uint64, (f.tailBits()+63)/64)
+	rows := make([]dense, len(hs))
 	for seed := range uint64(maxSeed + 1) {
-		if rows, ok := f.eliminate(hs, seed); ok {
+		if f.eliminate(rows, hs, seed) {
 			f.tailSeed = seed
 			f.substitute(rows)
 			return nil
@@ -28,71 +29,62 @@ func (f *Filter) solveTail(hs []filter.Hash) error {
 	return fmt.Errorf("ribbon: no tail for %d keys: %w", len(hs), errHashes)
 }
 
-// eliminate returns the rows of the tail in echelon form: the lowest coefficient of row i that is set is that of slot
-// i, and an empty row has none. It returns false if the equations contradict each other.
-func (f *Filter) eliminate(hs []filter.Hash, seed uint64) (rows []dense, ok bool) {
-	rows = make([]dense, f.slots)
+// eliminate writes the rows of the tail in echelon form: the lowest coefficient of row i that is set is that of slot i,
+// and an empty row has none. It returns false if the equations contradict each other.
+func (f *Filter) eliminate(rows []dense, hs []filter.Hash, seed uint64) bool {
+	clear(rows)
 	mask := uint64(1)<<f.tailColumns() - 1
+	words := int(f.slots+63) / 64
 	for _, h := range hs {
 		k := keyOf(h, f.valueBits)
 		r := dense{result: k.print()<<f.valueBits | h.Lo&(1<<f.valueBits-1)}
-		for at := uint64(0); at < f.slots; at += 64 {
-			r.c[at/64] = k.tailWord(seed, at/64)
+		for i := range words {
+			r.c[i] = k.tailWord(seed, uint64(i))
 		}
 		if rest := f.slots % 64; rest != 0 {
-			r.c[f.slots/64] &= 1<<rest - 1
+			r.c[words-1] &= 1<<rest - 1
 		}
-		for {
-			pivot := r.pivot()
-			if pivot < 0 {
-				if r.result&mask != 0 {
-					return nil, false
-				}
-				break
-			}
-			if rows[pivot].pivot() < 0 {
-				rows[pivot] = r
-				break
-			}
-			r.add(&rows[pivot])
+		if !r.insert(rows, words) && r.result&mask != 0 {
+			return false
 		}
 	}
-	return rows, true
+	return true
 }
 
-// pivot returns the lowest slot with a coefficient, or -1.
-func (r *dense) pivot() int {
-	for i, w := range r.c {
-		if w != 0 {
-			return 64*i + bits.TrailingZeros64(w)
+// insert adds r to the row of its lowest coefficient, or returns false if others leave it none.
+func (r *dense) insert(rows []dense, words int) bool {
+	for i := 0; i < words; {
+		if r.c[i] == 0 {
+			i++
+			continue
 		}
+		o := &rows[64*i+bits.TrailingZeros64(r.c[i])]
+		if o.c[i] == 0 {
+			*o = *r
+			return true
+		}
+		for j := i; j < words; j++ {
+			r.c[j] ^= o.c[j]
+		}
+		r.result ^= o.result
 	}
-	return -1
+	return false
 }
 
-func (r *dense) add(o *dense) {
-	for i := range r.c {
-		r.c[i] ^= o.c[i]
-	}
-	r.result ^= o.result
-}
-
-// substitute computes the slots from the last one to the first and writes the columns.
+// substitute computes the slots from the last one to the first and writes the columns. A slot without a row is 0.
 func (f *Filter) substitute(rows []dense) {
-	values := make([]uint64, len(rows)) // of a slot: all columns
+	columns := uint64(f.tailColumns())
+	var solved [2 * MaxBits][maxTail / 64]uint64 // of a column: the slots
 	for i := len(rows) - 1; i >= 0; i-- {
-		v := rows[i].result
-		for j := i + 1; j < len(rows); j++ {
-			if rows[i].c[j/64]>>(j%64)&1 != 0 {
-				v ^= values[j]
+		r := &rows[i]
+		for c := range columns {
+			s := &solved[c]
+			ones := r.c[0]&s[0] ^ r.c[1]&s[1] ^ r.c[2]&s[2] ^ r.c[3]&s[3]
+			bit := parity(ones) ^ r.result>>c&1
+			s[i/64] |= bit << (i % 64)
+			if bit != 0 {
+				bitvec.SetField(f.tail, c*f.slots+uint64(i), 1, 1)
 			}
-		}
-		if rows[i].pivot() < 0 {
-			v = 0
-		}
-		values[i] = v
-		for c := range uint64(f.tailColumns()) {
-			bitvec.SetField(f.tail, c*f.slots+uint64(i), 1, v>>c&1)
 		}
 	}
 }

@@ -3,113 +3,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { internal } from './internal.mjs';
+import { answer, halves, random, randomSections, small } from './ribbons.mjs';
 
-const { families, Spec } = internal;
+const { families, Spec } = internal, ones = (1n << 64n) - 1n;
 const family = families.find((f) => f.name === 'ribbon');
-const mask = (1n << 64n) - 1n, golden = 0x9e3779b97f4a7c15n;
-
-let state = 88172645463325252n;
-function random() {
-  state ^= (state << 13n) & mask;
-  state ^= state >> 7n;
-  state ^= (state << 17n) & mask;
-  return state;
-}
-const fold = (a, b) => ((a * b) >> 64n) ^ ((a * b) & mask);
-const rotl = (v, s) => ((v << s) | (v >> (64n - s))) & mask;
-const parity = (v) => [...v.toString(2)].filter((c) => c === '1').length % 2;
-const halves = (v) => [Number(BigInt.asIntN(32, v)), Number(BigInt.asIntN(32, v >> 32n))];
-
-function factor(j) {
-  if (j === 0n) return 1n;
-  let z = (j * golden) & mask;
-  z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
-  z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & mask;
-  return z ^ (z >> 31n) | 1n;
-}
-
-function layersOf({ w, wide, starts }) {
-  return starts.map((T) => {
-    const width = T < 2048 ? 64 : w;
-    const [B, ...thresholds] = T < 2048 ? [32, 0, 6, 13, 32] : w === 64 ? [128, 0, 17, 38, 128]
-      : T < 49152 ? [256, 0, 20, 51, 256] : [512, 0, 41, 102, 512];
-    const slots = T + width * Math.ceil(T / 2 ** 18), wider = Math.ceil((slots / 64) * wide / 1024);
-    return { T, width, B, thresholds, wider, blocks: slots / 64, buckets: Math.ceil(T / B) };
-  });
-}
-
-/** The numbers of 64-bit words of the sections. */
-function sizes(shape) {
-  const layers = layersOf(shape), columns = shape.value_bits + shape.r;
-  const sum = (f) => layers.reduce((n, layer) => n + f(layer), 0);
-  return [
-    sum((l) => l.blocks * columns + l.wider), Math.ceil(sum((l) => l.buckets) / 32),
-    Math.ceil(shape.tail * (columns + (shape.wide > 0)) / 64),
-  ];
-}
-
-/** What docs/format/ribbon.md says about a key: its value, or -1 if it is absent. */
-function answer(shape, sections, hi, lo) {
-  const { r, value_bits: values, seed, tail, tail_seed } = shape, columns = values + r;
-  if (values) lo &= ~0xffffffffn;
-  const word = (i, at) => BigInt(sections[i][2 * at]) | BigInt(sections[i][2 * at + 1]) << 32n;
-  const bit = (i, at) => Number(word(i, Math.floor(at / 64)) >> BigInt(at % 64) & 1n);
-  const x = hi ^ lo, c = fold(x, 0x71bf41d65460b8e9n), d = fold(x, 0x04666d532545ae33n);
-  const print = fold(x, 0x50a89a3be7770cbfn);
-  const decide = (fingerprints, of) => {
-    for (let k = 0; k < fingerprints; k++) if (of(values + k) !== Number(print >> BigInt(k) & 1n)) return -1;
-    return Array.from({ length: values }, (_, k) => of(k) * 2 ** k).reduce((a, b) => a + b, 0);
-  };
-  let first = 0, bucket = 0;
-  for (const [i, { T, width, B, thresholds, wider, blocks, buckets }] of layersOf(shape).entries()) {
-    const j = BigInt(i + 16 * seed), t = Number(((hi * factor(j)) & mask) * BigInt(T) >> 64n);
-    const at = 2 * (bucket + Math.floor(t / B));
-    if (t % B >= thresholds[bit(1, at) + 2 * bit(1, at + 1)]) {
-      const turn = 11n * j % 64n, s = t + width * Math.floor(t / 2 ** 18), b = Math.floor(s / 64);
-      const row = (rotl(c, turn) | 1n | (width > 64 ? rotl(d, turn) << 64n : 0n)) << BigInt(s % 64);
-      assert.ok(b + width / 64 < blocks, 'the window is in the layer');
-      return decide(r + (b + width / 64 < wider), (k) => {
-        let sum = 0;
-        for (let n = 0; n <= width / 64; n++) {
-          const at = first + (b + n) * columns + Math.min(b + n, wider) + k;
-          sum ^= parity(word(0, at) & (row >> BigInt(64 * n)) & mask);
-        }
-        return sum;
-      });
-    }
-    first += blocks * columns + wider;
-    bucket += buckets;
-  }
-  return decide(columns - values + (shape.wide > 0), (k) => {
-    let sum = 0;
-    for (let at = 0; at < tail; at++) {
-      const salt = (BigInt(4 * tail_seed + (at >> 6) + 1) * golden) & mask;
-      const word = fold(fold(x ^ salt, 0x7ea8b4433010cd85n) ^ hi, 0x80b5ac432cbdf5c9n);
-      sum ^= bit(2, k * tail + at) & Number(word >> BigInt(at % 64) & 1n);
-    }
-    return sum;
-  });
-}
-
 const specOf = ({ starts, ...numbers }) => {
   const items = Object.entries(numbers).filter(([name, v]) => v || name === 'r' || name === 'w');
   if (starts.length) items.push(['starts', starts.join('-')]);
   return `ribbon(${items.map((item) => item.join('=')).sort().join(',')})`;
 };
 
-/** Opens a ribbon of a shape. Sections are random bits unless they are given. */
+/** Opens a ribbon of a shape, of random sections unless they are given. */
 function open(shape, { sections, text = specOf(shape), keys = shape.tail || shape.starts.length ? 1n : 0n } = {}) {
-  sections ??= sizes(shape).map((n) => Uint32Array.from({ length: 2 * n }, () => Number(random() >> 32n)));
-  const layers = layersOf(shape), ends = [2 * layers.reduce((n, l) => n + l.buckets, 0),
-    shape.tail * (shape.value_bits + shape.r + (shape.wide > 0))];
-  ends.forEach((end, i) => { // zeros behind the last bit
-    for (let at = end; at < 32 * sections[i + 1].length; at++) sections[i + 1][at >> 5] &= ~(1 << (at & 31));
-  });
+  sections ??= randomSections(shape);
   const spec = new Spec(text);
   return { query: family.open({ header: { keys, spec }, spec, sections }), sections };
 }
 
-const small = { r: 2, value_bits: 0, w: 64, wide: 0, seed: 0, starts: [], tail: 0, tail_seed: 0 };
 const shapes = [
   { ...small, tail: 1, tail_seed: 65535 }, { ...small, tail: 96, wide: 1 },
   { ...small, tail: 256, tail_seed: 7, value_bits: 32, r: 0 }, { ...small, starts: [64] },
@@ -127,7 +37,7 @@ for (const shape of shapes) {
     const { query, sections } = open(shape);
     let present = 0;
     for (let n = 0; n < 1500; n++) {
-      const hi = n ? random() : mask, lo = n > 1 ? random() : mask, h = Int32Array.from([...halves(lo), ...halves(hi)]);
+      const hi = n ? random() : ones, lo = n > 1 ? random() : ones, h = Int32Array.of(...halves(lo), ...halves(hi));
       const want = answer(shape, sections, hi, lo);
       assert.equal(query.has(h), want >= 0, `has of ${hi} ${lo}`);
       if (shape.value_bits) assert.equal(query.get(h), want < 0 ? undefined : BigInt(want), `get of ${hi} ${lo}`);
@@ -139,7 +49,7 @@ for (const shape of shapes) {
 }
 
 test('without keys', () => {
-  const hashes = Array.from({ length: 50 }, () => Int32Array.from([...halves(random()), ...halves(random())]));
+  const hashes = Array.from({ length: 50 }, () => Int32Array.of(...halves(random()), ...halves(random())));
   const none = open({ ...small, r: 1, value_bits: 3 }).query;
   const all = open({ ...small, r: 0, value_bits: 3 }).query;
   for (const h of hashes) {

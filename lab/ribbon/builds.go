@@ -18,7 +18,7 @@ func (s scale) manyBuilds(c experiment.Config) part {
 			lost   uint64
 			failed error
 		}
-		outcomes, err := experiment.Each(ctx, work, by, s.builds, func(ctx context.Context, i int) (o outcome, _ error) {
+		one := func(ctx context.Context, i int) (o outcome, _ error) {
 			n := i / 2
 			if i%2 == 1 {
 				n = s.most * i / (s.builds - 1)
@@ -34,7 +34,8 @@ func (s scale) manyBuilds(c experiment.Config) part {
 				o.lost = uint64(n) - has(f, hs)
 			}
 			return o, nil
-		})
+		}
+		outcomes, err := experiment.Each(ctx, work, by, s.builds, one)
 		if err != nil {
 			return err
 		}

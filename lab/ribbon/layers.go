@@ -16,7 +16,7 @@ func (s scale) layers(c experiment.Config) part {
 	by := float64(s.rates * len(widths))
 	p := part{work: by * float64(trials)}
 	p.run = func(ctx context.Context, work *experiment.Work, result *figure.Result) error {
-		builds, err := experiment.Each(ctx, work, by, trials, func(ctx context.Context, trial int) ([][]float64, error) {
+		one := func(ctx context.Context, trial int) ([][]float64, error) {
 			var shares [][]float64
 			hs := c.Hashes(s.rates, trial)
 			for _, w := range widths {
@@ -27,7 +27,8 @@ func (s scale) layers(c experiment.Config) part {
 				shares = append(shares, bumped(f.(*ribbon.Filter).Layers(hs)))
 			}
 			return shares, nil
-		})
+		}
+		builds, err := experiment.Each(ctx, work, by, trials, one)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ var fractionRates = []float64{
 	math.Exp2(-10.472), 1e-4, math.Exp2(-15.472),
 }
 
-// limitedKeys is the number of keys from which the limit for these rates holds. Smaller filters exceed the bound by more.
+// limitedKeys is the number of keys from which the limit for these rates holds. Smaller filters take more.
 const limitedKeys = 1_000_000
 
 // fractions builds filters for rates that are no power of two, with a quarter of the trials.
@@ -49,7 +49,8 @@ func (s scale) fractions(c experiment.Config) part {
 		for i, over := range experiment.Columns(builds) {
 			rate := fractionRates[i]
 			limit := 0.09 + 0.003*math.Floor(-math.Log2(rate))
-			row := atLeast0(figure.Mean(fmt.Sprintf("%d keys, rate %.4g: bits a key above -log2(rate)", s.rates, rate), over))
+			label := fmt.Sprintf("%d keys, rate %.4g: bits a key above -log2(rate)", s.rates, rate)
+			row := atLeast0(figure.Mean(label, over))
 			if s.rates >= limitedKeys {
 				row = experiment.AtMost(row, limit)
 			}
@@ -96,14 +97,15 @@ func (s scale) observed(c experiment.Config) part {
 			filters = append(filters, f)
 		}
 		tallies := make([]experiment.Tally, len(filters))
-		found, err := experiment.Each(ctx, work, each, parts, func(_ context.Context, i int) ([]experiment.Tally, error) {
+		one := func(_ context.Context, i int) ([]experiment.Tally, error) {
 			absent := c.Hashes(min(absentPart, s.absent-i*absentPart), 1_000_000+i)
 			out := make([]experiment.Tally, len(filters))
 			for j, f := range filters {
 				out[j] = experiment.Tally{Hits: has(f, absent), Of: uint64(len(absent))}
 			}
 			return out, nil
-		})
+		}
+		found, err := experiment.Each(ctx, work, each, parts, one)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,9 @@ func TestSizes(t *testing.T) {
 // TestMedian compares intervals with the ranks of the binomial distribution: for 11 values the second of each end,
 // since P(X <= 1) = 12/2048 and P(X <= 2) = 67/2048 > 2.5%.
 func TestMedian(t *testing.T) {
-	for _, c := range []struct{ n, rank int }{{1, 1}, {3, 1}, {5, 1}, {6, 1}, {8, 1}, {9, 2}, {11, 2}, {12, 3}, {25, 8}} {
+	for _, c := range []struct{ n, rank int }{
+		{1, 1}, {3, 1}, {5, 1}, {6, 1}, {8, 1}, {9, 2}, {11, 2}, {12, 3}, {25, 8},
+	} {
 		var v []float64
 		for i := range c.n {
 			v = append(v, float64(i+1))

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/interop/clubcard"
+)
+
+func (a *app) clubcardCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "clubcard",
+		Short: "Ask the sets of revoked certificates of CRLite and upki",
+		Long: `Ask Clubcards, the exact sets of revoked certificates that Mozilla's CRLite and upki publish, of format
+version 4 (https://c2sp.org/upki-revocation). They are read only.`,
+		Example: `  bloomery clubcard check cache valid.pem
+  bloomery clubcard info base.clubcard`,
+	}
+	c.AddCommand(a.clubcardCheckCommand(), a.clubcardInfoCommand())
+	return c
+}
+
+// clubcardReport is the report of clubcard check.
+type clubcardReport struct {
+	Status     clubcard.Status `json:"status"`
+	Issuer     string          `json:"issuer"` // SHA-256 of its SubjectPublicKeyInfo
+	Serial     string          `json:"serial"`
+	Timestamps int             `json:"timestamps"`
+}
+
+func (a *app) clubcardCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE CHAIN",
+		Short: "Print whether a certificate is revoked",
+		Long: `Print whether a certificate is revoked. CHAIN is a PEM file with the certificate and then the
+certificate of its issuer. FILE is a Clubcard, or the folder of several with their index.bin. The answers are:
+
+  revoked
+  not revoked
+  not enrolled   the issuer is not in the set
+  not covered    the set is not about the certificate's logs and times, or it has no embedded timestamps
+
+Exit code 0 if the certificate is not revoked, 1 for the other answers, 2 on an error. Of the chain only the signature
+of the issuer is checked: validate the certificate and its timestamps first. FILE has no signature.`,
+		Example: "  bloomery clubcard check cache valid.pem\n  bloomery clubcard check base.clubcard valid.pem --json",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cert, err := readChain(args[1])
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[1], err)
+			}
+			answer, err := checkClubcard(args[0], cert)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if a.json {
+				err = a.printJSON(clubcardReport{answer, hex.EncodeToString(cert.Issuer[:]),
+					hex.EncodeToString(cert.Serial), len(cert.SCTs)})
+			} else {
+				_, err = fmt.Fprintln(a.stdout, answer)
+			}
+			if err == nil && answer != clubcard.NotRevoked {
+				err = errNo
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) clubcardInfoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "info FILE",
+		Short:   "Describe a Clubcard",
+		Long:    "Describe a Clubcard: the certificates that it is about, and its size.",
+		Example: "  bloomery clubcard info base.clubcard",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := readClubcard(args[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			i := f.Info()
+			if a.json {
+				return a.printJSON(i)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "format\tClubcard, version %d\n", i.Version)
+			fmt.Fprintf(w, "size\t%d bytes: %d bits of the approximate matrix in %d columns, %d of the exact matrix\n",
+				i.Bytes, i.Approx, i.Columns, i.Exact)
+			newest := "none"
+			if !i.Newest.IsZero() {
+				newest = i.Newest.Format(time.RFC3339)
+			}
+			fmt.Fprintf(w, "logs\t%d, newest timestamp %s\n", i.Logs, newest)
+			fmt.Fprintf(w, "issuers\t%d, %d of them with the certificates that are not revoked\n",
+				i.Issuers, i.Inverted)
+			fmt.Fprintf(w, "exceptions\t%d serial numbers\n", i.Exceptions)
+			return w.Flush()
+		},
+	}
+}
+
+// readClubcard reads a Clubcard.
+func readClubcard(path string) (*clubcard.Filter, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return clubcard.Read(data)
+}
+
+// checkClubcard asks a Clubcard or a folder of Clubcards.
+func checkClubcard(path string, c clubcard.Certificate) (clubcard.Status, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return clubcard.CheckDir(os.DirFS(path), c)
+	}
+	f, err := readClubcard(path)
+	if err != nil {
+		return clubcard.NotCovered, err
+	}
+	return f.Check(c), nil
+}
+
+// errChain is an error of a file without two certificates.
+var errChain = &advised{errors.New("want two certificates as PEM: the certificate, then that of its issuer"),
+	"Write what the server sends: openssl s_client -showcerts -connect HOST:443 </dev/null > chain.pem"}
+
+// readChain returns the first certificate of a PEM file, whose issuer is the second.
+func readChain(path string) (clubcard.Certificate, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return clubcard.Certificate{}, err
+	}
+	var chain []*x509.Certificate
+	for b, rest := pem.Decode(data); b != nil && len(chain) < 2; b, rest = pem.Decode(rest) {
+		if b.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(b.Bytes)
+		if err != nil {
+			return clubcard.Certificate{}, err
+		}
+		chain = append(chain, c)
+	}
+	if len(chain) < 2 {
+		return clubcard.Certificate{}, errChain
+	}
+	if err := chain[0].CheckSignatureFrom(chain[1]); err != nil {
+		return clubcard.Certificate{}, &advised{fmt.Errorf("the second certificate did not sign the first: %w", err),
+			"The issuer's certificate comes second in the file."}
+	}
+	return clubcard.CertificateOf(chain[0], chain[1])
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/exact"
+)
+
+// exactUpdateFlags are the flags of bloomery exact update: those of exact build, and the file to update.
+type exactUpdateFlags struct {
+	exactBuildFlags
+	base string
+}
+
+func (a *app) exactUpdateCommand() *cobra.Command {
+	var f exactUpdateFlags
+	c := &cobra.Command{
+		Use:   "update -o NEW --base OLD --members LIST --universe LIST",
+		Short: "Append what has changed since a set was built",
+		Long: `Write NEW: the bytes of OLD, followed by one update with the keys whose answer changes. --members and
+--universe name the lists as they are now, as for exact build; the answers of NEW are right for all keys of this
+universe. Removed members, new ones, and new keys that OLD answers wrongly cost about log2(U/changes) + 2 bits each, and
+the update 30 to 50 bytes besides. Keys that left the universe cost nothing. If nothing has changed, NEW is OLD. NEW may
+be the same file as OLD.
+
+bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
+queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
+build is due: bloomery exact build.`,
+		Example: `  bloomery exact update -o tuesday.exact --base monday.exact --members revoked.txt --universe issued.txt
+  bloomery diff monday.exact tuesday.exact -o tuesday.delta`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if f.limit, err = exactLimit(c, &f.memory); err != nil {
+				return err
+			}
+			if err := a.mayWriteExact(f.output); err != nil {
+				return err
+			}
+			return a.exactUpdate(c.Context(), &f)
+		},
+	}
+	f.in.register(c)
+	f.in.partitionFlag(c)
+	f.lists.register(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
+	_ = c.MarkFlagRequired("base")
+	registerExactMemory(c, &f.memory)
+	return c
+}
+
+// exactUpdated is the report of exact update.
+type exactUpdated struct {
+	Members      uint64 `json:"members"`
+	Universe     uint64 `json:"universe"`
+	Added        uint64 `json:"added"`   // keys that are members from now on
+	Removed      uint64 `json:"removed"` // keys that were
+	Method       string `json:"method"`  // set, positions, or none if nothing has changed
+	Bytes        uint64 `json:"bytes"`   // of the update
+	EntropyBytes uint64 `json:"entropy_bytes"`
+	Updates      int    `json:"updates"`
+	UpdateBytes  uint64 `json:"update_bytes"` // of all updates
+	FileBytes    uint64 `json:"file_bytes"`
+	BuildDue     string `json:"build_due,omitempty"` // why the set should be built anew
+}
+
+// exactUpdate updates the set, writes it and reports.
+func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
+	if err := f.lists.check(); err != nil {
+		return err
+	}
+	old, err := a.openExact(f.base)
+	if err != nil {
+		return err
+	}
+	if err := f.in.fitsPartitions(old, pathName(f.base)); err != nil {
+		return err
+	}
+	var set *exact.Set
+	var u exact.Updated
+	err = a.gatherExact(ctx, &f.exactBuildFlags, old.Config(exact.Config{}), func(b *exact.Builder) error {
+		set, u, err = b.Update(ctx, old)
+		return err
+	})
+	if errors.Is(err, exact.ErrUpdates) {
+		return &advised{err, "bloomery exact build -o FILE --members LIST --universe LIST"}
+	}
+	if err != nil {
+		return err
+	}
+	if f.output == stdio {
+		_, err = set.WriteTo(a.stdout)
+	} else {
+		err = set.Save(ctx, f.output)
+	}
+	if err != nil {
+		return err
+	}
+	return a.printUpdated(pathName(f.output), set.Info(), u)
+}
+
+// printUpdated prints the report of exact update.
+func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
+	r := exactUpdated{
+		Members: i.Members, Universe: i.Universe, Added: u.Added, Removed: u.Removed, Method: "set", Bytes: u.Bytes,
+		EntropyBytes: uint64(u.Entropy+7) / 8, Updates: i.Updates, UpdateBytes: i.UpdateBytes, FileBytes: i.Bytes,
+		BuildDue: i.BuildDue(),
+	}
+	switch {
+	case u.Positions:
+		r.Method = "positions"
+	case u.Bytes == 0:
+		r.Method = "none"
+	}
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	if u.Bytes == 0 {
+		_, err := fmt.Fprintf(a.stderr, "%s: nothing has changed\n", path)
+		return err
+	}
+	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %d updates\n",
+		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), r.Updates)
+	if err == nil && r.BuildDue != "" {
+		_, err = fmt.Fprintf(a.stderr, "bloomery: a full build is due, by exact build: %s\n", r.BuildDue)
+	}
+	return err
+}

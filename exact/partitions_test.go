@@ -1,0 +1,99 @@
+package exact
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+var long = flag.Bool("long", false, "run the long forms of tests")
+
+// layout is a universe in partitions whose sizes fall like 1/i, with densities from 0.01% to 60%, spread evenly on a
+// logarithmic scale.
+type layout struct {
+	sizes     []int
+	densities []float64
+}
+
+func newLayout(n, partitions int, seed uint64) (l layout) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	sum := 0.0
+	for i := range partitions {
+		sum += 1 / float64(i+1)
+	}
+	for i := range partitions {
+		l.sizes = append(l.sizes, int(math.Round(float64(n)/sum/float64(i+1))))
+		l.densities = append(l.densities, math.Exp(math.Log(1e-4)+r.Float64()*math.Log(.6/1e-4)))
+	}
+	return l
+}
+
+// keys yields the keys of all partitions, those of a partition one after the other, and whether they are members.
+func (l layout) keys(seed uint64, f func(partition, key []byte, member bool) bool) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	var key [8]byte
+	for p, size := range l.sizes {
+		name := fmt.Appendf(nil, "partition %d", p)
+		for i := range size {
+			binary.LittleEndian.PutUint64(key[:], uint64(i)) // the same keys in each partition
+			if !f(name, key[:], r.Float64() < l.densities[p]) {
+				return
+			}
+		}
+	}
+}
+
+// seq yields the universe, or only its members.
+func (l layout) seq(seed uint64, members bool) iter.Seq2[[]byte, []byte] {
+	return func(yield func(partition, key []byte) bool) {
+		l.keys(seed, func(partition, key []byte, member bool) bool {
+			return members && !member || yield(partition, key)
+		})
+	}
+}
+
+// build builds the set and checks all of its answers.
+func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
+	t.Helper()
+	s, err := BuildPartitioned(t.Context(), l.seq(seed, true), l.seq(seed, false), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	l.keys(seed, func(partition, key []byte, member bool) bool {
+		if s.ContainsIn(partition, key) != member {
+			wrong++
+		}
+		return true
+	})
+	if wrong > 0 {
+		t.Errorf("seed %d: %d wrong answers", seed, wrong)
+	}
+	return s
+}
+
+// TestPartitionSize bounds the size of sets with partitions, the class function included. The bound is for the worst of
+// the seeds.
+func TestPartitionSize(t *testing.T) {
+	n, seeds, bound := 300_000, 5, 1.11
+	if *long {
+		n, seeds, bound = 10_000_000, 20, 1.10
+	}
+	worst := 0.0
+	for seed := range uint64(seeds) {
+		s := newLayout(n, 300, seed).build(t, seed, Config{})
+		i := s.Info()
+		ratio := float64(i.Bits) / i.PartitionEntropy
+		t.Logf("seed %d: %d members, %.4f of the entropy, file %.4f, without partitions %.3f, %d classes", seed, i.Members,
+			ratio, float64(8*i.Bytes)/i.PartitionEntropy, i.Entropy/i.PartitionEntropy, len(i.Classes))
+		worst = max(worst, ratio)
+	}
+	t.Logf("worst %.4f", worst)
+	if worst > bound {
+		t.Errorf("worst %.4f of the entropy, want at most %g", worst, bound)
+	}
+}

@@ -1,0 +1,256 @@
+package exact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// list is a universe and its members, by key. Partitioned sets have keys in partition "p" + their last digit.
+type list struct {
+	random *rand.Rand
+	next   int // of new keys
+	keys   []string
+	member map[string]bool
+}
+
+// newList returns a list of n keys of which members are members.
+func newList(seed uint64, n, members int) *list {
+	l := &list{random: rand.New(rand.NewPCG(seed, 19)), member: map[string]bool{}}
+	for range n {
+		l.add()
+	}
+	for _, i := range l.random.Perm(n)[:members] {
+		l.member[l.keys[i]] = true
+	}
+	return l
+}
+
+func (l *list) add() {
+	l.keys = append(l.keys, fmt.Sprintf("key %d", l.next))
+	l.next++
+}
+
+// change toggles that many members and as many other keys, and replaces keys of the universe by new ones.
+func (l *list) change(members, replaced int) {
+	gone, come := members, members
+	for _, i := range l.random.Perm(len(l.keys)) {
+		switch key := l.keys[i]; {
+		case l.member[key] && gone > 0:
+			delete(l.member, key)
+			gone--
+		case !l.member[key] && come > 0:
+			l.member[key] = true
+			come--
+		}
+	}
+	for range replaced {
+		i := l.random.IntN(len(l.keys))
+		delete(l.member, l.keys[i])
+		l.keys = slices.Delete(l.keys, i, i+1)
+		l.add()
+	}
+}
+
+func sequence(keys iter.Seq[string]) iter.Seq2[[]byte, []byte] {
+	return func(yield func(partition, key []byte) bool) {
+		for k := range keys {
+			if !yield([]byte("p"+k[len(k)-1:]), []byte(k)) {
+				return
+			}
+		}
+	}
+}
+
+// second returns the keys of pairs.
+func second(all iter.Seq2[[]byte, []byte]) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, k := range all {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func (l *list) members() iter.Seq2[[]byte, []byte] { return sequence(maps.Keys(l.member)) }
+
+func (l *list) universe() iter.Seq2[[]byte, []byte] { return sequence(slices.Values(l.keys)) }
+
+// build returns the set of the list.
+func (l *list) build(t testing.TB, partitioned bool) (s *Set) {
+	t.Helper()
+	var err error
+	if partitioned {
+		s, err = BuildPartitioned(t.Context(), l.members(), l.universe(), Config{Seed: 19})
+	} else {
+		s, err = Build(t.Context(), second(l.members()), second(l.universe()), Config{Seed: 19})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// update returns the update of a set to the list.
+func (l *list) update(t testing.TB, old *Set) (s *Set, u Updated) {
+	t.Helper()
+	var err error
+	if old.Partitioned() {
+		s, u, err = UpdatePartitioned(t.Context(), old, l.members(), l.universe(), Config{})
+	} else {
+		s, u, err = Update(t.Context(), old, second(l.members()), second(l.universe()), Config{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, u
+}
+
+// wrong returns the number of wrong answers of a set for all keys of the list, one by one and in batches.
+func (l *list) wrong(s *Set) (n int) {
+	var partitions, keys [][]byte
+	for p, k := range l.universe() {
+		partitions, keys = append(partitions, p), append(keys, k)
+	}
+	got := make([]bool, len(keys))
+	s.ContainsManyIn(got, partitions, keys)
+	for i, k := range keys {
+		if want := l.member[string(k)]; got[i] != want || s.ContainsIn(partitions[i], k) != want {
+			n++
+		}
+	}
+	return n
+}
+
+func bytesOf(t testing.TB, s *Set) []byte {
+	t.Helper()
+	b, err := s.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// reread returns the set that was written and read.
+func reread(t testing.TB, s *Set) *Set {
+	t.Helper()
+	s, err := FromBytes(bytesOf(t, s), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestUpdateChain: after each of many updates all answers are right, and the file begins with the one before.
+func TestUpdateChain(t *testing.T) {
+	for _, c := range []struct {
+		name                         string
+		n, members, change, replaced int
+		partitioned                  bool
+	}{
+		{"few", 10_000, 100, 2, 0, false},
+		{"few, new keys", 10_000, 100, 2, 40, false},
+		{"many", 10_000, 1000, 100, 40, false},
+		{"most", 3000, 2900, 30, 5, false},
+		{"all change", 1000, 500, 490, 900, false},
+		{"partitions, few", 10_000, 100, 2, 40, true},
+		{"partitions, many", 10_000, 1000, 100, 40, true},
+		{"empty", 0, 0, 0, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newList(1, c.n, c.members)
+			s := l.build(t, c.partitioned)
+			for day := range 6 {
+				if c.n > 0 {
+					l.change(c.change, c.replaced)
+				}
+				before, old := bytesOf(t, s), s
+				var u Updated
+				s, u = l.update(t, old)
+				after := bytesOf(t, s)
+				if !bytes.HasPrefix(after, before) || uint64(len(after)-len(before)) != u.Bytes {
+					t.Fatalf("day %d: %d bytes after %d, %+v", day, len(after), len(before), u)
+				}
+				if again, _ := l.update(t, reread(t, old)); !bytes.Equal(bytesOf(t, again), after) {
+					t.Fatalf("day %d: the same update gives other bytes", day)
+				}
+				s = reread(t, s)
+				if n := l.wrong(s); n > 0 {
+					t.Fatalf("day %d: %d wrong answers", day, n)
+				}
+				i := s.Info()
+				if i.Universe != uint64(len(l.keys)) || i.Members != uint64(len(l.member)) ||
+					i.Bytes != uint64(len(after)) || i.UpdateBytes > i.Bytes {
+					t.Fatalf("day %d: %+v", day, i)
+				}
+				if same, u := l.update(t, s); same != s || u.Bytes != 0 {
+					t.Fatalf("day %d: an update without a change: %+v", day, u)
+				}
+			}
+		})
+	}
+}
+
+// TestUpdateCounts: if only the counts change, so does the record.
+func TestUpdateCounts(t *testing.T) {
+	l := newList(2, 1000, 100)
+	s := l.build(t, false)
+	for len(l.keys) == 1000 { // remove a key that is no member
+		if i := l.random.IntN(1000); !l.member[l.keys[i]] {
+			l.keys = slices.Delete(l.keys, i, i+1)
+		}
+	}
+	s, u := l.update(t, s)
+	if i := reread(t, s).Info(); u.Added+u.Removed != 0 || u.Bytes == 0 || u.Bytes > 25 || i.Universe != 999 {
+		t.Errorf("%+v, %+v", u, i)
+	}
+}
+
+func TestUpdateErrors(t *testing.T) {
+	l := newList(3, 100, 10)
+	s := l.build(t, false)
+	b, err := NewBuilder(Config{Seed: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Update(t.Context(), s); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("another hash function: %v", err)
+	}
+	if _, _, err := UpdatePartitioned(t.Context(), s, l.members(), l.universe(), Config{}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("partitions: %v", err)
+	}
+	l.member["outside"] = true
+	_, _, err = Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	var outside *OutsideError
+	if !errors.As(err, &outside) || outside.Count != 1 || len(outside.Keys) != 1 {
+		t.Errorf("a member outside of the universe: %v", err)
+	}
+	delete(l.member, "outside")
+	for s.Info().Updates < MaxUpdates {
+		l.change(1, 0)
+		s, _ = l.update(t, s)
+	}
+	if i := s.Info(); i.BuildDue() == "" {
+		t.Errorf("no build is due: %+v", i)
+	}
+	s = reread(t, s)
+	if n := l.wrong(s); n > 0 {
+		t.Errorf("%d wrong answers after %d updates", n, MaxUpdates)
+	}
+	l.change(1, 0)
+	if _, _, err := Update(t.Context(), s, second(l.members()), second(l.universe()), Config{}); !errors.Is(err, ErrUpdates) {
+		t.Errorf("one update more: %v", err)
+	}
+	s.records = append(s.records, s.records[MaxUpdates])
+	if _, err := FromBytes(bytesOf(t, s), nil); err == nil {
+		t.Error("a file with more updates was read")
+	}
+}

@@ -1,0 +1,220 @@
+package clubcard
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// IndexName is the name of the index in a folder of Clubcards.
+const IndexName = "index.bin"
+
+// ErrIndex means that bytes are not an index of Clubcards, or of a version that this package does not read.
+var ErrIndex = errors.New("not an index of Clubcards of version upkiidx1")
+
+// ErrNoneCovers means that the files which the index names for a timestamp do not cover it.
+var ErrNoneCovers = errors.New("the index names files for the certificate, but none of them covers it")
+
+// The index is a header (magic, 2 bytes number of names, 4 bytes number of logs), names of 32 bytes padded with 0
+// bytes, and for each log, by id: its id, the offset of its entries (8 bytes) and their number (2 bytes). An entry is
+// the number of a name (2 bytes) and the first and last timestamp (8 + 8 bytes).
+const (
+	indexMagic    = "upkiidx1"
+	indexNameSize = 32
+	indexLogSize  = HashSize + 8 + 2
+	entrySize     = 2 + 8 + 8
+)
+
+// Index says which files of a folder to ask about a timestamp. Its methods are safe for concurrent use.
+type Index struct {
+	names []string
+	logs  []indexLog // by log
+}
+
+// indexLog is the entries of a log.
+type indexLog struct {
+	log     [HashSize]byte
+	start   uint64 // offset of the entries in the file
+	entries []byte // of entrySize each; checked
+}
+
+// ReadIndex reads an index. The Index refers to data, which must not change while it is in use. It allocates at most
+// four times the length of data. On error the Index is nil, and the error is a *container.FormatError with the
+// offset, which wraps ErrIndex, container.ErrCorrupt or io.ErrUnexpectedEOF.
+func ReadIndex(data []byte) (*Index, error) {
+	in := &input{data: data}
+	if m := in.bytes("magic", uint64(len(indexMagic))); in.err == nil && string(m) != indexMagic {
+		return nil, in.at(0, "magic", ErrIndex)
+	}
+	names, logs := in.uint("number of names", 2), in.uint("number of logs", 4)
+	in.fits("names", names, indexNameSize)
+	x := &Index{}
+	if in.err == nil {
+		x.names = make([]string, 0, names)
+	}
+	for ; names > 0 && in.err == nil; names-- {
+		x.names = append(x.names, in.name())
+	}
+	in.fits("logs", logs, indexLogSize)
+	if in.err == nil {
+		x.logs = make([]indexLog, 0, logs)
+	}
+	tables := uint64(in.pos) + logs*indexLogSize // end of the tables; logs fits into 32 bits
+	for ; logs > 0 && in.err == nil; logs-- {
+		x.logs = append(x.logs, in.log(tables))
+	}
+	if in.err == nil {
+		x.checkLogs(in)
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	return x, nil
+}
+
+// checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. It takes time linear
+// in the length of the file, but for sorting the logs.
+func (x *Index) checkLogs(in *input) {
+	for i := 1; i < len(x.logs); i++ {
+		if bytes.Compare(x.logs[i-1].log[:], x.logs[i].log[:]) >= 0 {
+			in.fail("logs", fmt.Errorf("%w: logs do not ascend", container.ErrCorrupt))
+		}
+	}
+	byStart := slices.Clone(x.logs)
+	slices.SortFunc(byStart, func(a, b indexLog) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(len(a.entries), len(b.entries)))
+	})
+	end := uint64(0)
+	for _, l := range byStart {
+		if l.start < end {
+			in.fail("logs", fmt.Errorf("%w: entries of two logs overlap", container.ErrCorrupt))
+			return // or entries could be checked many times
+		}
+		end = l.start + uint64(len(l.entries))
+		for b := range slices.Chunk(l.entries, entrySize) {
+			if file := entryOf(b).file; file >= len(x.names) {
+				in.fail("entries", fmt.Errorf("%w: name %d of %d", container.ErrCorrupt, file, len(x.names)))
+			}
+		}
+	}
+}
+
+// name returns the name of a file: 1 to 32 letters, digits, hyphens, periods and underscores, but not "." or "..".
+func (in *input) name() string {
+	b := in.bytes("name", indexNameSize)
+	if in.err != nil {
+		return ""
+	}
+	name, pad, _ := bytes.Cut(b, []byte{0})
+	allowed := func(c byte) bool {
+		return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
+	}
+	bad := slices.ContainsFunc(name, func(c byte) bool { return !allowed(c) })
+	padded := !slices.ContainsFunc(pad, func(c byte) bool { return c != 0 })
+	if s := string(name); bad || !padded || s == "" || s == "." || s == ".." {
+		in.fail("name", fmt.Errorf("%w: %q is no name of a file", container.ErrCorrupt, b))
+	}
+	return string(name)
+}
+
+// log returns the next log, whose entries lie after the tables.
+func (in *input) log(tables uint64) indexLog {
+	l := indexLog{log: in.hash("log"), start: in.uint("offset", 8)}
+	n := in.uint("number of entries", 2)
+	size := uint64(len(in.data))
+	if l.start < tables || l.start > size || n > (size-l.start)/entrySize {
+		in.fail("log", fmt.Errorf("%w: %d entries at byte %d of %d", container.ErrCorrupt, n, l.start, size))
+	}
+	if in.err == nil {
+		l.entries = in.data[l.start:][:n*entrySize]
+	}
+	return l
+}
+
+// entry says that a file covers a log from first to last.
+type entry struct {
+	file        int
+	first, last uint64
+}
+
+// entryOf returns an entry of entrySize bytes.
+func entryOf(b []byte) entry {
+	in := &input{data: b}
+	return entry{int(in.uint("", 2)), in.uint("", 8), in.uint("", 8)}
+}
+
+// Files returns the names of all files, in their order in the index.
+func (x *Index) Files() []string { return slices.Clone(x.names) }
+
+// Covering returns the names of the files to ask about a certificate with these timestamps, each once. All of them
+// must be asked, unless one answers Revoked.
+func (x *Index) Covering(scts ...SCT) (names []string) {
+	seen := make([]bool, len(x.names))
+	for _, t := range scts {
+		i, ok := slices.BinarySearchFunc(x.logs, t.Log, func(l indexLog, log [HashSize]byte) int {
+			return bytes.Compare(l.log[:], log[:])
+		})
+		if !ok {
+			continue
+		}
+		for b := range slices.Chunk(x.logs[i].entries, entrySize) {
+			e := entryOf(b)
+			if e.first <= t.Timestamp && t.Timestamp <= e.last && !seen[e.file] {
+				seen[e.file] = true
+				names = append(names, x.names[e.file])
+			}
+		}
+	}
+	return names
+}
+
+// CheckDir returns the answer of a folder of Clubcards, such as os.DirFS(path), for a certificate: the highest answer
+// of the files that its index names for the timestamps, or NotCovered if it names none. If a file is missing, an
+// updater has replaced the index meanwhile, and CheckDir starts again, up to three times. It returns the error of a
+// file, or one wrapping ErrNoneCovers if the files contradict the index.
+func CheckDir(folder fs.FS, c Certificate) (s Status, err error) {
+	for range 3 {
+		if s, err = checkDir(folder, c); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return s, err
+}
+
+func checkDir(folder fs.FS, c Certificate) (Status, error) {
+	if len(c.SCTs) == 0 {
+		return NotCovered, nil
+	}
+	data, err := fs.ReadFile(folder, IndexName)
+	if err != nil {
+		return NotCovered, err
+	}
+	x, err := ReadIndex(data)
+	if err != nil {
+		return NotCovered, fmt.Errorf("%s: %w", IndexName, err)
+	}
+	names, answer := x.Covering(c.SCTs...), NotCovered
+	for _, name := range names {
+		data, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return NotCovered, err
+		}
+		f, err := Read(data)
+		if err != nil {
+			return NotCovered, fmt.Errorf("%s: %w", name, err)
+		}
+		if answer = Combine(answer, f.Check(c)); answer == Revoked {
+			break
+		}
+	}
+	if len(names) > 0 && answer == NotCovered {
+		return NotCovered, fmt.Errorf("%w: %s", ErrNoneCovers, strings.Join(names, ", "))
+	}
+	return answer, nil
+}

@@ -1,0 +1,189 @@
+package clubcard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// ErrFormat means that bytes are not of the format, or of a version that this package does not read.
+var ErrFormat = errors.New("not a Clubcard of version 4")
+
+// Lengths in the file, in bytes.
+const (
+	coverageSize  = HashSize + 8 + 8
+	blockSize     = HashSize + 4 + 1 + 4 + 4 + 4 + 1 + 2 // with no exception
+	columnMinSize = 4
+)
+
+// Read reads a Clubcard. The filter refers to data, which must not change while it is in use. Read allocates at most
+// twice the length of data plus 8 KiB. On error the filter is nil, and the error is a *container.FormatError with the
+// offset, which wraps ErrFormat, container.ErrCorrupt, or io.ErrUnexpectedEOF if data ends too early.
+func Read(data []byte) (*Filter, error) {
+	in := &input{data: data}
+	f := &Filter{size: len(data)}
+	if v := in.bytes("version", 2); in.err == nil && v[0] != Version {
+		return nil, in.at(0, "version", fmt.Errorf("%w: version %d", ErrFormat, v[0]))
+	} else if in.err == nil && v[1] != 0 {
+		return nil, in.at(1, "reserved byte", fmt.Errorf("%w: %d, want 0", ErrFormat, v[1]))
+	}
+	f.readCoverage(in)
+	f.readIssuers(in)
+	f.columns = make([]column, in.count("columns", 1, columnMinSize))
+	for i := range f.columns {
+		f.columns[i] = in.column("column")
+	}
+	f.exact = in.column("exact matrix")
+	if in.err == nil && in.pos < len(data) {
+		in.fail("end", fmt.Errorf("%w: %d more bytes", container.ErrCorrupt, len(data)-in.pos))
+	}
+	for i := range f.blocks {
+		if r := int(f.blocks[i].rank); in.err == nil && r > len(f.columns) {
+			in.fail("issuers", fmt.Errorf("%w: issuer %x needs %d columns of %d", container.ErrCorrupt,
+				f.blocks[i].issuer, r, len(f.columns)))
+		}
+	}
+	if in.err != nil {
+		return nil, in.err
+	}
+	return f, nil
+}
+
+// readCoverage reads the logs and sorts them.
+func (f *Filter) readCoverage(in *input) {
+	n := in.count("coverage", 2, coverageSize)
+	start := in.pos
+	f.logs = make([]Coverage, n)
+	for i := range f.logs {
+		f.logs[i] = Coverage{in.hash("log"), in.uint("first timestamp", 8), in.uint("last timestamp", 8)}
+	}
+	slices.SortFunc(f.logs, func(a, b Coverage) int { return bytes.Compare(a.Log[:], b.Log[:]) })
+	for i := 1; i < len(f.logs); i++ {
+		if f.logs[i].Log == f.logs[i-1].Log && in.err == nil {
+			in.err = in.at(start, "coverage", fmt.Errorf("%w: log %x comes twice", container.ErrCorrupt, f.logs[i].Log))
+		}
+	}
+}
+
+// readIssuers reads the blocks, whose issuers must ascend.
+func (f *Filter) readIssuers(in *input) {
+	n := in.count("issuers", 4, blockSize)
+	f.blocks = make([]block, 0, n)
+	for range n {
+		start := in.pos
+		b := block{issuer: in.hash("issuer")}
+		b.approx.m = uint32(in.uint("approx_m", 4))
+		b.rank = uint8(in.uint("approx_rank", 1))
+		b.approx.offset = uint32(in.uint("approx_offset", 4))
+		b.exact = band{uint32(in.uint("exact_m", 4)), uint32(in.uint("exact_offset", 4))}
+		inverted := in.uint("inverted", 1)
+		b.inverted = inverted == 1
+		b.exceptions = in.exceptions()
+		if in.err != nil {
+			return
+		}
+		switch last := len(f.blocks) - 1; {
+		case inverted > 1:
+			in.err = in.at(start, "issuer", fmt.Errorf("%w: inverted is %d", container.ErrCorrupt, inverted))
+		case last >= 0 && bytes.Compare(f.blocks[last].issuer[:], b.issuer[:]) >= 0:
+			in.err = in.at(start, "issuer", fmt.Errorf("%w: issuers do not ascend", container.ErrCorrupt))
+		}
+		f.blocks = append(f.blocks, b)
+	}
+}
+
+// input is the bytes of a file, read from the front. After the first error all values are zero.
+type input struct {
+	data []byte
+	pos  int
+	err  error
+}
+
+// at returns an error at an offset.
+func (in *input) at(pos int, what string, err error) error {
+	return &container.FormatError{Offset: uint64(pos), What: what, Err: err}
+}
+
+// fail keeps the first error.
+func (in *input) fail(what string, err error) {
+	if in.err == nil {
+		in.err = in.at(in.pos, what, err)
+	}
+}
+
+// bytes returns the next n bytes, or nil after an error.
+func (in *input) bytes(what string, n uint64) []byte {
+	if left := uint64(len(in.data) - in.pos); n > left {
+		in.fail(what, fmt.Errorf("%w: %d bytes are left, %d are needed", io.ErrUnexpectedEOF, left, n))
+	}
+	if in.err != nil {
+		return nil
+	}
+	b := in.data[in.pos:][:n:n]
+	in.pos += int(n)
+	return b
+}
+
+// uint returns the next n bytes, at most 8, as a number.
+func (in *input) uint(what string, n uint64) (v uint64) {
+	for _, b := range in.bytes(what, n) {
+		v = v<<8 | uint64(b)
+	}
+	return v
+}
+
+// hash returns the next HashSize bytes.
+func (in *input) hash(what string) (h [HashSize]byte) {
+	copy(h[:], in.bytes(what, HashSize))
+	return h
+}
+
+// count returns a count of n bytes, of elements of at least size bytes each, which must fit into what is left.
+func (in *input) count(what string, n, size uint64) uint64 {
+	v := in.uint(what, n)
+	in.fits(what, v, size)
+	if in.err != nil {
+		return 0
+	}
+	return v
+}
+
+// fits fails if n elements of at least size bytes each do not fit into what is left.
+func (in *input) fits(what string, n, size uint64) {
+	if left := uint64(len(in.data) - in.pos); n > left/size {
+		in.fail(what, fmt.Errorf("%w: %d elements do not fit into %d bytes", io.ErrUnexpectedEOF, n, left))
+	}
+}
+
+// column returns a column.
+func (in *input) column(what string) column {
+	return in.bytes(what, 8*in.uint(what, 4))
+}
+
+// exceptions returns the exceptions of an issuer, without their count.
+func (in *input) exceptions() []byte {
+	n := in.count("exceptions", 2, 2)
+	start := in.pos
+	for range n {
+		size := in.uint("exception", 1)
+		if size == 0 {
+			in.fail("exception", fmt.Errorf("%w: an empty serial number", container.ErrCorrupt))
+		}
+		in.bytes("exception", size)
+	}
+	if in.err != nil {
+		return nil
+	}
+	return in.data[start:in.pos:in.pos]
+}
+
+// timeOf returns the time of a timestamp. Timestamps beyond the year 9999 become its last millisecond.
+func timeOf(ms uint64) time.Time {
+	const last = 253402300799999
+	return time.UnixMilli(int64(min(ms, last))).UTC()
+}
