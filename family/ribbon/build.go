@@ -68,16 +68,59 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if n > maxTail {
 		g.seed = uint64(b.c.Seed)
 	}
-	return b.attempt(ctx, n, g)
+	for range maxTries {
+		f, err := b.smallest(ctx, n, g)
+		if err != nil {
+			return nil, err
+		}
+		next, kept := b.c.correct(f)
+		if kept {
+			return f, nil
+		}
+		g.r, g.wide = next.r, next.wide
+	}
+	return nil, fmt.Errorf("ribbon: no filter of %d keys keeps %+v: %w", n, b.c.Size, errHashes)
 }
 
-// attempt builds a filter of n keys with the seed and the columns of g.
-func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, err error) {
+// maxTries is how many filters a build tries to keep its rate or size. The second one all but always does.
+const maxTries = 8
+
+// variants returns how many variants of the layers a build tries, so that it takes at most about three times as long as
+// that of family fuse. With few keys chance decides the size of a filter.
+func (b *Builder) variants(n uint64) uint64 {
+	switch {
+	case n <= maxTail || n >= 20_000 || b.c.Seed != 0:
+		return 1
+	case n >= 4096:
+		return 2
+	}
+	return 3
+}
+
+// smallest builds a filter of n keys with the columns of g. It returns the smallest one of some variants, or the first
+// one that is as small as most are.
+func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
+	best, tail, err := b.attempt(ctx, n, g)
+	for g.seed = 1; err == nil && g.seed < b.variants(n) && best.allSlots() > n+8+n/320; g.seed++ {
+		var f *Filter
+		var left []filter.Hash
+		if f, left, err = b.attempt(ctx, n, g); err == nil && f.bits() < best.bits() {
+			best, tail = f, left
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return best, best.solveTail(tail)
+}
+
+// attempt builds the layers of a filter of n keys with the seed and the columns of g, and returns the keys of the tail.
+func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
 	f = &Filter{geometry: g, keys: n}
 	keys, own := b.Keys, false // own: keys are not those of the builder
 	if g.seed != 0 {
 		if keys, err = b.turned(ctx, factor(maxLayers*g.seed)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		own = true
 	}
@@ -90,11 +133,11 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	solvers := make([]solver, b.workers())
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
-			return nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w", left, n, maxLayers, errHashes)
+			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w", left, n, maxLayers, errHashes)
 		}
 		l := f.addLayer(startsFor(g.w, left))
 		if err := f.reserve(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		next := gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers})
 		of := make([]uint8, l.buckets())
@@ -104,17 +147,16 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 		keys, own, classes = next, true, append(classes, of...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if left, err = next.Finish(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	f.classes = make([]uint64, (2*f.buckets()+63)/64)
 	for i, class := range classes {
 		f.classes[i/32] |= uint64(class) << (i % 32 * 2)
 	}
-	var tail []filter.Hash
 	back := inverse(factor(uint64(len(f.layers)) + maxLayers*g.seed))
 	err = keys.Blocks(ctx, func(hs []filter.Hash) error {
 		for _, h := range hs {
@@ -123,14 +165,15 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(f.layers) == 0 && f.valueBits > 0 {
 		if err := checkValues(tail, 1); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return f, f.solveTail(tail)
+	f.slots = uint64(len(tail))
+	return f, tail, nil
 }
 
 // turned returns the keys with Hi multiplied by a factor, in order.

@@ -122,6 +122,9 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 	if r >= MaxBits {
 		return 0, 0, wrong("fpr", rate, "the lowest rate of ribbon is %.2g", math.Ldexp(1, -MaxBits))
 	}
+	if n <= maxTail { // without layers, any wide blocks would make all fingerprints longer
+		return r + 1, 0, nil
+	}
 	// The rate falls with the share of blocks. A 1024th more than the expected one makes up for chance.
 	share := 2 * (1 - rate*math.Ldexp(1, int(r)))
 	for wide = min(uint(share*wideUnit)+1, wideUnit); wide < wideUnit; wide++ {
@@ -143,8 +146,8 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		return 0, 0, err
 	}
 	p := predict(c.width(), n, 0, 0)
-	classes := 2 * float64(p.buckets)
-	columns := (float64(total)-classes)/p.slots - float64(c.ValueBits)
+	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
+	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
 	least := 1.0
 	if c.ValueBits > 0 {
 		least = 0
@@ -154,18 +157,18 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		needs := math.Ceil((least+float64(c.ValueBits))*p.slots + classes)
+		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
 		return 0, 0, wrong(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 	if columns >= MaxBits {
 		return MaxBits, 0, nil
 	}
 	r = uint(columns)
+	if n <= maxTail {
+		return r, 0, nil
+	}
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
-
-// maxKeys is the number of keys of the largest filter.
-const maxKeys = maxStarts
 
 // Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
@@ -175,17 +178,16 @@ func (c Config) Check() error { return c.check() }
 // false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of
 // Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	if keys > maxStarts {
+		return 0, 0, fmt.Errorf("%d keys: %w", keys, filter.ErrTooLarge)
+	}
 	r, wide, err := c.Geometry(keys)
 	if err != nil {
 		return 0, 0, err
 	}
 	p := predict(c.width(), keys, r+c.ValueBits, wide)
-	bits, err = filter.BitsFor(p.bits)
-	if err != nil {
-		return 0, 0, err
-	}
 	if c.Static {
-		return bits, 1, nil
+		return p.bits(), 1, nil
 	}
-	return bits, p.rate(r), nil
+	return p.bits(), p.rate(r), nil
 }

@@ -14,9 +14,8 @@ type dense struct {
 	result uint64
 }
 
-// solveTail writes the tail for the keys, at most maxTail.
+// solveTail writes the tail for the keys, as many as it has slots.
 func (f *Filter) solveTail(hs []filter.Hash) error {
-	f.slots = uint64(len(hs))
 	f.tail = make([]uint64, (f.tailBits()+63)/64)
 	rows := make([]dense, len(hs))
 	for seed := range uint64(maxSeed + 1) {
