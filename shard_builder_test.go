@@ -145,7 +145,7 @@ func TestShardSizes(t *testing.T) {
 		{bloomery.Config{Spec: "rankindexed(capacity=40000)", Shards: 4}, "rankindexed(capacity=10600)"},
 		{bloomery.Config{Spec: "standard(fpr=0.01,capacity=40000)", Capacity: 40_000, Shards: 1},
 			"standard(capacity=40000,fpr=0.01)"},
-		{bloomery.Config{Needs: plan.Needs{FPR: 0.01}}, "fuse(fpr=0.01)"},
+		{bloomery.Config{Needs: plan.Needs{FPR: 0.01}}, "ribbon(fpr=0.01)"},
 		{bloomery.Config{Needs: plan.Needs{FPR: 0.01, Remove: true}, Capacity: 50_000, Shards: 4}, ""},
 		{bloomery.Config{Spec: "fuse(fpr=0.01)", Keys: 40_000, MaxFPR: 0.011}, "fuse(fpr=0.01)"},
 	} {

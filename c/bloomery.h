@@ -848,33 +848,101 @@ static inline void bloomery_ribbon_row(const bloomery_ribbon *f, bloomery_key_ha
   bloomery_ribbon_tail(f, h, row);
 }
 
-/* Returns bit i of the tail on, and bits behind it, as a word. Reads the bytes of the tail only. */
-static inline uint64_t bloomery_ribbon_slots(const bloomery_ribbon *f, uint32_t i) {
-  uint32_t at = i / 8, left = (f->tail * (f->values + f->remainder + f->extra) + 7) / 8 - at;
-  uint64_t v = left < 8 ? bloomery_load_tail(f->slots + at, left) : bloomery_load64(f->slots + at);
-  return v >> i % 8;
-}
-
-/* Returns a word whose lowest bit is that of a column for a key. words is row->words. */
-static inline unsigned bloomery_ribbon_bit(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words,
-                                           uint32_t column) {
-  uint64_t v = 0;
-  for (uint32_t i = 0; words == 0 && i < f->tail; i += 32) {
-    v ^= bloomery_ribbon_slots(f, column * f->tail + i) & (uint32_t)(row->take[i / 64] >> i % 64);
+/* Returns n bits: those of the columns from a column on, for a key in a layer. words is row->words. */
+static inline unsigned bloomery_ribbon_few(const bloomery_row *row, uint32_t words, uint32_t column, uint32_t n) {
+  unsigned bits = 0;
+  for (uint32_t i = n; i-- > 0;) {
+    uint64_t v = 0;
+    for (uint32_t k = 0; k < words; k++) v ^= row->take[k] & bloomery_load64(row->first[k] + 8 * (column + i));
+    bits = bits << 1 | (bloomery_parity(v) & 1);
   }
-  for (uint32_t k = 0; k < words; k++) v ^= row->take[k] & bloomery_load64(row->first[k] + 8 * column);
-  return bloomery_parity(v);
+  return bits;
 }
 
-/* Returns whether the columns of the fingerprint have that of a key. */
-static inline bool bloomery_ribbon_equal(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words) {
-  uint64_t want = row->fingerprint;
-  unsigned odd = 0;
-  for (uint32_t k = 0; k < row->bits;) { /* a branch after four columns is mispredicted less often than one after each */
-    for (uint32_t end = row->bits - k < 4 ? row->bits : k + 4; k < end; k++, want >>= 1) {
-      odd |= bloomery_ribbon_bit(f, row, words, f->values + k) ^ (unsigned)want;
+#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BLOOMERY_GROUP 8 /* columns that are read together */
+
+/* Two words. */
+typedef uint64_t bloomery_two __attribute__((vector_size(16)));
+
+/* Returns two columns for a key, of which n exist: words of the same parity, 0 for others. */
+static inline __attribute__((always_inline)) bloomery_two bloomery_ribbon_two(const bloomery_row *row, uint32_t words,
+                                                                              uint32_t column, uint32_t n) {
+  bloomery_two sum = {0, 0};
+  if (n == 0 || n > 8) return sum;
+  for (uint32_t k = 0; k < words; k++) {
+    if (n > 1) {
+      bloomery_two v;
+      __builtin_memcpy(&v, row->first[k] + 8 * column, sizeof v);
+      sum ^= row->take[k] & v;
+    } else {
+      bloomery_two v = {row->take[k] & bloomery_load64(row->first[k] + 8 * column), 0};
+      sum ^= v;
     }
-    if (odd & 1) return false;
+  }
+  return sum;
+}
+
+/* Returns words whose lanes of s bits have the parities of those of 2·s bits of a and b in turn: those of a are in the
+   lanes of mask m. */
+static inline bloomery_two bloomery_merge(bloomery_two a, bloomery_two b, int s, uint64_t m) {
+  return ((a ^ a >> s) & m) | ((b ^ b << s) & ~m);
+}
+
+/* bloomery_ribbon_few for n from 1 to BLOOMERY_GROUP. */
+static inline __attribute__((always_inline)) unsigned bloomery_ribbon_group(const bloomery_row *row, uint32_t words,
+                                                                            uint32_t column, uint32_t n) {
+  bloomery_two a = bloomery_ribbon_two(row, words, column, n), b = bloomery_ribbon_two(row, words, column + 2, n - 2);
+  a = bloomery_merge(a, bloomery_ribbon_two(row, words, column + 4, n - 4), 32, 0xFFFFFFFFu);
+  b = bloomery_merge(b, bloomery_ribbon_two(row, words, column + 6, n - 6), 32, 0xFFFFFFFFu);
+  a = bloomery_merge(a, b, 16, 0x0000FFFF0000FFFFu); /* columns 0, 2, 4, 6 and 1, 3, 5, 7 */
+  a ^= a >> 8;
+  a ^= a >> 4;
+  a ^= a >> 2;
+  a = (a ^ a >> 1) & 0x0001000100010001u;
+  return (unsigned)((a[0] | a[1] << 1) * 0x0001000400100040u >> 48) & 255;
+}
+
+#else
+#define BLOOMERY_GROUP 4 /* a branch after four columns is mispredicted less often than one after each */
+#define bloomery_ribbon_group bloomery_ribbon_few
+#endif
+
+/* bloomery_ribbon_group for a key in the tail. */
+BLOOMERY_APART unsigned bloomery_ribbon_slots(const bloomery_ribbon *f, const bloomery_row *row, uint32_t column,
+                                             uint32_t n) {
+  uint32_t bytes = (f->tail * (f->values + f->remainder + f->extra) + 7) / 8;
+  unsigned bits = 0;
+  for (uint32_t k = n; k-- > 0;) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < f->tail; i += 32) {
+      uint32_t from = (column + k) * f->tail + i, left = bytes - from / 8; /* no byte behind the tail is read */
+      uint64_t v = left < 8 ? bloomery_load_tail(f->slots + from / 8, left) : bloomery_load64(f->slots + from / 8);
+      sum ^= v >> from % 8 & (uint32_t)(row->take[i / 64] >> i % 64);
+    }
+    bits = bits << 1 | (bloomery_parity(sum) & 1);
+  }
+  return bits;
+}
+
+/* Returns whether count columns from a column on have the lowest bits of want for a key. If value is not NULL, sets it
+   to the bits of the columns instead, and returns true. */
+static inline bool bloomery_ribbon_columns(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words,
+                                           uint32_t column, uint32_t count, uint64_t want, uint64_t *value) {
+  for (uint32_t k = 0; k < count; k += BLOOMERY_GROUP) {
+    uint32_t n = count - k < BLOOMERY_GROUP ? count - k : BLOOMERY_GROUP;
+    uint64_t bits;
+    if (words == 0) {
+      bits = bloomery_ribbon_slots(f, row, column + k, n);
+    } else if (n == BLOOMERY_GROUP) { /* compiled for that number */
+      bits = bloomery_ribbon_group(row, words, column + k, BLOOMERY_GROUP);
+    } else if (n < BLOOMERY_GROUP / 2) {
+      bits = bloomery_ribbon_few(row, words, column + k, n);
+    } else {
+      bits = bloomery_ribbon_group(row, words, column + k, n);
+    }
+    if (value) *value |= (bits & (((uint64_t)1 << n) - 1)) << k;
+    if (!value && ((bits ^ want >> k) & (((uint64_t)1 << n) - 1)) != 0) return false;
   }
   return true;
 }
@@ -887,13 +955,15 @@ static inline bloomery_key_hash bloomery_ribbon_hash(const bloomery_ribbon *f, b
 
 static inline bool bloomery_ribbon_has(const bloomery_ribbon *f, bloomery_key_hash h) {
   bloomery_row row;
+  uint64_t want;
   if (f->layers + f->tail == 0) return f->remainder == 0; /* no keys */
   bloomery_ribbon_row(f, bloomery_ribbon_hash(f, h), &row);
+  want = row.fingerprint;
   switch (row.words) {
-  case 2: return bloomery_ribbon_equal(f, &row, 2);
-  case 3: return bloomery_ribbon_equal(f, &row, 3);
+  case 2: return bloomery_ribbon_columns(f, &row, 2, f->values, row.bits, want, NULL);
+  case 3: return bloomery_ribbon_columns(f, &row, 3, f->values, row.bits, want, NULL);
   }
-  return bloomery_ribbon_equal(f, &row, 0);
+  return bloomery_ribbon_columns(f, &row, 0, f->values, row.bits, want, NULL);
 }
 
 /* Sets *value to the value of the key, 0 if it is absent. Returns bloomery_ribbon_has. */
@@ -902,9 +972,8 @@ BLOOMERY_APART bool bloomery_ribbon_get(const bloomery_ribbon *f, bloomery_key_h
   *value = 0;
   if (f->layers + f->tail == 0) return f->remainder == 0;
   bloomery_ribbon_row(f, bloomery_ribbon_hash(f, h), &row);
-  if (!bloomery_ribbon_equal(f, &row, row.words)) return false;
-  for (uint32_t k = f->values; k-- > 0;) *value = *value << 1 | (bloomery_ribbon_bit(f, &row, row.words, k) & 1);
-  return true;
+  return bloomery_ribbon_columns(f, &row, row.words, f->values, row.bits, row.fingerprint, NULL) &&
+         bloomery_ribbon_columns(f, &row, row.words, 0, f->values, 0, value);
 }
 
 /* guava: m bits, k probes; strategy is 32 or 64. */
@@ -1667,8 +1736,8 @@ static inline void bloomery_plan_turn(bloomery_ribbon *g, uint64_t seed) {
   g->turn = (uint32_t)(11 * BLOOMERY_LAYERS * seed) & 63;
 }
 
-/* Adds a layer of so many starts to a ribbon filter whose spec says w, wide and seed. size has the words of the solution
-   and the number of buckets, to which those of the layer are added. */
+/* Adds a layer of so many starts to a ribbon filter whose spec says w, wide and seed. size has the words of the
+   solution and the number of buckets, to which those of the layer are added. */
 static inline bool bloomery_plan_layer(bloomery_ribbon *g, uint64_t size[2], uint64_t starts, uint64_t w, uint64_t wide,
                                        uint64_t seed) {
   bloomery_layer *l = g->layer + g->layers;
@@ -2427,7 +2496,7 @@ static inline uint64_t bloomery_count(const bloomery_filter *f, const void *key,
 }
 
 /* Sets *value to the value of the key, 0 if it was added without one. Returns false, and sets 0, if the key is absent
-   or the filter has no values. A ribbon filter with r=0 takes each key for present: its values are those of its keys. */
+   or the filter has no values. A ribbon filter with r=0 takes each key for present, with some value. */
 static inline bool bloomery_get(const bloomery_filter *f, const void *key, size_t length, uint64_t *value) {
   bloomery_key_hash h = bloomery_hash(f, key, length);
   *value = 0;
@@ -2454,7 +2523,8 @@ static inline uint64_t bloomery_shard(const bloomery_filter *f, const void *key,
   return bloomery_route(bloomery_hash(f, key, length), shards);
 }
 
-/* ---- Exact sets: membership without error for the keys of a universe. docs/format/exact.md describes the files. ---- */
+/* ---- Exact sets: membership without error for the keys of a universe. docs/format/exact.md describes the files.
+   ---- */
 
 /* What the file of an exact set says. */
 typedef struct {
@@ -2734,8 +2804,8 @@ static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *fi
   return BLOOMERY_OK;
 }
 
-/* Returns the number of bytes of memory that bloomery_exact_open needs for the file, at most 64 times the file + 64 KiB;
-   0 if it is damaged. Reads the whole file. */
+/* Returns the number of bytes of memory that bloomery_exact_open needs for the file, at most 64 times the file + 64
+   KiB; 0 if it is damaged. Reads the whole file. */
 BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
   bloomery_exact e;
   bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false};
@@ -2743,9 +2813,9 @@ BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
   return (size_t)file.used + 7; /* for any alignment */
 }
 
-/* Opens the file of an exact set in the length bytes at data, which must be the whole file, with all its updates. Checks
-   everything. secret has 16 bytes, or is NULL; it is used only if the hash is BLOOMERY_SIPHASH. memory has memory_length
-   bytes, at least bloomery_exact_memory(data, length), of any alignment.
+/* Opens the file of an exact set in the length bytes at data, which must be the whole file, with all its updates.
+   Checks everything. secret has 16 bytes, or is NULL; it is used only if the hash is BLOOMERY_SIPHASH. memory has
+   memory_length bytes, at least bloomery_exact_memory(data, length), of any alignment.
 
    Returns BLOOMERY_OK or another result, with which e must not be used. data and memory must not change or move while
    e is in use. Allocates nothing; the stack needs 20 KiB. */
@@ -2823,7 +2893,7 @@ static inline bool bloomery_exact_answer(const bloomery_exact *e, bloomery_key_h
   return has;
 }
 
-/* Returns whether the key of length bytes is in the set, in the partition of that name. The answer is exact for the keys
+/* Returns whether the key of length bytes is in the set, in the partition of that name. The answer is exact for keys
    of the universe. A set without partitions ignores the name. Either may be NULL if its length is 0. */
 static inline bool bloomery_exact_has_in(const bloomery_exact *e, const void *name, size_t name_length, const void *key,
                                          size_t length) {

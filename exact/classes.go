@@ -64,23 +64,23 @@ func (t tally) cost(c code) uint64 {
 	return few*(r*(costBit+costRate)+costSlack) + few*costLevel2 + (t.keys-few)*costLevel2>>r
 }
 
-// codesOf returns the codes that a partition may want: r=0 is the same inverted or not.
-func codesOf() (all []code) {
-	all = []code{2 * constant, 2*constant + 1, 0}
+// allCodes are the codes that a partition may want, those for equal sizes in the order of preference. r=0 is the same
+// inverted or not.
+var allCodes = func() []code {
+	all := []code{2 * constant, 2*constant + 1, 0}
 	for c := code(2); c < 2*constant; c++ {
 		all = append(all, c)
 	}
 	return all
-}
+}()
 
 // choose returns the codes to use, in ascending order, and for each partition the index of its code among them. It
 // starts with the best code for each partition, then removes one code after the other, always the one that is missed
 // least, and returns the best set on the way: a code costs a part of the file, and bits for each partition.
 func choose(partitions []tally) (codes []code, index []uint8) {
 	var used [maxCodes]bool
-	all := codesOf()
 	for _, t := range partitions {
-		used[cheapest(t, all, maxCodes)] = true
+		used[cheapest(t, allCodes)] = true
 	}
 	for c, ok := range used {
 		if ok {
@@ -103,16 +103,16 @@ func choose(partitions []tally) (codes []code, index []uint8) {
 	}
 	index = make([]uint8, len(partitions))
 	for i, t := range partitions {
-		index[i] = uint8(slices.Index(best, cheapest(t, best, maxCodes)))
+		index[i] = uint8(slices.Index(best, cheapest(t, best)))
 	}
 	return best, index
 }
 
-// cheapest returns the best of the codes for a partition, except one.
-func cheapest(t tally, codes []code, except code) (best code) {
+// cheapest returns the best of the codes for a partition, the first one if there are several.
+func cheapest(t tally, codes []code) (best code) {
 	least := uint64(math.MaxUint64)
 	for _, c := range codes {
-		if cost := t.cost(c); c != except && cost < least {
+		if cost := t.cost(c); cost < least {
 			best, least = c, cost
 		}
 	}
@@ -133,7 +133,7 @@ func missed(partitions []tally, codes []code) (total uint64, drop int) {
 				second = cost
 			}
 		}
-		total += first
+		total = min(total+first, impossible)
 		more[at] = min(more[at]+min(second, impossible)-first, impossible)
 	}
 	total += fixed(codes, len(partitions))

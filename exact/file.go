@@ -53,6 +53,15 @@ func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return parse(data, secret)
 }
 
+// Inspect verifies and describes the set in data. It needs no secret. Errors are those of FromBytes.
+func Inspect(data []byte) (Info, error) {
+	s, err := (&cursor{data: data, inspect: true}).parse(nil)
+	if err != nil {
+		return Info{}, err
+	}
+	return s.Info(), nil
+}
+
 // HasMagic reports whether r begins like an exact set.
 func HasMagic(r io.Reader) bool {
 	var b [len(magic)]byte

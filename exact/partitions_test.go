@@ -79,7 +79,7 @@ func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
 // TestPartitionSize bounds the size of sets with partitions, the class function included. The bound is for the worst of
 // the seeds.
 func TestPartitionSize(t *testing.T) {
-	n, seeds, bound := 300_000, 5, 1.11
+	n, seeds, bound := 300_000, 5, 1.13
 	if *long {
 		n, seeds, bound = 10_000_000, 20, 1.10
 	}

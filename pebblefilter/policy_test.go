@@ -17,7 +17,7 @@ import (
 
 var specs = []string{
 	"blocked(bits_per_key=10)", "blockpartitioned(bits_per_key=10,effort=fast)",
-	"partitioned(bits_per_key=10,effort=fast)", "fuse(width=8)",
+	"partitioned(bits_per_key=10,effort=fast)", "fuse(width=8)", "ribbon(r=8)",
 }
 
 const keys = 9000

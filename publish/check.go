@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -75,7 +76,7 @@ func (c *checker) see(what string, o Object) []byte {
 // content returns the file of a release, and for a set its manifest, if it and all shards are right.
 func (c *checker) content(what string, o Object) ([]byte, *shard.Manifest) {
 	b := c.see(what, o)
-	if b == nil || c.report.Release.Kind == File {
+	if b == nil || c.report.Release.Kind != Set {
 		return b, nil
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(b))
@@ -123,6 +124,10 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 
 // decode checks the current filter.
 func (c *checker) decode(file []byte, m *shard.Manifest) error {
+	if c.report.Release.Kind == Exact {
+		_, err := exact.Inspect(file)
+		return err
+	}
 	if m == nil {
 		_, err := decode(file, false)
 		return err

@@ -14,13 +14,15 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// content is the content of a release: a filter file, or the manifest of a sharded set whose shards are objects.
+// content is the content of a release: a filter file, an exact set, or the manifest of a sharded set whose shards are
+// objects.
 type content struct {
 	Object
 	kind              string
@@ -28,12 +30,13 @@ type content struct {
 	spec              string
 	keys              uint64
 	chosen, posterior float64
-	file              []byte          // the filter file or the manifest
+	file              []byte          // the file or the manifest
 	manifest          *shard.Manifest // of a set
 	trimmed           uint64          // total bytes of the trimmed form; 0 if there is none, or if this is it
+	due               string          // why an exact set should be built anew, or empty
 }
 
-// load reads a filter file or a sharded set once, checks it completely, and stores the objects. A filter with a keyed
+// load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter with a keyed
 // hash is read without its secret.
 func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
 	if dir, ok := bloomery.ShardedDir(path); ok {
@@ -43,6 +46,9 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	if err != nil {
 		return nil, err
 	}
+	if exact.HasMagic(bytes.NewReader(b)) {
+		return loadExact(ctx, path, b, s, o)
+	}
 	one, err := decode(b, o.Trim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -50,6 +56,21 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	c := &content{kind: File, file: one.bytes, total: uint64(len(one.bytes)), spec: one.file.Spec.String(),
 		keys: one.info.Keys, chosen: one.file.FPRChosen, posterior: one.info.FPRPosterior, trimmed: one.trimmed}
 	c.Object, err = s.put(ctx, c.file)
+	return c, err
+}
+
+// loadExact is load for an exact set, whose bytes are given.
+func loadExact(ctx context.Context, path string, b []byte, s *objects, o Options) (*content, error) {
+	i, err := exact.Inspect(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if o.Trim {
+		return nil, fmt.Errorf("%s: an exact set has no trimmed form: %w", path, filter.ErrUnsupported)
+	}
+	c := &content{kind: Exact, file: b, total: uint64(len(b)), keys: i.Members, due: i.BuildDue()}
+	c.spec = fmt.Sprintf("exact(universe=%d,partitions=%d,updates=%d)", i.Universe, i.Partitions, i.Updates)
+	c.Object, err = s.put(ctx, b)
 	return c, err
 }
 

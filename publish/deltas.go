@@ -47,7 +47,7 @@ func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if c.kind == File {
+	if c.kind != Set {
 		return delta.Diff(ctx, was, c.file)
 	}
 	m, err := shard.ReadManifest(bytes.NewReader(was))

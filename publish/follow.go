@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/publish/transport"
@@ -27,6 +28,8 @@ var (
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
+	// ErrKind means that an exact set is published and a filter is followed, or the reverse.
+	ErrKind = errors.New("another kind is published")
 	// ErrState means that the state file beside the file cannot be read.
 	ErrState = errors.New("the state of the follower is damaged")
 	// ErrNoKey means that a follower has no key to check signatures with.
@@ -50,6 +53,7 @@ type followOptions struct {
 	source    transport.Source
 	transport transport.Config
 	open      []bloomery.Option
+	secret    *[filter.SecretSize]byte
 	now       func() time.Time
 }
 
@@ -90,13 +94,21 @@ func WithTransport(c transport.Config) FollowOption {
 	return func(o *followOptions) { o.transport = c }
 }
 
-// WithOpen sets the options with which new files are opened, such as bloomery.WithSecret.
+// WithOpen sets the options with which new files are opened, such as bloomery.WithMaxBytes. They have no effect on exact sets.
 func WithOpen(o ...bloomery.Option) FollowOption {
 	return func(f *followOptions) { f.open = append(f.open, o...) }
 }
 
-// Follower keeps a file current with what a publisher publishes. The file is a filter file, or the folder of a sharded
-// set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe for
+// WithSecret sets the secret of a filter or exact set with a keyed hash. nil sets none.
+func WithSecret(secret *[filter.SecretSize]byte) FollowOption {
+	return func(f *followOptions) {
+		f.secret = secret
+		f.open = append(f.open, bloomery.WithSecret(secret))
+	}
+}
+
+// Follower keeps a file current with what a publisher publishes. The file is a filter file, an exact set or the folder
+// of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe for
 // concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
 // Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
@@ -105,6 +117,7 @@ type Follower struct {
 	file    string
 	source  transport.Source
 	options followOptions
+	kind    string // File: filter files and sharded sets only; Exact: exact sets only; empty: all
 
 	poll sync.Mutex
 	sums sums
@@ -157,7 +170,8 @@ func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
 // release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
 // first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
-// signatures, formats, names, and if nothing is published at that address.
+// signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error wraps
+// ErrKind.
 //
 // Live.Err returns the error of the last poll; see also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
@@ -165,32 +179,63 @@ func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloo
 	if err != nil {
 		return nil, err
 	}
+	f.kind = File
+	return follow(ctx, f, func(update updater) (*bloomery.Live, error) {
+		with := bloomery.WithUpdater(func(ctx context.Context, l *bloomery.Live) { update(ctx, l) })
+		return bloomery.OpenLive(f.file, append(f.options.open, with)...)
+	})
+}
+
+// FollowExact is Follow for an exact set. If something else is published, the error wraps ErrKind. A keyed hash needs
+// WithSecret.
+func FollowExact(ctx context.Context, address, file string, o ...FollowOption) (*exact.Live, error) {
+	f, err := NewFollower(address, file, o...)
+	if err != nil {
+		return nil, err
+	}
+	f.kind = Exact
+	return follow(ctx, f, func(update updater) (*exact.Live, error) {
+		return exact.OpenLive(f.file, exact.LiveOptions{Secret: f.options.secret,
+			Update: func(ctx context.Context, l *exact.Live) { update(ctx, l) }})
+	})
+}
+
+// live is what an updater needs of a Live.
+type live interface {
+	Reload() error
+	Report(err error)
+}
+
+// updater is a poll loop that runs until its context ends.
+type updater func(context.Context, live)
+
+// follow is Follow. open opens the file with a poll loop.
+func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, error)) (none L, err error) {
 	failures, first := 0, error(nil)
 	for {
-		if live, err := f.live(ctx, false, nil); err == nil {
-			return live, nil
+		if l, err := open(f.updater(ctx, false, nil)); err == nil {
+			return l, nil
 		}
 		var event Event
 		if event, first = f.Poll(ctx); event != nil {
 			f.tell(event, first, 0)
-			return f.live(ctx, true, first)
+			return open(f.updater(ctx, true, first))
 		}
 		if ctx.Err() != nil || !passes(first) {
-			return nil, first
+			return none, first
 		}
 		failures++
 		wait := f.delay(failures, first)
 		f.tell(nil, first, wait)
 		if !sleep(ctx, wait) {
-			return nil, errors.Join(first, context.Cause(ctx))
+			return none, errors.Join(first, context.Cause(ctx))
 		}
 	}
 }
 
-// live opens the file, with a poll loop that ends with ctx. polled says that a poll was just made, and reported is its
-// error.
-func (f *Follower) live(ctx context.Context, polled bool, reported error) (*bloomery.Live, error) {
-	update := func(inner context.Context, l *bloomery.Live) {
+// updater returns a poll loop that ends with ctx. polled says that a poll was just made, and reported is its error.
+func (f *Follower) updater(ctx context.Context, polled bool, reported error) updater {
+	return func(inner context.Context, l live) {
 		inner, cancel := context.WithCancelCause(inner)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 		defer cancel(nil)
@@ -202,5 +247,4 @@ func (f *Follower) live(ctx context.Context, polled bool, reported error) (*bloo
 			l.Report(err)
 		})
 	}
-	return bloomery.OpenLive(f.file, append(f.options.open, bloomery.WithUpdater(update))...)
 }

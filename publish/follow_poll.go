@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -99,8 +99,8 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 // fits returns an error if the path of the file has something of another kind than the release.
 func (p *poll) fits() error {
 	switch {
-	case p.held.exists && p.held.folder && p.release.Kind == File:
-		return fmt.Errorf("%s is a folder, and a filter file is published; name a file", p.file)
+	case p.held.exists && p.held.folder && p.release.Kind != Set:
+		return fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)
 	case p.held.exists && !p.held.folder && p.release.Kind == Set:
 		return fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)
 	}
@@ -117,7 +117,9 @@ func (p *poll) mayReplace() error {
 		return err
 	}
 	defer in.Close()
-	if st, err := in.Stat(); err != nil || st.Size() == 0 || container.HasMagic(in) {
+	st, err := in.Stat()
+	head := func() io.Reader { return io.NewSectionReader(in, 0, 16) }
+	if err != nil || st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
 		return err
 	}
 	return fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)
@@ -180,7 +182,7 @@ func (p *poll) delta(ctx context.Context) (d *Object, from uint64) {
 
 // loaded is a new content of the file that is ready to be installed.
 type loaded struct {
-	bytes []byte // of a filter file, or of the manifest of a set
+	bytes []byte // of the file, or of the manifest of a set
 	part  string // or the file that has it
 }
 
@@ -238,24 +240,6 @@ func (p *poll) install(ctx context.Context, c loaded) error {
 		_, err = io.Copy(w, in)
 		return err
 	})
-}
-
-// opens returns an error if this program cannot open a filter file.
-func (p *poll) opens(c loaded) error {
-	var s *bloomery.Set
-	var err error
-	if c.part != "" {
-		s, err = bloomery.Open(c.part, p.options.open...)
-	} else {
-		s, err = bloomery.FromBytes(c.bytes, p.options.open...)
-	}
-	switch {
-	case errors.Is(err, container.ErrNoSecret): // its version and family are known: who has the secret can open it
-		return nil
-	case err != nil:
-		return fmt.Errorf("this program cannot open it: %w", err)
-	}
-	return s.Close()
 }
 
 // held is what there is at the path of the file.

@@ -46,8 +46,10 @@ func (e Updated) String() string {
 	if e.Delta {
 		way = "delta"
 	}
-	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys, false-positive rate %.3g%%",
-		e.To.Number, e.Bytes, way, e.To.Keys, 100*e.To.FPRPosterior)
+	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", e.To.Number, e.Bytes, way, e.To.Keys)
+	if e.To.Kind != Exact {
+		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*e.To.FPRPosterior)
+	}
 	if e.Unused != nil {
 		s += fmt.Sprintf("; the delta was not used: %v", e.Unused)
 	}
@@ -149,7 +151,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // lasting are the errors that another poll will hardly mend.
 var lasting = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
-	ErrOtherName, ErrState, fs.ErrNotExist, fs.ErrPermission}
+	ErrOtherName, ErrKind, ErrState, fs.ErrNotExist, fs.ErrPermission}
 
 // passes reports whether an error may pass.
 func passes(err error) bool {

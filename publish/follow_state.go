@@ -132,6 +132,8 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	switch {
 	case name != "" && r.Name != name:
 		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
+	case f.kind != "" && (f.kind == Exact) != (r.Kind == Exact):
+		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
 	case was == nil:
 	case r.Number < was.Release:
 		err = fmt.Errorf("%w: %d, and %d was seen before", ErrOlder, r.Number, was.Release)

@@ -89,6 +89,8 @@ type Report struct {
 	// Trimmed is the size in bytes of the trimmed form, or 0 if that is not smaller or was published.
 	Trimmed uint64
 	Drift   Drift
+	// BuildDue says why an exact set should be built anew instead of updated, or is empty: see exact.Info.BuildDue.
+	BuildDue string
 	// Removed is the number of objects that were removed, and RemovedBytes their size.
 	Removed      int
 	RemovedBytes uint64

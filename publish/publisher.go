@@ -22,7 +22,7 @@ var (
 	ErrOptions = errors.New("invalid option")
 )
 
-// Publish publishes a filter file, or the folder of a sharded set, as the current release in the folder dir, which it
+// Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder dir, which it
 // creates if needed. It writes dir/release.json and files in dir/objects, and leaves everything else alone. The filter
 // is read once and checked completely first; no secret is needed for a keyed one.
 //
@@ -101,7 +101,7 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	p.report.Trimmed = c.trimmed
+	p.report.Trimmed, p.report.BuildDue = c.trimmed, c.due
 	if p.current != nil && p.current.Kind != c.kind {
 		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
 			p.current.Kind, c.kind)

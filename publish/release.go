@@ -41,6 +41,9 @@ var (
 const (
 	File = "file" // one filter file
 	Set  = "set"  // a sharded set: its manifest names the shards
+	// Exact is one file with an exact set. Its Keys are the members, its rates are 0, and its Spec has the size of the
+	// universe.
+	Exact = "exact"
 )
 
 // Object is a file in the folder objects.
@@ -62,9 +65,9 @@ type Release struct {
 	Number    uint64    // 1 or more; each release has a higher one than the one before
 	Published time.Time // UTC, whole seconds
 	Expires   time.Time // after Published
-	Kind      string    // File or Set
-	Object              // the filter file, or the manifest of a set
-	Total     uint64    // bytes of the filter file, or of the manifest and all shards
+	Kind      string    // File, Set or Exact
+	Object              // the file, or the manifest of a set
+	Total     uint64    // bytes of the file, or of the manifest and all shards
 	Spec      string    // of the filter, or of each shard; to be shown, not to be trusted
 	Keys      uint64
 	// FPRChosen is the false-positive rate that was chosen for the build, or 0; FPRPosterior is that of the filter.
@@ -82,9 +85,9 @@ func (r *Release) check() error {
 		return fmt.Errorf("%w: number %d", ErrRelease, r.Number)
 	case !r.Expires.After(r.Published):
 		return fmt.Errorf("%w: it expires before it is published", ErrRelease)
-	case r.Kind != File && r.Kind != Set:
+	case r.Kind != File && r.Kind != Set && r.Kind != Exact:
 		return fmt.Errorf("%w: kind %.40q", ErrVersion, r.Kind)
-	case r.Total < r.Bytes || r.Total > maxNumber || r.Kind == File && r.Total != r.Bytes:
+	case r.Total < r.Bytes || r.Total > maxNumber || r.Kind != Set && r.Total != r.Bytes:
 		return fmt.Errorf("%w: %d bytes of %d in total", ErrRelease, r.Bytes, r.Total)
 	case len(r.Spec) > maxSpec || !printable(r.Spec):
 		return fmt.Errorf("%w: spec %.80q", ErrRelease, r.Spec)

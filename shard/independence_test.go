@@ -37,6 +37,7 @@ var specs = map[string][]string{
 	"standard":         {"standard(bits_per_key=9.6)"},
 	"blocked":          {"blocked(bits_per_key=10)", "blocked(bits_per_key=10,layout=split)"},
 	"fuse":             {"fuse(width=7)"},
+	"ribbon":           {"ribbon(r=7)", "ribbon(r=4,w=128,wide=300)"},
 	"partitioned":      {"partitioned(bits_per_key=8,effort=fast)"},
 	"blockpartitioned": {"blockpartitioned(bits_per_key=8,effort=fast)"},
 	"twochoice":        {"twochoice(bits_per_key=9,passes=2)"},

@@ -32,8 +32,9 @@ func (a *app) diffCommand() *cobra.Command {
 		Use:   "diff OLD NEW -o DELTA",
 		Short: "Write the difference of two versions of a filter",
 		Long: `Write a delta: a small file from which patch makes NEW out of OLD, byte for byte. OLD and NEW are filter
-files, or the folders of sharded sets. It takes the smallest method: cells to remove and to add (rankindexed), counters
-that change (counting), changed bits, or the whole file.
+files, exact sets, or the folders of sharded sets. It takes the smallest method: cells to remove and to add
+(rankindexed), counters that change (counting), changed bits, the updates that were appended (exact sets), or the whole
+file.
 
 A delta is small if both have the same size, seed and search: make NEW with bloomery build --like OLD, or change a copy
 of OLD with add, remove or put. All bits of ribbon and fuse filters change with their keys: their delta is the whole

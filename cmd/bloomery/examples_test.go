@@ -130,8 +130,8 @@ var exampleSetup = map[string]string{
 	"bloomery clubcard":       clubcardSetup,
 	"bloomery clubcard check": clubcardSetup,
 	"bloomery exact info":     "bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt",
-	"bloomery trim":           "bloomery build -o sessions.bloom --needs remove sessions.txt",
 	"bloomery exact update":   "bloomery exact build -o monday.exact --members revoked.txt --universe issued.txt",
+	"bloomery trim":           "bloomery build -o sessions.bloom --needs remove sessions.txt",
 }
 
 // issuedColumns are flags for the columns of issued.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
@@ -32,7 +31,7 @@ func (a *app) followCommand() *cobra.Command {
 		Use:   "follow URL -o FILE",
 		Short: "Keep a filter file current with what bloomery publish publishes",
 		Long: `Keep FILE current with what bloomery publish publishes at URL: http://, https://, file:// or a folder.
-FILE is a filter file, or the folder of a sharded set.
+FILE is a filter file, an exact set, or the folder of a sharded set.
 
 It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
 or all of it where that is smaller or there is no delta. What it loads is compared with its SHA-256 and opened before
@@ -145,7 +144,7 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
 		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}),
-		publish.WithOpen(bloomery.WithSecret(secret)),
+		publish.WithSecret(secret),
 	}
 	if f.insecure {
 		o = append(o, publish.WithInsecure())

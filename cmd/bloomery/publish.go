@@ -29,8 +29,8 @@ func (a *app) publishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish DIR FILE",
 		Short: "Publish a filter for readers that follow it",
-		Long: `Publish a filter file, or the folder of a sharded set, in the folder DIR, which any web server or bucket
-can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json,
+		Long: `Publish a filter file, an exact set, or the folder of a sharded set, in the folder DIR, which any web server
+or bucket can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json,
 and files in DIR/objects that are named by their SHA-256.
 
 Each new FILE gets a higher number, also one with old content. The same content changes nothing; it is signed anew when
@@ -39,9 +39,9 @@ reader sees the old release or the new one. Files that neither of the two names 
 
 --keep older versions stay in DIR, each with a delta to the new one. In addition it keeps one that is at least 7 days
 old and one of at least 30 days. Deltas are small if the filter keeps its size, seed and search, as with bloomery build
---like; those of ribbon, which build takes without --family, and fuse are as large as the filter: build rankindexed,
-standard or partitioned for lists that change. publish prints how far the false-positive rate has drifted, and when a
-fresh build is due.
+--like, and for exact sets that grow by bloomery exact update. Those of ribbon, which build takes without --family, and
+fuse are as large as the filter: build rankindexed, standard or partitioned for lists that change. publish prints how
+far the false-positive rate has drifted, and when a fresh build is due.
 
 Without --sign the release is not signed, and readers must allow that. With --check nothing is published: all files of
 DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,

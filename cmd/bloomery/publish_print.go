@@ -29,6 +29,7 @@ type published struct {
 	FPRPosterior float64          `json:"fpr_posterior"`
 	RateSlope    float64          `json:"fpr_per_release"`
 	BuildDue     *uint64          `json:"build_due_in_releases,omitempty"` // absent if it is not in sight
+	ExactDue     string           `json:"exact_build_due,omitempty"`       // why an exact set should be built anew
 	Removed      int              `json:"removed"`
 	RemovedBytes uint64           `json:"removed_bytes"`
 	Warnings     []string         `json:"warnings,omitempty"`
@@ -50,7 +51,7 @@ func (a *app) printPublished(r publish.Report) error {
 		Published: r.Release.Published, Expires: r.Release.Expires, Keys: r.Release.Keys, TotalBytes: r.Release.Total,
 		Same: r.Same, Renewed: r.Renewed, Deltas: []publishedDelta{}, DailyBytes: r.Daily, TrimmedBytes: r.Trimmed,
 		FPRChosen: r.Release.FPRChosen, FPRPosterior: r.Release.FPRPosterior, RateSlope: r.Drift.Slope,
-		Removed: r.Removed, RemovedBytes: r.RemovedBytes,
+		ExactDue: r.BuildDue, Removed: r.Removed, RemovedBytes: r.RemovedBytes,
 	}
 	if r.Drift.Due != publish.Never {
 		p.BuildDue = &r.Drift.Due
@@ -86,7 +87,11 @@ func (p published) print(w *tabwriter.Writer, drift publish.Drift) {
 		what = ", as before: nothing has changed"
 	}
 	fmt.Fprintf(w, "release\t%d of %s%s\n", p.Release, p.Name, what)
-	fmt.Fprintf(w, "filter\t%d keys, %s\n", p.Keys, bytesText(p.TotalBytes))
+	if p.Kind == publish.Exact {
+		fmt.Fprintf(w, "exact set\t%d members, %s\n", p.Keys, bytesText(p.TotalBytes))
+	} else {
+		fmt.Fprintf(w, "filter\t%d keys, %s\n", p.Keys, bytesText(p.TotalBytes))
+	}
 	fmt.Fprintf(w, "expires\t%s\n", p.Expires.Format(time.DateTime+" MST"))
 	for i, d := range p.Deltas {
 		head := ""
@@ -105,7 +110,12 @@ func (p published) print(w *tabwriter.Writer, drift publish.Drift) {
 	if len(p.Deltas) > 0 {
 		fmt.Fprintf(w, "next load\t%d bytes for a reader with release %d\n", p.DailyBytes, p.Deltas[0].From)
 	}
-	fmt.Fprintf(w, "drift\t%s\n", drift)
+	if p.Kind != publish.Exact {
+		fmt.Fprintf(w, "drift\t%s\n", drift)
+	}
+	if p.ExactDue != "" {
+		fmt.Fprintf(w, "note\ta full build is due, by exact build: %s\n", p.ExactDue)
+	}
 	if p.TrimmedBytes > 0 {
 		fmt.Fprintf(w, "note\t--trim would publish %s, %.3g%% less\n", bytesText(p.TrimmedBytes),
 			100-100*float64(p.TrimmedBytes)/float64(p.TotalBytes))

@@ -11,8 +11,8 @@ const batch = 256
 // inCache is the number of words, 2 MiB, of a filter that the caches hold, for which prefetching gains nothing.
 const inCache = 1 << 18
 
-// HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the blocks of later keys. It panics
-// if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]). In filters larger than the caches it prefetches the blocks of later keys. It
+// panics if dst and hs differ in length.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) { f.hasMany(dst, hs, len(f.words) > inCache) }
 
 // HasManyCold is HasMany with prefetching in a filter of any size.

@@ -146,8 +146,8 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		return 0, 0, err
 	}
 	p := predict(c.width(), n, 0, 0)
-	classes := 2 * float64(p.buckets)
-	columns := (float64(total)-classes)/p.slots - float64(c.ValueBits)
+	slots, classes := float64(p.allSlots()), 2*float64(p.buckets())
+	columns := (float64(total)-classes)/slots - float64(c.ValueBits)
 	least := 1.0
 	if c.ValueBits > 0 {
 		least = 0
@@ -157,7 +157,7 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		if c.Size.Bytes != 0 {
 			field, value = "bytes", c.Size.Bytes
 		}
-		needs := math.Ceil((least+float64(c.ValueBits))*p.slots + classes)
+		needs := math.Ceil((least+float64(c.ValueBits))*slots + classes)
 		return 0, 0, wrong(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 	if columns >= MaxBits {
@@ -170,9 +170,6 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
-// maxKeys is the number of keys of the largest filter.
-const maxKeys = maxStarts
-
 // Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error { return c.check() }
@@ -181,17 +178,16 @@ func (c Config) Check() error { return c.check() }
 // false-positive rate in [0, 1] once keys distinct keys are in it. It allocates no filter. Errors are those of
 // Geometry.
 func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
+	if keys > maxStarts {
+		return 0, 0, fmt.Errorf("%d keys: %w", keys, filter.ErrTooLarge)
+	}
 	r, wide, err := c.Geometry(keys)
 	if err != nil {
 		return 0, 0, err
 	}
 	p := predict(c.width(), keys, r+c.ValueBits, wide)
-	bits, err = filter.BitsFor(p.bits)
-	if err != nil {
-		return 0, 0, err
-	}
 	if c.Static {
-		return bits, 1, nil
+		return p.bits(), 1, nil
 	}
-	return bits, p.rate(r), nil
+	return p.bits(), p.rate(r), nil
 }

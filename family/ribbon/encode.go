@@ -33,16 +33,21 @@ type geometry struct {
 
 // addLayer adds a layer with that number of starts. It must be one that Decode would take.
 func (g *geometry) addLayer(starts uint64) *layer {
-	j := uint64(len(g.layers)) + maxLayers*g.seed
+	g.layers = append(g.layers, g.layer(len(g.layers), starts, g.words(), g.buckets()))
+	return &g.layers[len(g.layers)-1]
+}
+
+// layer returns layer i with that number of starts, behind so many words and buckets of others.
+func (g *geometry) layer(i int, starts, words, buckets uint64) layer {
+	j := uint64(i) + maxLayers*g.seed
 	l := layer{
 		shape: shapeOf(g.w, starts), starts: starts, factor: factor(j), turn: int(11 * j % 64),
-		columns: uint64(g.valueBits + g.r), word: g.words(), bucket: g.buckets(),
+		columns: uint64(g.valueBits + g.r), word: words, bucket: buckets,
 	}
 	segments := (starts + segmentStart - 1) >> segmentBits
 	l.blocks = (starts + l.width*segments) / 64
 	l.wide = (l.blocks*g.wide + wideUnit - 1) / wideUnit
-	g.layers = append(g.layers, l)
-	return &g.layers[len(g.layers)-1]
+	return l
 }
 
 // words returns the number of words of all layers.

@@ -86,7 +86,7 @@ func (f *Filter) tailResult(k key, column uint64) uint64 {
 
 // Info describes the filter. Fill is keys over slots. FPRPosterior is the rate that follows from the classes.
 func (f *Filter) Info() filter.Info {
-	prior := predict(f.w, min(f.keys, maxKeys), f.r+f.valueBits, uint(f.wide)).rate(f.r)
+	prior := predict(f.w, min(f.keys, maxStarts), f.r+f.valueBits, uint(f.wide)).rate(f.r)
 	info := filter.Info{Spec: f.spec(), Keys: f.keys, Bits: f.bits(), FPRPrior: prior, FPRPosterior: f.rate()}
 	if f.keys == 0 && f.r > 0 {
 		info.FPRPrior = 0

@@ -24,42 +24,44 @@ func startsFor(w uint, n uint64) uint64 {
 	return max(slots-128*segments, smallLayer)
 }
 
-// bumpedOf1024 is about how many of 1024 keys a layer bumps.
-func bumpedOf1024(s *shape) float64 {
-	if s.width == 128 {
-		return 33
+// emptyPart is about which part of the slots of a layer stays empty: one in that many.
+func emptyPart(s *shape) uint64 {
+	switch s {
+	case &smallShape:
+		return 90
+	case &fastShape:
+		return 2048
 	}
-	return 59
+	return 8192
 }
 
 // prediction is the expected geometry of a filter.
 type prediction struct {
 	geometry
-	slots   float64 // of layers and tail
-	buckets uint64
-	bits    float64
+	bumped []float64 // the share of its keys that a layer bumps
 }
 
-// predict returns the expected geometry for n keys, at most maxKeys, with a number of columns in most blocks and a
+// predict returns the expected geometry for n keys, at most maxStarts, with a number of columns in most blocks and a
 // share of wide ones.
 func predict(w uint, n uint64, columns, wide uint) prediction {
 	p := prediction{geometry: geometry{w: w, r: columns, wide: uint64(wide)}}
 	left := n
 	for left > maxTail && len(p.layers) < maxLayers {
 		l := p.addLayer(startsFor(w, left))
-		left = uint64(float64(left) * bumpedOf1024(l.shape) / 1024)
+		slots := l.blocks * 64
+		next := left - slots + slots/emptyPart(l.shape)
+		p.bumped = append(p.bumped, float64(next)/float64(left))
+		left = next
 	}
-	p.geometry.slots = left
-	p.slots, p.buckets, p.bits = float64(p.allSlots()), p.geometry.buckets(), float64(p.geometry.bits())
+	p.slots = left
 	return p
 }
 
 // rate returns the expected false-positive rate with fingerprints of r bits.
 func (p prediction) rate(r uint) float64 {
 	wide, reach := 0.0, 1.0
-	for i := range p.layers {
+	for i, bumped := range p.bumped {
 		l := &p.layers[i]
-		bumped := bumpedOf1024(l.shape) / 1024
 		wide += reach * (1 - bumped) * float64(l.wideStarts()) / float64(l.starts)
 		reach *= bumped
 	}

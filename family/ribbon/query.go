@@ -26,7 +26,14 @@ func (f *Filter) prepare() {
 }
 
 // Has reports whether the key may be in the set. Without fingerprints it is always true.
-func (f *Filter) Has(h filter.Hash) bool { return f.hasFrom(0, h) }
+func (f *Filter) Has(h filter.Hash) bool {
+	if len(f.kernels) > 0 {
+		if answer := f.kernels[0].Has(h.Hi, h.Lo); answer != kernel.RibbonBumped {
+			return answer == kernel.RibbonPresent
+		}
+	}
+	return f.hasFrom(1, h)
+}
 
 // hasFrom is Has for a key that the layers before layer have bumped.
 func (f *Filter) hasFrom(layer int, h filter.Hash) bool {

@@ -181,8 +181,8 @@ func ribbonHasGo(r *[27]uint64, hi, lo uint64) uint64 {
 }
 
 // HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
-// which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It panics if
-// dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It panics
+// if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
 		return r.hasManyGo(dst, hs, bumped)

@@ -63,8 +63,8 @@ func (r *Ribbon) Has(hi, lo uint64) uint64 { return r.hasGo(hi, lo) }
 const hasRibbon = false
 
 // HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
-// which it returns the first ones; their dst is undefined. It panics if dst or bumped is shorter than hs, or hs has more
-// than 65,535 keys.
+// which it returns the first ones; their dst is undefined. It panics if dst or bumped is shorter than hs, or hs has
+// more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, _ bool) []uint16 {
 	return r.hasManyGo(dst, hs, bumped)
 }

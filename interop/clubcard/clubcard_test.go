@@ -52,7 +52,8 @@ func TestGoldenAnswers(t *testing.T) {
 	}
 	i := base.Info()
 	want := clubcard.Info{Version: 4, Bytes: i.Bytes, Logs: 2, Issuers: 7, Inverted: 2,
-		Exceptions: i.Exceptions, Columns: 8, Approx: i.Approx, Exact: i.Exact, Newest: time.UnixMilli(someTime + 31*day).UTC()}
+		Exceptions: i.Exceptions, Columns: 8, Approx: i.Approx, Exact: i.Exact,
+		Newest: time.UnixMilli(someTime + 31*day).UTC()}
 	if i != want || i.Exceptions == 0 || i.Bytes != len(read(t, "cache/base.clubcard")) {
 		t.Errorf("Info is %+v, want %+v, with exceptions", i, want)
 	}
@@ -101,6 +102,12 @@ func TestCoverage(t *testing.T) {
 	}
 	if got := ask(f, [32]byte{1}, is.revoked[0], logB, 0); got != clubcard.NotCovered {
 		t.Errorf("unknown issuer, not covered: %v", got)
+	}
+	u.logs = []clubcard.Coverage{u.logs[1], u.logs[0]} // the order of the logs is free
+	for _, l := range u.logs {
+		if got := ask(open(t, encode(u)), is.hash, is.revoked[0], l.Log, l.Last); got != clubcard.Revoked {
+			t.Errorf("logs in another order: %v", got)
+		}
 	}
 	c := clubcard.Certificate{Issuer: is.hash, Serial: []byte(is.revoked[0])}
 	if got := f.Check(c); got != clubcard.NotCovered {

@@ -19,8 +19,14 @@ import (
 // certificate returns the certificate of a file of testdata, whose issuer comes after it.
 func certificate(t testing.TB, name string) clubcard.Certificate {
 	t.Helper()
+	return certificateOf(t, read(t, name))
+}
+
+// certificateOf returns the certificate of a chain.
+func certificateOf(t testing.TB, data []byte) clubcard.Certificate {
+	t.Helper()
 	var chain []*x509.Certificate
-	for b, rest := pem.Decode(read(t, name)); b != nil; b, rest = pem.Decode(rest) {
+	for b, rest := pem.Decode(data); b != nil; b, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
 			t.Fatal(err)
@@ -52,11 +58,15 @@ func TestCertificates(t *testing.T) {
 		later.SCTs[1].Log != logA {
 		t.Errorf("certificate %+v", later)
 	}
-	if got := string(certificate(t, "new.pem").Serial); got != "\x07" {
-		t.Errorf("serial %q", got)
+	for _, serial := range []string{"\x07", "\x7f\xff", "\x00\x80", "\x00\xff\x00"} {
+		if got := string(certificateOf(t, chain(serial)).Serial); got != serial {
+			t.Errorf("serial number %x became %x", serial, got)
+		}
 	}
-	if !slices.ContainsFunc(is.valid, func(s string) bool { return s[0] == 0 }) {
-		t.Error("no serial number has a leading 0 byte")
+	other := certificate(t, "valid.pem") // base knows its issuer, delta does not
+	other.Issuer, other.Serial = baseUniverse().issuers[1].hash, []byte(baseUniverse().issuers[1].valid[0])
+	if got, err := clubcard.CheckDir(os.DirFS("testdata/cache"), other); err != nil || got != clubcard.NotRevoked {
+		t.Errorf("not revoked and not enrolled: %v, %v", got, err)
 	}
 }
 
@@ -86,6 +96,10 @@ func TestMalformedSCTs(t *testing.T) {
 		if c, err := clubcard.CertificateOf(cert, issuer); err == nil {
 			t.Errorf("%d bytes and one more: %+v", n, c)
 		}
+	}
+	cert.Extensions[i].Value = []byte{4, 5, 0, 3, 0, 1, 0} // a timestamp of 1 byte
+	if _, err := clubcard.CertificateOf(cert, issuer); err == nil {
+		t.Error("a short timestamp")
 	}
 	cert.Extensions[i].Value = append(slices.Clone(whole), 0)
 	if _, err := clubcard.CertificateOf(cert, issuer); err == nil {
@@ -139,7 +153,7 @@ func TestIndexRefused(t *testing.T) {
 		"padding":          func(b []byte) []byte { b[table+9] = 'x'; return b },
 		"same log":         func(b []byte) []byte { b[firstLog] = 2; return b },
 		"descending":       func(b []byte) []byte { b[firstLog] = 3; return b },
-		"entries before":   func(b []byte) []byte { b[firstLog+39]--; return b },
+		"entries before":   func(b []byte) []byte { b[firstLog+39] = 89; return b }, // in the table
 		"entries after":    func(b []byte) []byte { b[firstLog+32] = 0xff; return b },
 		"too many entries": func(b []byte) []byte { b[firstLog+41] = 3; return b },
 		"overlap":          func(b []byte) []byte { b[firstLog+41] = 2; return b },
@@ -196,7 +210,7 @@ func TestCheckDir(t *testing.T) {
 	}{
 		"contradiction": {fstest.MapFS{clubcard.IndexName: index("f", [32]byte{1}), "f": {Data: base}}, unknown,
 			clubcard.ErrNoneCovers},
-		"no Clubcard":    {fstest.MapFS{clubcard.IndexName: index("f", logB), "f": {Data: []byte("no")}}, revoked,
+		"no Clubcard": {fstest.MapFS{clubcard.IndexName: index("f", logB), "f": {Data: []byte("no")}}, revoked,
 			clubcard.ErrFormat},
 		"no index":       {fstest.MapFS{clubcard.IndexName: {Data: base}}, revoked, clubcard.ErrIndex},
 		"empty folder":   {fstest.MapFS{}, revoked, fs.ErrNotExist},

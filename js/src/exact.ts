@@ -125,6 +125,6 @@ export async function openExact(file: Uint8Array | ArrayBuffer, options: ExactOp
   // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
   const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;
   const { sum } = hashOf(of, {} as Family, { hashes: options.hashes ?? [], secret: options.secret });
-  const info = { universe, members, partitions, updates: records.length - 1, bytes: bytes.length, hash: hashNames[hash] };
-  return new ExactSet(bytes, records, sum, info);
+  const about = { universe, members, partitions, updates: records.length - 1, bytes: bytes.length };
+  return new ExactSet(bytes, records, sum, { ...about, hash: hashNames[hash] });
 }

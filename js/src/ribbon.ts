@@ -29,6 +29,8 @@ export interface Ribbon {
   bits: number[];
   /** Returns the query of three sections, which the caller has checked against bits. */
   open(sections: Uint32Array[]): Find;
+  /** Returns the integers of bloomery_ribbon, for CoreSetup. */
+  numbers(): (number | bigint)[];
 }
 
 /** Returns -1 if a key is absent, else its value, or 0 unless that is asked for. */
@@ -76,6 +78,13 @@ export function ribbonOf(shape: Shape): Ribbon {
 
   return {
     bits: [32 * word, 2 * buckets, tailColumns * tail],
+    numbers: () => [
+      layers.length, values, r, +(wide > 0), tail, shape.tailSeed, (176 * shape.seed) & 63,
+      ...layers.flatMap(({ starts, low, high, first, wider, firstBucket, bucket }) => [
+        BigInt(starts), low, high, BigInt(first / 2), BigInt(wider), BigInt(firstBucket),
+        [32, 128, 256, 512].indexOf(bucket),
+      ]),
+    ],
     open: ([words, classes, tails]) => (h, value) => {
       const hl = h[2], hh = h[3], xl = hl ^ (values ? 0 : h[0]), xh = hh ^ h[1];
       // The layer of the key, or undefined: the tail.

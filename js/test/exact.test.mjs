@@ -1,14 +1,15 @@
-// Exact sets of random records against a plain definition in BigInt, and files that are damaged or hostile. The set of
-// js/example/revoked is one that the Go command built.
+// Exact sets of random records against a plain definition in BigInt, the vectors of exact/testdata, and files that are
+// damaged or hostile. The Go command built the set of js/example/revoked.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ExactSet, FormatError, openExact } from '../dist/exact.js';
 import { siphash } from '../dist/hash/siphash.js';
 import { certificate, issuers } from '../example/revoked/list.js';
 import { internal } from './internal.mjs';
 import { answer, bitsOf, fold, random, randomSections, small } from './ribbons.mjs';
+import { keysOf } from './vectors.mjs';
 
 const { crc32c, keyCheck, OwnBuffer, putKey, sip, xxh3 } = internal;
 const revoked = new Uint8Array(readFileSync(new URL('../example/revoked/revoked.exact', import.meta.url)));
@@ -156,6 +157,26 @@ test('a secret', async () => {
     assert.equal(set.has(Uint8Array.from(key)), want(undefined, key));
   }
 });
+
+const vectors = new URL('../../exact/testdata/', import.meta.url);
+const names = readdirSync(vectors).filter((name) => name.endsWith('.json'));
+test('there are vectors', () => assert.ok(names.length > 12, `${names.length} files`));
+
+for (const name of names) {
+  test(`vectors ${name}`, async () => {
+    const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
+    const set = await openExact(readFileSync(new URL(v.file, vectors)), { hashes: [siphash], secret: v.secret });
+    const { universe, members, partitions, updates, hash } = set.info();
+    assert.deepEqual({ universe, members, partitions, updates, hash }, {
+      universe: v.universe, members: v.members, partitions: v.partitions, updates: v.updates, hash: v.hash,
+    });
+    for (const { partition, has, ...vector } of v.keys) {
+      for (const key of keysOf(vector)) {
+        assert.equal(v.partitions ? set.hasIn(partition, key) : set.has(key), has, `${partition} ${key}`);
+      }
+    }
+  });
+}
 
 test('the set of the example has no wrong answer', async () => {
   const set = await openExact(revoked);

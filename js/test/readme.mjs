@@ -41,6 +41,7 @@ export async function project() {
     const install = ['install', '--offline', '--no-audit', '--no-fund', '--cache', join(folder, 'cache'), tarball];
     await run('npm', install, { cwd: folder });
     await cp(join(root, 'example', 'disposable.bloom'), join(folder, 'disposable.bloom'));
+    await cp(join(root, 'example', 'revoked', 'revoked.exact'), join(folder, 'revoked.exact'));
     return { folder, files: files.map(({ path }) => path), remove };
   } catch (error) {
     await remove();

@@ -34,6 +34,7 @@ const missed = {
   'open of bloomery/core, ribbon': 7522,
   'open of bloomery/core, standard': 6396,
   'open of bloomery/core, twochoice': 6580,
+  'openExact of bloomery/exact': 6530,
   'all of bloomery': 24_135,
   'all of bloomery/plain': 18_570,
   'all of bloomery/core, fuse': 10_351,
@@ -90,6 +91,8 @@ budget(
   `export * from './dist/core.js'; export { fuse } from './dist/family/fuse.js'`,
   oneFamily + fetching,
 );
+
+budget('openExact of bloomery/exact', `export { openExact } from './dist/exact.js'`, oneFamily);
 
 /** Goals in bytes, gzip, of what an entry adds to `open`. */
 const added = { follow: 6000, patch: 2000 };

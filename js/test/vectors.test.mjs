@@ -8,19 +8,12 @@ import { test } from 'node:test';
 import * as index from '../dist/index.js';
 import * as plain from '../dist/plain.js';
 import { internal } from './internal.mjs';
+import { keysOf } from './vectors.mjs';
 
 const { accept, families, hashes, OwnBuffer, parseHeader, plainEngine, putKey, route } = internal;
 const filters = new URL('../../container/testdata/vectors/', import.meta.url);
 const sets = new URL('../../shard/testdata/sets/', import.meta.url);
 const jsonOf = (folder) => readdirSync(folder).filter((f) => f.endsWith('.json')).map((f) => new URL(f, folder));
-
-/** Returns a key of a vector in each form in which this package takes it. */
-export function keysOf({ text, bytes, integer }) {
-  if (text !== undefined) return [text, new TextEncoder().encode(text)];
-  if (bytes !== undefined) return [Uint8Array.from(Buffer.from(bytes, 'hex'))];
-  const v = BigInt(integer), words = [Number(v & 0xffffffffn), Number(v >> 32n)];
-  return [v, BigInt.asIntN(64, v), words, words.map((w) => w | 0)];
-}
 
 /** Fails unless an answer is that of the vector. */
 async function check(filter, vector, counts, values) {

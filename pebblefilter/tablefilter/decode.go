@@ -9,12 +9,14 @@
 //	kind 5  blockpartitioned  blocks         | k 1, width 1, groups 2, size 1, zero 1 | kind 1, version 1
 //	kind 4  partitioned       bitmap, shifts | bits 4, groups 4, shards 4, k 1, width 1, zero 4 | kind 1, version 1
 //	kind 3  fuse              slots          | seed 8, segments 4, segment 1, width 1, zero 4   | kind 1, version 1
+//	kind 10 ribbon            solution, classes, tail | starts/64 4 each, seed 2, tail seed 2, wide 2, zero 2,
+//	                                                    r 1, w/64 1, tail 2, layers 1, zero 1   | kind 1, version 1
 //
 // A kind is the family's id in filter files, the parts before the first bar are the sections of these files that a
 // query reads, and the numbers are those of the Spec of a built filter, followed by their size in bytes. split is 1 in
 // the split layout, else 0. size is the size of a block in units of 512 bits. segment is the logarithm of the slots of
-// a segment to base 2. Bitmap, shifts and slots end with the last byte that has a bit in use. The other lengths follow
-// from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
+// a segment to base 2. Bitmap, shifts, slots, classes and tail end with the last byte that has a bit in use. The other
+// lengths follow from the length of the block: it has no spare bytes. Version 1 hashes keys by XXH3-128 with seed 0.
 //
 // A block that does not have this form, one of a later version included, may contain every key. Pebble checks the
 // checksum of a block when it reads it, so the block has none.
@@ -27,6 +29,7 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -39,11 +42,14 @@ const (
 	kindFuse             = 3
 	kindPartitioned      = 4
 	kindBlockpartitioned = 5
+	kindRibbon           = 10
 )
 
 const (
 	tailSize = 8  // bytes of the last numbers, the kind and the version
 	longSize = 12 // bytes of the numbers before them in partitioned and fuse
+	// ribbonSize is the number of bytes of those in ribbon, without the starts.
+	ribbonSize = 8
 )
 
 // hasher is that of version 1.
@@ -69,6 +75,8 @@ func MayContain(block, key []byte) bool {
 		return partitionedHas(block, tail, key)
 	case kindFuse:
 		return fuseHas(block, tail, key)
+	case kindRibbon:
+		return ribbonHas(block, tail, key)
 	}
 	return true
 }
@@ -110,6 +118,30 @@ func fuseHas(block []byte, tail uint64, key []byte) bool {
 		Width:    uint(tail >> 8 & 0xFF),
 	}
 	return !v.Valid() || uint64(size) != v.Bytes() || v.Has(block, hasher.Sum(key))
+}
+
+// ribbonHas answers for kind 10, as partitionedHas.
+func ribbonHas(block []byte, tail uint64, key []byte) bool {
+	layers := int(tail >> 32 & 0xFF)
+	size := len(block) - tailSize - ribbonSize - 4*layers
+	if size < 0 || layers > ribbon.MaxLayers || tail>>40&0xFF != 0 {
+		return true
+	}
+	starts := block[size:]
+	long := binary.LittleEndian.Uint64(starts[4*layers:])
+	v := ribbon.View{
+		R: uint(tail & 0xFF), W: 64 * uint(tail>>8&0xFF), Tail: tail >> 16 & 0xFFFF, Layers: layers,
+		Seed: long & 0xFFFF, TailSeed: long >> 16 & 0xFFFF, Wide: long >> 32 & 0xFFFF,
+	}
+	for i := range layers {
+		v.Starts[i] = 64 * uint64(binary.LittleEndian.Uint32(starts[4*i:]))
+	}
+	if long>>48 != 0 || !v.Valid() {
+		return true
+	}
+	solution, classes, dense := v.Bytes()
+	return uint64(size) != solution+classes+dense ||
+		v.Has(block, block[solution:], block[solution+classes:], hasher.Sum(key))
 }
 
 // shape is what the tail of a filter of blocks says. Its views have no number of blocks.

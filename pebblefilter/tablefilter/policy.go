@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -35,14 +36,16 @@ type Policy struct {
 }
 
 // names are the families whose filters this package can read.
-var names = []string{blocked.Family, blockpartitioned.Family, partitioned.Family, fuse.Family}
+var names = []string{blocked.Family, blockpartitioned.Family, partitioned.Family, fuse.Family, ribbon.Family}
 
 // perFilter are the parameters that fit one number of keys only. Tables have many.
-var perFilter = []string{"bytes", "blocks", "capacity", "later", "segment", "segments", "seed"}
+var perFilter = []string{
+	"bytes", "blocks", "capacity", "later", "segment", "segments", "seed", "starts", "tail", "tail_seed",
+}
 
 // New returns the Policy of a spec, such as "blockpartitioned(bits_per_key=10,effort=fast)". The families are blocked,
-// blockpartitioned, partitioned and fuse. The size must be one of bits_per_key, fpr and, in fuse, width. Errors wrap
-// filter.ErrSpec, filter.ErrFamily or filter.ErrConfig.
+// blockpartitioned, partitioned, fuse and ribbon. The size must be one of bits_per_key, fpr, in fuse width, and in
+// ribbon r. Errors wrap filter.ErrSpec, filter.ErrFamily or filter.ErrConfig.
 func New(spec string) (*Policy, error) {
 	s, err := filter.ParseSpec(spec)
 	if err != nil {
@@ -68,6 +71,9 @@ func New(spec string) (*Policy, error) {
 	}
 	if err := f.Check(s); err != nil {
 		return nil, err
+	}
+	if f.BuildValueBits(s) > 0 {
+		return nil, &filter.ConfigError{Field: "value_bits", Value: s, Reason: "the keys of a table come without values"}
 	}
 	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, build: withProbes(s), family: f}, nil
 }

@@ -34,6 +34,9 @@ func TestErrors(t *testing.T) {
 		"blocked(bits_per_key=-1)":             filter.ErrConfig,
 		"blocked(size=1)":                      filter.ErrConfig,
 		"fuse(width=33)":                       filter.ErrConfig,
+		"ribbon(r=33)":                         filter.ErrConfig,
+		"ribbon(r=8,value_bits=3)":             filter.ErrConfig,
+		"ribbon(r=8,tail=3)":                   filter.ErrConfig,
 	} {
 		if _, err := New(spec); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", spec, err, want)

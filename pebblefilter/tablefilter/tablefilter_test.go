@@ -18,6 +18,7 @@ var specs = []string{
 	"blockpartitioned(bits_per_key=10,effort=fast)", "blockpartitioned(bits_per_key=16,block=1024,effort=fast)",
 	"blockpartitioned(fpr=0.01,effort=fast)", "partitioned(bits_per_key=10,effort=fast)",
 	"partitioned(fpr=0.001,effort=fast)", "fuse(width=8)", "fuse(bits_per_key=12)", "fuse(width=13)",
+	"ribbon(r=8)", "ribbon(fpr=0.01)", "ribbon(bits_per_key=10,w=128)",
 }
 
 // testKey returns key i of a set: 16 bytes, as the sets of other tests share none.
@@ -113,6 +114,9 @@ var golden = map[string]string{
 	"fuse(width=8)":                                            "1428 178494d3fba",
 	"fuse(bits_per_key=12)":                                    "1428 178494d3fba",
 	"fuse(width=13)":                                           "2308 bbeb846aa65",
+	"ribbon(r=8)":                                              "1041 34d9f1edfe3",
+	"ribbon(fpr=0.01)":                                         "891 fda2cae09f3e",
+	"ribbon(bits_per_key=10,w=128)":                            "1366 6e228c588b5",
 }
 
 func TestGolden(t *testing.T) {
@@ -278,6 +282,7 @@ func TestRates(t *testing.T) {
 		"blockpartitioned(bits_per_key=10,effort=fast)": 0.0042,
 		"partitioned(bits_per_key=10,effort=fast)":      0.0030,
 		"fuse(width=8)":                                 1.0 / 256,
+		"ribbon(r=8)":                                   1.0 / 256,
 	} {
 		block, hits := makeBlock(t, spec, n), 0
 		for i := range trials {

@@ -3,6 +3,7 @@ package tablefilter
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/family/blockpartitioned"
 	"github.com/bloomery/bloomery/family/fuse"
 	"github.com/bloomery/bloomery/family/partitioned"
+	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -119,6 +121,8 @@ func Append(dst []byte, e filter.Encoded) ([]byte, error) {
 		return appendPartitioned(dst, e)
 	case fuse.Family:
 		return appendFuse(dst, e)
+	case ribbon.Family:
+		return appendRibbon(dst, e)
 	}
 	return dst, filter.ErrFamily
 }
@@ -163,6 +167,27 @@ func appendFuse(dst []byte, e filter.Encoded) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, v.Seed)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Segments))
 	return appendTail(dst, kindFuse, uint64(bits.TrailingZeros64(v.Segment))|uint64(v.Width)<<8), nil
+}
+
+func appendRibbon(dst []byte, e filter.Encoded) ([]byte, error) {
+	v, err := ribbon.ViewOf(e.Spec)
+	if err != nil {
+		return dst, err
+	}
+	for _, t := range v.Starts[:v.Layers] {
+		if t/64 > math.MaxUint32 {
+			return dst, filter.ErrTooLarge
+		}
+	}
+	solution, classes, tail := v.Bytes()
+	dst = appendWords(dst, e.Sections[0], solution)
+	dst = appendWords(dst, e.Sections[1], classes)
+	dst = appendWords(dst, e.Sections[2], tail)
+	for _, t := range v.Starts[:v.Layers] {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(t/64))
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, v.Seed|v.TailSeed<<16|v.Wide<<32)
+	return appendTail(dst, kindRibbon, uint64(v.R)|uint64(v.W/64)<<8|v.Tail<<16|uint64(v.Layers)<<32), nil
 }
 
 // appendWords appends the first size bytes of words.

@@ -4,6 +4,7 @@ import { ribbonOf } from '../ribbon.js';
 import { checkSections, checkZeros } from '../sections.js';
 import type { Family, Hash } from '../types.js';
 
+/** Family 10. CoreSetup: bloomery_ribbon; sections: those of the file. */
 export const ribbon: Family = {
   name: 'ribbon',
   id: 10,
@@ -20,7 +21,7 @@ export const ribbon: Family = {
       !header.keys !== !(text || tail) || // keys without slots, or slots without keys
       optional.split(' ').some((name) => spec.params.get(name) === '0')
     ) throw spec.bad();
-    const { bits, open } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
+    const { bits, open, numbers } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
     checkSections(file, ...bits.map((n) => Math.ceil(n / 64)));
     bits.forEach((n, i) => checkZeros(file.sections[i], n));
     const find = open(file.sections), empty = r > 0 && !header.keys;
@@ -32,6 +33,7 @@ export const ribbon: Family = {
           return value < 0 ? undefined : BigInt(value);
         },
       }),
+      core: { numbers: numbers(), sections: file.sections },
     };
   },
 };

@@ -166,6 +166,7 @@ var Specs = []string{
 	"blockpartitioned(bits_per_key=10,effort=fast)",
 	"partitioned(bits_per_key=10,effort=fast)",
 	"fuse(width=8)",
+	"ribbon(r=8)",
 	"blocked(fpr=0.0114)",
 	"blockpartitioned(fpr=0.0114,effort=fast)",
 	"partitioned(fpr=0.0114,effort=fast)",

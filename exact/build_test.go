@@ -1,0 +1,296 @@
+package exact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestSameBytes builds a set in other orders, from several goroutines, with duplicates, with little memory and with
+// other numbers of workers.
+func TestSameBytes(t *testing.T) {
+	l := newLayout(60_000, 40, 3)
+	var partitions, keys, memberPartitions, members [][]byte
+	l.keys(3, func(p, k []byte, member bool) bool {
+		p, k = bytes.Clone(p), bytes.Clone(k)
+		partitions, keys = append(partitions, p), append(keys, k)
+		if member {
+			memberPartitions, members = append(memberPartitions, p), append(members, k)
+		}
+		return true
+	})
+	want, err := l.build(t, 3, Config{}).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]Config{
+		"all in memory": {}, "64 KiB": {Memory: 64 << 10, TempDir: t.TempDir()}, "one worker": {Workers: 1}, "5 workers": {Workers: 5},
+	} {
+		c.Partitioned = true
+		b, err := NewBuilder(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(9, 9))
+		r.Shuffle(len(keys), func(i, j int) {
+			partitions[i], partitions[j] = partitions[j], partitions[i]
+			keys[i], keys[j] = keys[j], keys[i]
+		})
+		done := make(chan error)
+		const parts = 4
+		for i := range parts {
+			go func() {
+				lo, hi := i*len(keys)/parts, (i+1)*len(keys)/parts
+				err := b.AddUniverseIn(partitions[lo:hi], keys[lo:hi])
+				done <- errors.Join(err, b.AddUniverseIn(partitions[lo:lo+10], keys[lo:lo+10]))
+			}()
+		}
+		for range parts {
+			err = errors.Join(err, <-done)
+		}
+		if err = errors.Join(err, b.AddMembersIn(memberPartitions, members)); err != nil {
+			t.Fatal(err)
+		}
+		if c.Memory > 0 != b.keys.Spilled() {
+			t.Errorf("%s: spilled %t", name, b.keys.Spilled())
+		}
+		s, err := b.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := s.AppendBinary(nil); !bytes.Equal(got, want) {
+			t.Errorf("%s: another file, of %d bytes instead of %d", name, len(got), len(want))
+		}
+	}
+}
+
+func TestOutside(t *testing.T) {
+	seq := func(keys ...string) func(func([]byte) bool) {
+		return func(yield func([]byte) bool) {
+			for _, k := range keys {
+				if !yield([]byte(k)) {
+					return
+				}
+			}
+		}
+	}
+	_, err := Build(t.Context(), seq("b", "x", "y", "x"), seq("a", "b", "c"), Config{})
+	var e *OutsideError
+	if !errors.As(err, &e) || !errors.Is(err, ErrOutside) || e.Count != 2 {
+		t.Fatal(err)
+	}
+	if slices.Sort(e.Keys); !slices.Equal(e.Keys, []string{`"x"`, `"y"`}) || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("%v", err)
+	}
+	pair := func(p, k string) func(func(_, _ []byte) bool) {
+		return func(yield func(_, _ []byte) bool) { yield([]byte(p), []byte(k)) }
+	}
+	_, err = BuildPartitioned(t.Context(), pair("p", "k"), pair("q", "k"), Config{})
+	if !errors.As(err, &e) || e.Count != 1 || !slices.Equal(e.Keys, []string{`"p": "k"`}) {
+		t.Errorf("%v", err)
+	}
+	many := universeOf(1000)
+	if _, err = Build(t.Context(), many, seq("a"), Config{}); !errors.As(err, &e) || e.Count != 1000 || len(e.Keys) != maxNamed {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPartitionsApart has the same keys in several partitions, and names and keys that are alike when joined.
+func TestPartitionsApart(t *testing.T) {
+	all := func(yield func(_, _ []byte, member bool) bool) {
+		for _, p := range []string{"", "a", "ab", "b"} {
+			for _, k := range []string{"", "b", "bc", "c", "ab"} {
+				if !yield([]byte(p), []byte(k), (len(p)+len(k))%2 == 1 && p != "b") {
+					return
+				}
+			}
+		}
+	}
+	only := func(members bool) func(func(_, _ []byte) bool) {
+		return func(yield func(_, _ []byte) bool) {
+			all(func(p, k []byte, member bool) bool { return members && !member || yield(p, k) })
+		}
+	}
+	s, err := BuildPartitioned(t.Context(), only(true), only(false), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all(func(p, k []byte, member bool) bool {
+		if s.ContainsIn(p, k) != member {
+			t.Errorf("%q, %q: want %t", p, k, member)
+		}
+		return true
+	})
+	if s.Contains([]byte("b")) != s.ContainsIn(nil, []byte("b")) {
+		t.Error("Contains does not ask for the partition without a name")
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	if _, err := NewBuilder(Config{Seed: 1, Secret: &vectorSecret}); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("seed and secret: %v", err)
+	}
+	key := [][]byte{{1}}
+	for _, partitioned := range []bool{false, true} {
+		b, err := NewBuilder(Config{Partitioned: partitioned})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.AddUniverse(key); errors.Is(err, filter.ErrConfig) != partitioned {
+			t.Errorf("partitioned %t, without partitions: %v", partitioned, err)
+		}
+		if err := b.AddMembersIn(key, key); errors.Is(err, filter.ErrConfig) == partitioned {
+			t.Errorf("partitioned %t, with partitions: %v", partitioned, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := NewBuilder(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := b.Build(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestCancelled ends the context at each stage of a build.
+func TestCancelled(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for at := range 7 {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		_, err := Build(ctx, chosen(50_000, .1, 1), universeOf(50_000), Config{Progress: func(p filter.Progress) {
+			if calls == at {
+				cancel()
+			}
+			calls++
+		}})
+		cancel()
+		if at < 4 && !errors.Is(err, context.Canceled) {
+			t.Errorf("call %d: %v", at, err)
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+2 {
+		t.Errorf("%d goroutines, before %d", now, before)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	last, calls := 0.0, 0
+	_, err := Build(t.Context(), chosen(100_000, .01, 1), universeOf(100_000), Config{Progress: func(p filter.Progress) {
+		if p.Done < last || p.Done > 1 {
+			t.Errorf("from %g to %g", last, p.Done)
+		}
+		last = p.Done
+		calls++
+	}})
+	if err != nil || calls < 4 || last < .5 {
+		t.Errorf("%d calls up to %g: %v", calls, last, err)
+	}
+}
+
+func TestVerifier(t *testing.T) {
+	const n = 20_000
+	s := mustBuild(t, n, .05, 1, Config{})
+	run := func(members, universe func(func([]byte) bool)) Verification {
+		v := s.NewVerifier(64<<10, t.TempDir())
+		for i, keys := range []func(func([]byte) bool){members, universe} {
+			err := feed(t.Context(), alone(keys), false, func(_, k [][]byte) error {
+				if i == 0 {
+					return v.AddMembers(nil, k)
+				}
+				return v.AddUniverse(nil, k)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := v.Result(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := run(chosen(n, .05, 1), universeOf(n))
+	if r.Wrong() != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
+		t.Errorf("%+v", r)
+	}
+	// Other members: those of the set are falsely present, the others missing.
+	both, missing := uint64(0), uint64(0)
+	for key := range chosen(n, .03, 2) {
+		if s.Contains(key) {
+			both++
+		} else {
+			missing++
+		}
+	}
+	want := Verification{Universe: n, Members: both + missing, Missing: missing, FalselyPresent: s.Info().Members - both}
+	if r = run(chosen(n, .03, 2), universeOf(n)); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	if r = run(universeOf(5), universeOf(3)); r.Outside != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOutsideRate asks for keys outside of the universe.
+func TestOutsideRate(t *testing.T) {
+	for _, density := range []float64{.001, .05, .45, .9, 1} {
+		s := mustBuild(t, 20_000, density, 1, Config{})
+		const asked = 200_000
+		yes := 0
+		var key [9]byte
+		for i := range asked {
+			key[0], key[1], key[2] = byte(i), byte(i>>8), byte(i>>16)
+			if s.Contains(key[:]) {
+				yes++
+			}
+		}
+		want := s.Info().OutsideRate
+		sigma := math.Sqrt(want * (1 - want) / asked)
+		// Level 2 answers the keys of a bucket by the same slots: it is not exactly one half.
+		if got := float64(yes) / asked; math.Abs(got-want) > 5*sigma+.03*min(want, 1-want) {
+			t.Errorf("density %g: %g of the other keys are present, want %g", density, got, want)
+		}
+	}
+}
+
+func TestContainsMany(t *testing.T) {
+	s := newLayout(30_000, 30, 1).build(t, 1, Config{})
+	var partitions, keys [][]byte
+	newLayout(30_000, 30, 1).keys(1, func(p, k []byte, _ bool) bool {
+		partitions, keys = append(partitions, bytes.Clone(p)), append(keys, bytes.Clone(k))
+		return true
+	})
+	for _, n := range []int{0, 1, 255, 256, 257, len(keys)} {
+		got := make([]bool, n)
+		s.ContainsManyIn(got, partitions[:n], keys[:n])
+		for i := range got {
+			if got[i] != s.ContainsIn(partitions[i], keys[i]) {
+				t.Fatalf("key %d of %d: %t", i, n, got[i])
+			}
+		}
+		s.ContainsMany(got, keys[:n])
+		for i := range got {
+			if got[i] != s.Contains(keys[i]) {
+				t.Fatalf("key %d of %d without a partition: %t", i, n, got[i])
+			}
+		}
+	}
+	key := []byte("key")
+	if n := testing.AllocsPerRun(100, func() { s.ContainsIn(key, key) }); n > 0 {
+		t.Errorf("ContainsIn allocates %g times", n)
+	}
+}

@@ -1,0 +1,205 @@
+package exact
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// files returns the files of testdata of up to most bytes, at least that many.
+func files(t testing.TB, most, least int) (all [][]byte) {
+	paths, err := filepath.Glob("testdata/*.exact")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) <= most {
+			all = append(all, data)
+		}
+	}
+	if len(all) < least {
+		t.Fatalf("%d files, want at least %d", len(all), least)
+	}
+	return all
+}
+
+// TestTruncated reads every beginning of files. Only one that ends where a record ends is a file.
+func TestTruncated(t *testing.T) {
+	for _, data := range files(t, 3500, 12) {
+		s, err := FromBytes(data, &vectorSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends, at := map[uint64]bool{}, uint64(0)
+		for _, r := range s.records {
+			at += r.size
+			ends[at] = true
+		}
+		for n := range len(data) {
+			_, err := FromBytes(data[:n:n], &vectorSecret)
+			if ends[uint64(n)] != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("%d of %d bytes: %v", n, len(data), err)
+			}
+		}
+		if _, err := FromBytes(append(bytes.Clone(data), 0), &vectorSecret); err == nil {
+			t.Error("a byte behind the file is ignored")
+		}
+	}
+}
+
+// TestFlipped flips bits. Every one is under a checksum, or is one itself.
+func TestFlipped(t *testing.T) {
+	for _, data := range files(t, 1300, 8) {
+		for i := range data {
+			for _, bit := range []byte{1, 0x80} {
+				data[i] ^= bit
+				if _, err := FromBytes(data, &vectorSecret); err == nil {
+					t.Fatalf("byte %d of %d: no error", i, len(data))
+				}
+				data[i] ^= bit
+			}
+		}
+	}
+}
+
+// header returns the file of a base with these numbers behind the seed, with a right CRC, and body.
+func header(body []byte, numbers ...uint64) []byte {
+	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
+	b = binary.LittleEndian.AppendUint64(b, 7)
+	b = appendUvarints(b, numbers...)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = append(b, make([]byte, padding(uint64(len(b))))...)
+	b = append(b, body...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
+}
+
+// TestRefusedNumbers gives numbers that contradict each other, or name more than the file has. No memory is taken for
+// what is not there.
+func TestRefusedNumbers(t *testing.T) {
+	const most = math.MaxUint64
+	for name, numbers := range map[string][]uint64{
+		"more members than keys":     {1, 2, 0, 1, 64, 1, 0, 0},
+		"no class":                   {0, 0, 0, 0, 0},
+		"classes without partitions": {2, 1, 0, 2, 0, 1, 0, 64, 1, 1, 0, 0},
+		"too many classes":           {0, 0, 1, 0, 67, 0},
+		"code":                       {0, 0, 0, 1, 66, 0, 0, 0},
+		"codes not in order":         {0, 0, 1, 0, 2, 64, 0, 0, 0, 0, 0, 0, 0},
+		"codes twice":                {0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0},
+		"members of a class":         {1, 1, 0, 1, 64, 1, 2, 0},
+		"keys of a part":             {1, 1, 0, 1, 0, 1, 1, 1 << 56, 1, 0, 1, 0, 0},
+		"shape":                      {1, 1, 0, 1, 0, 1, 1, 1, 34, 0, 1, 0, 0},
+		"seed of a part":             {1, 1, 0, 1, 0, 1, 1, 1, 2, 1 << 16, 1, 0, 0},
+		"no starts":                  {1, 1, 0, 1, 0, 1, 1, 1, 2, 0, 0, 0, 0},
+		"starts":                     {1, 1, 0, 1, 0, 1, 1, 1, 2, 0, most, 0, 0},
+		"starts for a petabyte":      {1, 1, 0, 1, 0, 1, 1, 1, 2, 0, 1 << 42, 0, 0},
+		"starts for a gigabyte":      {1, 1, 0, 1, 0, 1, 1, 1, 2, 0, 1 << 27, 0, 0},
+		"many layers":                append([]uint64{1, 1, 0, 1, 0, 1, 1, 1, 32, 0}, append(large(16), 0, 0)...),
+		"tail":                       {1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 257, 0},
+		"keys without slots":         {1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0},
+		"seed of a tail":             {1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1 << 16},
+	} {
+		data := header(nil, numbers...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := FromBytes(data, nil)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
+			t.Errorf("%s: %d bytes allocated", name, got)
+		}
+	}
+	if _, err := FromBytes(header(nil, 0, 0, 0, 1, 64, 0, 0, 0), nil); err != nil {
+		t.Errorf("an empty set: %v", err)
+	}
+}
+
+// large returns the numbers of starts, in units of 64, of n layers that are as large as they may be.
+func large(n int) (all []uint64) {
+	for range n {
+		all = append(all, maxStarts/startUnit)
+	}
+	return all
+}
+
+func TestRefused(t *testing.T) {
+	good := header(nil, 0, 0, 0, 1, 64, 0, 0, 0)
+	change := func(at int, b byte) []byte {
+		data := bytes.Clone(good)
+		data[at] = b
+		return data
+	}
+	for name, tt := range map[string]struct {
+		data []byte
+		is   error
+	}{
+		"nothing":       {nil, io.ErrUnexpectedEOF},
+		"magic":         {change(1, 'C'), container.ErrMagic},
+		"version":       {change(4, 2), container.ErrVersion},
+		"kind":          {change(5, 3), container.ErrCorrupt},
+		"update first":  {change(5, 1), container.ErrCorrupt},
+		"hash":          {change(6, 3), container.ErrHash},
+		"secret":        {change(6, 2), container.ErrNoSecret},
+		"seed":          {change(7, 8), container.ErrChecksum},
+		"long number":   {append(append([]byte(magic), 0x81, 0), good[5:]...), container.ErrCorrupt},
+		"endless":       {append([]byte(magic), bytes.Repeat([]byte{0xff}, 30)...), container.ErrCorrupt},
+		"a second base": {append(bytes.Clone(good), good...), container.ErrCorrupt},
+	} {
+		_, err := FromBytes(tt.data, nil)
+		var at *container.FormatError
+		if !errors.Is(err, tt.is) || !errors.As(err, &at) {
+			t.Errorf("%s: %v, want %v", name, err, tt.is)
+		}
+	}
+	keyed, err := os.ReadFile("testdata/siphash.exact")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FromBytes(keyed, new([filter.SecretSize]byte)); !errors.Is(err, container.ErrSecret) {
+		t.Errorf("the wrong secret: %v", err)
+	}
+	if _, err := Read(bytes.NewReader(good), uint64(len(good))-1, nil); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("more than maxBytes: %v", err)
+	}
+	if _, err := Read(bytes.NewReader(good), uint64(len(good)), nil); err != nil {
+		t.Errorf("maxBytes: %v", err)
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// FuzzRead reads files with right checksums. Every file that is read is written with the same bytes.
+func FuzzRead(f *testing.F) {
+	for _, data := range files(f, 3500, 12) {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := FromBytes(data, &vectorSecret)
+		if err != nil {
+			return
+		}
+		again, err := s.AppendBinary(nil)
+		if err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%d bytes become %d: %v", len(data), len(again), err)
+		}
+		s.ContainsIn([]byte("partition"), []byte("key"))
+		s.ContainsManyIn(make([]bool, 2), [][]byte{nil, {1}}, [][]byte{nil, {1}})
+		s.Info()
+	})
+}

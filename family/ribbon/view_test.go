@@ -1,0 +1,72 @@
+package ribbon
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/filtertest"
+)
+
+// TestView compares the view of filters of many geometries with the filters.
+func TestView(t *testing.T) {
+	for _, spec := range []string{"ribbon(r=8)", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=32)",
+		"ribbon(bits_per_key=5.3,w=128)", "ribbon(r=31,wide=1000)"} {
+		for _, n := range []int{1, 20, 300, 3000, 70_000} {
+			s, err := filter.ParseSpec(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := ConfigFromSpec(s, uint64(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := NewBuilder(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys := filtertest.Hashes(n, 1)
+			if err := b.AddMany(keys); err != nil {
+				t.Fatal(err)
+			}
+			f, err := b.Build(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			built := f.(*Filter)
+			v, err := ViewOf(built.Encode().Spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			solution, classes, tail := v.Bytes()
+			filtertest.View(t, built, keys, []uint64{solution, classes, tail}, func(s [][]byte, h filter.Hash) bool {
+				return v.Has(s[0], s[1], s[2], h)
+			})
+		}
+	}
+}
+
+// TestViewValid wants ViewOf and Valid to refuse the same geometries.
+func TestViewValid(t *testing.T) {
+	for _, v := range []*View{
+		{}, {R: 8, W: 64}, {R: 0, W: 64, Tail: 3}, {R: 33, W: 64, Tail: 3}, {R: 8, W: 65, Tail: 3},
+		{R: 8, W: 64, Tail: 257}, {R: 8, W: 64, Tail: 3, Wide: 1024}, {R: 32, W: 64, Tail: 3, Wide: 1},
+		{R: 8, W: 64, Tail: 3, Seed: 1}, {R: 8, W: 64, Tail: 3, Layers: 1}, {R: 8, W: 64, Tail: 3, Layers: 17},
+		{R: 8, W: 64, Tail: 3, Layers: 1, Starts: [MaxLayers]uint64{65}},
+		{R: 8, W: 64, Tail: 3, Layers: 1, Starts: [MaxLayers]uint64{1 << 60}},
+	} {
+		if v.Valid() {
+			t.Errorf("%+v is valid", v)
+		}
+	}
+	for _, text := range []string{
+		"ribbon", "ribbon(r=8,w=64)", "ribbon(r=8,tail=3,value_bits=1,w=64)", "ribbon(r=8,starts=65,w=64)",
+	} {
+		s, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ViewOf(s); err == nil {
+			t.Errorf("a view of %s", text)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// exactKeys yields the keys from first on, before end, of a universe.
+func exactKeys(first, end int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := first; i < end; i++ {
+			if !yield(fmt.Appendf(nil, "key%d", i)) {
+				return
+			}
+		}
+	}
+}
+
+// exactSet returns the set of a version: its members are keys [version, 100 + version) of 2,000. It updates old, if
+// there is one.
+func exactSet(t testing.TB, old *exact.Set, version int, c exact.Config) (s *exact.Set) {
+	t.Helper()
+	var err error
+	if members, universe := exactKeys(version, 100+version), exactKeys(0, 2000); old == nil {
+		s, err = exact.Build(t.Context(), members, universe, c)
+	} else {
+		s, _, err = exact.Update(t.Context(), old, members, universe, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wrong returns the number of wrong answers of a set of exactSet for its universe.
+func wrong(contains func([]byte) bool, version int) (n int) {
+	i := 0
+	for key := range exactKeys(0, 2000) {
+		if contains(key) != (i >= version && i < 100+version) {
+			n++
+		}
+		i++
+	}
+	return n
+}
+
+// TestPublishExact publishes updates of an exact set, and follows them.
+func TestPublishExact(t *testing.T) {
+	secret := [filter.SecretSize]byte{1}
+	for _, c := range []exact.Config{{Seed: 5}, {Secret: &secret}} {
+		dir, file := filepath.Join(t.TempDir(), "revoked"), filepath.Join(t.TempDir(), "new.exact")
+		f, err := NewFollower(dir, filepath.Join(t.TempDir(), "copy.exact"), WithSecret(c.Secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s *exact.Set
+		for version := range 4 {
+			before := uint64(0)
+			if s != nil {
+				before = s.Info().Bytes
+			}
+			s = exactSet(t, s, version, c)
+			if err := s.Save(t.Context(), file); err != nil {
+				t.Fatal(err)
+			}
+			r := mustPublish(t, dir, file, Options{Now: start.Add(time.Duration(version) * day)})
+			if r.Release.Kind != Exact || r.Release.Keys != 100 || r.Release.Number != uint64(version+1) ||
+				!strings.HasPrefix(r.Release.Spec, "exact(universe=2000,") {
+				t.Errorf("%+v", r.Release)
+			}
+			e, ok := polled(t, f).(Updated)
+			if !ok || e.Delta != (version > 0) {
+				t.Errorf("version %d: %+v", version, e)
+			}
+			if d := r.Release.Previous; d != nil && d.Delta.Bytes != s.Info().Bytes-before+24 {
+				t.Errorf("a delta of %d bytes", d.Delta.Bytes)
+			}
+			got, err := exact.Open(f.file, c.Secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := wrong(got.Contains, version); n > 0 {
+				t.Errorf("version %d: %d wrong answers", version, n)
+			}
+		}
+		checked, err := Check(t.Context(), dir, nil, nil)
+		if err != nil || checked.Deltas != 3 {
+			t.Errorf("%+v, %v", checked, err)
+		}
+		fresh := exactSet(t, nil, 9, c) // not an update: the whole file
+		if err := fresh.Save(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+		if r := mustPublish(t, dir, file, Options{Now: start.Add(9 * day)}); r.Release.Previous.Delta != nil {
+			t.Errorf("%+v", r.Release.Previous)
+		}
+		if e, ok := polled(t, f).(Updated); !ok || e.Delta {
+			t.Errorf("%+v", e)
+		}
+		if _, err := Publish(t.Context(), dir, build(t, t.TempDir(), 0, 0, bloomery.Config{}), Options{}); !errors.Is(err, ErrName) {
+			t.Errorf("a filter after an exact set: %v", err)
+		}
+		if _, err := Publish(t.Context(), dir, file, Options{Trim: true}); !errors.Is(err, filter.ErrUnsupported) {
+			t.Errorf("trimmed: %v", err)
+		}
+	}
+}
+
+// polled polls a release that may have expired.
+func polled(t *testing.T, f *Follower) Event {
+	t.Helper()
+	e, err := f.Poll(t.Context())
+	if err != nil && !errors.Is(err, ErrExpired) {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestFollowExactDamaged: what is published as an exact set must be one, and is verified before the file is replaced.
+func TestFollowExactDamaged(t *testing.T) {
+	s := newSite(t)
+	s.forge = func(r *Release) { r.Kind = Exact }
+	good := encoded(t, exactSet(t, nil, 0, exact.Config{}))
+	f := s.follower(s.dir)
+	s.publish(good)
+	mustPoll(t, f)
+	damaged := encoded(t, exactSet(t, exactSet(t, nil, 0, exact.Config{}), 1, exact.Config{}))
+	damaged[len(damaged)-6] ^= 1
+	for _, b := range [][]byte{damaged, damaged[:len(damaged)-1], good[:len(good)/2], filterOf(t, 1000, 0), []byte("x")} {
+		s.publish(b)
+		if _, err := f.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), "this program cannot open it") {
+			t.Errorf("%d bytes: %v", len(b), err)
+		}
+		holds(t, f, good)
+	}
+	s.forge = nil
+	s.publish(good) // as a filter file
+	s.publish(append(bytes.Clone(good), encoded(t, exactSet(t, nil, 3, exact.Config{}))...))
+	if _, err := f.Poll(t.Context()); err == nil {
+		t.Error("an exact set that is published as a filter file")
+	}
+	holds(t, f, good)
+}
+
+func encoded(t testing.TB, s *exact.Set) []byte {
+	t.Helper()
+	b, err := s.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestFollowExact: a Live has each new release. Follow and FollowExact refuse what the other one follows.
+func TestFollowExact(t *testing.T) {
+	s := newSite(t)
+	s.deltas, s.forge = true, func(r *Release) { r.Kind = Exact }
+	web := s.serve()
+	file := filepath.Join(t.TempDir(), "f.exact")
+	set := exactSet(t, nil, 0, exact.Config{})
+	s.publish(encoded(t, set))
+	o := []FollowOption{WithKeys(s.keys[0].Public()), WithInterval(10 * time.Millisecond)}
+	if _, err := Follow(t.Context(), web.URL, file, o...); !errors.Is(err, ErrKind) {
+		t.Errorf("Follow: %v", err)
+	}
+	live, err := FollowExact(t.Context(), web.URL, file, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version := 1; version < 4; version++ {
+		set = exactSet(t, set, version, exact.Config{})
+		s.publish(encoded(t, set))
+		for end := time.Now().Add(20 * time.Second); live.Set().Info().Updates != version; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("no new release", live.Err())
+			}
+		}
+		if n := wrong(live.Contains, version); n > 0 || live.Err() != nil {
+			t.Errorf("%d wrong answers, %v", n, live.Err())
+		}
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	other := newSite(t)
+	other.publish(filterOf(t, 1000, 0))
+	if _, err := FollowExact(ctx, other.dir, filepath.Join(t.TempDir(), "f"), o...); !errors.Is(err, ErrKind) {
+		t.Errorf("FollowExact: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if live, err = FollowExact(ctx, web.URL, file, o...); err != nil { // it is loaded again
+		t.Fatal(err)
+	}
+	if n := wrong(live.Contains, 3); n > 0 {
+		t.Errorf("%d wrong answers after damage", n)
+	}
+	if err := live.Close(); err != nil {
+		t.Error(err)
+	}
+}
