@@ -80,8 +80,11 @@ func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
 // the seeds.
 func TestPartitionSize(t *testing.T) {
 	n, seeds, bound := 300_000, 5, 1.13
-	if *long {
+	switch {
+	case *long:
 		n, seeds, bound = 10_000_000, 20, 1.10
+	case testing.Short():
+		n, seeds, bound = 100_000, 1, 1.2
 	}
 	worst := 0.0
 	for seed := range uint64(seeds) {
