@@ -78,6 +78,7 @@ func TestSize(t *testing.T) {
 	for _, d := range []float64{.001, .01, .1} {
 		s := mustBuild(t, 1_000_000, d, 1, Config{})
 		i := s.Info()
-		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v", d, i.BitsPerMember(), i.EntropyPerMember(), i.Bytes, i.Classes)
+		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v",
+			d, i.BitsPerMember(), i.EntropyPerMember(), i.Bytes, i.Classes)
 	}
 }

@@ -88,8 +88,8 @@ func TestPartitionSize(t *testing.T) {
 		s := newLayout(n, 300, seed).build(t, seed, Config{})
 		i := s.Info()
 		ratio := float64(i.Bits) / i.PartitionEntropy
-		t.Logf("seed %d: %d members, %.4f of the entropy, file %.4f, without partitions %.3f, %d classes", seed, i.Members,
-			ratio, float64(8*i.Bytes)/i.PartitionEntropy, i.Entropy/i.PartitionEntropy, len(i.Classes))
+		t.Logf("seed %d: %d members, %.4f of the entropy, file %.4f, without partitions %.3f, %d classes",
+			seed, i.Members, ratio, float64(8*i.Bytes)/i.PartitionEntropy, i.Entropy/i.PartitionEntropy, len(i.Classes))
 		worst = max(worst, ratio)
 	}
 	t.Logf("worst %.4f", worst)
