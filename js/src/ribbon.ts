@@ -37,7 +37,7 @@ export interface Ribbon {
 export type Find = (h: Hash, value?: boolean) => number;
 
 /** The lower and the upper word of v. */
-const halves = (v: bigint): number[] => [v, v >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
+export const halves = (v: bigint): number[] => [v, v >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
 
 /** The factor of layer j, M of docs/format/ribbon.md. */
 function factor(j: number): number[] {

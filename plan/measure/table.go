@@ -21,7 +21,7 @@ import (
 
 // Config is the parameters of a measurement. Zero fields take the default noted beside them.
 type Config struct {
-	Trials int  // measurements of each query, of which the shortest counts; 0: 5, or 2 with Quick
+	Trials int  // measurements of each query, of which the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
 	// Family, if not empty, measures the kinds of that family only. The result is plan.Measured with these points
 	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of Reference,
@@ -72,11 +72,14 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 	defer runtime.UnlockOSThread()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // costs of a build are those of one core
 	points, held := slices.Clone(sizes), uint64(heldKeys)
-	if c.Trials == 0 {
+	switch {
+	case c.Trials != 0:
+	case c.Quick:
+		c.Trials = 2
+	case c.Family != "":
+		c.Trials = 40 // two short times are compared
+	default:
 		c.Trials = 5
-		if c.Quick {
-			c.Trials = 2
-		}
 	}
 	if c.Quick {
 		points, held = []size{{points[0].keys, points[0].rates[1:3]}}, 10_000
@@ -122,7 +125,8 @@ func Costs(ctx context.Context, c Config) (plan.Costs, error) {
 					if row := plan.Forecast(kind.With("fpr", fpr), p.keys); row.Problem != "" {
 						continue
 					}
-					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, round == 0 && p.keys <= 100_000)
+					builds := round == 0 && (p.keys <= 100_000 || c.Family != "" && p.keys <= 1_000_000)
+					point, err := measure(ctx, kind, p.keys, fpr, c.Trials, builds)
 					if err != nil {
 						return out, fmt.Errorf("%s, %d keys at %g: %w", kind, p.keys, fpr, err)
 					}
