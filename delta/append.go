@@ -15,16 +15,21 @@ import (
 func isExact(b []byte) bool { return exact.HasMagic(bytes.NewReader(b)) }
 
 // diffExact is Diff for two exact sets.
-func diffExact(old, new []byte) []byte {
-	if rest, ok := bytes.CutPrefix(new, old); ok {
-		return append(start(Append, 0, BaseOf(old), new), rest...)
+func diffExact(ctx context.Context, old, new []byte) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	return append(start(Whole, 0, BaseOf(old), new), new...)
+	if rest, ok := bytes.CutPrefix(new, old); ok {
+		return append(start(Append, 0, BaseOf(old), new), rest...), nil
+	}
+	return append(start(Whole, 0, BaseOf(old), new), new...), nil
 }
 
 // patchExact is apply for an exact set.
 func patchExact(ctx context.Context, old []byte, what byte, body []byte, limit uint64) ([]byte, error) {
 	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case Method(what&15) == Whole:
 		return apply(ctx, nil, what, body, limit)
 	case what != byte(Append):

@@ -136,7 +136,7 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 // cause of ctx. Of exact sets it reads only the first bytes.
 func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if isExact(old) && isExact(new) {
-		return diffExact(old, new), nil
+		return diffExact(ctx, old, new)
 	}
 	from, err := container.ParseImage(old)
 	if err != nil {

@@ -6,14 +6,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 )
@@ -166,7 +169,41 @@ func vectorPairs(t testing.TB) (all []vectorPair) {
 		add(c.name, delta.Replay, c.what+", keys removed and added", before, file(t, f, 7))
 		add(c.name+"-trimmed", delta.Replay, c.what+", trimmed", short, file(t, trimmed(f), 7))
 	}
+	old, new, rebuilt := exactSets(t)
+	add("exact/append", delta.Append, "an exact set with an update", old, new)
+	add("exact/same", delta.Append, "equal exact sets", new, new)
+	add("exact/whole", delta.Whole, "an exact set that was built anew", new, rebuilt)
 	return all
+}
+
+// exactSets returns an exact set, with an update, and built anew with the members of the update.
+func exactSets(t testing.TB) (old, new, rebuilt []byte) {
+	t.Helper()
+	keys := func(from, to int) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for i := from; i < to && yield(fmt.Appendf(nil, "key %d", i)); i++ {
+			}
+		}
+	}
+	a, err := exact.Build(t.Context(), keys(0, 50), keys(0, 1000), exact.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := exact.Update(t.Context(), a, keys(2, 53), keys(0, 1000), exact.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := exact.Build(t.Context(), keys(2, 53), keys(0, 1000), exact.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files [3][]byte
+	for i, s := range []*exact.Set{a, b, c} {
+		if files[i], err = s.AppendBinary(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files[0], files[1], files[2]
 }
 
 // built returns a filter with the spec of a builder.
@@ -187,22 +224,31 @@ func trimmed(f filter.Filter) filter.Filter {
 	return f.(interface{ Trimmed() filter.Filter }).Trimmed()
 }
 
-// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them.
+// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them. Those of exact sets
+// are in a folder of their own.
 func TestVectors(t *testing.T) {
-	const dir = "testdata"
+	folders := map[string][]vectorPair{}
+	for _, p := range vectorPairs(t) {
+		folder := filepath.Join("testdata", filepath.Dir(p.name))
+		p.name = filepath.Base(p.name)
+		folders[folder] = append(folders[folder], p)
+	}
 	if *update {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(dir, 0o777); err != nil {
+		if err := os.RemoveAll("testdata"); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for folder, pairs := range folders {
+		compareVectors(t, folder, pairs)
+	}
+}
+
+func compareVectors(t *testing.T, folder string, pairs []vectorPair) {
 	same := func(name string, b []byte) {
 		t.Helper()
-		path := filepath.Join(dir, name)
+		path := filepath.Join(folder, name)
 		if *update {
-			if err := os.WriteFile(path, b, 0o666); err != nil {
+			if err := errors.Join(os.MkdirAll(folder, 0o777), os.WriteFile(path, b, 0o666)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,7 +257,7 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	var list []vector
-	for _, p := range vectorPairs(t) {
+	for _, p := range pairs {
 		d := checkPair(t, p.old, p.new)
 		i, err := delta.Read(d)
 		if err != nil || p.method != 0 && i.Method != p.method {
@@ -238,7 +284,7 @@ func TestVectors(t *testing.T) {
 	}
 	text.WriteString("\n]\n")
 	same("vectors.json", text.Bytes())
-	if all, err := os.ReadDir(dir); err != nil || len(all) != 3*len(list)+1 {
-		t.Errorf("%d files for %d vectors: %v", len(all), len(list), err)
+	if all, err := filepath.Glob(filepath.Join(folder, "*.*")); err != nil || len(all) != 3*len(list)+1 {
+		t.Errorf("%s: %d files for %d vectors: %v", folder, len(all), len(list), err)
 	}
 }

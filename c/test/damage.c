@@ -1,8 +1,8 @@
-/* damage: opens damaged files. The sanitizers find reads and writes that are out of bounds.
+/* damage: opens damaged files of filters and exact sets. The sanitizers find reads and writes that are out of bounds.
 
    usage: damage MUTATIONS FILE...
 
-   For each filter file: no truncated file and no file with a changed byte opens. Then MUTATIONS copies in all are
+   For each file: no truncated file and no file with a changed byte opens. Then MUTATIONS copies in all are
    changed at random places and get right checksums: they must not harm the program, whether they open or not, nor must
    the queries of those that open. */
 
@@ -40,6 +40,9 @@ static bool is_exact(const uint8_t *data, size_t length) {
   return length < 64 ? length > 0 && data[0] == 0x89 : data[3] == 'X';
 }
 
+/* The records of the last exact set that was opened with queries. */
+static uint32_t records = 1;
+
 /* try_file for an exact set. copy has no byte behind its end. */
 static int try_exact(const uint8_t *copy, size_t length, int keys) {
   size_t need = bloomery_exact_memory(copy, length);
@@ -55,6 +58,7 @@ static int try_exact(const uint8_t *copy, size_t length, int keys) {
     exit(1);
   }
   if (result == BLOOMERY_OK) result = bloomery_exact_open(&set, copy, length, secret, memory, need);
+  if (result == BLOOMERY_OK && keys > 0) records = bloomery_exact_info(&set)->records;
   for (int i = 0; result == BLOOMERY_OK && i < keys; i++) {
     uint8_t key[300];
     size_t n = (size_t)below(i % 4 ? 40 : sizeof key), name = (size_t)below(n + 1);
@@ -209,7 +213,7 @@ static void must_refuse(const uint8_t *data, size_t length, const char *what, co
 }
 
 int main(int argc, char **argv) {
-  static uint8_t data[1 << 16];
+  static uint8_t data[1 << 20];
   unsigned long mutations = argc > 2 ? strtoul(argv[1], NULL, 10) : 0, opened = 0, refused = 0, damaged = 0;
   if (argc < 3) {
     fprintf(stderr, "usage: damage MUTATIONS FILE...\n");
@@ -224,10 +228,18 @@ int main(int argc, char **argv) {
     }
     fclose(file);
     if (try_file(data, length, 100) == BLOOMERY_OK) { /* others are seeds of the fuzzer that do not open */
-      for (size_t n = 0; n < length; n++) must_refuse(data, n, "an end", argv[i], n);
+      size_t step = length < 1 << 16 ? 1 : length / 500; /* of large files only some places */
+      records = is_exact(data, length) ? records : 1;
+      for (size_t n = 0; n < length; n += step) {
+        if (records > 1 && try_file(data, n, 0) == BLOOMERY_OK) {
+          records--; /* the end of a record */
+        } else {
+          must_refuse(data, n, "an end", argv[i], n);
+        }
+      }
       data[length] = 0;
       must_refuse(data, length + 1, "a further byte", argv[i], length);
-      for (size_t n = 0; n < length; n++) {
+      for (size_t n = 0; n < length; n += step) {
         for (int whole = 0; whole < 2; whole++) { /* a bit, then all eight */
           uint8_t with = (uint8_t)(whole ? 255 : 1 << n % 8);
           data[n] ^= with;
@@ -235,7 +247,7 @@ int main(int argc, char **argv) {
           data[n] ^= with;
         }
       }
-      damaged += 3 * length + 1;
+      damaged += 3 * ((length + step - 1) / step) + 1;
     }
     if (length < 64 && !is_exact(data, length)) continue;
     for (unsigned long n = 0; n < mutations / (unsigned long)(argc - 2); n++) {

@@ -6,6 +6,8 @@ Lines of fields, separated by tabs:
 
     file     PATH SECRET                               the next keys are those of this filter
     key      KEY HI LO HAS COUNT VALUE                 bytes of the key, hash, answers; "-": not stated
+    exact    PATH SECRET COUNTS                        the next members are of this exact set; universe/members/...
+    member   PARTITION KEY HI LO HAS                   names and bytes of keys; "-" is none
     refused  PATH SECRET REFUSED                       1: a reader must refuse the file, 0: it must not
     route    HI LO COUNT SHARD                         the shard of a hash in a set of COUNT shards
     hash     NAME SEED KEY HI LO                       hash of a key; SEED of siphash-128 is the secret
@@ -144,6 +146,25 @@ def print_keys(path, secret, keys):
         print("key", key_bytes(key).hex() or "-", key["hi"], key["lo"], *answers, sep="\t")
 
 
+def exact_sets(repository):
+    """Yields path and vectors of each golden exact set."""
+    folder = os.path.join(repository, "exact", "testdata")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                vectors = json.load(f)
+            yield os.path.join(folder, vectors["file"]), vectors
+
+
+def print_members(path, vectors):
+    """Prints the lines of an exact set and its keys."""
+    counts = [vectors[name] for name in ("universe", "members", "partitions", "updates")]
+    print("exact", path, vectors.get("secret", "-"), "/".join(map(str, counts)), sep="\t")
+    for key in vectors["keys"]:
+        partition = key.get("partition", "").encode().hex() or "-"
+        print("member", partition, key_bytes(key).hex() or "-", key["hi"], key["lo"], int(key["has"]), sep="\t")
+
+
 def main():
     repository, scratch = sys.argv[1:]
     os.makedirs(scratch, exist_ok=True)
@@ -156,6 +177,8 @@ def main():
         print_keys(path, secret, keys)
         for key in keys:
             print("route", key["hi"], key["lo"], count, number, sep="\t")
+    for path, vectors in exact_sets(repository):
+        print_members(path, vectors)
     for number, (_, data, secret, expected) in enumerate(refused(repository)):
         path = os.path.join(scratch, f"refused-{number}.bloom")
         with open(path, "wb") as f:

@@ -37,6 +37,7 @@ static size_t from_hex(const char *hex, uint8_t *out) {
 
 static void open_file(opened *o, const char *path, const char *secret_hex, bool exact) {
   uint8_t secret[64];
+  const uint8_t *with;
   bool keyed = from_hex(secret_hex, secret) == 16;
   FILE *file = fopen(path, "rb");
   long length;
@@ -56,8 +57,9 @@ static void open_file(opened *o, const char *path, const char *secret_hex, bool 
   need = exact ? bloomery_exact_memory(o->block + 1, (size_t)length) : bloomery_memory(o->block + 1, (size_t)length);
   o->memory = (uint8_t *)malloc(need + 1);
   if (!o->memory) exit(1);
-  o->result = exact ? bloomery_exact_open(&o->set, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need)
-                    : bloomery_open_in(&o->filter, o->block + 1, (size_t)length, keyed ? secret : NULL, o->memory + 1, need);
+  with = keyed ? secret : NULL;
+  o->result = exact ? bloomery_exact_open(&o->set, o->block + 1, (size_t)length, with, o->memory + 1, need)
+                    : bloomery_open_in(&o->filter, o->block + 1, (size_t)length, with, o->memory + 1, need);
 }
 
 static void check_key(const opened *o, char **part, const char *line) {
@@ -77,10 +79,23 @@ static void check_key(const opened *o, char **part, const char *line) {
   check(value == (part[6][0] == '-' ? 0 : strtoull(part[6], NULL, 10)), "value", line);
 }
 
+static void check_counts(const opened *o, const char *want, const char *line) {
+  const bloomery_exact_header *h = bloomery_exact_info(&o->set);
+  char text[100];
+  snprintf(text, sizeof text, "%llu/%llu/%llu/%lu", (unsigned long long)h->universe, (unsigned long long)h->members,
+           (unsigned long long)h->partitions, (unsigned long)h->records - 1);
+  check(strcmp(text, want) == 0, "counts of an exact set", line);
+}
+
 static void check_member(const opened *o, char **part, const char *line) {
   static uint8_t name[1 << 16];
   size_t name_length = from_hex(part[1], name), n = from_hex(part[2], key);
-  bool has = part[3][0] == '1';
+  bool has = part[5][0] == '1';
+  if (o->set.header.partitions == 0) {
+    bloomery_joined all = bloomery_whole(key, n);
+    bloomery_key_hash h = bloomery_exact_hash(&o->set, &all);
+    check(h.hi == strtoull(part[3], NULL, 16) && h.lo == strtoull(part[4], NULL, 16), "hash of a member", line);
+  }
   check(bloomery_exact_has_in(&o->set, name, name_length, n > 0 ? key : NULL, n) == has, "exact", line);
   if (name_length == 0) check(bloomery_exact_has(&o->set, key, n) == has, "exact without a partition", line);
 }
@@ -168,12 +183,13 @@ int main(int argc, char **argv) {
       open_file(&o, part[1], part[2], true);
       check(o.result == BLOOMERY_OK, bloomery_message(o.result), line);
       if (o.result != BLOOMERY_OK) return 1;
+      check_counts(&o, part[3], line);
       sets++;
     } else if (strcmp(part[0], "member") == 0) {
       check_member(&o, part, line);
       members++;
-    } else if (strncmp(part[0], "refused", 7) == 0) {
-      open_file(&o, part[1], part[2], part[0][7] != 0);
+    } else if (strcmp(part[0], "refused") == 0) {
+      open_file(&o, part[1], part[2], false);
       check((o.result != BLOOMERY_OK) == (part[3][0] == '1'), bloomery_message(o.result), line);
       refused++;
     } else if (strcmp(part[0], "route") == 0) {
@@ -191,8 +207,10 @@ int main(int argc, char **argv) {
   fclose(file);
   free(o.block);
   free(o.memory);
-  check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000, "too few vectors", argv[1]);
-  printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes, %lu hashes: %lu checks, %lu failures\n", files,
-         keys, refused, routes, hashes, checks, failures);
+  check(files > 100 && keys > 2000 && refused > 500 && routes > 200 && hashes > 3000 && sets > 10 && members > 500,
+        "too few vectors", argv[1]);
+  printf("vectors: %lu filters, %lu keys, %lu damaged files, %lu routes, %lu hashes, %lu exact sets, "
+         "%lu of their keys: %lu checks, %lu failures\n",
+         files, keys, refused, routes, hashes, sets, members, checks, failures);
   return failures > 0;
 }

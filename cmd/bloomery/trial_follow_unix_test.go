@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -30,7 +32,8 @@ import (
 type trialSite struct {
 	t        *testing.T
 	dir      string
-	shards   int
+	shards   int // 0: a filter file, exactSite: an exact set
+	set      *exact.Set
 	key      publish.PrivateKey
 	mu       sync.Mutex
 	releases map[publish.Hash]uint64 // all that were published, by the hash of the file or manifest
@@ -62,7 +65,9 @@ func (s *trialSite) publish() error {
 		}
 	}
 	var err error
-	if c := (bloomery.Config{Spec: "standard(bytes=65536)", Shards: s.shards}); s.shards > 0 {
+	if c := (bloomery.Config{Spec: "standard(bytes=65536)", Shards: s.shards}); s.shards == exactSite {
+		err = s.saveExact(ctx, path)
+	} else if s.shards > 0 {
 		_, err = bloomery.BuildShards(ctx, keys, path, c)
 	} else {
 		var set *bloomery.Set
@@ -81,6 +86,29 @@ func (s *trialSite) publish() error {
 	}
 	s.releases[r.Release.SHA256], s.newest = r.Release.Number, r.Release.Number
 	return os.RemoveAll(path)
+}
+
+// exactSite is the number of shards of a site that publishes an exact set.
+const exactSite = -1
+
+// saveExact writes the next exact set: an update of the one before, or each fifth a new build.
+func (s *trialSite) saveExact(ctx context.Context, path string) (err error) {
+	keys := func(from, to uint64) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for i := from; i < to && yield(fmt.Append(nil, "key-", i)); i++ {
+			}
+		}
+	}
+	members, universe := keys(10*s.newest, 10*s.newest+3000), keys(0, 20_000)
+	if s.newest%5 == 0 {
+		s.set, err = exact.Build(ctx, members, universe, exact.Config{})
+	} else {
+		s.set, _, err = exact.Update(ctx, s.set, members, universe, exact.Config{})
+	}
+	if err == nil {
+		err = s.set.Save(ctx, path)
+	}
+	return err
 }
 
 // ServeHTTP serves the site slowly. A third of the deltas are missing, so that whole files are loaded as well.
@@ -125,6 +153,13 @@ func (s *trialSite) held(path string) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s is no release that was published: %d bytes", path, len(b))
 	}
+	if s.shards == exactSite {
+		set, err := exact.FromBytes(b, nil)
+		if err == nil && !set.Contains(fmt.Append(nil, "key-", 10*n+2980)) {
+			err = fmt.Errorf("release %d lacks its members", n)
+		}
+		return n, err
+	}
 	set, err := bloomery.Open(path)
 	if err != nil {
 		return 0, err
@@ -143,7 +178,7 @@ func TestTrialKillFollow(t *testing.T) {
 	if *long {
 		want = 100
 	}
-	for _, shards := range []int{0, 4} {
+	for _, shards := range []int{0, 4, exactSite} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
 			s := newTrialSite(t, shards)
 			if err := s.publish(); err != nil {

@@ -85,61 +85,88 @@ func killed(t *testing.T, cmd *exec.Cmd, most time.Duration, mayFail bool) bool 
 // TestTrialKills kills commands that change a file at random moments. Then the file is the old or the new one, byte for
 // byte, and the next command leaves no temporary files.
 func TestTrialKills(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.bloom")
+	for name, c := range changes(t, dir, path) {
+		trialKills(t, dir, path, name, c)
+	}
+}
+
+// TestTrialKillsExact is TestTrialKills for updates of an exact set.
+func TestTrialKillsExact(t *testing.T) {
+	dir := t.TempDir()
+	path, universe, members := filepath.Join(dir, "f.exact"), filepath.Join(dir, "universe"), filepath.Join(dir, "members")
+	for file, keys := range map[string]string{universe: trialKeys("key", 200_000), members: trialKeys("key", 2000)} {
+		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := []string{"--members", members, "--universe", universe}
+	out, err := program("", append([]string{"exact", "build", "-o", path}, lists...)...).CombinedOutput()
+	if err == nil {
+		err = os.WriteFile(members, []byte(trialKeys("key", 2100)), 0o600)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	update := append([]string{"exact", "update", "-o", path, "--base", path}, lists...)
+	trialKills(t, dir, path, "exact update", change{update, ""})
+}
+
+// trialKills kills a command that changes the file at path, in dir.
+func trialKills(t *testing.T, dir, path, name string, c change) {
+	t.Helper()
 	rounds := 5
 	if *long {
 		rounds = 100
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f.bloom")
 	kills, replaced := 0, 0
-	for name, c := range changes(t, dir, path) {
-		old, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v, %s", name, err, out)
-		}
-		took := time.Since(start)
-		next, err := os.ReadFile(path)
-		if err != nil || bytes.Equal(old, next) {
-			t.Fatalf("%s changes nothing: %v", name, err)
-		}
-		files := entriesOf(t, dir)
-		for round := range rounds {
-			if err := os.WriteFile(path, old, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if killed(t, program(c.keys, c.args...), took, false) {
-				kills++
-			}
-			switch got, err := os.ReadFile(path); {
-			case err != nil || !bytes.Equal(got, old) && !bytes.Equal(got, next):
-				t.Fatalf("%s, kill %d: the file is neither the old nor the new one: %d bytes, %v", name, round, len(got), err)
-			case bytes.Equal(got, next):
-				replaced++
-			}
-		}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v, %s", name, err, out)
+	}
+	took := time.Since(start)
+	next, err := os.ReadFile(path)
+	if err != nil || bytes.Equal(old, next) {
+		t.Fatalf("%s changes nothing: %v", name, err)
+	}
+	files := entriesOf(t, dir)
+	for round := range rounds {
 		if err := os.WriteFile(path, old, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		left := len(entriesOf(t, dir)) - len(files)
-		if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v, %s", name, err, out)
+		if killed(t, program(c.keys, c.args...), took, false) {
+			kills++
 		}
-		if now := entriesOf(t, dir); !slices.Equal(now, files) {
-			t.Errorf("%s: %q, want %q", name, now, files)
-		}
-		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, next) {
-			t.Errorf("%s after the kills gives another file: %v", name, err)
-		}
-		t.Logf("%s: %d temporary files after %d rounds, none after the next writer", name, left, rounds)
-		if err := os.WriteFile(path, old, 0o600); err != nil {
-			t.Fatal(err)
+		switch got, err := os.ReadFile(path); {
+		case err != nil || !bytes.Equal(got, old) && !bytes.Equal(got, next):
+			t.Fatalf("%s, kill %d: the file is neither the old nor the new one: %d bytes, %v", name, round, len(got), err)
+		case bytes.Equal(got, next):
+			replaced++
 		}
 	}
-	t.Logf("%d kills; %d times the file was already the new one", kills, replaced)
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left := len(entriesOf(t, dir)) - len(files)
+	if out, err := program(c.keys, c.args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v, %s", name, err, out)
+	}
+	if now := entriesOf(t, dir); !slices.Equal(now, files) {
+		t.Errorf("%s: %q, want %q", name, now, files)
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, next) {
+		t.Errorf("%s after the kills gives another file: %v", name, err)
+	}
+	t.Logf("%s: %d kills; %d times the file was already the new one; %d temporary files after %d rounds, none after the "+
+		"next writer", name, kills, replaced, left, rounds)
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func entriesOf(t *testing.T, dir string) (names []string) {

@@ -6,7 +6,6 @@ import { type Key, OwnBuffer, putKey } from './key.js';
 import { type ExactRecord, readRecords } from './records.js';
 import { present } from './sections.js';
 import type { Family, HashFunction, Hashed, KeyHash } from './types.js';
-import { fold, product } from './wide.js';
 
 export * from './errors.js';
 export type { Key } from './key.js';
@@ -47,9 +46,8 @@ export class ExactSet {
   readonly #key = new OwnBuffer();
   readonly #name = new OwnBuffer();
   readonly #joined = new OwnBuffer();
-  /** The hash of the key, that for level 2, and that of the partition's name. */
+  /** The hash of the key, and that of the partition's name. */
   readonly #h = new Int32Array(8);
-  readonly #h2 = new Int32Array(8);
   readonly #hName = new Int32Array(8);
 
   /** @internal */
@@ -94,23 +92,12 @@ export class ExactSet {
 
   /** Reports whether the key in the first n bytes of a buffer is a member. */
   #answer({ view }: OwnBuffer, n: number): boolean {
-    const h = this.#h, h2 = this.#h2;
+    const h = this.#h;
     present(this.#file);
     this.#sum(view, n, h);
     h[0] = 0;
     let odd = 0;
-    for (const { codes, classOf, level1, level2 } of this.#records) {
-      const code = codes[Math.min(classOf(this.#hName, true), codes.length - 1)], r = code >> 1;
-      odd ^= code & 1;
-      if (r > 31 || (r && level1[r](h) < 0)) continue;
-      fold(h[0] ^ 0x847dd1a6, h[1] ^ 0x681c64a0, 0x2babb779, 0xa50932dd);
-      h2[0] = product[0];
-      h2[1] = product[1];
-      fold(h[2] ^ 0x990dae16, h[3] ^ 0xd62833eb, 0x64ca1c4f, 0xca4e6157);
-      h2[2] = product[0];
-      h2[3] = product[1];
-      odd ^= level2(h2, true);
-    }
+    for (const record of this.#records) odd ^= record(h, this.#hName);
     return odd > 0;
   }
 }

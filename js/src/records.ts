@@ -5,19 +5,13 @@ import {
   ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError,
 } from './errors.js';
 import { viewOf } from './header.js';
-import { type Find, ribbonOf } from './ribbon.js';
+import { type Find, halves, ribbonOf } from './ribbon.js';
 import { checkZeros, sectionWords } from './sections.js';
+import type { Hash } from './types.js';
+import { fold, product } from './wide.js';
 
-/** The base or an update. The answer of a set is the exclusive or of those of its records. */
-export interface ExactRecord {
-  /** Of each class: 2·r, and 1 more if level 1 has the keys that the record has not. */
-  readonly codes: number[];
-  /** Returns the number of a partition's class, or a larger one for the last class. */
-  readonly classOf: Find;
-  /** By r. */
-  readonly level1: Find[];
-  readonly level2: Find;
-}
+/** Returns 1 if a record has a key, else 0. It takes the hash of the key, and that of the partition's name. */
+export type ExactRecord = (h: Hash, name: Hash) => number;
 
 /** What a file says besides its records. Numbers of keys are those after the last record. */
 export interface ExactFile {
@@ -30,11 +24,46 @@ export interface ExactFile {
   readonly partitions: number;
 }
 
-/** The largest number of records: a small one takes more memory than its bytes. */
-const maxRecords = 4096;
+const maxRecords = 256;
 
 /** The query of a part without keys: absent, and the value 0. */
 const nothing: Find = (_, value) => (value ? 0 : -1);
+
+/** The hash of a key for level 2. */
+const second = /* @__PURE__ */ new Int32Array(4);
+
+/**
+ * Returns a record of parts. codes are those of the classes: 2·r, and 1 more if level 1 has the keys that the record
+ * has not. classOf returns the number of a partition's class, or a larger one for the last class. level1 is by r.
+ */
+const ofParts = (codes: number[], classOf: Find, level1: Find[], level2: Find): ExactRecord => (h, name) => {
+  const code = codes[Math.min(classOf(name, true), codes.length - 1)], r = code >> 1;
+  if (r > 31 || (r && level1[r](h) < 0)) return code & 1;
+  fold(h[0] ^ 0x847dd1a6, h[1] ^ 0x681c64a0, 0x2babb779, 0xa50932dd);
+  second[0] = product[0];
+  second[1] = product[1];
+  fold(h[2] ^ 0x990dae16, h[3] ^ 0xd62833eb, 0x64ca1c4f, 0xca4e6157);
+  second[2] = product[0];
+  second[3] = product[1];
+  return (code & 1) ^ level2(second, true);
+};
+
+/** Returns a record of positions of b bits, whose lower and upper words are in two lists. They ascend. */
+function ofPositions(lows: Uint32Array, highs: Uint32Array, b: number, seed: number): ExactRecord {
+  const [sl, sh] = halves(BigInt(seed + 1) * 0x9e3779b97f4a7c15n), s = (64 - b) & 31;
+  return (h) => {
+    fold(h[0] ^ h[2] ^ sl, h[1] ^ h[3] ^ sh, 0xa30e124d, 0x773ab51d);
+    const u = product[1], high = b > 32 ? u >>> s : 0;
+    const low = (b > 32 ? (product[0] >>> s) | ((u << 1) << (31 - s)) : u >>> s) >>> 0;
+    let from = 0;
+    for (let end = lows.length; from < end; ) {
+      const middle = (from + end) >>> 1;
+      if (highs[middle] < high || (highs[middle] === high && lows[middle] < low)) from = middle + 1;
+      else end = middle;
+    }
+    return +(lows[from] === low && highs[from] === high);
+  };
+}
 
 /** Reads a file. Without verify the checksums of the bodies are not compared. It throws FormatError. */
 export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
@@ -69,12 +98,45 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     return stored;
   };
 
+  /** Reads the positions of an update. */
+  const positions = (): ExactRecord => {
+    const n = number(4096), b = n && number(64, 1), seed = n && number(65_535);
+    const lows = new Uint32Array(n), highs = new Uint32Array(n), k = Math.max(0, b - n.toString(2).length), from = at;
+    let used = 8; // bits of the byte before at
+    const bit = (): number => {
+      if (used > 7) {
+        skip(1);
+        used = 0;
+      }
+      return (bytes[at - 1] >> used++) & 1;
+    };
+    const word = (bits: number): number => {
+      let v = 0;
+      for (let i = 0; i < bits; i++) v += bit() * 2 ** i;
+      return v;
+    };
+    for (let i = 0, low = 0, high = 0; i < n; i++) {
+      let units = 0;
+      while (bit()) if (++units > 2 ** 13) throw bad('positions', from);
+      units *= 2 ** k;
+      low += word(Math.min(k, 32)) + (units % 2 ** 32);
+      high += word(k - 32) + Math.floor(units / 2 ** 32) + Math.floor(low / 2 ** 32);
+      low %= 2 ** 32;
+      if (b > 32 ? high >= 2 ** (b - 32) : high || low >= 2 ** b) throw bad('positions', from);
+      lows[i] = low++;
+      highs[i] = high;
+    }
+    if (used < 8 && bytes[at - 1] >> used) throw bad('positions', from);
+    return ofPositions(lows, highs, b, seed);
+  };
+
   /** Reads the next record. */
   const record = (): ExactRecord => {
     const from = at, update = records.length > 0;
     if (u32() !== 0x584c4289) throw new MagicError('no exact set', from);
     if (number() !== 1) throw new VersionError('a newer exact set: update bloomery', from);
-    if (number() !== +update) throw bad('kind of a record', from);
+    const kind = number(2);
+    if (!kind === update) throw bad('kind of a record', from);
     if (!update) {
       hash = number();
       if (hash !== 1 && hash !== 2) throw new HashError(`hash function ${hash}`, from);
@@ -88,6 +150,11 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     const parts = number();
     if (update && !parts !== !partitions) throw bad('partitions', from);
     partitions = parts;
+    if (kind === 2) {
+      const record = positions();
+      last = checksum(from);
+      return record;
+    }
     if (partitions) number(); // the entropy
     const codes = Array.from({ length: number(partitions ? 66 : 1, 1) }, () => {
       const code = number(65);
@@ -133,7 +200,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     const body = skip(total);
     last = checksum(body, verify);
     at = body;
-    const parsed = { codes, classOf: classOf(), level1: level1.map((open) => open()), level2: level2() };
+    const parsed = ofParts(codes, classOf(), level1.map((open) => open()), level2());
     at += 4;
     return parsed;
   };

@@ -38,13 +38,37 @@ function shapesOf(codes, shape) {
   return parts.map((part, i) => ({ ...small, ...shape(i), ...part }));
 }
 
+const ones = (1n << 64n) - 1n;
+const positionOf = ([hi, lo], { b, seed }) =>
+  fold(hi ^ lo ^ (((BigInt(seed) + 1n) * 0x9e3779b97f4a7c15n) & ones), 0x773ab51da30e124dn) >> BigInt(64 - b);
+
+/** The count, the bits, the seed and the positions of a record of kind 2. */
+function coded({ b, seed, list }) {
+  const n = list.length, k = BigInt(Math.max(0, b - n.toString(2).length));
+  let bits = '', next = 0n;
+  for (const v of list) {
+    const rest = ((v - next) & ((1n << k) - 1n)).toString(2).padStart(Number(k), '0');
+    bits += '1'.repeat(Number((v - next) >> k)) + '0' + (k ? [...rest].reverse().join('') : '');
+    next = v + 1n;
+  }
+  const bytes = (bits.match(/.{1,8}/g) ?? []).map((byte) => parseInt([...byte].reverse().join(''), 2));
+  return n ? [...uvarint(n), b, ...uvarint(seed), ...bytes] : [0];
+}
+
 /**
  * Returns the bytes of a set of records of random bits, and what they answer. Each record has codes, and shape(i), the
  * shape of part i, or no slots for a part without keys.
  */
 function make(records, { partitions = 0, hash = 1, seed = 5n, sum = xxh3(seed), edit = (head) => head } = {}) {
   let file = [], last = 0;
-  const parsed = records.map(({ codes, shape }, number) => {
+  const parsed = records.map(({ codes, shape, positions }, number) => {
+    if (positions) {
+      const counts = [...uvarint(1000 + number), ...uvarint(400), ...uvarint(partitions)];
+      const edited = edit([0x89, 0x42, 0x4c, 0x58, 1, 2, ...bytesOf(last, 4), ...counts, ...coded(positions)], number);
+      last = crc32c(Uint8Array.from(edited));
+      file.push(...edited, ...bytesOf(last, 4));
+      return { positions };
+    }
     const shapes = shapesOf(codes, shape), parts = shapes.map(randomSections);
     const head = [0x89, 0x42, 0x4c, 0x58, 1, number ? 1 : 0];
     if (number) head.push(...bytesOf(last, 4));
@@ -73,7 +97,8 @@ function make(records, { partitions = 0, hash = 1, seed = 5n, sum = xxh3(seed), 
   });
 
   /** The answer of a record for the hash of a name and of a key. */
-  const has = ({ codes, shapes, parts }, name, [hi, lo]) => {
+  const has = ({ codes, shapes, parts, positions }, name, [hi, lo]) => {
+    if (positions) return +positions.list.includes(positionOf([hi, lo], positions));
     const ask = (i, [hi, lo]) => {
       const { starts, tail, r } = shapes[i];
       return starts.length || tail ? answer(shapes[i], parts[i], hi, lo) : r ? -1 : 0;
@@ -128,10 +153,40 @@ for (const [what, records] of Object.entries({
   });
 }
 
+test('updates by positions', async () => {
+  const keys = Array.from({ length: 300 }, (_, n) => keyOf(n)), sum = xxh3(5n), base = { codes: [65], shape: none };
+  const hashes = keys.map((key) => hashOf(sum, key)).map(([hi, lo]) => [hi, lo & ~0xffffffffn]);
+  const cases = [
+    [1, 1, 0], [1, 2, 3], [5, 20, 9], [12, 40, 65_535], [31, 9, 1], [32, 100, 2], [33, 100, 4], [40, 3, 5], [63, 30, 6],
+    [64, 250, 7], [64, 1, 8], [9, 0, 0],
+  ];
+  for (const [b, n, seed] of cases) {
+    const all = [...new Set(hashes.map((h) => positionOf(h, { b, seed })))].slice(0, n);
+    const positions = { b, seed, list: all.sort((x, y) => (x < y ? -1 : 1)) };
+    const { file, want } = make([base, { positions }, { codes: [4], shape: layered }]), set = await openExact(file);
+    for (const key of keys) assert.equal(set.has(Uint8Array.from(key)), want(undefined, key), `b = ${b}, n = ${n}`);
+  }
+  // Of the record: 6 bytes, previous 4, universe 2, members 2, partitions 1, count at 15, b at 16, seed at 17
+  const positions = { b: 9, seed: 3, list: [1n, 80n, 511n] };
+  for (const [what, change] of Object.entries({
+    'b of 0': (r) => (r[16] = 0), 'b of 65': (r) => (r[16] = 65),
+    'a seed of 65536': (r) => r.splice(17, 1, ...uvarint(65_536)),
+    '4097 positions': (r) => r.splice(15, 1, ...uvarint(4097)), 'a missing byte': (r) => r.pop(),
+    'a position of 2^b': (r) => (r[16] = 8), 'bits behind': (r) => (r[r.length - 1] |= 128),
+    'ones without end': (r) => r.splice(18, 4, ...Array(3000).fill(255)), previous: (r) => (r[6] ^= 1),
+    partitions: (r) => (r[14] = 1),
+  })) {
+    const edit = (head, number) => (number && change(head), head);
+    await refused(make([base, { positions }], { edit }).file, what);
+  }
+  await refused(make([{ positions }]).file, 'no base', 'CorruptError');
+});
+
 test('a set with partitions and updates', async () => {
   const codes = [0, 1, 2, 3, 9, 16, 62, 64, 65];
   const { file, want } = make([
-    { codes, shape: layered }, { codes: [2], shape: layered }, { codes: [4, 5, 65], shape: mixed },
+    { codes, shape: layered }, { codes: [2], shape: layered }, { positions: { b: 2, seed: 1, list: [1n, 2n] } },
+    { codes: [4, 5, 65], shape: mixed },
   ], { partitions: 30 });
   const set = await openExact(file);
   let yes = 0;
@@ -265,9 +320,9 @@ test('contradictions under right checksums', async () => {
     'partitions in one record': (b) => (b.splice(14, 1, 1, 1), b),
   })) await refused(make(two, { edit: second(change) }).file, what, 'CorruptError');
   const { file } = make([{ codes: [0], shape: none }]), update = make(Array(2).fill({ codes: [0], shape: none })).file;
-  const small = update.subarray(file.length), many = Buffer.concat([file, ...Array(4096).fill(small)]);
-  await refused(many, '4097 records', 'TooLargeError');
-  assert.equal((await openExact(many.subarray(0, many.length - small.length))).info().updates, 4095);
+  const small = update.subarray(file.length), many = Buffer.concat([file, ...Array(256).fill(small)]);
+  await refused(many, '257 records', 'TooLargeError');
+  assert.equal((await openExact(many.subarray(0, many.length - small.length))).info().updates, 255);
 });
 
 test('other arguments', async () => {

@@ -1,10 +1,9 @@
 // Package exact measures exact sets: their size beside the entropy of the choice and beside a cascade of Bloom filters,
-// with and without partitions, and whether every answer is right. docs/ribbon.md shows the results.
+// with and without partitions, and whether every answer is right. docs/exact.md shows the results.
 package exact
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -17,7 +16,8 @@ import (
 func Experiments() []experiment.Experiment { return []experiment.Experiment{sets} }
 
 var sets = experiment.Experiment{
-	Name: "exact", Source: "docs/ribbon.md", Varies: "share of members; partitions", Run: run, Seconds: 60,
+	Name: "exact", Source: "docs/exact.md", Varies: "share of members; partitions; daily changes", Run: run,
+	Seconds: 60,
 }
 
 // partition is a part of the universe.
@@ -58,7 +58,7 @@ const batchKeys = 4096
 // batches calls f with all keys. It reuses their memory.
 func (u universe) batches(ctx context.Context, f func(*batch) error) error {
 	b := &batch{room: make([]byte, 8*batchKeys)}
-	number := u.seed << 36
+	number := uint64(0)
 	for i, p := range u.partitions {
 		b.nameOfPart = fmt.Appendf(b.nameOfPart[:0], "partition %d", i)
 		for from := 0; from < p.keys; {
@@ -70,7 +70,7 @@ func (u universe) batches(ctx context.Context, f func(*batch) error) error {
 			b.keys, b.names = b.keys[:0], b.names[:0]
 			for ; from < to; from++ {
 				key := b.room[8*len(b.keys):][:8:8]
-				binary.LittleEndian.PutUint64(key, number*0x9e3779b97f4a7c15) // distinct, since the factor is odd
+				keyOf(key, u.seed, number)
 				b.keys, b.names = append(b.keys, key), append(b.names, b.nameOfPart)
 				number++
 			}
@@ -141,19 +141,22 @@ func (u universe) build(ctx context.Context, partitioned bool) (o outcome, err e
 
 func run(ctx context.Context, c experiment.Config) (figure.Result, error) {
 	result := c.Begin(20)
-	keys, partitioned := 10_000_000, 1_000_000
+	keys, partitioned, changing := 10_000_000, 1_000_000, 1_000_000
 	switch {
 	case c.Quick:
-		keys, partitioned = 100_000, 50_000
+		keys, partitioned, changing = 100_000, 50_000, 200_000
 	case c.Full:
-		partitioned = keys
+		partitioned, changing = keys, keys
 	}
 	points := points(keys)
-	work := c.Work(float64(len(points)*keys + c.Trials*partitioned))
-	if err := densities(ctx, c, work, points, &result); err != nil {
+	work := c.Work(float64(len(points)*keys + c.Trials*partitioned + days*changing))
+	if err := densities(ctx, c, work, keys, points, &result); err != nil {
 		return result, err
 	}
 	if err := divided(ctx, c, work, partitioned, &result); err != nil {
+		return result, err
+	}
+	if err := updates(ctx, c, work, changing, &result); err != nil {
 		return result, err
 	}
 	result.Notes = append(result.Notes,
@@ -182,12 +185,8 @@ func points(keys int) []point {
 
 // densities builds sets without partitions.
 func densities(
-	ctx context.Context, c experiment.Config, work *experiment.Work, points []point, result *figure.Result,
+	ctx context.Context, c experiment.Config, work *experiment.Work, keys int, points []point, result *figure.Result,
 ) error {
-	keys := limitedKeys
-	if c.Quick {
-		keys = 100_000
-	}
 	one := func(ctx context.Context, i int) (outcome, error) {
 		members := int(math.Round(float64(keys) * points[i].percent / 100))
 		return universe{[]partition{{keys, members}}, c.Seed}.build(ctx, false)
