@@ -4,8 +4,8 @@ import "math"
 
 // The overload of a layer: how many of 1024 keys it has no slot for.
 const (
-	fastOverload = 56 // width 64
-	wideOverload = 35 // width 128
+	fastOverload = 62 // width 64
+	wideOverload = 38 // width 128
 )
 
 // startsFor returns the number of starts of a layer for n keys, more than maxTail.
