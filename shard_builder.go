@@ -35,7 +35,7 @@ type ShardBuilder struct {
 	allowed shardedList  // of Config.Allow
 	spool   *spool.Spool // nil unless the keys are counted first
 	added   atomic.Uint64
-	valued  atomic.Bool     // keys came with values
+	valued  atomic.Uint64   // keys that came with values
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
 	mu   sync.Mutex
@@ -223,6 +223,10 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if b.config.Keys != 0 && n != b.config.Keys {
 		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
 	}
+	if v := b.valued.Load(); v != 0 && v != n {
+		return nil, &filter.ConfigError{Field: "value_bits", Value: n - v,
+			Reason: "so many keys came without a value; add all keys with AddManyValues"}
+	}
 	if b.spool != nil {
 		b.config.Keys = max(n, 1)
 		b.config.Shards = cmp.Or(b.config.Shards, AutoShards(n))
@@ -311,7 +315,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 	}
 	defer one.Close()
 	add := one.AddHashes
-	if b.valued.Load() {
+	if b.valued.Load() > 0 {
 		add = one.addWithValues
 	}
 	if err := b.spill.Each(ctx, s, add); err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // AddManyValues adds keys with their values, as Builder.AddManyValues does; all keys of the set must then come from
-// AddManyValues. It needs Config.Shards or Config.Keys, so that the number of shards is known, and no Config.Allow.
-// Errors are those of Builder.AddValue.
+// AddManyValues, or Build returns an error wrapping filter.ErrConfig. It needs Config.Shards or Config.Keys, so that the
+// number of shards is known, and no Config.Allow. Errors are those of Builder.AddValue.
 func (b *ShardBuilder) AddManyValues(keys [][]byte, values []uint64) error {
 	if len(keys) != len(values) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
@@ -18,13 +18,13 @@ func (b *ShardBuilder) AddManyValues(keys [][]byte, values []uint64) error {
 	if err := b.takesValues(values); err != nil {
 		return err
 	}
-	b.valued.Store(true)
 	buf := hashBuffers.Get().(*[]filter.Hash)
 	hs := (*buf)[:0]
 	for _, k := range keys {
 		hs = append(hs, b.hasher.Sum(k))
 	}
 	b.added.Add(uint64(len(hs)))
+	b.valued.Add(uint64(len(hs)))
 	err := b.spill.AddValues(hs, values)
 	*buf = hs[:0]
 	hashBuffers.Put(buf)

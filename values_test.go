@@ -208,6 +208,17 @@ func TestShardedBuildValues(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
+	mixed, err := bloomery.NewShardBuilder(filepath.Join(t.TempDir(), "set"),
+		bloomery.Config{Spec: "ribbon(value_bits=32)", Shards: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(mixed.AddManyValues(all, values), mixed.AddString("without")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mixed.Build(t.Context()); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("a key without a value among others: %v", err)
+	}
 	for c, want := range map[*bloomery.Config]string{
 		{Spec: "ribbon(value_bits=6)"}: "number of shards", {Spec: "ribbon(value_bits=3)", Shards: 2}: "value_bits=",
 		{Spec: "standard", Shards: 2}: "take a value with each key",
