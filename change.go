@@ -310,15 +310,15 @@ func (s *Set) ValueBits() (int, error) {
 
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
-	if could {
-		return fmt.Errorf("this filter was built without values: %w", filter.ErrUnsupported)
-	}
 	if s.filter == nil && s.shards == nil {
 		return errEmpty
 	}
 	others := append(families.With(filter.CanValues), families.With(filter.CanBuildValues)...)
-	return fmt.Errorf("%s does not keep values; families that do: %s: %w", s.Spec(), strings.Join(others, ", "),
-		filter.ErrUnsupported)
+	problem := "%s does not keep values; families that do: %s: %w"
+	if could {
+		problem = "%s was built without values; families with value_bits=: %s: %w"
+	}
+	return fmt.Errorf(problem, s.Spec(), strings.Join(others, ", "), filter.ErrUnsupported)
 }
 
 // valuer returns the filter as a Valuer, ready to be changed.

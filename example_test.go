@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,6 +206,20 @@ func ExampleSet_Upsert() {
 }
 
 // A Set that follows its file. Queries that run while the file is replaced finish on the old one.
+func ExampleBuildValues() {
+	ctx := context.Background()
+	country := map[string]uint64{"192.0.2.1": 49, "198.51.100.7": 33, "203.0.113.9": 81}
+	set := must(bloomery.BuildValues(ctx, maps.All(country), bloomery.Config{Spec: "ribbon(value_bits=8)"}))
+
+	value, ok, _ := set.Get([]byte("198.51.100.7"))
+	fmt.Println(value, ok)
+	_, ok, _ = set.Get([]byte("192.0.2.99"))
+	fmt.Println(ok)
+	// Output:
+	// 33 true
+	// false
+}
+
 func ExampleOpenLive() {
 	ctx := context.Background()
 	path := filepath.Join(must(os.MkdirTemp("", "")), "list.bloom")

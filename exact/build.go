@@ -50,7 +50,8 @@ func gathered(
 	if err != nil {
 		return err
 	}
-	if err = feed(ctx, members, c.Partitioned, func(p, k [][]byte) error { return b.add(p, k, memberBit) }); err == nil {
+	err = feed(ctx, members, c.Partitioned, func(p, k [][]byte) error { return b.add(p, k, memberBit) })
+	if err == nil {
 		err = feed(ctx, universe, c.Partitioned, func(p, k [][]byte) error { return b.add(p, k, 0) })
 	}
 	if err != nil {

@@ -32,7 +32,8 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]Config{
-		"all in memory": {}, "64 KiB": {Memory: 64 << 10, TempDir: t.TempDir()}, "one worker": {Workers: 1}, "5 workers": {Workers: 5},
+		"all in memory": {}, "64 KiB": {Memory: 64 << 10, TempDir: t.TempDir()},
+		"one worker": {Workers: 1}, "5 workers": {Workers: 5},
 	} {
 		c.Partitioned = true
 		b, err := NewBuilder(c)
@@ -98,7 +99,8 @@ func TestOutside(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	many := universeOf(1000)
-	if _, err = Build(t.Context(), many, seq("a"), Config{}); !errors.As(err, &e) || e.Count != 1000 || len(e.Keys) != maxNamed {
+	_, err = Build(t.Context(), many, seq("a"), Config{})
+	if !errors.As(err, &e) || e.Count != 1000 || len(e.Keys) != maxNamed {
 		t.Errorf("%v", err)
 	}
 }
@@ -189,13 +191,14 @@ func TestCancelled(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	last, calls := 0.0, 0
-	_, err := Build(t.Context(), chosen(100_000, .01, 1), universeOf(100_000), Config{Progress: func(p filter.Progress) {
+	report := func(p filter.Progress) {
 		if p.Done < last || p.Done > 1 {
 			t.Errorf("from %g to %g", last, p.Done)
 		}
 		last = p.Done
 		calls++
-	}})
+	}
+	_, err := Build(t.Context(), chosen(100_000, .01, 1), universeOf(100_000), Config{Progress: report})
 	if err != nil || calls < 4 || last < .5 {
 		t.Errorf("%d calls up to %g: %v", calls, last, err)
 	}
@@ -236,7 +239,8 @@ func TestVerifier(t *testing.T) {
 			missing++
 		}
 	}
-	want := Verification{Universe: n, Members: both + missing, Missing: missing, FalselyPresent: s.Info().Members - both}
+	falsely := s.Info().Members - both
+	want := Verification{Universe: n, Members: both + missing, Missing: missing, FalselyPresent: falsely}
 	if r = run(chosen(n, .03, 2), universeOf(n)); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}

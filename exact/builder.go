@@ -23,9 +23,9 @@ type Config struct {
 	Secret *[filter.SecretSize]byte // for a keyed hash, which the file does not contain
 	// Partitioned says that keys have partitions: use AddMembersIn and AddUniverseIn.
 	Partitioned bool
-	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary files.
-	// A key of the universe takes 16 bytes and a member 32. The finished set, the names of partitions and buffers of
-	// about 20 MiB come in addition.
+	// Memory is the number of bytes of key hashes to keep in memory, 0 for no limit; further ones go to temporary
+	// files. A key of the universe takes 16 bytes and a member 32. The finished set, the names of partitions and
+	// buffers of about 20 MiB come in addition.
 	Memory   int64
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
@@ -60,7 +60,7 @@ type Builder struct {
 // NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set.
 func NewBuilder(c Config) (*Builder, error) {
 	if c.Secret != nil && c.Seed != 0 {
-		return nil, &filter.ConfigError{Field: "seed", Value: c.Seed, Reason: "a keyed hash has a secret in place of a seed"}
+		return nil, &filter.ConfigError{Field: "seed", Value: c.Seed, Reason: "a keyed hash has a secret, and no seed"}
 	}
 	// The other half of the memory is for the keys of the levels.
 	return &Builder{config: c, hasher: c.hasher(), keys: gather.New(gather.Config{
@@ -81,9 +81,9 @@ func (b *Builder) AddMembers(keys [][]byte) error { return b.add(nil, keys, memb
 // AddUniverse adds keys of the universe. Errors are those of AddMembers.
 func (b *Builder) AddUniverse(keys [][]byte) error { return b.add(nil, keys, 0) }
 
-// AddMembersIn adds members and their partitions, of a partitioned set. It returns an error if keys cannot be written to
-// a temporary file, there are more than MaxPartitions partitions, or the set is not partitioned. It panics if there are
-// not as many partitions as keys.
+// AddMembersIn adds members and their partitions, of a partitioned set. It returns an error if keys cannot be written
+// to a temporary file, there are more than MaxPartitions partitions, or the set is not partitioned. It panics if there
+// are not as many partitions as keys.
 func (b *Builder) AddMembersIn(partitions, keys [][]byte) error {
 	return b.addIn(partitions, keys, memberBit)
 }

@@ -77,7 +77,10 @@ func TestCost(t *testing.T) {
 	for _, tt := range []struct {
 		density float64
 		want    code
-	}{{.0001, 2 * 13}, {.001, 2 * 9}, {.01, 2 * 6}, {.1, 2 * 3}, {.3, 2 * 1}, {.45, 0}, {.9, 2*3 + 1}, {0, 64}, {1, 65}} {
+	}{
+		{.0001, 2 * 13}, {.001, 2 * 9}, {.01, 2 * 6}, {.1, 2 * 3}, {.3, 2 * 1}, {.45, 0}, {.9, 2*3 + 1},
+		{0, 64}, {1, 65},
+	} {
 		n := uint64(1e7)
 		if got := cheapest(tally{n, uint64(float64(n) * tt.density)}, allCodes); got != tt.want {
 			t.Errorf("density %g: code %d, want %d", tt.density, got, tt.want)

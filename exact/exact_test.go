@@ -74,10 +74,21 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// TestSize bounds the size in bits a member. Few members take more.
 func TestSize(t *testing.T) {
-	for _, d := range []float64{.001, .01, .1} {
-		s := mustBuild(t, 1_000_000, d, 1, Config{})
-		i := s.Info()
-		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v", d, i.BitsPerMember(), i.EntropyPerMember(), i.Bytes, i.Classes)
+	n, most := 1_000_000, []float64{12.25, 8.61, 5.16}
+	switch {
+	case *long:
+		n, most = 10_000_000, []float64{12.1, 8.6, 5.15}
+	case testing.Short():
+		n, most = 100_000, []float64{13, 8.8, 5.2}
+	}
+	for i, density := range []float64{.001, .01, .1} {
+		s := mustBuild(t, n, density, 1, Config{}).Info()
+		t.Logf("%g: %.3f bits a member, entropy %.3f, %d bytes, %+v",
+			density, s.BitsPerMember(), s.EntropyPerMember(), s.Bytes, s.Classes)
+		if s.BitsPerMember() > most[i] {
+			t.Errorf("density %g: %.3f bits a member, want at most %g", density, s.BitsPerMember(), most[i])
+		}
 	}
 }

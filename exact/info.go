@@ -14,12 +14,12 @@ type Info struct {
 	// size of the file.
 	Bits, Bytes uint64
 	UpdateBytes uint64 // of Bytes, those of the updates
-	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of that
-	// over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions are
-	// known. With updates it is that of the base.
+	// Entropy is log2 C(Universe, Members): no exact set takes fewer bits on average. PartitionEntropy is the sum of
+	// that over the partitions, rounded, and 0 without partitions. It is lower, because the densities of the partitions
+	// are known. With updates it is that of the base.
 	Entropy, PartitionEntropy float64
-	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over the
-	// partitions as the keys of the universe.
+	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over
+	// the partitions as the keys of the universe.
 	OutsideRate float64
 	Classes     []ClassInfo // of the base
 }
@@ -69,7 +69,8 @@ func (s *Set) Info() Info {
 		}
 		for _, c := range r.classes {
 			i.Classes = append(i.Classes, ClassInfo{
-				R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members, OutsideRate: c.outsideRate(),
+				R: c.rate(), Inverted: c.inverted(), Universe: c.keys, Members: c.tally.members,
+				OutsideRate: c.outsideRate(),
 			})
 		}
 	}

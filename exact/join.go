@@ -64,8 +64,8 @@ type joined struct {
 	member    bool
 }
 
-// join reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each distinct
-// key of the universe, in order of the hash, and outside for each distinct member that is not in it.
+// join reads sorted hashes of a universe and of members, with the bits of the Builder. It calls inside for each
+// distinct key of the universe, in order of the hash, and outside for each distinct member that is not in it.
 func join(ctx context.Context, keys *gather.Keys, inside func(joined) error, outside func(filter.Hash)) error {
 	var k joined
 	any, in := false, false // whether there is a key in k, and whether it is in the universe

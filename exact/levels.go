@@ -25,6 +25,7 @@ func (b *Builder) build(ctx context.Context) (*record, error) {
 // finish ends the adding of keys.
 func (b *Builder) finish(ctx context.Context) (*stages, error) {
 	p := &stages{report: b.config.Progress}
+	p.next(stageSort, 0)
 	n, err := b.keys.Finish(ctx)
 	if err != nil {
 		return nil, err

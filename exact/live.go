@@ -17,8 +17,8 @@ const DefaultInterval = time.Second
 // Live is a Set that follows its file. When the file is replaced by rename, as Save does, Live reads and verifies the
 // new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
 //
-// If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error, and
-// Live tries again when the file changes.
+// If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error,
+// and Live tries again when the file changes.
 type Live struct {
 	path    string
 	options LiveOptions

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// tryBoth is the number of keys below which a part is built with both widths, and the smaller one is taken. Above it,
-	// width 128 is always smaller.
+	// tryBoth is the number of keys below which a part is built with both widths, and the smaller one is taken. Above
+	// it, width 128 is always smaller.
 	tryBoth = 1 << 17
 	// partBatch is the number of keys that a partBuilder passes on together.
 	partBatch = 1 << 10

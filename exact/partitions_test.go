@@ -80,16 +80,19 @@ func (l layout) build(t *testing.T, seed uint64, c Config) *Set {
 // the seeds.
 func TestPartitionSize(t *testing.T) {
 	n, seeds, bound := 300_000, 5, 1.13
-	if *long {
+	switch {
+	case *long:
 		n, seeds, bound = 10_000_000, 20, 1.10
+	case testing.Short():
+		n, seeds, bound = 100_000, 1, 1.2
 	}
 	worst := 0.0
 	for seed := range uint64(seeds) {
 		s := newLayout(n, 300, seed).build(t, seed, Config{})
 		i := s.Info()
 		ratio := float64(i.Bits) / i.PartitionEntropy
-		t.Logf("seed %d: %d members, %.4f of the entropy, file %.4f, without partitions %.3f, %d classes", seed, i.Members,
-			ratio, float64(8*i.Bytes)/i.PartitionEntropy, i.Entropy/i.PartitionEntropy, len(i.Classes))
+		t.Logf("seed %d: %d members, %.4f of the entropy, file %.4f, without partitions %.3f, %d classes",
+			seed, i.Members, ratio, float64(8*i.Bytes)/i.PartitionEntropy, i.Entropy/i.PartitionEntropy, len(i.Classes))
 		worst = max(worst, ratio)
 	}
 	t.Logf("worst %.4f", worst)

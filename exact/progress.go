@@ -10,7 +10,8 @@ import (
 type stage int
 
 const (
-	stageCount stage = iota
+	stageSort stage = iota
+	stageCount
 	stageList
 	stageFirst
 	stageAsk
@@ -20,7 +21,9 @@ const (
 
 // stageStart is the share of the time of Build that has passed before a stage, measured with 10 million keys of which
 // 1% are members.
-var stageStart = [stageEnd + 1]float64{stageCount: .3, stageList: .4, stageFirst: .5, stageAsk: .55, stageLast: .9, stageEnd: 1}
+var stageStart = [stageEnd + 1]float64{
+	stageSort: 0, stageCount: .3, stageList: .45, stageFirst: .55, stageAsk: .6, stageLast: .85, stageEnd: 1,
+}
 
 // stages reports the progress of a build.
 type stages struct {
@@ -41,7 +44,8 @@ func (p *stages) next(at stage, steps uint64) {
 func (p *stages) done(steps uint64) {
 	const rarely = 1 << 14 // steps
 	before := p.steps
-	if p.steps += steps; before/rarely != p.steps/rarely && p.report != nil && time.Since(p.last) > 100*time.Millisecond {
+	p.steps += steps
+	if before/rarely != p.steps/rarely && p.report != nil && time.Since(p.last) > 100*time.Millisecond {
 		p.send()
 	}
 }

@@ -13,8 +13,8 @@ import (
 const (
 	// MaxUpdates is the largest number of updates in a file.
 	MaxUpdates = 255
-	// tryPositions is the largest number of toggled keys for which Update tries positions. A set is smaller from 30 to 50
-	// keys on, see docs/exact.md.
+	// tryPositions is the largest number of toggled keys for which Update tries positions. A set is smaller from 30 to
+	// 50 keys on, see docs/exact.md.
 	tryPositions = 64
 )
 

@@ -125,7 +125,8 @@ func updated(t *testing.T, s *Set, all []member) (*Set, error) {
 		t.Fatal(err)
 	}
 	for _, bit := range []uint64{0, memberBit} {
-		err := feed(t.Context(), pairs(all, bit != 0), s.Partitioned(), func(p, k [][]byte) error { return b.add(p, k, bit) })
+		add := func(p, k [][]byte) error { return b.add(p, k, bit) }
+		err := feed(t.Context(), pairs(all, bit != 0), s.Partitioned(), add)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,14 +32,14 @@ type Verifier struct {
 // presentBit is set in the Lo of a gathered hash if the set has the key.
 const presentBit = 2
 
-// NewVerifier returns a Verifier of s. memory is the number of bytes of key hashes to keep in memory, 16 for each key of
-// the universe and each member, 0 for no limit; further ones go to a temporary file in dir, os.TempDir() if empty.
+// NewVerifier returns a Verifier of s. memory is the number of bytes of key hashes to keep in memory, 16 for each key
+// of the universe and each member, 0 for no limit; further ones go to a temporary file in dir, os.TempDir() if empty.
 func (s *Set) NewVerifier(memory int64, dir string) *Verifier {
 	return &Verifier{s, filter.NewHasher(^s.hasher.Seed()), gather.New(gather.Config{Memory: memory, Dir: dir})}
 }
 
-// AddMembers adds members. partitions is nil for a set without partitions. It returns an error if keys cannot be written
-// to a temporary file.
+// AddMembers adds members. partitions is nil for a set without partitions. It returns an error if keys cannot be
+// written to a temporary file.
 func (v *Verifier) AddMembers(partitions, keys [][]byte) error {
 	return v.add(partitions, keys, memberBit)
 }

@@ -120,14 +120,37 @@ func vectors(t *testing.T) (list []vector, files map[string][]byte) {
 	return list, files
 }
 
-// TestVectors checks the vectors of testdata, which other languages read too.
-func TestVectors(t *testing.T) {
-	list, files := vectors(t)
-	listed, err := json.MarshalIndent(list, "", "  ")
+// exactVectors returns the vectors of kind "exact", for readers that follow exact sets, and adds their files.
+func exactVectors(t *testing.T, files map[string][]byte) []vector {
+	r := testRelease()
+	r.Kind, r.Spec, r.FPRChosen, r.FPRPosterior = Exact, "exact(universe=13360400,partitions=0,updates=3)", 0, 0
+	b, err := r.Marshal(testKey(t, "A"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["vectors.json"] = append(listed, '\n')
+	total := bytes.Replace(b, []byte(`"total_bytes":160336`), []byte(`"total_bytes":160337`), 1)
+	files["exact.json"], files["exact-total.json"] = b, total
+	keys := []string{testKey(t, "A").Public().String()}
+	return []vector{
+		{File: "exact.json", What: "an exact set", Keys: keys, Verify: "ok", Parse: "ok", Name: r.Name,
+			Release: r.Number, SHA256: &r.SHA256},
+		{File: "exact-total.json", What: "more bytes in total than the file", Keys: keys, Verify: "signature",
+			Parse: "invalid"},
+	}
+}
+
+// TestVectors checks the vectors of testdata, which other languages read too.
+func TestVectors(t *testing.T) {
+	list, files := vectors(t)
+	exact := exactVectors(t, files)
+	for name, some := range map[string][]vector{"vectors.json": list, "vectors-exact.json": exact} {
+		listed, err := json.MarshalIndent(some, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = append(listed, '\n')
+	}
+	list = append(list, exact...)
 	for name, b := range files {
 		path := filepath.Join("testdata", name)
 		if *update {

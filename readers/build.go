@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -192,7 +194,7 @@ func (s *subject) buildOne(
 			}
 		}
 	}
-	if width, err := set.ValueBits(); err == nil {
+	if width, err := set.ValueBits(); err == nil && s.plan.valueBits == 0 {
 		for _, k := range members {
 			if err := set.Put(k.bytes, r.Uint64()>>(64-width)); err != nil {
 				return 0, err
@@ -323,8 +325,23 @@ func (s *subject) make(ctx context.Context, c bloomery.Config, members []key) (s
 		}
 		return set, half, set.Intersect(other)
 	}
+	if s.plan.valueBits > 0 {
+		set, err = bloomery.BuildValues(ctx, valued(members, s.plan.valueBits), c)
+		return set, len(members), err
+	}
 	set, err = bloomery.Build(ctx, eachOf(members), c)
 	return set, len(members), err
+}
+
+// valued ranges over the bytes of keys, each with a value of that many bits. Equal keys have equal values.
+func valued(keys []key, bits int) iter.Seq2[[]byte, uint64] {
+	return func(yield func([]byte, uint64) bool) {
+		for _, k := range keys {
+			if !yield(k.bytes, uint64(crc32.ChecksumIEEE(k.bytes))>>(32-bits)) {
+				return
+			}
+		}
+	}
 }
 
 // filled returns a new set to which keys were added.

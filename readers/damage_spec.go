@@ -78,7 +78,7 @@ func (d *damager) hostile(spec string) string {
 	case 2:
 		params[i] = parameter + "=0" + value
 	case 3: // a parameter that other filters of the family may have
-		more := strings.Fields("growth counting value_bits trimmed pool2 cells2 length capacity width")
+		more := strings.Fields("growth counting value_bits trimmed pool2 cells2 length capacity width tail wide seed")
 		params = append(params, more[d.r.IntN(len(more))]+"="+fmt.Sprint(d.r.IntN(4)))
 		if s, err := filter.ParseSpec(name + "(" + strings.Join(params, ",") + ")"); err == nil {
 			return s.String()

@@ -19,6 +19,8 @@ type plan struct {
 	// change is what happens to the filter after its keys were added.
 	change change
 	shards int // 0: a single file
+	// valueBits has the bits of a value of a family that takes the values together with the keys.
+	valueBits int
 }
 
 // change is a way to make a filter other than by a build.
@@ -50,7 +52,8 @@ func newPlan(r *rand.Rand, all []families.Family, most int) plan {
 		params["later"] = fmt.Sprint(1 + r.IntN(p.keys+1))
 		p.spec = specOf(p.family.Name, params)
 	}
-	if p.change == built && !p.family.Can.Has(filter.CanRawKeys) && params["k"] == "" && r.IntN(8) == 0 {
+	if p.change == built && !p.family.Can.Has(filter.CanRawKeys) && params["k"] == "" && p.valueBits == 0 &&
+		r.IntN(8) == 0 {
 		p.shards = 1 + r.IntN(9)
 	}
 	return p
@@ -156,6 +159,28 @@ var specs = map[string]func(p *plan, r *rand.Rand, params map[string]string){
 		}
 	},
 	"fuse": func(p *plan, r *rand.Rand, params map[string]string) { params["width"] = fmt.Sprint(1 + r.IntN(32)) },
+	"ribbon": func(p *plan, r *rand.Rand, params map[string]string) {
+		switch r.IntN(4) {
+		case 0: // fractional rates
+			params["fpr"] = rate(r, 1e-9)
+		case 1:
+			params["bits_per_key"] = fmt.Sprintf("%.3g", 1.5+20*r.Float64())
+		default:
+			params["r"] = fmt.Sprint(1 + r.IntN(8<<(2*r.IntN(2))))
+		}
+		if r.IntN(3) == 0 {
+			params["w"] = "128"
+		}
+		if r.IntN(4) == 0 {
+			p.valueBits = 1 + r.IntN(8<<(2*r.IntN(2)))
+			params["value_bits"] = fmt.Sprint(p.valueBits)
+			if r.IntN(2) == 0 {
+				delete(params, "fpr")
+				delete(params, "bits_per_key")
+				params["r"] = "0"
+			}
+		}
+	},
 	"partitioned": func(p *plan, r *rand.Rand, params map[string]string) {
 		size(r, params, 3, 40)
 		params["effort"] = "fast"

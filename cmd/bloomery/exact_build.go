@@ -32,9 +32,9 @@ func (a *app) exactBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build -o FILE --members LIST --universe LIST",
 		Short: "Build an exact set from its members and the universe",
-		Long: `Build an exact set and write it to a file, all or nothing, or with -o - to standard output. --universe names
-lists with all keys that will ever be asked for, the members too: a member that is in none of them is an error, and
-nothing is written. Duplicates count once, and the order of keys does not matter: the same keys give the same bytes.
+		Long: `Build an exact set and write it to a file, all or nothing, or with -o - to standard output. --universe
+names lists with all keys that will ever be asked for, the members too: a member that is in none of them is an error,
+and nothing is written. Duplicates count once, and the order of keys does not matter: the same keys give the same bytes.
 
 With --partition-column both lists are csv or tsv and have that column. The same key in two partitions is two keys.
 
@@ -45,7 +45,8 @@ A key of the universe takes 16 bytes of memory while the set is built, and a mem
 temporary files. Each list is read once. It may be a pipe; then the error about members that are not in the universe
 names none of them.`,
 		Example: `  bloomery exact build -o revoked.exact --members revoked.txt --universe issued.txt
-  bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv --input-format csv --column serial --partition-column issuer
+  bloomery exact build -o parts.exact --members revoked.csv --universe issued.csv ` +
+			`--input-format csv --column serial --partition-column issuer
   zcat seen.gz | bloomery exact build -o bots.exact --members bots.txt --universe - --memory 1GiB`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
@@ -151,7 +152,8 @@ func (a *app) gatherExact(
 		}
 	}
 	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
-		err := a.pass(ctx, f.in, paths, [2]string{"reading members", "reading universe"}[i], func(b *keyio.Batch) error {
+		what := [2]string{"reading members", "reading universe"}[i]
+		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
 			return add[i](b.Partitions, b.Keys)
 		}, nil)
 		if err != nil {

@@ -11,9 +11,9 @@ func (a *app) exactCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE [INPUT...]",
 		Short: "Print the members among keys, without error for keys of the universe",
-		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as soon
-as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c work
-as in bloomery check.
+		Long: `Print those keys of the inputs, or of standard input, that are members, in their order, one a line, as
+soon as they come. Exit code 0 if a key was printed (or counted), 1 if none was, 2 on an error. Rows, --json, -v and -c
+work as in bloomery check.
 
 For keys of the universe that the set was built with, no answer is wrong. Other keys are printed at the rate
 outside_rate of exact info.

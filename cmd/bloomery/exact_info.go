@@ -13,9 +13,9 @@ func (a *app) exactInfoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "info FILE",
 		Short: "Describe an exact set",
-		Long: `Describe an exact set: members, universe, size, and what the choice of the members is worth: log2 C(universe,
-members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read, without the
-headers of the file; file_bytes is the whole file.
+		Long: `Describe an exact set: members, universe, size, and what the choice of the members is worth: log2
+C(universe, members) bits, or with partitions the sum of that over the partitions. bits counts what a query may read,
+without the headers of the file; file_bytes is the whole file.
 
 outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
 partitions as the keys of the universe. A class is the partitions with the same r: level 1 of the set has the rate 2^-r,
@@ -60,7 +60,8 @@ func (a *app) printExact(r exactReport) error {
 		if c.Inverted {
 			inverted = ", inverted"
 		}
-		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n", c.R, inverted, c.Members, c.Universe, c.OutsideRate)
+		fmt.Fprintf(w, "class r=%d%s\t%d members of %d keys, outside %.3g\n",
+			c.R, inverted, c.Members, c.Universe, c.OutsideRate)
 	}
 	return w.Flush()
 }

@@ -34,14 +34,15 @@ func (a *app) exactVerifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE --members LIST --universe LIST",
 		Short: "Ask an exact set for every key of its universe",
-		Long: `Ask an exact set for every key of the universe, and compare the answers with the list of members. Exit code 1
-if an answer is wrong, or a member is not in the universe. If the lists do not have as many keys as those that the set
-was built from, that is said, too.
+		Long: `Ask an exact set for every key of the universe, and compare the answers with the list of members. Exit
+code 1 if an answer is wrong, or a member is not in the universe. If the lists do not have as many keys as those that
+the set was built from, that is said, too.
 
 A key of the universe and a member take 16 bytes of memory each; beyond --memory they go to a temporary file. The keys
 are compared by another hash function than that of the set.`,
 		Example: `  bloomery exact verify revoked.exact --members revoked.txt --universe issued.txt
-  bloomery exact verify parts.exact --members revoked.csv --universe issued.csv --input-format csv --column serial --partition-column issuer --json`,
+  bloomery exact verify parts.exact --members revoked.csv --universe issued.csv ` +
+			`--input-format csv --column serial --partition-column issuer --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if f.limit, err = exactLimit(c, &f.memory); err != nil {
@@ -108,8 +109,8 @@ func (a *app) printExactVerdict(v exactVerdict) (err error) {
 	if a.json {
 		err = a.printJSON(v)
 	} else {
-		_, err = fmt.Fprintf(a.stdout, "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n",
-			v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
+		const format = "%d wrong answers for %d keys: %d of %d members missing, %d other keys falsely present\n"
+		_, err = fmt.Fprintf(a.stdout, format, v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
 	}
 	if err == nil && v.Outside > 0 {
 		_, err = fmt.Fprintf(a.stderr, "bloomery: %d members are not in the universe\n", v.Outside)

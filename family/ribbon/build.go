@@ -118,17 +118,20 @@ func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, 
 func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter, tail []filter.Hash, err error) {
 	f = &Filter{geometry: g, keys: n}
 	keys, own := b.Keys, false // own: keys are not those of the builder
-	if g.seed != 0 {
-		if keys, err = b.turned(ctx, factor(maxLayers*g.seed)); err != nil {
-			return nil, nil, err
-		}
-		own = true
-	}
 	defer func() {
 		if own {
 			err = errors.Join(err, keys.Close())
 		}
 	}()
+	if g.seed != 0 {
+		keys, own = b.turned(factor(maxLayers*g.seed)), true
+		if err := b.Keys.Blocks(ctx, keys.AddMany); err != nil {
+			return nil, nil, err
+		}
+		if _, err := keys.Finish(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	var classes []uint8
 	solvers := make([]solver, b.workers())
 	for left := n; left > maxTail; {
@@ -176,16 +179,11 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	return f, tail, nil
 }
 
-// turned returns the keys with Hi multiplied by a factor, in order.
-func (b *Builder) turned(ctx context.Context, factor uint64) (*gather.Keys, error) {
-	keys := gather.New(gather.Config{Workers: b.Workers, Form: func(h filter.Hash) filter.Hash {
+// turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
+func (b *Builder) turned(factor uint64) *gather.Keys {
+	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: func(h filter.Hash) filter.Hash {
 		return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo}
 	}})
-	if err := b.Keys.Blocks(ctx, keys.AddMany); err != nil {
-		return nil, err
-	}
-	_, err := keys.Finish(ctx)
-	return keys, err
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

@@ -215,6 +215,22 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestSeedMemory wants the keys of a variant to keep to the memory limit, and builds with and without one to be equal.
+func TestSeedMemory(t *testing.T) {
+	hs := filtertest.Hashes(3000, 4)
+	want := build(t, "ribbon(seed=9)", hs)
+	b := builder(t, "ribbon(seed=9)", 0)
+	b.Limit(16*1000, t.TempDir())
+	keys := b.turned(5)
+	defer keys.Close()
+	if err := errors.Join(keys.AddMany(hs), b.AddMany(hs)); err != nil || !keys.Spilled() {
+		t.Errorf("%d keys of a variant in memory, with a limit of 1000: %v", len(hs), err)
+	}
+	if f := finish(t, b); !slices.Equal(f.words, want.words) || f.spec().String() != want.spec().String() {
+		t.Errorf("%s, without a limit %s", f.spec(), want.spec())
+	}
+}
+
 // TestNotRandom: keys whose hashes are not random give an error or a filter, but no endless loop.
 func TestNotRandom(t *testing.T) {
 	for name, hash := range map[string]func(i uint64) filter.Hash{

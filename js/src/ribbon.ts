@@ -29,12 +29,35 @@ export interface Ribbon {
   bits: number[];
   /** Returns the query of three sections, which the caller has checked against bits. */
   open(sections: Uint32Array[]): Find;
-  /** Returns the integers of bloomery_ribbon, for CoreSetup. */
-  numbers(): (number | bigint)[];
+  layers: Layer[];
+}
+
+/** A layer, with names of docs/format/ribbon.md. */
+interface Layer {
+  /** T. */
+  starts: number;
+  /** The lower and the upper word of M(j). */
+  low: number;
+  high: number;
+  /** w'. */
+  width: number;
+  /** The row of the table of shapes. */
+  kind: number;
+  /** How many blocks are wide. */
+  wider: number;
+  /** The first word of 32 bits of the solution, and the first bucket. */
+  first: number;
+  firstBucket: number;
+  /** Coefficients are rotated by 11·j: by turn, and their words are swapped if swap is 1. */
+  turn: number;
+  swap: number;
 }
 
 /** Returns -1 if a key is absent, else its value, or 0 unless that is asked for. */
 export type Find = (h: Hash, value?: boolean) => number;
+
+/** Of each kind of layer: the starts of a bucket, and the thresholds of its classes. */
+const kinds = [[32, 0, 6, 13, 32], [128, 0, 17, 38, 128], [256, 0, 20, 51, 256], [512, 0, 41, 102, 512]];
 
 /** The lower and the upper word of v. */
 export const halves = (v: bigint): number[] => [v, v >> 32n].map((w) => Number(BigInt.asIntN(32, w)));
@@ -60,40 +83,30 @@ export function ribbonOf(shape: Shape): Ribbon {
   const { r, values, wide, tail } = shape, columns = values + r;
   let word = 0, buckets = 0;
   const layers = shape.starts.map((starts, i) => {
-    const j = i + 16 * shape.seed, small = starts < 2048, width = small ? 64 : shape.w;
-    const [bucket, ...thresholds] = small ? [32, 0, 6, 13, 32]
-      : width === 64 ? [128, 0, 17, 38, 128]
-      : starts < 49_152 ? [256, 0, 20, 51, 256]
-      : [512, 0, 41, 102, 512];
+    const j = i + 16 * shape.seed, kind = starts < 2048 ? 0 : shape.w < 128 ? 1 : starts < 49_152 ? 2 : 3;
+    const width = kind > 1 ? 128 : 64;
     const blocks = starts / 64 + (width / 64) * ceil(starts / 2 ** 18), wider = ceil((blocks * wide) / 1024);
-    // Coefficients are rotated by 11·j: by turn, and their words are swapped if swap is 1.
     const turn = (11 * j) & 31, swap = ((11 * j) >> 5) & 1;
     const [low, high] = factor(j), first = word, firstBucket = buckets;
     word += 2 * (blocks * columns + wider);
-    buckets += ceil(starts / bucket);
-    return { starts, low, high, width, bucket, thresholds, wider, first, firstBucket, turn, swap };
+    buckets += ceil(starts / kinds[kind][0]);
+    return { starts, low, high, width, kind, wider, first, firstBucket, turn, swap };
   });
   const tailColumns = columns + +(wide > 0);
   const salts = [1, 2, 3, 4].map((k) => halves(BigInt(4 * shape.tailSeed + k) * golden));
 
   return {
     bits: [32 * word, 2 * buckets, tailColumns * tail],
-    numbers: () => [
-      layers.length, values, r, +(wide > 0), tail, shape.tailSeed, (176 * shape.seed) & 63,
-      ...layers.flatMap(({ starts, low, high, first, wider, firstBucket, bucket }) => [
-        BigInt(starts), low, high, BigInt(first / 2), BigInt(wider), BigInt(firstBucket),
-        [32, 128, 256, 512].indexOf(bucket),
-      ]),
-    ],
+    layers,
     open: ([words, classes, tails]) => (h, value) => {
       const hl = h[2], hh = h[3], xl = hl ^ (values ? 0 : h[0]), xh = hh ^ h[1];
       // The layer of the key, or undefined: the tail.
       let layer, slot = 0, top = tailColumns, parts = ceil(tail / 32) || 1;
       for (let i = 0; i < layers.length; i++) {
-        const l = layers[i], { bucket, width } = l;
+        const l = layers[i], { width } = l, kind = kinds[l.kind], bucket = kind[0];
         mulLow(hl, hh, l.low, l.high);
         const start = position(product[0], product[1], l.starts), b = l.firstBucket + floor(start / bucket);
-        if ((start & (bucket - 1)) >= l.thresholds[(classes[b >>> 4] >>> (2 * (b & 15))) & 3]) {
+        if ((start & (bucket - 1)) >= kind[1 + ((classes[b >>> 4] >>> (2 * (b & 15))) & 3)]) {
           layer = l;
           slot = start + width * floor(start / 2 ** 18);
           parts = width / 64;

@@ -1,7 +1,10 @@
 // The certificates of the page: issuers, serial numbers and which of them are revoked. They are made up, and always the
 // same. In node it writes the lists that revoked.exact was built from:
 //
-// usage: node list.js all|revoked
+//   node list.js all > all.csv
+//   node list.js revoked > revoked.csv
+//   bloomery exact build -o revoked.exact --members revoked.csv --universe all.csv --input-format csv --column serial \
+//     --partition-column issuer
 
 /** Issuers: how many certificates they have issued, and how many of 10,000 are revoked. */
 export const issuers = [

@@ -21,7 +21,7 @@ export const ribbon: Family = {
       !header.keys !== !(text || tail) || // keys without slots, or slots without keys
       optional.split(' ').some((name) => spec.params.get(name) === '0')
     ) throw spec.bad();
-    const { bits, open, numbers } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
+    const { bits, open, layers } = ribbonOf({ r, values, w, wide, seed, starts, tail, tailSeed });
     checkSections(file, ...bits.map((n) => Math.ceil(n / 64)));
     bits.forEach((n, i) => checkZeros(file.sections[i], n));
     const find = open(file.sections), empty = r > 0 && !header.keys;
@@ -33,7 +33,15 @@ export const ribbon: Family = {
           return value < 0 ? undefined : BigInt(value);
         },
       }),
-      core: { numbers: numbers(), sections: file.sections },
+      core: {
+        numbers: [
+          layers.length, values, r, +(wide > 0), tail, tailSeed, (176 * seed) & 63,
+          ...layers.flatMap(({ starts, low, high, first, wider, firstBucket, kind }) => [
+            BigInt(starts), low, high, BigInt(first / 2), BigInt(wider), BigInt(firstBucket), kind,
+          ]),
+        ],
+        sections: file.sections,
+      },
     };
   },
 };

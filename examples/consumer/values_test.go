@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestStaticValues: values that come with the keys of a build, by every way to add them.
+func TestStaticValues(t *testing.T) {
+	want := map[string]uint64{"a": 3, "b": 4, "c": 5}
+	c := bloomery.Config{Spec: "ribbon(r=20,value_bits=4)"}
+	set := must(bloomery.BuildValues(t.Context(), maps.All(want), c))(t)
+	b := must(bloomery.NewBuilder(c))(t)
+	defer b.Close()
+	err := errors.Join(b.AddValue([]byte("a"), 3), b.AddValueString("b", 4),
+		b.AddManyValues([][]byte{[]byte("c")}, []uint64{5}),
+		b.AddValueHashes([]filter.Hash{b.Hasher().SumString("a")}, []uint64{3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := must(b.Build(t.Context()))(t); !again.Equal(set) {
+		t.Error("another set")
+	}
+	dir := filepath.Join(t.TempDir(), "set")
+	c.Shards = 2
+	sb := must(bloomery.NewShardBuilder(dir, c))(t)
+	defer sb.Close()
+	if err := sb.AddManyValues([][]byte{[]byte("a"), []byte("b"), []byte("c")}, []uint64{3, 4, 5}); err != nil {
+		t.Fatal(err)
+	}
+	must(sb.Build(t.Context()))(t)
+	sharded := must(bloomery.Open(dir))(t)
+	defer sharded.Close()
+	for _, s := range []*bloomery.Set{set, sharded} {
+		for k, v := range want {
+			if got, ok, err := s.Get([]byte(k)); got != v || !ok || err != nil {
+				t.Errorf("%s: %d, %t, %v", k, got, ok, err)
+			}
+		}
+		if i := s.Info(); i.ValuesOnly() {
+			t.Errorf("no fingerprints: %+v", i)
+		}
+		v := s.NewVerifier(bloomery.VerifierConfig{})
+		defer v.Close()
+		if err := v.AskValues([][]byte{[]byte("a"), []byte("b")}, []uint64{3, 9}); err != nil {
+			t.Fatal(err)
+		}
+		if r := must(v.Result(t.Context()))(t); r.WrongValues != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	b = must(bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=4)"}))(t)
+	defer b.Close()
+	if err := errors.Join(b.AddValueUint64(7, 1), b.AddValueUint64(7, 2)); err != nil {
+		t.Fatal(err)
+	}
+	var both *filter.ValueError
+	if _, err := b.Build(t.Context()); !errors.As(err, &both) || !both.Of(b.Hasher().SumUint64(7)) {
+		t.Errorf("two values: %v", err)
+	}
+}
