@@ -223,9 +223,9 @@ type Builder interface {
 type ValueBuilder interface {
 	Builder
 	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several
-	// goroutines at once. A key may be added again with the same value. The error wraps ErrConfig if the two slices differ
-	// in length, or a value has too many bits; then it has added nothing. Build returns a *ValueError if a key was added with
-	// two values.
+	// goroutines at once. A key may be added again with the same value. The error wraps ErrConfig if the two slices
+	// differ in length, or a value has too many bits; then it has added nothing. Build returns a *ValueError if a key
+	// was added with two values.
 	AddValues(hs []Hash, values []uint64) error
 }
 

@@ -100,7 +100,8 @@ type header struct {
 	names []string
 }
 
-// useHeader returns the columns to read in an input whose header row has these names, nil if the input is empty. raw is the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
+// useHeader returns the columns to read in an input whose header row has these names, nil if the input is empty. raw is
+// the whole row. With Options.Rows the first one goes to b, and the others must be equal to it.
 func (r *reader) useHeader(b *block, raw []byte, names []string) (at columns, err error) {
 	set := &r.in.set
 	switch {

@@ -26,9 +26,9 @@ func (a *app) putCommand() *cobra.Command {
 		Use:   "put FILE [INPUT...]",
 		Short: "Set the values of keys in a filter file",
 		Long: `Set the values of keys, from lines such as "yopmail.com<TAB>3", in a rankindexed filter file that was
-built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the line. The
-keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its own
-even if the key is there already.
+built with --value-bits, and write it back, all or nothing. The value is a decimal number behind the last tab of the
+line. The keys must be there, from build or add; with --add each line adds a new key instead, which takes a place of its
+own even if the key is there already.
 
 Keys that look alike, at the false-positive rate, share a value: the last one that was put.`,
 		Example: `  bloomery build -o routes.bloom --family rankindexed --value-bits 8 --capacity 1M /dev/null

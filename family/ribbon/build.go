@@ -14,8 +14,8 @@ import (
 // errHashes is wrapped by errors of builds that only hashes that are not random can cause.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
-// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 17 bytes a key for the keys,
-// or less with a Limit, and 16 MiB a worker.
+// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 17 bytes a key for the
+// keys, or twice what Limit allows, and for each worker 11 MiB, or 13 MiB with W=128.
 type Builder struct {
 	gather.Intake
 	c      Config
@@ -181,9 +181,8 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 
 // turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
 func (b *Builder) turned(factor uint64) *gather.Keys {
-	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: func(h filter.Hash) filter.Hash {
-		return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo}
-	}})
+	turn := func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
+	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: turn})
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

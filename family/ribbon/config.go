@@ -15,7 +15,8 @@ type Config struct {
 	Keys uint64        // how many keys will come, to reserve memory; 0 if not known
 	Size filter.Sizing // chooses R and the share of blocks with one bit more
 	R    uint          // bits of a fingerprint, 1 to MaxBits, instead of Size; default: DefaultR
-	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below MaxBits.
+	// Wide is the share of the blocks, of 1024, that have fingerprints of R+1 bits, below 1024. It needs R below
+	// MaxBits.
 	Wide      uint
 	ValueBits uint // bits of a value, 0 to MaxBits; 0 for a filter without values
 	// Static makes a static function: values without fingerprints. It needs ValueBits, and neither Size nor R.
@@ -27,8 +28,8 @@ type Config struct {
 	W uint
 }
 
-// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does not use,
-// the other parameters of the Spec of a built filter.
+// ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does
+// not use, the other parameters of the Spec of a built filter.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 	r := s.Reader()
 	c := Config{Keys: keys, Size: filter.ReadSizing(r)}
@@ -41,8 +42,8 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 		return Config{}, err
 	}
 	const most = math.MaxUint32
-	c.R, c.ValueBits, c.W, c.Wide = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most)), uint(min(wide, most))
-	c.Seed = uint(min(seed, most))
+	c.R, c.ValueBits, c.W = uint(min(bits, most)), uint(min(valueBits, most)), uint(min(w, most))
+	c.Wide, c.Seed = uint(min(wide, most)), uint(min(seed, most))
 	c.Static = bits == 0 && s.Has("r")
 	if s.Has("w") && w == 0 {
 		return Config{}, wrong("w", w, "want 64 or 128")

@@ -26,7 +26,8 @@ func (c Config) correct(f *Filter) (next geometry, kept bool) {
 	return f.with(max(have-1-fewer, least)).geometry, have == least
 }
 
-// with returns the filter with fingerprints of that many 1024ths of a bit, with the same classes and without a solution.
+// with returns the filter with fingerprints of that many 1024ths of a bit, with the same classes and without a
+// solution.
 func (f *Filter) with(bits int) *Filter {
 	o := &Filter{geometry: f.geometry, classes: f.classes, keys: f.keys}
 	o.r, o.wide, o.layers = uint(bits/wideUnit), uint64(bits%wideUnit), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it bumps
-// to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
+// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it
+// bumps to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
 func (b *Builder) solveLayer(
 	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
 ) error {

@@ -2,8 +2,8 @@ package ribbon
 
 import "math/bits"
 
-// row is an equation of a segment of width 64: the XOR of the slots of c, whose lowest bit is that of the slot whose row
-// it is, is result. It is set in every row that is not empty.
+// row is an equation of a segment of width 64: the XOR of the slots of c is result. The lowest bit of c is that of the
+// slot whose row it is. It is set in every row that is not empty.
 type row struct{ c, result uint64 }
 
 // broad is a row of a segment of width 128. d has the coefficients after those of c.

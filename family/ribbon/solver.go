@@ -65,8 +65,8 @@ func (s *solver) solve(j *job) []filter.Hash {
 	return s.bumped
 }
 
-// bucket inserts the equations of the keys of a bucket, from the last start to the first one. If one of them contradicts
-// the others, it and those that come after it are bumped, and those before it that have the same class.
+// bucket inserts the equations of the keys of a bucket, from the last start to the first one. If one of them
+// contradicts the others, it and those that come after it are bumped, and those before it that have the same class.
 func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 	within := uint32(1)<<j.shift - 1
 	s.pivots = s.pivots[:0]

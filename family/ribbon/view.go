@@ -74,8 +74,8 @@ func (v *View) Bytes() (solution, classes, tail uint64) {
 	return 8 * words, (2*buckets + 7) / 8, (g.tailBits() + 7) / 8
 }
 
-// Has reports whether the key may be in the set. It panics if a section has fewer bytes than those of Bytes, or the last
-// one fewer than 8 more.
+// Has reports whether the key may be in the set. It panics if a section has fewer bytes than those of Bytes, or the
+// last one fewer than 8 more.
 func (v *View) Has(solution, classes, tail []byte, h filter.Hash) bool {
 	g, k := v.geometry(), keyOf(h, 0)
 	var words, buckets uint64

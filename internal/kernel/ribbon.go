@@ -93,11 +93,17 @@ func (r *Ribbon) hasGo(hi, lo uint64) uint64 {
 		if block+2 < r.Wide {
 			columns++
 		}
+		if columns == 0 { // the columns may lie behind the last word
+			return RibbonPresent
+		}
 		c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
 		return hasWide(at(words, first), at(words, second), at(words, third), c, d, e, print, columns)
 	}
 	if block+1 < r.Wide {
 		columns++
+	}
+	if columns == 0 {
+		return RibbonPresent
 	}
 	return hasNarrow(at(words, first), at(words, second), c<<q, c>>1>>(63-q), print, columns)
 }
@@ -119,11 +125,11 @@ func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16) []uint
 // at returns the address of a word.
 func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }
 
-// hasNarrow compares the parities of columns with the bits of print. c and d are the coefficients of the 64 slots of
-// two blocks.
+// hasNarrow compares the parities of columns, one or more, with the bits of print. c and d are the coefficients of the
+// 64 slots of two blocks. It makes no pointer behind the last column, which may be the end of the memory.
 func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint64 {
 	v, w := unsafe.Pointer(first), unsafe.Pointer(second)
-	for ; columns >= 4; columns -= 4 {
+	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d) ^ int(print)
 		odd |= bits.OnesCount64(a[1]&c^b[1]&d) ^ int(print>>1)
@@ -131,6 +137,9 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint64 {
 		odd |= bits.OnesCount64(a[3]&c^b[3]&d) ^ int(print>>3)
 		if odd&1 != 0 {
 			return RibbonAbsent
+		}
+		if columns -= 4; columns == 0 {
+			return RibbonPresent
 		}
 		v, w, print = unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
 	}
@@ -144,7 +153,7 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint64 {
 // hasWide is hasNarrow for the slots of three blocks.
 func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint64 {
 	v, w, x := unsafe.Pointer(first), unsafe.Pointer(second), unsafe.Pointer(third)
-	for ; columns > 0; columns -= min(columns, 4) {
+	for {
 		odd := 0
 		for i := range min(columns, 4) {
 			odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d^*at(x, i)&e) ^ int(print>>i)
@@ -152,7 +161,10 @@ func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint6
 		if odd&1 != 0 {
 			return RibbonAbsent
 		}
+		if columns <= 4 {
+			return RibbonPresent
+		}
 		v, w, x, print = unsafe.Add(v, 32), unsafe.Add(w, 32), unsafe.Add(x, 32), print>>4
+		columns -= 4
 	}
-	return RibbonPresent
 }
