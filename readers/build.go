@@ -27,8 +27,11 @@ type subject struct {
 	secret string // in hexadecimal digits, or "-"
 	counts bool   // the family counts
 	values bool   // the filter has values
-	keys   []key
-	held   []bool // keys[i] must be present
+	exact  bool   // an exact set
+	// partitioned says that the command is not asked: its input would be a table.
+	partitioned bool
+	keys        []key
+	held        []bool // keys[i] must be present
 	// allowed are keys for which the filter has exceptions, if it has: each of them is absent.
 	allowed []key
 }

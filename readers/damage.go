@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 )
 
@@ -169,6 +170,12 @@ func (s *subject) relook() (err error) {
 	secret, err := s.secretBytes()
 	if err != nil {
 		return err
+	}
+	if s.exact {
+		if set, openErr := exact.Open(s.path, secret); openErr == nil {
+			s.partitioned = set.Partitioned()
+		}
+		return nil
 	}
 	set, openErr := bloomery.Open(s.path, bloomery.WithSecret(secret))
 	if openErr != nil {

@@ -14,6 +14,7 @@ const (
 	kindBytes = iota
 	kindText
 	kindInteger
+	kindPair // of an exact set with partitions: the length of the partition's name (1 byte), the name, the key
 )
 
 // key is a key of the trial.
@@ -37,6 +38,20 @@ func (k key) String() string {
 		return fmt.Sprintf("integer %d", binary.LittleEndian.Uint64(k.bytes))
 	}
 	return fmt.Sprintf("bytes %x", k.bytes)
+}
+
+// in returns the bytes of a key as a key of a partition, whose name has at most 255 bytes.
+func (k key) in(partition []byte) key {
+	return key{kindPair, append(append([]byte{byte(len(partition))}, partition...), k.bytes...)}
+}
+
+// apart returns the partition of a key and its bytes there.
+func (k key) apart() (partition, name []byte) {
+	if k.kind != kindPair {
+		return nil, k.bytes
+	}
+	n := 1 + int(k.bytes[0])
+	return k.bytes[1:n], k.bytes[n:]
 }
 
 // byCommand reports whether the command takes the key. It takes no key with a NUL byte.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // errPanic means that the library failed otherwise than by an error.
@@ -22,6 +24,9 @@ func (s *subject) askLibrary() (records []byte, err error) {
 	secret, err := s.secretBytes()
 	if err != nil {
 		return nil, err
+	}
+	if s.exact {
+		return s.askExact(secret)
 	}
 	set, err := bloomery.Open(s.path, bloomery.WithSecret(secret))
 	if err != nil {
@@ -54,4 +59,19 @@ func (s *subject) askLibrary() (records []byte, err error) {
 		}
 	}
 	return records, set.Err()
+}
+
+// askExact is askLibrary for an exact set.
+func (s *subject) askExact(secret *[filter.SecretSize]byte) (records []byte, err error) {
+	set, err := exact.Open(s.path, secret)
+	if err != nil {
+		return nil, err
+	}
+	records = make([]byte, recordSize*len(s.keys))
+	for i, k := range s.keys {
+		if set.ContainsIn(k.apart()) {
+			records[recordSize*i] = 1
+		}
+	}
+	return records, nil
 }

@@ -3,8 +3,9 @@
 //
 //	go run . --answers 10000000 --damaged 5000
 //
-// It builds random filters of all families (specs.go, build.go), asks every reader the same keys (trial.go) and
-// compares all answers. Then it damages files (damage.go, forge.go): a file must be refused by all readers, or by none,
+// It builds random filters of all families (specs.go, build.go) and exact sets (exact.go), asks every reader the same
+// keys (trial.go) and compares all answers. Then it damages files (damage.go, forge.go): a file must be refused by all
+// readers, or by none,
 // and all must then give the same answers. A difference is a fault; its file is kept.
 //
 // Each reader of another language is a program with one protocol; see driver. The Go command is asked by its
@@ -47,6 +48,7 @@ Flags:
 type options struct {
 	toAnswer  int
 	toDamage  int
+	exact     int // exact sets
 	seed      uint64
 	first     int // number of the first filter
 	mostKeys  int
@@ -86,6 +88,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Usage = func() { fmt.Fprint(stderr, usageText); f.PrintDefaults() }
 	f.IntVar(&o.toAnswer, "answers", 1_000_000, "keys that each reader answers")
 	f.IntVar(&o.toDamage, "damaged", 1000, "damaged files")
+	f.IntVar(&o.exact, "exact", 50, "exact sets; each is also damaged")
 	f.Uint64Var(&o.seed, "seed", uint64(start.UnixNano()), "of the random filters; default: the time")
 	f.IntVar(&o.first, "first", 0, "number of the first filter")
 	f.IntVar(&o.mostKeys, "keys", 300_000, "largest number of keys of a filter")
@@ -104,8 +107,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.toAnswer < 0 || o.toDamage < 0 || o.mostKeys < 2 || o.perFilter < 2:
-		return o, errors.New("--answers and --damaged must be 0 or more, --keys and --per-filter at least 2")
+	case o.toAnswer < 0 || o.toDamage < 0 || o.exact < 0 || o.mostKeys < 2 || o.perFilter < 2:
+		return o, errors.New("--answers, --damaged and --exact must be 0 or more, --keys and --per-filter at least 2")
 	}
 	for _, name := range o.readers {
 		if !slices.Contains([]string{"plain", "wasm", "c"}, name) {
@@ -159,6 +162,7 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 	if t.command, err = newGoCommand(ctx, dir); err != nil {
 		return t.report, err
 	}
+	sanitized := []string{"-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 	large := 0
 	if o.large {
 		large = len(largeSpecs)
@@ -170,7 +174,7 @@ func try(ctx context.Context, o options, log io.Writer) (r report, err error) {
 	}{
 		{o.toAnswer, t.answers, []string{"-O2"}},
 		{large, func(ctx context.Context, _ int) error { return t.large(ctx) }, []string{"-O2"}},
-		{o.toDamage, t.damage, []string{"-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+		{o.toDamage, t.damage, sanitized}, {o.exact, t.exactSets, sanitized},
 	} {
 		if part.n == 0 {
 			continue
@@ -195,6 +199,9 @@ func (r report) print(w io.Writer) {
 	fmt.Fprintf(w, "seed %d, readers go,%s\n", r.Seed, strings.Join(r.Readers, ","))
 	fmt.Fprintf(w, "%d filters, %d of them sharded sets; %d keys, %d of them present\n",
 		r.Filters, r.Sharded, r.Keys, r.Present)
+	if r.Exact > 0 {
+		fmt.Fprintf(w, "%d exact sets\n", r.Exact)
+	}
 	if r.Large > 0 {
 		fmt.Fprintf(w, "%d further filters of more than 2^32 bits\n", r.Large)
 	}

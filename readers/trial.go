@@ -27,7 +27,8 @@ type report struct {
 	Readers []string       `json:"readers"`
 	Filters int            `json:"filters"` // that were built
 	Sharded int            `json:"sharded_sets"`
-	Large   int            `json:"large"`   // further filters, of more than 2^32 bits
+	Large   int            `json:"large"` // further filters, of more than 2^32 bits
+	Exact   int            `json:"exact_sets"`
 	Keys    int            `json:"keys"`    // asked of every reader
 	Present int            `json:"present"` // keys of these that are present
 	Answers map[string]int `json:"answers"` // of each reader, compared with those of the Go command

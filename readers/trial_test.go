@@ -21,7 +21,7 @@ func TestReaders(t *testing.T) {
 	keep := filepath.Join(t.TempDir(), "faults")
 	err := run(t.Context(), []string{
 		"--answers", "60000", "--damaged", "150", "--keys", "20000", "--per-filter", "3000", "--seed", "11", "--quiet",
-		"--json", "--keep", keep,
+		"--exact", "12", "--json", "--keep", keep,
 	}, &out, &log)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
@@ -30,7 +30,7 @@ func TestReaders(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Keys < 60000 || r.Damaged < 150 || r.Damaged != r.Refused+r.Accepted || r.Present == 0 || r.Present == r.Keys {
+	if r.Keys < 60000 || r.Damaged < 150 || r.Exact != 12 || r.Damaged != r.Refused+r.Accepted || r.Present == 0 || r.Present == r.Keys {
 		t.Errorf("%+v", r)
 	}
 	if r.Refused < 20 || r.Accepted < 20 || len(r.Families) < 6 || len(r.Changes) < 4 {

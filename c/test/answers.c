@@ -4,7 +4,8 @@
    a folder of a sharded set, answers the keys of the file KEYS, writes OUT and prints one line: "ok" or
    "refused MESSAGE". With KEYS "-" it only opens.
 
-   KEYS is a sequence of records: kind (1 byte: 0 bytes, 1 text, 2 integer), length (4 bytes, little endian), the bytes.
+   FILE may also be an exact set. KEYS is a sequence of records: kind (1 byte: 0 bytes, 1 text, 2 integer, 3 partition),
+   length (4 bytes, little endian), the bytes; kind 3: length of the partition's name (1 byte), the name, the key.
    OUT has 18 bytes for each key: has (0 or 1), count (8), 1 if there is a value, value (8); little endian. */
 
 #define _POSIX_C_SOURCE 200809L
@@ -60,6 +61,8 @@ typedef struct {
   mapped *file;
   void **memory;
   bloomery_filter *filter;
+  bool is_exact;
+  bloomery_exact exact;
 } set;
 
 /* Opens one file. Returns a message, or NULL. */
@@ -67,13 +70,16 @@ static const char *open_one(set *s, size_t i, const char *path, const uint8_t *s
   size_t need;
   int result;
   if (!map_file(path, &s->file[i])) return "the file cannot be read";
-  need = bloomery_memory(s->file[i].data, s->file[i].length);
+  s->is_exact = s->file[i].length >= 4 && memcmp(s->file[i].data, "\x89" "BLX", 4) == 0;
+  need = s->is_exact ? bloomery_exact_memory(s->file[i].data, s->file[i].length)
+                     : bloomery_memory(s->file[i].data, s->file[i].length);
   s->memory[i] = NULL;
   if (need > 0) {
     s->memory[i] = malloc(need);
     if (!s->memory[i]) return "out of memory";
   }
-  result = bloomery_open_in(&s->filter[i], s->file[i].data, s->file[i].length, secret, s->memory[i], need);
+  result = s->is_exact ? bloomery_exact_open(&s->exact, s->file[i].data, s->file[i].length, secret, s->memory[i], need)
+                       : bloomery_open_in(&s->filter[i], s->file[i].data, s->file[i].length, secret, s->memory[i], need);
   return result == BLOOMERY_OK ? NULL : bloomery_message(result);
 }
 
@@ -165,6 +171,13 @@ static void answer(const set *s, const char *keys, const char *out) {
     if (m.length - at < 5 || (length = bloomery_load32(m.data + at + 1)) > m.length - at - 5) die("damaged", keys);
     key = m.data + at + 5;
     at += 5 + length;
+    if (s->is_exact) {
+      size_t name = m.data[at - 5 - length] == 3 ? key[0] : 0, from = m.data[at - 5 - length] == 3;
+      memset(record, 0, sizeof record);
+      record[0] = bloomery_exact_has_in(&s->exact, key + from, name, key + from + name, length - from - name);
+      if (fwrite(record, 1, sizeof record, file) != sizeof record) die("cannot write", out);
+      continue;
+    }
     if (s->count > 0) f += bloomery_shard(f, key, length, s->count);
     record[0] = bloomery_has(f, key, length);
     bloomery_integer(record + 1, bloomery_count(f, key, length));

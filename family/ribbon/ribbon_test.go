@@ -265,3 +265,22 @@ func TestNotRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress: a long build reports shares that grow.
+func TestProgress(t *testing.T) {
+	b := builder(t, "ribbon(r=1)", 0)
+	var last float64
+	reports := 0
+	b.OnProgress(func(p filter.Progress) {
+		if reports++; p.Done < last || p.Done > 1 || p.Left < 0 {
+			t.Errorf("%+v after %g", p, last)
+		}
+		last = p.Done
+	})
+	if err := b.AddMany(filtertest.Hashes(300_000, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if finish(t, b); reports == 0 {
+		t.Error("no report")
+	}
+}

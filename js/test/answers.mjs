@@ -17,6 +17,8 @@ if (!['--plain', '--wasm'].includes(form)) throw new Error(`unknown option ${for
 const { FormatError, ManifestError, open, openSharded, ShardError } =
   await import(form === '--wasm' ? '../dist/index.js' : '../dist/plain.js');
 
+const { openExact } = await import('../dist/exact.js'), { siphash } = await import('../dist/hash/siphash.js');
+
 /** The families that WebAssembly does not answer. */
 const plainOnly = ['guava', 'bitsandblooms', 'redisbloom'];
 
@@ -37,7 +39,8 @@ function readKeys(path) {
       const turn = integers++ % 4;
       if (turn % 2) keys.push([bytes.readUInt32LE(0), bytes.readUInt32LE(4)]);
       else keys.push(turn ? bytes.readBigInt64LE(0) : bytes.readBigUInt64LE(0));
-    } else throw new Error(`${path}: kind ${kind} of ${n} bytes`);
+    } else if (kind === 3) keys.push({ name: bytes.subarray(1, 1 + bytes[0]), key: bytes.subarray(1 + bytes[0]) });
+    else throw new Error(`${path}: kind ${kind} of ${n} bytes`);
   }
   return keys;
 }
@@ -46,6 +49,17 @@ function openPath(path, secret) {
   if (!existsSync(path) || !statSync(path).isDirectory()) return readFile(path).then((b) => open(b, { secret }));
   return readFile(join(path, 'manifest.json'))
     .then((manifest) => openSharded(manifest, (name) => readFile(join(path, name)), { secret }));
+}
+
+/** Answers the keys of an exact set. */
+async function answerExact(file, secret, keysPath, out) {
+  const set = await openExact(file, { secret, hashes: [siphash] }), { partitions } = set.info();
+  const keys = keysPath === '-' ? [] : readKeys(keysPath), b = Buffer.alloc(18 * keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    const { name = '', key = keys[i] } = keys[i];
+    b[18 * i] = (partitions ? set.hasIn(name, key) : set.has(key)) ? 1 : 0;
+  }
+  writeFileSync(out, b);
 }
 
 /** Whether the filter has a method for its family. */
@@ -60,6 +74,12 @@ async function can(filter, method) {
 }
 
 async function answer(path, secret, keysPath, out) {
+  if (!statSync(path).isDirectory()) {
+    const file = readFileSync(path);
+    if (file.subarray(0, 4).equals(Buffer.from('\x89BLX', 'latin1'))) {
+      return answerExact(file, secret === '-' ? undefined : secret, keysPath, out);
+    }
+  }
   const filter = await openPath(path, secret === '-' ? undefined : secret);
   const { wasm, family } = filter.info();
   if (form === '--wasm' && wasm === false && !plainOnly.includes(family)) {
