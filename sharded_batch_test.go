@@ -24,6 +24,7 @@ func TestShardedBatches(t *testing.T) {
 		{"different k", "blocked(bytes=1000)", 16},
 		{"split", "blocked(bits_per_key=10,layout=split)", 16},
 		{"fuse", "fuse(width=8)", 16},
+		{"ribbon", "ribbon(r=8)", 16},
 		{"fuse of other widths", "fuse(width=11)", 16},
 		{"without prefetching", "counting(bits_per_key=38)", 16},
 		{"searched", "partitioned(bits_per_key=8,effort=fast)", 3},

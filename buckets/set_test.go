@@ -48,6 +48,7 @@ func TestSet(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Spec: "blocked(fpr=0.01)", Shards: 16, Seed: 7},
 		{Spec: "fuse(width=8)", Shards: 16, Secret: secret},
+		{Spec: "ribbon(fpr=0.003)", Shards: 16},
 		{Spec: "standard(bits_per_key=8)", Shards: 1},
 	} {
 		dir, local := storetest.Build(t, keys, c)

@@ -30,7 +30,7 @@ import (
 const (
 	exitOK = 0
 	// check, count, get: no match; clubcard check: not "not revoked"; remove: key not found; verify: rate not kept;
-	// plan: impossible; publish --check: expired
+	// exact verify: wrong answers; plan: impossible; publish --check: expired
 	exitNo    = 1
 	exitError = 2
 )

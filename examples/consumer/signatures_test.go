@@ -22,10 +22,10 @@ type (
 
 // The signatures that callers outside the module rely on. A change of one is a compile error here.
 var (
-	_ func(context.Context, iter.Seq[string], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[string]
-	_ func(context.Context, iter.Seq[[]byte], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[[]byte]
-	_ func(context.Context, iter.Seq[uint64], bloomery.Config) (*bloomery.Set, error)          = bloomery.Build[uint64]
-	_ func(context.Context, iter.Seq2[string, uint64], bloomery.Config) (*bloomery.Set, error) = bloomery.BuildValues[string]
+	_ func(context.Context, iter.Seq[string], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[string]
+	_ func(context.Context, iter.Seq[[]byte], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[[]byte]
+	_ func(context.Context, iter.Seq[uint64], bloomery.Config) (*bloomery.Set, error)      = bloomery.Build[uint64]
+	_ func(context.Context, iter.Seq2[id, uint64], bloomery.Config) (*bloomery.Set, error) = bloomery.BuildValues[id]
 
 	_ func(context.Context, iter.Seq[name], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[name]
 	_ func(context.Context, iter.Seq[blob], bloomery.Config) (*bloomery.Set, error) = bloomery.Build[blob]

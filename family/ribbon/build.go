@@ -4,25 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
-	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // errHashes is wrapped by errors of builds that only hashes that are not random can cause.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
-// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 16 bytes a key for the keys,
-// or what Limit allows, and 8 MiB a worker.
+// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 17 bytes a key for the keys,
+// or less with a Limit, and 16 MiB a worker.
 type Builder struct {
 	gather.Intake
 	c      Config
 	memory int64 // of Limit
 	dir    string
+	done   progress
 }
 
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
@@ -60,6 +59,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.done = progress{give: b.Progress, keys: n, start: time.Now()}
 	r, wide, err := b.c.Geometry(n)
 	if err != nil {
 		return nil, err
@@ -201,86 +201,4 @@ func (f *Filter) reserve() error {
 	f.words = room[:copy(room, f.words)]
 	f.words = f.words[:words]
 	return nil
-}
-
-// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it bumps
-// to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
-func (b *Builder) solveLayer(
-	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
-) error {
-	l := &f.layers[len(f.layers)-1]
-	work := job{
-		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
-	}
-	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
-	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
-	check := f.valueBits > 0 && len(f.layers) == 1
-	do := func(s *solver, j *job) error {
-		if check {
-			if err := checkValues(j.keys, work.back); err != nil {
-				return err
-			}
-		}
-		bumped := s.solve(j)
-		for i := range bumped {
-			bumped[i].Hi *= forth
-		}
-		return next.AddMany(bumped)
-	}
-	segments := (l.starts + segmentStart - 1) >> segmentBits
-	if len(solvers) == 1 || segments == 1 {
-		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
-			j := work
-			j.segment, j.keys = segment, hs
-			return do(&solvers[0], &j)
-		})
-	}
-	return parallel(solvers, do, func(send func(job) error) error {
-		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
-			j := work
-			j.segment, j.keys = segment, hs
-			return send(j)
-		})
-	})
-}
-
-// workers returns how many goroutines Build uses.
-func (b *Builder) workers() int {
-	if b.Workers > 0 {
-		return b.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// parallel calls produce once, and do for each job that it sends, in several goroutines. It returns the first error.
-// send fails after an error of do.
-func parallel(solvers []solver, do func(*solver, *job) error, produce func(send func(job) error) error) error {
-	jobs := make(chan job)
-	failed := make(chan struct{})
-	var first error
-	var once sync.Once
-	var wg sync.WaitGroup
-	for i := range solvers {
-		wg.Go(func() {
-			for j := range jobs {
-				if err := do(&solvers[i], &j); err != nil {
-					once.Do(func() {
-						first = err
-						close(failed)
-					})
-				}
-			}
-		})
-	}
-	err := produce(func(j job) error {
-		select {
-		case jobs <- j:
-			return nil
-		case <-failed:
-			return first
-		}
-	})
-	close(jobs)
-	wg.Wait()
-	return errors.Join(err, first)
 }

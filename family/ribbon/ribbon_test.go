@@ -265,3 +265,38 @@ func TestNotRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress: a long build reports shares that grow.
+func TestProgress(t *testing.T) {
+	b := builder(t, "ribbon(r=1)", 0)
+	var last float64
+	reports := 0
+	b.OnProgress(func(p filter.Progress) {
+		if reports++; p.Done < last || p.Done > 1 || p.Left < 0 {
+			t.Errorf("%+v after %g", p, last)
+		}
+		last = p.Done
+	})
+	if err := b.AddMany(filtertest.Hashes(300_000, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if finish(t, b); reports == 0 {
+		t.Error("no report")
+	}
+}
+
+// TestDefaultWidth: filters of few bits a key have a width of 128, and keep 0.1 bits over the bound, unless w says
+// otherwise.
+func TestDefaultWidth(t *testing.T) {
+	hs := filtertest.Hashes(100_000, 6)
+	for spec, want := range map[string]uint{
+		"ribbon(fpr=0.2)": 128, "ribbon(fpr=0.36)": 128, "ribbon(fpr=0.05)": 64, "ribbon(bits_per_key=3)": 128,
+		"ribbon(bits_per_key=5)": 64, "ribbon(r=1)": 64, "ribbon(fpr=0.2,w=64)": 64,
+	} {
+		f := build(t, spec, hs)
+		over := f.Info().BitsPerKey() + math.Log2(f.rate())
+		if f.w != want || want == 128 && over > 0.1 {
+			t.Errorf("%s: w=%d, %.4f bits over the bound", spec, f.w, over)
+		}
+	}
+}

@@ -114,9 +114,9 @@ var golden = map[string]string{
 	"fuse(width=8)":                                            "1428 178494d3fba",
 	"fuse(bits_per_key=12)":                                    "1428 178494d3fba",
 	"fuse(width=13)":                                           "2308 bbeb846aa65",
-	"ribbon(r=8)":                                              "1041 34d9f1edfe3",
-	"ribbon(fpr=0.01)":                                         "891 fda2cae09f3e",
-	"ribbon(bits_per_key=10,w=128)":                            "1366 6e228c588b5",
+	"ribbon(r=8)":                                              "1037 a500195bb8e",
+	"ribbon(fpr=0.01)":                                         "887 a766dbed727d",
+	"ribbon(bits_per_key=10,w=128)":                            "1266 bbd6d102073",
 }
 
 func TestGolden(t *testing.T) {

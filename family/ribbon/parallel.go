@@ -1,0 +1,115 @@
+package ribbon
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// solveLayer solves the last layer of f for the keys, writes the classes of its buckets, and adds the keys that it bumps
+// to next. Hi of keys is multiplied by the factor of the layer, that of next by the one of the layer after it.
+func (b *Builder) solveLayer(
+	ctx context.Context, f *Filter, solvers []solver, classes []uint8, keys, next *gather.Keys,
+) error {
+	l := &f.layers[len(f.layers)-1]
+	work := job{
+		layer: l, valueBits: f.valueBits, back: inverse(l.factor), classes: classes, words: f.words,
+	}
+	forth := factor(uint64(len(f.layers)) + maxLayers*f.seed)
+	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, l.starts) >> segmentBits }
+	check := f.valueBits > 0 && len(f.layers) == 1
+	do := func(s *solver, j *job) error {
+		if check {
+			if err := checkValues(j.keys, work.back); err != nil {
+				return err
+			}
+		}
+		bumped := s.solve(j)
+		for i := range bumped {
+			bumped[i].Hi *= forth
+		}
+		return next.AddMany(bumped)
+	}
+	segments := (l.starts + segmentStart - 1) >> segmentBits
+	each := func(send func(job) error) error {
+		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
+			j := work
+			j.segment, j.keys = segment, hs
+			b.done.add(len(hs))
+			return send(j)
+		})
+	}
+	if len(solvers) == 1 || segments == 1 {
+		return each(func(j job) error { return do(&solvers[0], &j) })
+	}
+	return parallel(solvers, do, each)
+}
+
+// workers returns how many goroutines Build uses.
+func (b *Builder) workers() int {
+	if b.Workers > 0 {
+		return b.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// parallel calls produce once, and do for each job that it sends, in several goroutines. It returns the first error.
+// send fails after an error of do.
+func parallel(solvers []solver, do func(*solver, *job) error, produce func(send func(job) error) error) error {
+	jobs := make(chan job)
+	failed := make(chan struct{})
+	var first error
+	var once sync.Once
+	var wg sync.WaitGroup
+	for i := range solvers {
+		wg.Go(func() {
+			for j := range jobs {
+				if err := do(&solvers[i], &j); err != nil {
+					once.Do(func() {
+						first = err
+						close(failed)
+					})
+				}
+			}
+		})
+	}
+	err := produce(func(j job) error {
+		select {
+		case jobs <- j:
+			return nil
+		case <-failed:
+			return first
+		}
+	})
+	close(jobs)
+	wg.Wait()
+	return errors.Join(err, first)
+}
+
+// progress reports how many keys of a build have come to a segment.
+type progress struct {
+	give  func(filter.Progress) // or nil
+	keys  uint64                // all keys
+	came  uint64
+	start time.Time
+	last  time.Time // of the last report
+}
+
+// add counts keys and reports them if a tenth of a second has passed.
+func (p *progress) add(keys int) {
+	p.came += uint64(keys)
+	now := time.Now()
+	if p.give == nil || p.keys == 0 || now.Sub(p.last) < time.Second/10 {
+		return
+	}
+	p.last = now
+	// All layers take about a sixteenth more keys than the first one. A build may need a second filter.
+	done := min(float64(p.came)/float64(p.keys+p.keys/16+1), 1)
+	p.give(filter.Progress{Done: done, Left: time.Duration(float64(now.Sub(p.start)) * (1 - done) / done)})
+}
