@@ -182,6 +182,10 @@ test('updates by positions', async () => {
     await refused(make([base, { positions }], { edit }).file, what, error);
   }
   await refused(make([{ positions }]).file, 'no base', 'CorruptError');
+  for (const b of [9, 32, 40]) {
+    const beyond = { b, seed: 3, list: [1n, 2n, 2n ** BigInt(b) + 5n] };
+    await refused(make([base, { positions: beyond }]).file, `a position above 2^${b}`, 'CorruptError');
+  }
 });
 
 test('a set with partitions and updates', async () => {
