@@ -15,7 +15,7 @@ import (
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
 // Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 17 bytes a key for the
-// keys, or twice what Limit allows, and for each worker 11 MiB, or 13 MiB with W=128.
+// keys, or at most twice the Limit, and 16 MiB a worker.
 type Builder struct {
 	gather.Intake
 	c      Config
@@ -59,7 +59,6 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.done = progress{give: b.Progress, keys: n, start: time.Now()}
 	r, wide, err := b.c.Geometry(n)
 	if err != nil {
 		return nil, err
@@ -69,6 +68,7 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 		g.seed = uint64(b.c.Seed)
 	}
 	for range maxTries {
+		b.done = progress{give: b.Progress, keys: n, start: time.Now()}
 		f, err := b.smallest(ctx, n, g)
 		if err != nil {
 			return nil, err

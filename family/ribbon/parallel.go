@@ -109,7 +109,7 @@ func (p *progress) add(keys int) {
 		return
 	}
 	p.last = now
-	// All layers take about a sixteenth more keys than the first one. A build may need a second filter.
+	// All layers take about a sixteenth more keys than the first one.
 	done := min(float64(p.came)/float64(p.keys+p.keys/16+1), 1)
 	p.give(filter.Progress{Done: done, Left: time.Duration(float64(now.Sub(p.start)) * (1 - done) / done)})
 }
