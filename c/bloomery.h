@@ -861,13 +861,14 @@ static inline unsigned bloomery_ribbon_few(const bloomery_row *row, uint32_t wor
 
 #if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BLOOMERY_GROUP 8 /* columns that are read together */
+#define BLOOMERY_FORCED static inline __attribute__((always_inline)) /* compiled for constant numbers of columns */
 
 /* Two words. */
 typedef uint64_t bloomery_two __attribute__((vector_size(16)));
 
 /* Returns two columns for a key, of which n exist: words of the same parity, 0 for others. */
-static inline __attribute__((always_inline)) bloomery_two bloomery_ribbon_two(const bloomery_row *row, uint32_t words,
-                                                                              uint32_t column, uint32_t n) {
+BLOOMERY_FORCED bloomery_two bloomery_ribbon_two(const bloomery_row *row, uint32_t words, uint32_t column,
+                                                 uint32_t n) {
   bloomery_two sum = {0, 0};
   if (n == 0 || n > 8) return sum;
   for (uint32_t k = 0; k < words; k++) {
@@ -890,8 +891,7 @@ static inline bloomery_two bloomery_merge(bloomery_two a, bloomery_two b, int s,
 }
 
 /* bloomery_ribbon_few for n from 1 to BLOOMERY_GROUP. */
-static inline __attribute__((always_inline)) unsigned bloomery_ribbon_group(const bloomery_row *row, uint32_t words,
-                                                                            uint32_t column, uint32_t n) {
+BLOOMERY_FORCED unsigned bloomery_ribbon_group(const bloomery_row *row, uint32_t words, uint32_t column, uint32_t n) {
   bloomery_two a = bloomery_ribbon_two(row, words, column, n), b = bloomery_ribbon_two(row, words, column + 2, n - 2);
   a = bloomery_merge(a, bloomery_ribbon_two(row, words, column + 4, n - 4), 32, 0xFFFFFFFFu);
   b = bloomery_merge(b, bloomery_ribbon_two(row, words, column + 6, n - 6), 32, 0xFFFFFFFFu);
@@ -905,6 +905,7 @@ static inline __attribute__((always_inline)) unsigned bloomery_ribbon_group(cons
 
 #else
 #define BLOOMERY_GROUP 4 /* a branch after four columns is mispredicted less often than one after each */
+#define BLOOMERY_FORCED static inline
 #define bloomery_ribbon_group bloomery_ribbon_few
 #endif
 
@@ -927,8 +928,8 @@ BLOOMERY_APART unsigned bloomery_ribbon_slots(const bloomery_ribbon *f, const bl
 
 /* Returns whether count columns from a column on have the lowest bits of want for a key. If value is not NULL, sets it
    to the bits of the columns instead, and returns true. */
-static inline bool bloomery_ribbon_columns(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words,
-                                           uint32_t column, uint32_t count, uint64_t want, uint64_t *value) {
+BLOOMERY_FORCED bool bloomery_ribbon_columns(const bloomery_ribbon *f, const bloomery_row *row, uint32_t words,
+                                             uint32_t column, uint32_t count, uint64_t want, uint64_t *value) {
   for (uint32_t k = 0; k < count; k += BLOOMERY_GROUP) {
     uint32_t n = count - k < BLOOMERY_GROUP ? count - k : BLOOMERY_GROUP;
     uint64_t bits;

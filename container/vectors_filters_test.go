@@ -142,7 +142,7 @@ var vectorFilters = []vectorFilter{
 	{name: "ribbon-tail", spec: "ribbon(r=3,wide=700)", keys: 250, seed: 2},
 	{name: "ribbon-layer", spec: "ribbon(r=4)", keys: 900, seed: 1},
 	{name: "ribbon-variant", spec: "ribbon(r=2,seed=77,wide=300)", keys: 2500, keyed: true},
-	{name: "ribbon-layers", spec: "ribbon(fpr=0.3)", keys: 9000, seed: 5, chosen: 0.3},
+	{name: "ribbon-layers", spec: "ribbon(fpr=0.3,w=64)", keys: 9000, seed: 5, chosen: 0.3},
 	{name: "ribbon-w128", spec: "ribbon(r=1,seed=2,w=128)", keys: 8000, seed: 6},
 	{name: "ribbon-w128-wide", spec: "ribbon(r=1,w=128,wide=511)", keys: 60_000, keyed: true},
 	{name: "ribbon-segments", spec: "ribbon(r=1,wide=1000)", keys: 290_000, seed: 1 << 40},

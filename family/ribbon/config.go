@@ -23,7 +23,9 @@ type Config struct {
 	Static bool
 	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
 	Seed uint
-	W    uint // width of the coefficients in large layers, 64 or 128; default: 64. 128 is smaller and slower
+	// W is the width of the coefficients in large layers, 64 or 128, which is smaller and slower. Default: 64; 128 for an
+	// FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large part of the size.
+	W uint
 }
 
 // ConfigFromSpec reads ribbon(bits_per_key=, fpr=, bytes=, r=, seed=, value_bits=, w=, wide=). It also takes, and does
@@ -83,12 +85,19 @@ func wrong(field string, value any, reason string, args ...any) error {
 	return &filter.ConfigError{Field: field, Value: value, Reason: fmt.Sprintf(reason, args...)}
 }
 
+// highRate is the rate above which filters with a size have a width of 128 by default: with few bits a key, the bits of
+// the thresholds count.
+const highRate = 1. / 16
+
 // width returns W or its default.
 func (c Config) width() uint {
-	if c.W == 0 {
-		return 64
+	switch {
+	case c.W != 0:
+		return c.W
+	case c.Size.FPR > highRate, c.Size.BitsPerKey > 0 && c.Size.BitsPerKey < -math.Log2(highRate):
+		return 128
 	}
-	return c.W
+	return 64
 }
 
 // Geometry returns the bits of a fingerprint and the share of blocks, of 1024, with one bit more, for n distinct keys.

@@ -50,9 +50,13 @@ func (f *Filter) hasTail(h filter.Hash) bool {
 	if f.keys == 0 {
 		return f.r == 0
 	}
-	k, print := keyOf(h, f.valueBits), uint64(0)
-	for c := uint64(f.valueBits); c < uint64(f.tailColumns()); c++ {
-		print |= f.tailResult(k, c) << (c - uint64(f.valueBits))
+	k := keyOf(h, f.valueBits)
+	print := k.print()
+	for c := f.valueBits; c < f.tailColumns(); c++ { // two columns tell most absent keys
+		if f.tailResult(k, uint64(c)) != print&1 {
+			return false
+		}
+		print >>= 1
 	}
-	return print == k.print()&(1<<(f.tailColumns()-f.valueBits)-1)
+	return true
 }

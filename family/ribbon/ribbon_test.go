@@ -284,3 +284,19 @@ func TestProgress(t *testing.T) {
 		t.Error("no report")
 	}
 }
+
+// TestDefaultWidth: filters of few bits a key have a width of 128, and keep 0.1 bits over the bound, unless w says
+// otherwise.
+func TestDefaultWidth(t *testing.T) {
+	hs := filtertest.Hashes(100_000, 6)
+	for spec, want := range map[string]uint{
+		"ribbon(fpr=0.2)": 128, "ribbon(fpr=0.36)": 128, "ribbon(fpr=0.05)": 64, "ribbon(bits_per_key=3)": 128,
+		"ribbon(bits_per_key=5)": 64, "ribbon(r=1)": 64, "ribbon(fpr=0.2,w=64)": 64,
+	} {
+		f := build(t, spec, hs)
+		over := f.Info().BitsPerKey() + math.Log2(f.rate())
+		if f.w != want || want == 128 && over > 0.1 {
+			t.Errorf("%s: w=%d, %.4f bits over the bound", spec, f.w, over)
+		}
+	}
+}

@@ -61,7 +61,7 @@ function coded({ b, seed, list }) {
  */
 function make(records, { partitions = 0, hash = 1, seed = 5n, sum = xxh3(seed), edit = (head) => head } = {}) {
   let file = [], last = 0;
-  const parsed = records.map(({ codes, shape, positions }, number) => {
+  const parsed = records.map(({ codes, shape, positions, dirty }, number) => {
     if (positions) {
       const counts = [...uvarint(1000 + number), ...uvarint(400), ...uvarint(partitions)];
       const edited = edit([0x89, 0x42, 0x4c, 0x58, 1, 2, ...bytesOf(last, 4), ...counts, ...coded(positions)], number);
@@ -70,6 +70,7 @@ function make(records, { partitions = 0, hash = 1, seed = 5n, sum = xxh3(seed), 
       return { positions };
     }
     const shapes = shapesOf(codes, shape), parts = shapes.map(randomSections);
+    if (dirty) parts.at(-1)[2][3] = 2 ** 31; // behind the tail
     const head = [0x89, 0x42, 0x4c, 0x58, 1, number ? 1 : 0];
     if (number) head.push(...bytesOf(last, 4));
     else head.push(hash, ...bytesOf(seed, 8));
@@ -177,9 +178,14 @@ test('updates by positions', async () => {
     partitions: (r) => (r[14] = 1),
   })) {
     const edit = (head, number) => (number && change(head), head);
-    await refused(make([base, { positions }], { edit }).file, what);
+    const error = what === 'a missing byte' ? undefined : 'CorruptError';
+    await refused(make([base, { positions }], { edit }).file, what, error);
   }
   await refused(make([{ positions }]).file, 'no base', 'CorruptError');
+  for (const b of [9, 32, 40]) {
+    const beyond = { b, seed: 3, list: [1n, 2n, 2n ** BigInt(b) + 5n] };
+    await refused(make([base, { positions: beyond }]).file, `a position above 2^${b}`, 'CorruptError');
+  }
 });
 
 test('a set with partitions and updates', async () => {
@@ -309,8 +315,9 @@ test('contradictions under right checksums', async () => {
   for (const [what, bytes] of Object.entries(parts)) {
     const one = { codes: [0], shape: none };
     const edit = (head) => [...head.slice(0, -1), 9, ...bytes];
-    await refused(make([one], { edit }).file, what);
+    await refused(make([one], { edit }).file, what, what === 'many starts' ? 'TruncatedError' : 'CorruptError');
   }
+  await refused(make([{ codes: [0], shape: tailOnly, dirty: true }]).file, 'a bit behind the tail', 'CorruptError');
   const two = [{ codes: [2], shape: tailOnly }, { codes: [2], shape: tailOnly }];
   await openExact(make(two).file);
   const second = (change) => (head, number) => (number ? change(head) : head);
