@@ -8,10 +8,10 @@
 // fewer slots than keys. A key whose equation contradicts the others is bumped to the next layer, together with all
 // keys of its bucket of starts whose offset in the bucket is below a threshold. Two bits a bucket name the threshold:
 //
-//	layer 0    ┌──bucket──┬──bucket──┬──bucket──┬─ ... ─┐  5% of the keys are bumped
+//	layer 0    ┌──bucket──┬──bucket──┬──bucket──┬─ ... ─┐  6% of the keys are bumped, 4% with w=128
 //	           │▒▒        │          │▒▒▒▒▒     │       │  ▒ offsets below the threshold of the bucket
 //	           └──────────┴──────────┴──────────┴─ ... ─┘
-//	layer 1    ┌──bucket──┬─ ...┐                         5% of those
+//	layer 1    ┌──bucket──┬─ ...┐                         6% of those
 //	...
 //	tail       ┌─────┐                                    at most 256 keys, coefficients for all slots
 //
@@ -33,7 +33,7 @@ var About = filter.About{
 	Can:     filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
 	Default: "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
 	Parameters: []filter.Parameter{
-		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0 with value_bits for values alone"},
+		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
 		{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
 		{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
 		{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},

@@ -92,8 +92,8 @@ func ribbonHas() {
 }
 
 // ribbonHasMany answers for n keys. It writes how many keys were left, that key included, to *bumped for each key that
-// is bumped, and returns the number of these. If ahead is not 0, it is the distance in bytes from a key to the one whose
-// blocks are prefetched.
+// is bumped, and returns the number of these. If ahead is not 0, it is the distance in bytes from a key to the one
+// whose blocks are prefetched.
 func ribbonHasMany() {
 	TEXT("ribbonHasMany", NOSPLIT, "func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
 	Pragma("noescape")
