@@ -103,7 +103,8 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	}
 	if f, _ := families.ByName(p.Spec.Family()); f.BuildValueBits(p.Spec) > 0 {
 		return nil, &filter.ConfigError{Field: "value_bits", Value: f.BuildValueBits(p.Spec),
-			Reason: "the steps of a distributed build take keys without values; take bloomery.ShardBuilder, or build --shards"}
+			Reason: "the steps of a distributed build take keys without values; " +
+				"take bloomery.ShardBuilder, or build --shards"}
 	}
 	p.Hash, p.Seed = h.ID(), h.Seed()
 	if p.Hash == filter.SipHash {

@@ -57,8 +57,8 @@ func (f *valueFlags) register(c *cobra.Command) {
 func (f *valueFlags) input(in inputFlags, bits int) (inputFlags, parseValues, error) {
 	switch {
 	case bits == 0 && (f.column != "" || f.separator != tab):
-		return in, nil, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its build; "+
-			"they need --family %s --value-bits V", either(families.With(filter.CanBuildValues)))
+		return in, nil, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its "+
+			"build; they need --family %s --value-bits V", either(families.With(filter.CanBuildValues)))
 	case bits == 0:
 		return in, nil, nil
 	}
@@ -116,7 +116,8 @@ func bitsOf(s filter.Spec) int {
 	return f.BuildValueBits(s)
 }
 
-// eachBatch returns a function that gives the keys of a batch to a function, or with a parse keys and values to another.
+// eachBatch returns a function that gives the keys of a batch to a function, or with a parse keys and values to
+// another.
 func eachBatch(
 	parse parseValues, keys func([][]byte) error, withValues func([][]byte, []uint64) error,
 ) func(*keyio.Batch) error {

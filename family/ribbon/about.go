@@ -33,7 +33,10 @@ var About = filter.About{
 	Can:     filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
 	Default: "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
 	Parameters: []filter.Parameter{
-		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0 with value_bits for values alone"},
+		{
+			Name: "r", Value: "1..32",
+			Help: "bits per fingerprint, instead of a size; 0 with value_bits for values alone",
+		},
 		{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
 		{Name: "value_bits", Value: "1..32", Help: "bits of a value that is stored with each key"},
 		{Name: "wide", Value: "1..1023", Help: "share of the blocks, of 1024, with fingerprints of r+1 bits"},

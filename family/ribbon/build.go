@@ -136,7 +136,8 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	solvers := make([]solver, b.workers())
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
-			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w", left, n, maxLayers, errHashes)
+			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w",
+				left, n, maxLayers, errHashes)
 		}
 		l := f.addLayer(startsFor(g.w, left))
 		if err := f.reserve(); err != nil {

@@ -102,7 +102,8 @@ func (g *geometry) spec() filter.Spec {
 		name  string
 		value uint64
 	}{
-		{"seed", g.seed}, {"tail", g.slots}, {"tail_seed", g.tailSeed}, {"value_bits", uint64(g.valueBits)}, {"wide", g.wide},
+		{"seed", g.seed}, {"tail", g.slots}, {"tail_seed", g.tailSeed}, {"value_bits", uint64(g.valueBits)},
+		{"wide", g.wide},
 	} {
 		if p.value != 0 {
 			s = s.With(p.name, p.value)
@@ -172,7 +173,8 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 		}
 		return v
 	}
-	bits, valueBits, w, wide := small("r", MaxBits), small("value_bits", MaxBits), small("w", 128), small("wide", wideUnit-1)
+	bits, valueBits := small("r", MaxBits), small("value_bits", MaxBits)
+	w, wide := small("w", 128), small("wide", wideUnit-1)
 	tail, seed, tailSeed := small("tail", maxTail), small("seed", maxSeed), small("tail_seed", maxSeed)
 	starts := r.Text("starts", "")
 	if err := r.Err(); err != nil {
@@ -182,8 +184,8 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	bad = bad || !s.Has("r") || w != 64 && w != 128 || bits+valueBits == 0 || bits == MaxBits && wide > 0
 	bad = bad || tail == 0 && tailSeed > 0 || starts == "" && seed > 0
 	if bad {
-		return nil, specError(s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, value_bits of 1 to 32, wide below 1024, "+
-			"tail up to 256, seeds below 65536, and no parameter that is 0 but r")
+		return nil, specError(s, "want r of 1 to 32 (or 0 with value_bits), w of 64 or 128, value_bits of 1 to 32, "+
+			"wide below 1024, tail up to 256, seeds below 65536, and no parameter that is 0 but r")
 	}
 	g := &geometry{
 		r: uint(bits), valueBits: uint(valueBits), w: uint(w), wide: wide, seed: seed, slots: tail, tailSeed: tailSeed,
@@ -194,7 +196,8 @@ func readGeometry(s filter.Spec) (*geometry, error) {
 	list := strings.Split(starts, "-")
 	for _, text := range list {
 		t, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts || len(list) > maxLayers {
+		bad = err != nil || strconv.FormatUint(t, 10) != text || t == 0 || t%64 != 0 || t > maxStarts
+		if bad || len(list) > maxLayers {
 			return nil, specError(s, "want starts as up to 16 positive multiples of 64, such as 944896-51968-2752")
 		}
 		g.addLayer(t)
