@@ -6,7 +6,9 @@ import "testing"
 
 // TestShardedBatchesAllocate needs a build without the race detector, under which sync.Pool drops memory at random.
 func TestShardedBatchesAllocate(t *testing.T) {
-	for _, spec := range []string{"blocked(bits_per_key=10)", "standard(bits_per_key=10)", "fuse(width=8)", "ribbon(r=8)"} {
+	for _, spec := range []string{
+		"blocked(bits_per_key=10)", "standard(bits_per_key=10)", "fuse(width=8)", "ribbon(r=8)",
+	} {
 		keys := integers(30_000, 1)
 		set := openSet(t, writeIntegers(t, spec, 3, keys))
 		got := make([]bool, len(keys))

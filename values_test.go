@@ -132,7 +132,8 @@ func TestBuildValuesErrors(t *testing.T) {
 	}
 	_, err := bloomery.BuildValues(t.Context(), twice, bloomery.Config{Spec: "ribbon(value_bits=6)"})
 	var both *filter.ValueError
-	if !errors.As(err, &both) || !errors.Is(err, filter.ErrValues) || both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
+	if !errors.As(err, &both) || !errors.Is(err, filter.ErrValues) ||
+		both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
 		t.Errorf("two values: %v", err)
 	}
 	one := maps.All(map[string]uint64{"a": 70})
@@ -160,8 +161,8 @@ func TestBuildValuesErrors(t *testing.T) {
 	}
 }
 
-// TestShardedBuildValues: a sharded set has the values, whether hashes go to a file or not, and an announced number of keys
-// that is wrong is an error.
+// TestShardedBuildValues: a sharded set has the values, whether hashes go to a file or not, and an announced number of
+// keys that is wrong is an error.
 func TestShardedBuildValues(t *testing.T) {
 	want := classes(10_000)
 	keys := slices.Sorted(maps.Keys(want))

@@ -49,7 +49,8 @@ func ourContenders(rate float64, effort string) []contender {
 // our returns the contender of a spec.
 func our(name string, spec filter.Spec, note string) contender {
 	return contender{
-		name: name, module: ourModule, ours: true, told: spec.String(), note: note, fixed: spec.Has("width") || spec.Has("r"),
+		name: name, module: ourModule, ours: true, told: spec.String(), note: note,
+		fixed: spec.Has("width") || spec.Has("r"),
 		build: func(ctx context.Context, keys []uint64) (built, error) {
 			f, err := buildOurs(ctx, spec, keys)
 			if err != nil {

@@ -71,7 +71,8 @@ type Pair struct {
 func resultOf(rows []*measured, n int, s settings) Result {
 	res := Result{
 		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: commit(),
-		Libraries: map[string]string{}, Clock: clock.Name, Keys: n, FPR: s.rate, Turns: s.turns, Builds: s.builds, Asked: min(asked, n),
+		Libraries: map[string]string{}, Clock: clock.Name, Keys: n, FPR: s.rate, Turns: s.turns, Builds: s.builds,
+		Asked: min(asked, n),
 	}
 	versions := versions()
 	by := map[string]*measured{}

@@ -28,7 +28,8 @@ func ribbonLayers(p *plain) (all []plainLayer) {
 		if err != nil {
 			panic(err)
 		}
-		l := plainLayer{starts: t, firstWord: word, firstBucket: bucket, columns: p.number("value_bits") + p.number("r")}
+		columns := p.number("value_bits") + p.number("r")
+		l := plainLayer{starts: t, firstWord: word, firstBucket: bucket, columns: columns}
 		switch {
 		case t < 2048:
 			l.width, l.bucket, l.limits = 64, 32, [4]uint64{0, 6, 13, 32}

@@ -6,7 +6,8 @@ import (
 )
 
 func ribbonCases(f forger) {
-	const file = "ribbon(r=4,starts=768,tail=73,w=64)" // 13 blocks of 4 words, 24 buckets, 73 slots of 4 columns in the tail
+	// 13 blocks of 4 words, 24 buckets, 73 slots of 4 columns in the tail
+	const file = "ribbon(r=4,starts=768,tail=73,w=64)"
 	g := f.with("ribbon", "vectors/ribbon-layer.bloom")
 	g.bit("the last bit of the solution", false, 0, 64*52-1)
 	g.bit("the last bit of the last class", false, 1, 47)
@@ -27,8 +28,9 @@ func ribbonCases(f forger) {
 	for _, change := range [][2]string{
 		{"r=4,", ""}, {"r=4", "r=33"}, {"r=4", "r=5"}, {"r=4", "r=04"}, {"r=4", "r=0"}, {"r=4", "r=4,seed=0"},
 		{"r=4", "r=4,seed=65536"}, {",w=64", ""}, {"w=64", "w=63"}, {"w=64", "w=0"}, {"w=64", "w=192"},
-		{"w=64", "w=64,wide=0"}, {"w=64", "w=64,wide=1"}, {"w=64", "w=64,wide=1024"}, {",tail=73", ""}, {"tail=73", "tail=0"},
-		{"tail=73", "tail=257"}, {"tail=73", "tail=73,tail_seed=0"}, {"tail=73", "tail=73,tail_seed=65536"},
+		{"w=64", "w=64,wide=0"}, {"w=64", "w=64,wide=1"}, {"w=64", "w=64,wide=1024"}, {",tail=73", ""},
+		{"tail=73", "tail=0"}, {"tail=73", "tail=257"}, {"tail=73", "tail=73,tail_seed=0"},
+		{"tail=73", "tail=73,tail_seed=65536"},
 		{"tail=73", "tail=73,value_bits=0"}, {"tail=73", "tail=73,value_bits=33"}, {"768", "0768"}, {"768", "+768"},
 		{"768", "768-"}, {"768", "-768"}, {"768", "0"}, {"768", "0-768"}, {"768", "767"}, {"768", "704-64"},
 		{"768", "18446744073709551616"}, {"768", "281474976710720"}, {"768", "1152921504606846976"},

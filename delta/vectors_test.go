@@ -224,8 +224,8 @@ func trimmed(f filter.Filter) filter.Filter {
 	return f.(interface{ Trimmed() filter.Filter }).Trimmed()
 }
 
-// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them. Those of exact sets
-// are in a folder of their own.
+// TestVectors compares testdata with the deltas that Diff makes of the same pairs, and applies them. Those of exact
+// sets are in a folder of their own.
 func TestVectors(t *testing.T) {
 	folders := map[string][]vectorPair{}
 	for _, p := range vectorPairs(t) {

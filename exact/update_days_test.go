@@ -181,10 +181,11 @@ func TestUpdateDays(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%d keys, %g members, %g replaced: base %d bytes; a day: %d changes, %.1f toggled, update %.1f, "+
-				"delta %.1f, entropy of the changes %.1f, of the toggled %.1f; after %d days: file %d, fresh %d, wrong 0; %.0f s",
-				r.n, r.density, r.replaced, base.Bytes, changes, float64(sum.Added+sum.Removed)/days, float64(sum.Bytes)/days,
-				float64(sum.Bytes)/days+24, entropy/days, sum.Entropy/days/8, r.days, s.Info().Bytes, fresh.Info().Bytes,
-				time.Since(start).Seconds())
+				"delta %.1f, entropy of the changes %.1f, of the toggled %.1f; after %d days: file %d, fresh %d, "+
+				"wrong 0; %.0f s",
+				r.n, r.density, r.replaced, base.Bytes, changes, float64(sum.Added+sum.Removed)/days,
+				float64(sum.Bytes)/days, float64(sum.Bytes)/days+24, entropy/days, sum.Entropy/days/8, r.days,
+				s.Info().Bytes, fresh.Info().Bytes, time.Since(start).Seconds())
 			if most := sum.Entropy/8*1.2 + 60*days; float64(sum.Bytes) > most {
 				t.Errorf("updates of %d bytes, want at most %.0f", sum.Bytes, most)
 			}

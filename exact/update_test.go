@@ -224,7 +224,8 @@ func TestUpdateErrors(t *testing.T) {
 	if _, _, err := b.Update(t.Context(), s); !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("another hash function: %v", err)
 	}
-	if _, _, err := UpdatePartitioned(t.Context(), s, l.members(), l.universe(), Config{}); !errors.Is(err, filter.ErrConfig) {
+	_, _, err = UpdatePartitioned(t.Context(), s, l.members(), l.universe(), Config{})
+	if !errors.Is(err, filter.ErrConfig) {
 		t.Errorf("partitions: %v", err)
 	}
 	l.member["outside"] = true
@@ -246,7 +247,8 @@ func TestUpdateErrors(t *testing.T) {
 		t.Errorf("%d wrong answers after %d updates", n, MaxUpdates)
 	}
 	l.change(1, 0)
-	if _, _, err := Update(t.Context(), s, second(l.members()), second(l.universe()), Config{}); !errors.Is(err, ErrUpdates) {
+	_, _, err = Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	if !errors.Is(err, ErrUpdates) {
 		t.Errorf("one update more: %v", err)
 	}
 	s.records = append(s.records, s.records[MaxUpdates])

@@ -26,15 +26,16 @@ var specs = map[string][]string{
 	"counting": {"counting(bits_per_key=8)", "counting(fpr=0.01)", "counting(bits_per_key=69.3)", "counting(bits_per_key=96)", "counting(bits_per_key=32,k=1)", "counting(bits_per_key=30,k=64)"},
 	"dleft": {"dleft(bits_per_key=8)", "dleft(fpr=0.01)", "dleft(bits_per_key=14.1)", "dleft(bits_per_key=24)", "dleft(remainder=32)", "dleft(counting=1,remainder=4)",
 		"dleft(counting=1,fpr=0.001)", "dleft(capacity=60000,remainder=11)"},
-	"ribbon": {"ribbon(r=1)", "ribbon(fpr=0.01)", "ribbon(r=8,w=128)", "ribbon(bits_per_key=3.4,w=128)", "ribbon(r=13,wide=500)",
-		"ribbon(bits_per_key=17)", "ribbon(r=32)"},
+	"ribbon": {"ribbon(r=1)", "ribbon(fpr=0.01)", "ribbon(r=8,w=128)", "ribbon(bits_per_key=3.4,w=128)",
+		"ribbon(r=13,wide=500)", "ribbon(bits_per_key=17)", "ribbon(r=32)"},
 	"guava":      {"guava(bits_per_key=4)", "guava(fpr=0.01)", "guava(bits_per_key=17.3)", "guava(fpr=0.001,strategy=32)", "guava(bits_per_key=8,k=1)"},
 	"redisbloom": {"redisbloom(fpr=0.01)", "redisbloom(expansion=0,fpr=0.001)", "redisbloom(bits_per_key=12)", "redisbloom(capacity=20000,fpr=0.01)"},
 }
 
 func conformance(f Family) filtertest.Family {
 	return filtertest.Family{
-		New: f.New, NewBuilder: f.NewBuilder, NewBuilderLike: f.NewBuilderLike, Moves: f.Name == "fuse" || f.Name == "ribbon",
+		New: f.New, NewBuilder: f.NewBuilder, NewBuilderLike: f.NewBuilderLike,
+		Moves:        f.Name == "fuse" || f.Name == "ribbon",
 		SectionWords: f.SectionWords, Decode: f.Decode, Specs: specs[f.Name], Searched: f.Can.Has(filter.CanSearch),
 	}
 }

@@ -37,7 +37,8 @@ type Options struct {
 	Column string
 	// Partition is the column of Batch.Partitions, given like Column. Default: none. The field may be empty.
 	Partition string
-	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Partition is a name.
+	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Partition is a
+	// name.
 	Header bool
 	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
 	Delimiter rune

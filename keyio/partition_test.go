@@ -15,15 +15,17 @@ func TestPartition(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"names", Options{Format: CSV, Column: "serial", Partition: "issuer"}, "issuer,serial\nA,1\n\"B,C\",2\n,3\n,\nD,\n",
-			[]string{"A 1", "B,C 2", " 3"}},
+		{"names", Options{Format: CSV, Column: "serial", Partition: "issuer"},
+			"issuer,serial\nA,1\n\"B,C\",2\n,3\n,\nD,\n", []string{"A 1", "B,C 2", " 3"}},
 		{"numbers", Options{Format: CSV, Column: "2", Partition: "1"}, "A,1\nB,2", []string{"A 1", "B 2"}},
 		{"name and number", Options{Format: CSV, Partition: "p"}, "k,p\n1,A\n", []string{"A 1"}},
-		{"with rows", Options{Format: CSV, Partition: "2", Rows: true}, "1,A\n2,B\n", []string{"A 1 1,A\n", "B 2 2,B\n"}},
+		{"with rows", Options{Format: CSV, Partition: "2", Rows: true}, "1,A\n2,B\n",
+			[]string{"A 1 1,A\n", "B 2 2,B\n"}},
 		{"one column", Options{Format: CSV, Partition: "1"}, "1\n2\n", []string{"1 1", "2 2"}},
 		{"TSV", Options{Format: TSV, Column: "serial", Partition: "issuer"}, "serial\tissuer\n1\tA\n2\t\n\tB\n3\tC\r\n",
 			[]string{"A 1", " 2", "C 3"}},
-		{"TSV with rows", Options{Format: TSV, Column: "2", Partition: "1", Rows: true}, "A\t1\n", []string{"A 1 A\t1\n"}},
+		{"TSV with rows", Options{Format: TSV, Column: "2", Partition: "1", Rows: true}, "A\t1\n",
+			[]string{"A 1 A\t1\n"}},
 	} {
 		for _, block := range []int{1, 3, blockSize} {
 			var got []string
@@ -51,7 +53,8 @@ func TestPartitionErrors(t *testing.T) {
 		says       []string
 	}{
 		{"short row", "A,1\nB\n", Options{Format: CSV, Partition: "2"}, []string{":2:", "no column 2", "has 1"}},
-		{"short row of TSV", "A\t1\nB\n", Options{Format: TSV, Partition: "2"}, []string{":2:", "no column 2", "has 1"}},
+		{"short row of TSV", "A\t1\nB\n", Options{Format: TSV, Partition: "2"},
+			[]string{":2:", "no column 2", "has 1"}},
 		{"no such name", "a,b\n", Options{Format: CSV, Partition: "c"}, []string{`no column "c"`}},
 		{"empty file", "", Options{Format: CSV, Partition: "c"}, []string{"is empty", `column "c"`}},
 	} {

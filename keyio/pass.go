@@ -16,7 +16,8 @@ type Batch struct {
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a line
 	// end gets one.
 	Rows [][]byte
-	// Partitions are the fields of Options.Partition in the rows of Keys, if that is set. They are valid as long as Keys.
+	// Partitions are the fields of Options.Partition in the rows of Keys, if that is set. They are valid as long as
+	// Keys.
 	Partitions [][]byte
 	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
 	// have one. Work and emit get such a batch even if it has no keys.

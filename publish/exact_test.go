@@ -109,7 +109,8 @@ func TestPublishExact(t *testing.T) {
 		if e, ok := polled(t, f).(Updated); !ok || e.Delta {
 			t.Errorf("%+v", e)
 		}
-		if _, err := Publish(t.Context(), dir, build(t, t.TempDir(), 0, 0, bloomery.Config{}), Options{}); !errors.Is(err, ErrName) {
+		other := build(t, t.TempDir(), 0, 0, bloomery.Config{})
+		if _, err := Publish(t.Context(), dir, other, Options{}); !errors.Is(err, ErrName) {
 			t.Errorf("a filter after an exact set: %v", err)
 		}
 		if _, err := Publish(t.Context(), dir, file, Options{Trim: true}); !errors.Is(err, filter.ErrUnsupported) {
@@ -138,7 +139,9 @@ func TestFollowExactDamaged(t *testing.T) {
 	mustPoll(t, f)
 	damaged := encoded(t, exactSet(t, exactSet(t, nil, 0, exact.Config{}), 1, exact.Config{}))
 	damaged[len(damaged)-6] ^= 1
-	for _, b := range [][]byte{damaged, damaged[:len(damaged)-1], good[:len(good)/2], filterOf(t, 1000, 0), []byte("x")} {
+	for _, b := range [][]byte{
+		damaged, damaged[:len(damaged)-1], good[:len(good)/2], filterOf(t, 1000, 0), []byte("x"),
+	} {
 		s.publish(b)
 		if _, err := f.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), "this program cannot open it") {
 			t.Errorf("%d bytes: %v", len(b), err)
@@ -182,7 +185,8 @@ func TestFollowExact(t *testing.T) {
 	for version := 1; version < 4; version++ {
 		set = exactSet(t, set, version, exact.Config{})
 		s.publish(encoded(t, set))
-		for end := time.Now().Add(20 * time.Second); live.Set().Info().Updates != version; time.Sleep(time.Millisecond) {
+		end := time.Now().Add(20 * time.Second)
+		for ; live.Set().Info().Updates != version; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("no new release", live.Err())
 			}

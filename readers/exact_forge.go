@@ -21,7 +21,8 @@ func checksumsOf(file []byte) (all [][2]int) {
 	return all
 }
 
-// checksumFrom returns the place of the first bytes that are the CRC of those from a byte on. A record may have no body.
+// checksumFrom returns the place of the first bytes that are the CRC of those from a byte on. A record may have no
+// body.
 func checksumFrom(file []byte, from int) int {
 	var sum uint32
 	if string(file[from:min(from+4, len(file))]) != exactMagic && binary.LittleEndian.Uint32(file[from:]) == 0 {

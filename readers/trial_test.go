@@ -30,7 +30,8 @@ func TestReaders(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Keys < 60000 || r.Damaged < 150 || r.Exact != 12 || r.Damaged != r.Refused+r.Accepted || r.Present == 0 || r.Present == r.Keys {
+	if r.Keys < 60000 || r.Damaged < 150 || r.Exact != 12 || r.Damaged != r.Refused+r.Accepted ||
+		r.Present == 0 || r.Present == r.Keys {
 		t.Errorf("%+v", r)
 	}
 	if r.Refused < 20 || r.Accepted < 20 || len(r.Families) < 6 || len(r.Changes) < 4 {

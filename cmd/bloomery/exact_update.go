@@ -30,8 +30,9 @@ be the same file as OLD.
 bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
 queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
 build is due: bloomery exact build.`,
-		Example: `  bloomery exact update -o tuesday.exact --base monday.exact --members revoked.txt --universe issued.txt
-  bloomery diff monday.exact tuesday.exact -o tuesday.delta`,
+		Example: "  bloomery exact update -o tuesday.exact --base monday.exact --members revoked.txt " +
+			"--universe issued.txt\n" +
+			"  bloomery diff monday.exact tuesday.exact -o tuesday.delta",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if f.limit, err = exactLimit(c, &f.memory); err != nil {
@@ -126,7 +127,8 @@ func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
 		_, err := fmt.Fprintf(a.stderr, "%s: nothing has changed\n", path)
 		return err
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %d updates\n",
+	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; "+
+		"%s with %d updates\n",
 		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), r.Updates)
 	if err == nil && r.BuildDue != "" {
 		_, err = fmt.Fprintf(a.stderr, "bloomery: a full build is due, by exact build: %s\n", r.BuildDue)

@@ -29,9 +29,9 @@ func (a *app) publishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish DIR FILE",
 		Short: "Publish a filter for readers that follow it",
-		Long: `Publish a filter file, an exact set, or the folder of a sharded set, in the folder DIR, which any web server
-or bucket can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a time: release.json,
-and files in DIR/objects that are named by their SHA-256.
+		Long: `Publish a filter file, an exact set, or the folder of a sharded set, in the folder DIR, which any web
+server or bucket can serve. Readers follow it with bloomery follow, and load small deltas. DIR has one release at a
+time: release.json, and files in DIR/objects that are named by their SHA-256.
 
 Each new FILE gets a higher number, also one with old content. The same content changes nothing; it is signed anew when
 less than half of --expires is left, with --renew, or when other keys sign. release.json is replaced last, by rename: a

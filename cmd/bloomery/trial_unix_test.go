@@ -95,7 +95,8 @@ func TestTrialKills(t *testing.T) {
 // TestTrialKillsExact is TestTrialKills for updates of an exact set.
 func TestTrialKillsExact(t *testing.T) {
 	dir := t.TempDir()
-	path, universe, members := filepath.Join(dir, "f.exact"), filepath.Join(dir, "universe"), filepath.Join(dir, "members")
+	path := filepath.Join(dir, "f.exact")
+	universe, members := filepath.Join(dir, "universe"), filepath.Join(dir, "members")
 	for file, keys := range map[string]string{universe: trialKeys("key", 200_000), members: trialKeys("key", 2000)} {
 		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
 			t.Fatal(err)
@@ -144,7 +145,8 @@ func trialKills(t *testing.T, dir, path, name string, c change) {
 		}
 		switch got, err := os.ReadFile(path); {
 		case err != nil || !bytes.Equal(got, old) && !bytes.Equal(got, next):
-			t.Fatalf("%s, kill %d: the file is neither the old nor the new one: %d bytes, %v", name, round, len(got), err)
+			t.Fatalf("%s, kill %d: the file is neither the old nor the new one: %d bytes, %v",
+				name, round, len(got), err)
 		case bytes.Equal(got, next):
 			replaced++
 		}
@@ -162,8 +164,8 @@ func trialKills(t *testing.T, dir, path, name string, c change) {
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, next) {
 		t.Errorf("%s after the kills gives another file: %v", name, err)
 	}
-	t.Logf("%s: %d kills; %d times the file was already the new one; %d temporary files after %d rounds, none after the "+
-		"next writer", name, kills, replaced, left, rounds)
+	t.Logf("%s: %d kills; %d times the file was already the new one; %d temporary files after %d rounds, none "+
+		"after the next writer", name, kills, replaced, left, rounds)
 	if err := os.WriteFile(path, old, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -55,14 +55,17 @@ func build(t testing.TB, spec string, hs []filter.Hash) *Filter {
 // asks for every key.
 func TestBuilds(t *testing.T) {
 	t.Parallel()
-	sizes := []int{0, 1, 2, 63, 64, 65, 255, 256, 257, 258, 320, 2047, 2048, 2049, 2170, 2240, 11_499, 11_500, 11_501, 60_000}
+	sizes := []int{
+		0, 1, 2, 63, 64, 65, 255, 256, 257, 258, 320, 2047, 2048, 2049, 2170, 2240, 11_499, 11_500, 11_501, 60_000,
+	}
 	builds := 150
 	if *long {
 		builds = 3000
 	}
 	r := rand.New(rand.NewPCG(7, 8))
 	specs := []string{
-		"ribbon", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=1,wide=17)", "ribbon(bits_per_key=20,w=128)", "ribbon(r=32)",
+		"ribbon", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=1,wide=17)", "ribbon(bits_per_key=20,w=128)",
+		"ribbon(r=32)",
 	}
 	for i := range builds {
 		n := r.IntN(60_001)
@@ -96,8 +99,8 @@ func TestObservedRate(t *testing.T) {
 		trials int
 	}{
 		{"ribbon(r=1)", 1 << 20}, {"ribbon(r=4,w=128)", 1 << 20}, {"ribbon(r=7)", 1 << 21}, {"ribbon(r=8)", 1 << 21},
-		{"ribbon(r=10)", 1 << 22}, {"ribbon(r=16)", 1 << 23}, {"ribbon(fpr=0.01)", 1 << 20}, {"ribbon(fpr=0.3,w=128)", 1 << 20},
-		{"ribbon(r=3,wide=1000)", 1 << 20},
+		{"ribbon(r=10)", 1 << 22}, {"ribbon(r=16)", 1 << 23}, {"ribbon(fpr=0.01)", 1 << 20},
+		{"ribbon(fpr=0.3,w=128)", 1 << 20}, {"ribbon(r=3,wide=1000)", 1 << 20},
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +125,8 @@ func TestObservedRate(t *testing.T) {
 				}
 				asked := (trials/seeds + 1<<12 - 1) >> 12 << 12
 				if tail := stat.UpperTail(seen, asked, rate); tail < 1e-6 || tail > 1-1e-6 {
-					t.Errorf("seed %d, %s: %d false positives in %d, rate %g: tail %g", seed, f.spec(), seen, asked, rate, tail)
+					t.Errorf("seed %d, %s: %d false positives in %d, rate %g: tail %g",
+						seed, f.spec(), seen, asked, rate, tail)
 				}
 			}
 		})
@@ -157,13 +161,14 @@ func TestSizes(t *testing.T) {
 		}
 		t.Logf("%s, %d keys: mean %.5f, largest %.5f of %d builds", c.spec, c.n, sum/float64(builds), worst, builds)
 		if worst > c.limit {
-			t.Errorf("%s, %d keys: %.5f bits a key for each bit of a fingerprint, want at most %g", c.spec, c.n, worst, c.limit)
+			t.Errorf("%s, %d keys: %.5f bits a key for each bit of a fingerprint, want at most %g",
+				c.spec, c.n, worst, c.limit)
 		}
 	}
 }
 
-// TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, whatever the number of keys. With
-// many keys a filter has at most 0.1 bits a key more than the bound.
+// TestPromise: a rate is an upper bound of the posterior rate, a size one of the size, whatever the number of keys.
+// With many keys a filter has at most 0.1 bits a key more than the bound.
 func TestPromise(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 256, 257, 300, 1000, 4000, 30_000, 100_000} {
 		for _, w := range []int{64, 128} {
@@ -178,7 +183,8 @@ func TestPromise(t *testing.T) {
 				}
 				size := 1.5 - 1.3*math.Log2(rate)
 				f = build(t, fmt.Sprintf("ribbon(bits_per_key=%g,w=%d)", size, w), filtertest.Hashes(n, 3))
-				if bits := float64(f.bits()); bits > math.Ceil(size*float64(n)) || n > 1000 && bits < (size*0.99-0.06)*float64(n) && f.r < MaxBits {
+				bits, least := float64(f.bits()), (size*0.99-0.06)*float64(n)
+				if bits > math.Ceil(size*float64(n)) || n > 1000 && bits < least && f.r < MaxBits {
 					t.Errorf("%d keys, %s: %.4f bits a key, want %.4f", n, f.spec(), bits/float64(n), size)
 				}
 			}
@@ -208,7 +214,9 @@ func TestWorkers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if f := finish(t, b); !slices.Equal(f.words, want.words) || !slices.Equal(f.tail, want.tail) || !f.spec().Equal(want.spec()) {
+			f := finish(t, b)
+			equal := slices.Equal(f.words, want.words) && slices.Equal(f.tail, want.tail)
+			if !equal || !f.spec().Equal(want.spec()) {
 				t.Errorf("%s: another filter from %d workers", f.spec(), workers)
 			}
 		}

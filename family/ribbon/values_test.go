@@ -42,8 +42,9 @@ func indexes(n int) func(yield func(int) bool) {
 
 func TestValues(t *testing.T) {
 	for _, spec := range []string{
-		"ribbon(r=0,value_bits=1,w=128)", "ribbon(r=0,value_bits=32)", "ribbon(value_bits=5)", "ribbon(r=32,value_bits=32)",
-		"ribbon(r=3,value_bits=7,w=128,wide=400)", "ribbon(fpr=0.003,value_bits=2)", "ribbon(bits_per_key=9.4,value_bits=9)",
+		"ribbon(r=0,value_bits=1,w=128)", "ribbon(r=0,value_bits=32)", "ribbon(value_bits=5)",
+		"ribbon(r=32,value_bits=32)", "ribbon(r=3,value_bits=7,w=128,wide=400)", "ribbon(fpr=0.003,value_bits=2)",
+		"ribbon(bits_per_key=9.4,value_bits=9)",
 	} {
 		for _, n := range []int{0, 1, 256, 257, 3000, 30_000} {
 			hs := filtertest.Hashes(n, 5)
@@ -100,7 +101,8 @@ func TestAddErrors(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	for _, s := range []string{
 		"r=0", "r=33", "w=63", "w=0", "value_bits=33", "wide=1024", "r=32,wide=1", "r=4,fpr=0.1", "fpr=0.1,wide=4",
-		"r=0,value_bits=3,bytes=10", "fpr=1e-10", "seed=65536", "bits_per_key=0.9", "bits_per_key=5,value_bits=5", "segment=3",
+		"r=0,value_bits=3,bytes=10", "fpr=1e-10", "seed=65536", "bits_per_key=0.9", "bits_per_key=5,value_bits=5",
+		"segment=3",
 	} {
 		spec, err := filter.ParseSpec("ribbon(" + s + ")")
 		if err != nil {
@@ -126,7 +128,8 @@ func TestForecast(t *testing.T) {
 			c := Config{R: 8, W: w}
 			bits, rate, err := c.Forecast(uint64(n))
 			f := build(t, fmt.Sprintf("ribbon(w=%d)", w), filtertest.Hashes(n, 2))
-			if off := float64(bits)/float64(max(f.bits(), 1)) - 1; err != nil || n > 0 && math.Abs(off) > 0.01 || rate != 1./256 {
+			off := float64(bits)/float64(max(f.bits(), 1)) - 1
+			if err != nil || n > 0 && math.Abs(off) > 0.01 || rate != 1./256 {
 				t.Errorf("%d keys: %d bits, rate %g, %v; the filter has %d", n, bits, rate, err, f.bits())
 			}
 		}

@@ -45,7 +45,8 @@ func TestRibbon(t *testing.T) {
 					for _, h := range hs {
 						want := r.hasGo(h.Hi, h.Lo)
 						if got := r.Has(h.Hi, h.Lo); got != want {
-							t.Fatalf("width %d, %d columns, %d starts, %d wide: %d, want %d", width, prints, starts, r.Wide, got, want)
+							t.Fatalf("width %d, %d columns, %d starts, %d wide: %d, want %d",
+								width, prints, starts, r.Wide, got, want)
 						}
 						seen[want]++
 					}

@@ -73,7 +73,9 @@ func New(spec string) (*Policy, error) {
 		return nil, err
 	}
 	if f.BuildValueBits(s) > 0 {
-		return nil, &filter.ConfigError{Field: "value_bits", Value: s, Reason: "the keys of a table come without values"}
+		return nil, &filter.ConfigError{
+			Field: "value_bits", Value: s, Reason: "the keys of a table come without values",
+		}
 	}
 	return &Policy{MaxKeys: DefaultMaxKeys, Workers: 1, spec: s, build: withProbes(s), family: f}, nil
 }

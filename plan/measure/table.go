@@ -24,8 +24,8 @@ type Config struct {
 	Trials int  // measurements of each query, of which the shortest counts; 0: 5, 40 with Family, or 2 with Quick
 	Quick  bool // smallest filters only, to see that it works
 	// Family, if not empty, measures the kinds of that family only. The result is plan.Measured with these points
-	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of Reference,
-	// and divided by the ratio of that to the table.
+	// replaced. Times are corrected for the speed of the machine: each point is measured together with one of
+	// Reference, and divided by the ratio of that to the table.
 	Family   string
 	Progress func(float64) // called with the share done, in [0, 1], from one goroutine; nil: not called
 }

@@ -69,7 +69,8 @@ func ribbonHas() {
 		panic(err)
 	}
 	goOn := func() {
-		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·ribbonHasGo"}, 0)}, IsTerminal: true})
+		hasGo := NewDataAddr(Symbol{Name: "·ribbonHasGo"}, 0)
+		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{hasGo}, IsTerminal: true})
 	}
 	ribbonForms(r, goOn, func(how int, suffix string) {
 		hi := Load(Param("hi"), GP64())
@@ -95,7 +96,8 @@ func ribbonHas() {
 // is bumped, and returns the number of these. If ahead is not 0, it is the distance in bytes from a key to the one
 // whose blocks are prefetched.
 func ribbonHasMany() {
-	TEXT("ribbonHasMany", NOSPLIT, "func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
+	TEXT("ribbonHasMany", NOSPLIT,
+		"func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
 	Pragma("noescape")
 	r := ribbon{Load(Param("r"), GP64())}
 	ribbonForms(r, func() { RET() }, func(how int, suffix string) {
