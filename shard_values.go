@@ -9,8 +9,8 @@ import (
 )
 
 // AddManyValues adds keys with their values, as Builder.AddManyValues does; all keys of the set must then come from
-// AddManyValues, or Build returns an error wrapping filter.ErrConfig. It needs Config.Shards or Config.Keys, so that the
-// number of shards is known, and no Config.Allow. Errors are those of Builder.AddValue.
+// AddManyValues, or Build returns an error wrapping filter.ErrConfig. It needs Config.Shards or Config.Keys, so that
+// the number of shards is known, and no Config.Allow. Errors are those of Builder.AddValue.
 func (b *ShardBuilder) AddManyValues(keys [][]byte, values []uint64) error {
 	if len(keys) != len(values) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))

@@ -24,8 +24,8 @@ type Config struct {
 	// Seed is a variant of the layers, 0 to 65535, for the same keys in other places.
 	Seed uint
 	// W is the width of the coefficients in large layers, 64 or 128; 128 makes a smaller filter, slower to query and to
-	// build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large part of
-	// the size.
+	// build. Default: 64; 128 for an FPR above 1/16 or fewer than 4 BitsPerKey, where the thresholds are a large part
+	// of the size.
 	W uint
 }
 

@@ -20,8 +20,8 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 
 // AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
 // from several goroutines at once. Keys are distinguished by 96 bits: all of Hi and the high half of Lo. The error
-// wraps filter.ErrConfig if the filter is to have no values, the two slices differ in length, or a value has too many bits;
-// then it has added nothing. Else it says that keys beyond the memory limit cannot be written.
+// wraps filter.ErrConfig if the filter is to have no values, the two slices differ in length, or a value has too many
+// bits; then it has added nothing. Else it says that keys beyond the memory limit cannot be written.
 func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 	switch {
 	case b.c.ValueBits == 0:
