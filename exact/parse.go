@@ -107,7 +107,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	r := &record{}
 	if m := c.bytes("magic", uint64(len(magic))); c.err == nil && string(m) != magic {
 		c.at = start
-		c.fail("magic", container.ErrMagic)
+		c.fail("magic", badMagic(c.data[start:]))
 	}
 	if v := c.uvarint("version"); c.err == nil && v != version {
 		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
