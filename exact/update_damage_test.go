@@ -33,8 +33,8 @@ func chain(t *testing.T) (*list, *Set) {
 	return l, s
 }
 
-// TestUpdateDamage: every flipped byte and every truncation of the updates is an error, except truncations at the end of
-// a record. So are updates in another order, twice, or of another set.
+// TestUpdateDamage: every flipped byte and every truncation of the updates is an error, except truncations at the end
+// of a record. So are updates in another order, twice, or of another set.
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)

@@ -36,8 +36,8 @@ type content struct {
 	due               string          // why an exact set should be built anew, or empty
 }
 
-// load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter with a keyed
-// hash is read without its secret.
+// load reads a filter file, an exact set or a sharded set once, checks it completely, and stores the objects. A filter
+// with a keyed hash is read without its secret.
 func load(ctx context.Context, path string, s *objects, o Options) (*content, error) {
 	if dir, ok := bloomery.ShardedDir(path); ok {
 		return loadSet(ctx, dir, s, o)

@@ -94,7 +94,8 @@ func WithTransport(c transport.Config) FollowOption {
 	return func(o *followOptions) { o.transport = c }
 }
 
-// WithOpen sets the options with which new files are opened, such as bloomery.WithMaxBytes. They have no effect on exact sets.
+// WithOpen sets the options with which new files are opened, such as bloomery.WithMaxBytes. They have no effect on exact
+// sets.
 func WithOpen(o ...bloomery.Option) FollowOption {
 	return func(f *followOptions) { f.open = append(f.open, o...) }
 }
@@ -108,8 +109,8 @@ func WithSecret(secret *[filter.SecretSize]byte) FollowOption {
 }
 
 // Follower keeps a file current with what a publisher publishes. The file is a filter file, an exact set or the folder
-// of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe for
-// concurrent use, and several followers of one file, in one or many processes, poll one after the other.
+// of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe
+// for concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
 // Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
 // and during a download FILE.part-*, which the next poll resumes.
@@ -170,8 +171,8 @@ func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
 // release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
 // first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
-// signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error wraps
-// ErrKind.
+// signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error
+// wraps ErrKind.
 //
 // Live.Err returns the error of the last poll; see also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {

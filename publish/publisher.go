@@ -22,9 +22,9 @@ var (
 	ErrOptions = errors.New("invalid option")
 )
 
-// Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder dir, which it
-// creates if needed. It writes dir/release.json and files in dir/objects, and leaves everything else alone. The filter
-// is read once and checked completely first; no secret is needed for a keyed one.
+// Publish publishes a filter file, an exact set, or the folder of a sharded set, as the current release in the folder
+// dir, which it creates if needed. It writes dir/release.json and files in dir/objects, and leaves everything else
+// alone. The filter is read once and checked completely first; no secret is needed for a keyed one.
 //
 // It stores the objects, makes a delta from each older release that is kept, and then replaces release.json by rename.
 // After a crash at any moment the folder has the complete old release or the complete new one, and the next Publish
