@@ -221,7 +221,10 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	for i, g := range geometries {
 		words, n, err := g.sections(r.kind)
 		sum, over := bits.Add64(size, n, 0)
-		if err != nil || over != 0 {
+		if err == nil && over != 0 {
+			err = filter.ErrTooLarge
+		}
+		if err != nil {
 			c.corrupt("geometry", "%v", err)
 			return
 		}
