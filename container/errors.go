@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -8,11 +9,13 @@ import (
 // Sentinels of reading and of ReplaceFile. Reading also uses filter.ErrFamily, filter.ErrTooLarge and
 // io.ErrUnexpectedEOF.
 var (
-	ErrMagic    = errors.New("not a Bloomery file")
-	ErrVersion  = errors.New("written by a newer version of Bloomery")
-	ErrHash     = errors.New("unknown hash function")
-	ErrChecksum = errors.New("checksum does not match: the file is damaged")
-	ErrCorrupt  = errors.New("the file contradicts itself")
+	ErrMagic = errors.New("not a Bloomery file")
+	// ErrExact means that a file is an exact set, which package exact reads. It wraps ErrMagic.
+	ErrExact    error = isExact{}
+	ErrVersion        = errors.New("written by a newer version of Bloomery")
+	ErrHash           = errors.New("unknown hash function")
+	ErrChecksum       = errors.New("checksum does not match: the file is damaged")
+	ErrCorrupt        = errors.New("the file contradicts itself")
 	// ErrSecret means that the hash is keyed and the secret is missing or wrong.
 	ErrSecret = errors.New("the secret is not the one that this filter was built with")
 	// ErrNoSecret means that the hash is keyed and no secret was given. It wraps ErrSecret.
@@ -35,6 +38,20 @@ func (e *FormatError) Error() string {
 }
 
 func (e *FormatError) Unwrap() error { return e.Err }
+
+type isExact struct{}
+
+func (isExact) Error() string { return "an exact set, not a filter file" }
+
+func (isExact) Unwrap() error { return ErrMagic }
+
+// badMagic returns the error for a file that begins with b, which is not the magic of a filter file.
+func badMagic(b []byte) error {
+	if bytes.HasPrefix(b, []byte(ExactMagic)) {
+		return &FormatError{0, "magic", ErrExact}
+	}
+	return &FormatError{0, "magic", ErrMagic}
+}
 
 type noSecret struct{}
 

@@ -52,6 +52,9 @@ const Version = 3
 // versionExceptions is the first version whose files have exceptions. All of its files do.
 const versionExceptions = 3
 
+// ExactMagic is how the file of an exact set begins.
+const ExactMagic = "\x89BLX"
+
 const (
 	magic       = "\x89BLMRY\r\n"
 	headerSize  = 64
@@ -229,7 +232,7 @@ func prefix(b []byte) (dataAt uint64, err error) {
 	le := binary.LittleEndian
 	fail := func(at uint64, what string, err error) (uint64, error) { return 0, &FormatError{at, what, err} }
 	if string(b[:8]) != magic {
-		return fail(0, "magic", ErrMagic)
+		return 0, badMagic(b)
 	}
 	switch v := le.Uint16(b[8:]); {
 	case v == 0:

@@ -141,7 +141,7 @@ func readHeader(r io.Reader) (*header, error) {
 	b := make([]byte, headerSize)
 	n, err := io.ReadFull(r, b)
 	if m := min(n, len(magic)); string(b[:m]) != magic[:m] { // also if the input is shorter than a header
-		return nil, &FormatError{0, "magic", ErrMagic}
+		return nil, badMagic(b[:n])
 	}
 	if err != nil {
 		return nil, ended(err, uint64(n))

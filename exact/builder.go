@@ -64,7 +64,7 @@ func NewBuilder(c Config) (*Builder, error) {
 	}
 	// The other half of the memory is for the keys of the levels.
 	return &Builder{config: c, hasher: c.hasher(), keys: gather.New(gather.Config{
-		Memory: c.Memory / 2, Dir: c.TempDir, Workers: c.Workers,
+		Memory: c.Memory - c.Memory/2, Dir: c.TempDir, Workers: c.Workers,
 	})}, nil
 }
 

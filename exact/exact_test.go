@@ -2,9 +2,13 @@ package exact
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -90,5 +94,18 @@ func TestSize(t *testing.T) {
 		if s.BitsPerMember() > most[i] {
 			t.Errorf("density %g: %.3f bits a member, want at most %g", density, s.BitsPerMember(), most[i])
 		}
+	}
+}
+
+// TestMemoryOne checks that the smallest limit is a limit: keys go to a file, whose directory does not exist.
+func TestMemoryOne(t *testing.T) {
+	u := make([][]byte, 1<<18)
+	for i := range u {
+		u[i] = fmt.Append(nil, i)
+	}
+	all := slices.Values(u)
+	c := Config{Memory: 1, TempDir: filepath.Join(t.TempDir(), "missing")}
+	if _, err := Build(t.Context(), all, all, c); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%v, want an error of the directory", err)
 	}
 }

@@ -47,7 +47,8 @@ func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, 
 }
 
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
-// verifies all checksums. The error wraps container.ErrMagic, ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was
+// verifies all checksums. The error wraps container.ErrMagic
+// (ErrFilter for a filter file), ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was
 // given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return parse(data, secret)
@@ -60,6 +61,23 @@ func Inspect(data []byte) (Info, error) {
 		return Info{}, err
 	}
 	return s.Info(), nil
+}
+
+// ErrFilter means that a file is a filter file, which bloomery.Open reads. It wraps container.ErrMagic.
+var ErrFilter error = isFilter{}
+
+type isFilter struct{}
+
+func (isFilter) Error() string { return "a filter file, not an exact set" }
+
+func (isFilter) Unwrap() error { return container.ErrMagic }
+
+// badMagic returns the error for a file that begins with b, which is not the magic of an exact set.
+func badMagic(b []byte) error {
+	if container.HasMagic(bytes.NewReader(b)) {
+		return ErrFilter
+	}
+	return container.ErrMagic
 }
 
 // HasMagic reports whether r begins like an exact set.

@@ -29,11 +29,14 @@ type OutsideError struct {
 }
 
 func (e *OutsideError) Error() string {
-	text := fmt.Sprintf("%d %v", e.Count, ErrOutside)
+	text, them := fmt.Sprintf("%d %v", e.Count, ErrOutside), "them"
+	if e.Count == 1 {
+		text, them = "1 member is not in the universe", "it"
+	}
 	if len(e.Keys) > 0 {
 		text += ", such as " + strings.Join(e.Keys, ", ")
 	}
-	return text + "; add them to the universe, or remove them from the members"
+	return text + "; add " + them + " to the universe, or remove " + them + " from the members"
 }
 
 func (e *OutsideError) Unwrap() error { return ErrOutside }

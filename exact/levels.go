@@ -40,10 +40,10 @@ func (b *Builder) finish(ctx context.Context) (*stages, error) {
 // record makes a record from the keys, given the counts of each partition.
 func (b *Builder) record(ctx context.Context, p *stages, counts []tally) (*record, error) {
 	l, err := b.newLevels(b.names.sorted(), counts)
+	defer l.close()
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
 	p.next(stageList, l.record.universe)
 	if err := l.list(ctx, b, p); err != nil {
 		return nil, err
@@ -82,7 +82,8 @@ type named struct {
 	id   uint32
 }
 
-// newLevels chooses the classes of the partitions, whose keys were counted, and begins their parts.
+// newLevels chooses the classes of the partitions, whose keys were counted, and begins their parts. Also after an error
+// the result must be closed.
 func (b *Builder) newLevels(partitions []named, counts []tally) (*levels, error) {
 	r := &record{}
 	sorted := make([]tally, 0, len(counts))
@@ -115,15 +116,12 @@ func (b *Builder) newLevels(partitions []named, counts []tally) (*levels, error)
 	for i, p := range partitions {
 		l.class[p.id] = codes[index[i]]
 	}
-	if err := l.begin(b.config); err != nil {
-		return nil, err
-	}
-	if l.index == nil {
-		return l, nil
+	if err := l.begin(b.config); err != nil || l.index == nil {
+		return l, err
 	}
 	for i, p := range partitions {
 		if err := l.index.addValue(b.hasher.SumString(p.name), uint64(index[i])); err != nil {
-			return nil, err
+			return l, err
 		}
 	}
 	return l, nil

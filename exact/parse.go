@@ -107,7 +107,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	r := &record{}
 	if m := c.bytes("magic", uint64(len(magic))); c.err == nil && string(m) != magic {
 		c.at = start
-		c.fail("magic", container.ErrMagic)
+		c.fail("magic", badMagic(c.data[start:]))
 	}
 	if v := c.uvarint("version"); c.err == nil && v != version {
 		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
@@ -221,7 +221,10 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	for i, g := range geometries {
 		words, n, err := g.sections(r.kind)
 		sum, over := bits.Add64(size, n, 0)
-		if err != nil || over != 0 {
+		if err == nil && over != 0 {
+			err = filter.ErrTooLarge
+		}
+		if err != nil {
 			c.corrupt("geometry", "%v", err)
 			return
 		}

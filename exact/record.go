@@ -5,13 +5,14 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 const (
-	magic   = "\x89BLX"
+	magic   = container.ExactMagic
 	version = 1
 	crcSize = 4
 

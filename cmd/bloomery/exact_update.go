@@ -127,9 +127,12 @@ func (a *app) printUpdated(path string, i exact.Info, u exact.Updated) error {
 		_, err := fmt.Fprintf(a.stderr, "%s: nothing has changed\n", path)
 		return err
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; "+
-		"%s with %d updates\n",
-		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), r.Updates)
+	updates := "1 update"
+	if r.Updates > 1 {
+		updates = fmt.Sprintf("%d updates", r.Updates)
+	}
+	_, err := fmt.Fprintf(a.stderr, "%s: %d added, %d removed of %d keys by an update of %s, method %s; %s with %s\n",
+		path, r.Added, r.Removed, r.Universe, bytesText(r.Bytes), r.Method, bytesText(r.FileBytes), updates)
 	if err == nil && r.BuildDue != "" {
 		_, err = fmt.Fprintf(a.stderr, "bloomery: a full build is due, by exact build: %s\n", r.BuildDue)
 	}

@@ -113,7 +113,7 @@ func (a *app) printExactVerdict(v exactVerdict) (err error) {
 		_, err = fmt.Fprintf(a.stdout, format, v.Wrong, v.Universe, v.Missing, v.Members, v.FalselyPresent)
 	}
 	if err == nil && v.Outside > 0 {
-		_, err = fmt.Fprintf(a.stderr, "bloomery: %d members are not in the universe\n", v.Outside)
+		_, err = fmt.Fprintf(a.stderr, "bloomery: %v\n", &exact.OutsideError{Count: v.Outside})
 	}
 	if !v.Same && !a.quiet {
 		fmt.Fprintln(a.stderr, "bloomery: the lists do not have as many keys as those that the set was built from")
