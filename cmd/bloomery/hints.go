@@ -25,9 +25,10 @@ var hints = []struct {
 	{delta.ErrBase, "Take the version that the delta was made from, or the whole new file."},
 	{delta.ErrVersion, "Install a newer bloomery, or take the whole new file."},
 	{delta.ErrCorrupt, "Copy the delta again, or take the whole new file."},
-	{container.ErrExact, `bloomery exact info, exact check and exact verify read exact sets; diff, patch, publish and follow take
-  both.`},
-	{exact.ErrFilter, "bloomery info, check and verify read filters; bloomery exact reads what bloomery exact build wrote."},
+	{container.ErrExact, `bloomery exact info, exact check and exact verify read exact sets; diff, patch, publish and
+  follow take both.`},
+	{exact.ErrFilter, `bloomery info, check and verify read filters; bloomery exact reads what bloomery exact build
+  wrote.`},
 	{container.ErrMagic, "Give a file that bloomery build or bloomery convert wrote; inputs with keys come after it."},
 	{interop.ErrFormat, adviceFormats},
 	{errNoOther, adviceFormats},
