@@ -10,10 +10,14 @@ import (
 // TestHas compares Has and HasMany with Get, which is the specification, in filters with and without values, wide
 // blocks and layers. Absent keys show the bits that present ones cannot.
 func TestHas(t *testing.T) {
+	sizes := []int{0, 1, 256, 300, 5_000, 300_000}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
 	for _, spec := range []string{
 		"ribbon(r=1)", "ribbon", "ribbon(r=16,w=128)", "ribbon(fpr=0.3)", "ribbon(fpr=0.003,w=128)", "ribbon(r=32)",
 	} {
-		for _, n := range []int{0, 1, 256, 300, 5_000, 300_000} {
+		for _, n := range sizes {
 			t.Run(fmt.Sprintf("%s/%d", spec, n), func(t *testing.T) {
 				hs := filtertest.Hashes(n, 1)
 				f := build(t, spec, hs)

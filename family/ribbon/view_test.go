@@ -9,30 +9,15 @@ import (
 
 // TestView compares the view of filters of many geometries with the filters.
 func TestView(t *testing.T) {
+	sizes := []int{1, 20, 300, 3000, 70_000}
+	if testing.Short() {
+		sizes[4] = 7000
+	}
 	for _, spec := range []string{"ribbon(r=8)", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=32)",
 		"ribbon(bits_per_key=5.3,w=128)", "ribbon(r=31,wide=1000)"} {
-		for _, n := range []int{1, 20, 300, 3000, 70_000} {
-			s, err := filter.ParseSpec(spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := ConfigFromSpec(s, uint64(n))
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := NewBuilder(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, n := range sizes {
 			keys := filtertest.Hashes(n, 1)
-			if err := b.AddMany(keys); err != nil {
-				t.Fatal(err)
-			}
-			f, err := b.Build(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			built := f.(*Filter)
+			built := build(t, spec, keys)
 			v, err := ViewOf(built.Encode().Spec)
 			if err != nil {
 				t.Fatal(err)
