@@ -195,7 +195,7 @@ func TestPromise(t *testing.T) {
 // TestWorkers builds filters of several segments with different numbers of workers, with and without a limit of memory,
 // from keys that come twice. The result must be the same.
 func TestWorkers(t *testing.T) {
-	hs := filtertest.Hashes(600_000, 4)
+	hs := filtertest.Hashes(300_000, 4)
 	for _, spec := range []string{"ribbon(r=3)", "ribbon(r=1,w=128,wide=300)"} {
 		want := build(t, spec, hs)
 		for i, h := range hs {
