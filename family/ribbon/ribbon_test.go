@@ -137,14 +137,15 @@ func TestObservedRate(t *testing.T) {
 // several builds. The prototype of the authors is within 1% of the bound too (SEA 2022, section 6).
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
-		spec  string
-		n     int
-		limit float64
+		spec          string
+		n             int
+		mean, largest float64 // at most
 	}{
-		{"ribbon", 1000, 1.035}, {"ribbon", 10_000, 1.009}, {"ribbon", 100_000, 1.004}, {"ribbon", 1_000_000, 1.003},
-		{"ribbon", 10_000_000, 1.0025}, {"ribbon(r=1,w=128)", 10_000, 1.026}, {"ribbon(r=1,w=128)", 100_000, 1.0075},
-		{"ribbon(r=1,w=128)", 1_000_000, 1.0047}, {"ribbon(r=1,w=128)", 10_000_000, 1.0043},
-		{"ribbon(r=7)", 1_000_000, 1.003}, {"ribbon(r=10)", 1_000_000, 1.003},
+		{"ribbon", 1000, 1.035, 1.035}, {"ribbon", 10_000, 1.009, 1.009}, {"ribbon", 100_000, 1.004, 1.004},
+		{"ribbon", 1_000_000, 1.003, 1.003}, {"ribbon", 10_000_000, 1.0025, 1.0025},
+		{"ribbon(r=1,w=128)", 10_000, 1.026, 1.026}, {"ribbon(r=1,w=128)", 100_000, 1.0075, 1.0075},
+		{"ribbon(r=1,w=128)", 1_000_000, 1.0045, 1.0047}, {"ribbon(r=1,w=128)", 10_000_000, 1.0042, 1.0043},
+		{"ribbon(r=7)", 1_000_000, 1.003, 1.003}, {"ribbon(r=10)", 1_000_000, 1.003, 1.003},
 	} {
 		builds := 20
 		if !*long {
@@ -159,10 +160,11 @@ func TestSizes(t *testing.T) {
 		if builds == 0 {
 			continue
 		}
-		t.Logf("%s, %d keys: mean %.5f, largest %.5f of %d builds", c.spec, c.n, sum/float64(builds), worst, builds)
-		if worst > c.limit {
-			t.Errorf("%s, %d keys: %.5f bits a key for each bit of a fingerprint, want at most %g",
-				c.spec, c.n, worst, c.limit)
+		mean := sum / float64(builds)
+		t.Logf("%s, %d keys: mean %.5f, largest %.5f of %d builds", c.spec, c.n, mean, worst, builds)
+		if worst > c.largest || builds == 20 && mean > c.mean {
+			t.Errorf("%s, %d keys: %.5f bits a key for each bit of a fingerprint, at most %.5f, want %g and %g",
+				c.spec, c.n, mean, worst, c.mean, c.largest)
 		}
 	}
 }

@@ -86,16 +86,20 @@ func (a *array) compact() {
 // Computing Systems 6, 1993, the American flag sort). One goroutine distributes all hashes to up to 256 buckets, and
 // the workers sort these. A step begins at the first bit in which its hashes differ. So every input takes at most 128
 // steps of linear time; random hashes take two or three.
-func (a *array) sort(ctx context.Context, workers int) error {
+//
+// It reports whether some hashes are equal: those of the same range, which goroutines find at the same time.
+func (a *array) sort(ctx context.Context, workers int) (equal bool, err error) {
 	if a.n < parallelSort {
-		a.sortRange(ctx, 0, a.n)
-		return ctx.Err()
+		return a.sortRange(ctx, 0, a.n), ctx.Err()
 	}
 	bounds := a.split(ctx, 0, a.n, new(buckets))
 	var next atomic.Int64
+	var found atomic.Bool
 	work := func() {
 		for b := next.Add(1); b < int64(len(bounds)) && ctx.Err() == nil; b = next.Add(1) {
-			a.sortRange(ctx, bounds[b-1], bounds[b])
+			if a.sortRange(ctx, bounds[b-1], bounds[b]) {
+				found.Store(true)
+			}
 		}
 	}
 	var wg sync.WaitGroup
@@ -104,19 +108,19 @@ func (a *array) sort(ctx context.Context, workers int) error {
 	}
 	work()
 	wg.Wait()
-	return ctx.Err()
+	return found.Load() || bounds == nil, ctx.Err()
 }
 
-// sortRange sorts hashes [lo, hi).
-func (a *array) sortRange(ctx context.Context, lo, hi int) {
+// sortRange sorts hashes [lo, hi) and reports whether some are equal.
+func (a *array) sortRange(ctx context.Context, lo, hi int) (equal bool) {
 	if hi-lo <= smallSort {
-		a.insertionSort(lo, hi)
-		return
+		return a.insertionSort(lo, hi)
 	}
 	bounds := a.split(ctx, lo, hi, new(buckets))
 	for b := 1; b < len(bounds); b++ {
-		a.sortRange(ctx, bounds[b-1], bounds[b])
+		equal = a.sortRange(ctx, bounds[b-1], bounds[b]) || equal
 	}
+	return equal || bounds == nil
 }
 
 // buckets holds the bounds of buckets: bucket b is [bounds[b], bounds[b+1]).
@@ -202,10 +206,10 @@ func (a *array) digit(lo, hi int) digit {
 	return digit{low: low, shift: uint8(top - width), mask: uint8(1<<width - 1)}
 }
 
-// insertionSort sorts hashes [lo, hi), which should be few.
-func (a *array) insertionSort(lo, hi int) {
+// insertionSort sorts hashes [lo, hi), which should be few, and reports whether some are equal.
+func (a *array) insertionSort(lo, hi int) (equal bool) {
 	if hi-lo < 2 {
-		return
+		return false
 	}
 	hs, copied := a.part(lo, hi)
 	for i := 1; i < len(hs); i++ {
@@ -215,11 +219,15 @@ func (a *array) insertionSort(lo, hi int) {
 		}
 		hs[j] = h
 	}
+	for i, h := range hs[1:] {
+		equal = equal || h == hs[i]
+	}
 	if copied {
 		for i, h := range hs {
 			*a.at(lo + i) = h
 		}
 	}
+	return equal
 }
 
 // less is the order of hashes.

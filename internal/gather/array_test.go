@@ -74,10 +74,14 @@ func TestSort(t *testing.T) {
 				}
 				var a array
 				a.add(hs, 0)
-				if err := a.sort(t.Context(), workers); err != nil {
+				equal, err := a.sort(t.Context(), workers)
+				if err != nil {
 					t.Fatal(err)
 				}
 				wantArray(t, &a, want, "%s, %d hashes, %d workers", in.name, n, workers)
+				if twice := len(ordered(hs)) < n; equal != twice {
+					t.Errorf("%s, %d hashes, %d workers: some are equal: %t, want %t", in.name, n, workers, equal, twice)
+				}
 				a.compact()
 				wantArray(t, &a, ordered(hs), "%s, %d hashes, compact", in.name, n)
 			}

@@ -16,6 +16,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sort"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -137,10 +138,11 @@ func (k *Keys) makeRoom() error {
 
 // sort sorts the array and removes duplicates.
 func (k *Keys) sort(ctx context.Context) error {
-	if err := k.array.sort(ctx, k.workers); err != nil {
+	equal, err := k.array.sort(ctx, k.workers)
+	if err != nil {
 		return err
 	}
-	if !k.copies {
+	if equal && !k.copies {
 		k.array.compact()
 	}
 	return nil
@@ -218,9 +220,14 @@ func (k *Keys) Each(
 	}
 	for lo, hi := 0, 0; lo < a.n; lo = hi {
 		p := part(*a.at(lo))
-		for hi = lo + 1; hi < a.n && part(*a.at(hi)) == p; {
-			hi++
+		last := lo // the last hash that is known to be of this part
+		step := 1
+		for ; last+step < a.n && part(*a.at(last + step)) == p; step *= 2 {
+			last += step
 		}
+		// The part ends behind last, and before last+step if that is another one.
+		more := min(last+step, a.n) - last - 1
+		hi = last + 1 + sort.Search(more, func(i int) bool { return part(*a.at(last + 1 + i)) != p })
 		hs, _ := a.part(lo, hi)
 		if err := give(p, hs); err != nil {
 			return err
