@@ -80,7 +80,8 @@ func TestSort(t *testing.T) {
 				}
 				wantArray(t, &a, want, "%s, %d hashes, %d workers", in.name, n, workers)
 				if twice := len(ordered(hs)) < n; equal != twice {
-					t.Errorf("%s, %d hashes, %d workers: some are equal: %t, want %t", in.name, n, workers, equal, twice)
+					t.Errorf("%s, %d hashes, %d workers: some are equal: %t, want %t",
+						in.name, n, workers, equal, twice)
 				}
 				a.compact()
 				wantArray(t, &a, ordered(hs), "%s, %d hashes, compact", in.name, n)

@@ -1,0 +1,295 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// blocks is a *kernel.Blocks. Its methods return the addresses of the fields.
+type blocks struct{ at Register }
+
+func (b blocks) field(disp int) Mem { return Mem{Base: b.at, Disp: disp} }
+func (b blocks) words() Mem         { return b.field(0) }
+func (b blocks) count() Mem         { return b.field(24) }
+func (b blocks) how() Mem           { return b.field(32) }
+func (b blocks) k() Mem             { return b.field(40) }
+func (b blocks) last(i int) Mem     { return b.field(48 + 32*i) }
+func (b blocks) ones() Mem          { return b.field(112) }
+func (b blocks) full(i int) Mem     { return b.field(144 + 32*i) }
+
+// blocksHasIn is blocksHas for the bytes of one block, at any address, and at most one round of probes.
+func blocksHasIn() {
+	TEXT("blocksHasIn", NOSPLIT, "func("+blocksType+", block *byte, lo uint64) bool")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	line := Mem{Base: Load(Param("block"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	x := YMM()
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+	VPBROADCASTQ(addr("lo"), x)
+	set := lineProbe(x, b.last(0), b.last(1), line)
+	VPTEST(b.ones(), set)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+	Label("split")
+	VPBROADCASTD(addr("lo"), x)
+	splitMask(x, b.last(0), b.last(1))
+	block := YMM()
+	VMOVDQU(line, block)
+	VPTEST(x, block)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+}
+
+const (
+	byLong     = 1
+	byLine     = 2
+	lineProbes = 7
+)
+
+const blocksType = "b *[26]uint64" // see unsafe.Sizeof
+
+// blocksHas uses as few instructions outside the vector unit as possible. So all its constants are fields of Blocks.
+func blocksHas() {
+	TEXT("blocksHas", NOSPLIT, "func("+blocksType+", hi, lo uint64) bool")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	found, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	x := YMM()
+	MOVQ(b.count(), RAX)
+	MULQ(addr("hi")) // RDX is the number of the block
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("other"))
+	SHLQ(Imm(6), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTQ(addr("lo"), x)
+	set := lineProbe(x, b.last(0), b.last(1), Mem{Base: RDX})
+	VPTEST(b.ones(), set)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("other")
+	JCS(LabelRef("neither"))
+	SHLQ(Imm(5), RDX)
+	ADDQ(b.words(), RDX)
+	VPBROADCASTD(addr("lo"), x)
+	splitMask(x, b.last(0), b.last(1))
+	block := YMM()
+	VMOVDQU(Mem{Base: RDX}, block)
+	VPTEST(x, block)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("neither")
+	CMPQ(b.how(), Imm(byLong))
+	JNE(LabelRef("go"))
+	line, left, seed, golden := GP64(), GP64(), GP64(), GP64()
+	SHLQ(Imm(6), RDX)
+	ADDQ(b.words(), RDX)
+	MOVQ(RDX, line)
+	MOVQ(b.k(), left)
+	MOVQ(addr("lo"), seed)
+	MOVQ(U64(0x9E3779B97F4A7C15), golden)
+	all := YMM()
+	VPBROADCASTQ(addr("lo"), x)
+	VMOVDQU(lineProbe(x, b.full(0), b.full(1), Mem{Base: line}), all)
+	Label("round")
+	// probe.Remix
+	ADDQ(golden, seed)
+	MOVQ(U64(0x6A09E667F3BCC909), RAX)
+	MULQ(seed)
+	XORQ(RDX, RAX)
+	MULQ(golden)
+	XORQ(RDX, RAX)
+	VMOVQ(RAX, x.AsX())
+	VPBROADCASTQ(x.AsX(), x)
+	SUBQ(Imm(lineProbes), left)
+	CMPQ(left, Imm(lineProbes))
+	JLE(LabelRef("last"))
+	VPAND(lineProbe(x, b.full(0), b.full(1), Mem{Base: line}), all, all)
+	JMP(LabelRef("round"))
+	Label("last")
+	VPAND(lineProbe(x, b.last(0), b.last(1), Mem{Base: line}), all, all)
+	VPTEST(b.ones(), all)
+	SETCS(found.Addr)
+	VZEROUPPER()
+	RET()
+
+	Label("go")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)}, IsTerminal: true})
+}
+
+// lineProbe returns a register with eight lanes whose lowest bits are those of eight probes. Its input is a register
+// with four copies of the hash. Each lane first gets nine bits of the hash: w2 w1 w0, the number of the word, below b5
+// to b0, the number of the bit. VPERMD selects the half word w1 w0 b5 in both halves of the line, and w2, as the sign,
+// selects one of the two.
+func lineProbe(x VecVirtual, bytes, shifts Op, line Mem) VecVirtual {
+	p, half, top, word, high := YMM(), YMM(), YMM(), YMM(), YMM()
+	VPSHUFB(bytes, x, p)
+	VPSRLVD(shifts, p, p)
+	VPSLLD(Imm(23), p, top)
+	VPADDD(p, p, half)
+	VPSRLD(Imm(31), top, top) // b5
+	VPADDD(top, half, half)
+	VPERMD(line, half, word)
+	VPERMD(line.Offset(32), half, high)
+	VPSLLD(Imm(28), half, half)
+	VBLENDVPS(half, high, word, word)
+	VPSLLD(Imm(24), p, p)
+	VPSRLD(Imm(27), p, p) // b4 to b0
+	VPSRLVD(p, word, word)
+	return word
+}
+
+// splitMask turns eight times the low half of a hash into the bits of the eight words.
+func splitMask(x VecVirtual, salts, ones Op) {
+	one := YMM()
+	VMOVDQU(ones, one)
+	VPMULLD(salts, x, x)
+	VPSRLD(Imm(27), x, x)
+	VPSLLVD(x, one, x)
+}
+
+// blocksHasMany is blocksHas for n keys, in the line layout with at most seven probes or the split layout. ahead is the
+// distance in bytes from a key to the key whose block it prefetches.
+func blocksHasMany() {
+	TEXT("blocksHasMany", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, n, ahead uint64)")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	dst := Load(Param("dst"), GP64())
+	h := Load(Param("hs"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	words, count := GP64(), GP64()
+	MOVQ(b.words(), words)
+	MOVQ(b.count(), count)
+	v0, v1, ones := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), v0)
+	VMOVDQU(b.last(1), v1)
+	VMOVDQU(b.ones(), ones)
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+
+	loop := func(name string, shift uint64, has func(block Mem)) {
+		Label(name)
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h, Index: ahead, Scale: 1})
+		SHLQ(Imm(shift), RDX)
+		PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
+		MOVQ(count, RAX)
+		MULQ(Mem{Base: h})
+		SHLQ(Imm(shift), RDX)
+		has(Mem{Base: words, Index: RDX, Scale: 1})
+		SETCS(Mem{Base: dst})
+		ADDQ(Imm(16), h)
+		INCQ(dst)
+		DECQ(n)
+		JNE(LabelRef(name))
+		VZEROUPPER()
+		RET()
+	}
+	x, block := YMM(), YMM()
+	loop("line", 6, func(line Mem) {
+		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
+		VPTEST(ones, lineProbe(x, v0, v1, line))
+	})
+	loop("split", 5, func(half Mem) {
+		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
+		splitMask(x, v0, v1)
+		VMOVDQU(half, block)
+		VPTEST(x, block)
+	})
+}
+
+// blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a
+// block to that of the block which it prefetches.
+func blocksHasAt() {
+	TEXT("blocksHasAt", NOSPLIT, "func("+blocksType+", dst *bool, hs *uint64, at *uint64, n, ahead uint64)")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	dst := Load(Param("dst"), GP64())
+	h := Load(Param("hs"), GP64())
+	at := Load(Param("at"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	v0, v1, ones := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), v0)
+	VMOVDQU(b.last(1), v1)
+	VMOVDQU(b.ones(), ones)
+	CMPQ(b.how(), Imm(byLine))
+	JNE(LabelRef("split"))
+
+	loop := func(name string, has func(block Mem)) {
+		Label(name)
+		first := GP64()
+		MOVQ(Mem{Base: at, Index: ahead, Scale: 1}, first)
+		PREFETCHT0(Mem{Base: first})
+		MOVQ(Mem{Base: at}, first)
+		has(Mem{Base: first})
+		SETCS(Mem{Base: dst})
+		ADDQ(Imm(16), h)
+		ADDQ(Imm(8), at)
+		INCQ(dst)
+		DECQ(n)
+		JNE(LabelRef(name))
+		VZEROUPPER()
+		RET()
+	}
+	x, block := YMM(), YMM()
+	loop("line", func(line Mem) {
+		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
+		VPTEST(ones, lineProbe(x, v0, v1, line))
+	})
+	loop("split", func(half Mem) {
+		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
+		splitMask(x, v0, v1)
+		VMOVDQU(half, block)
+		VPTEST(x, block)
+	})
+}
+
+// blocksAddSplit sets the bits of n keys in the split layout. ahead is as in blocksHasMany.
+func blocksAddSplit() {
+	TEXT("blocksAddSplit", NOSPLIT, "func("+blocksType+", hs *uint64, n, ahead uint64)")
+	Pragma("noescape")
+	b := blocks{Load(Param("b"), GP64())}
+	h := Load(Param("hs"), GP64())
+	n := Load(Param("n"), GP64())
+	ahead := Load(Param("ahead"), GP64())
+	words, count := GP64(), GP64()
+	MOVQ(b.words(), words)
+	MOVQ(b.count(), count)
+	salts, ones, x := YMM(), YMM(), YMM()
+	VMOVDQU(b.last(0), salts)
+	VMOVDQU(b.last(1), ones)
+	Label("key")
+	MOVQ(count, RAX)
+	MULQ(Mem{Base: h, Index: ahead, Scale: 1})
+	SHLQ(Imm(5), RDX)
+	PREFETCHT0(Mem{Base: words, Index: RDX, Scale: 1})
+	MOVQ(count, RAX)
+	MULQ(Mem{Base: h})
+	SHLQ(Imm(5), RDX)
+	VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
+	splitMask(x, salts, ones)
+	VPOR(Mem{Base: words, Index: RDX, Scale: 1}, x, x)
+	VMOVDQU(x, Mem{Base: words, Index: RDX, Scale: 1})
+	ADDQ(Imm(16), h)
+	DECQ(n)
+	JNE(LabelRef("key"))
+	VZEROUPPER()
+	RET()
+}
