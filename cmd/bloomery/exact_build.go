@@ -27,6 +27,23 @@ type exactBuildFlags struct {
 	limit  int64 // of memory, in bytes
 }
 
+// register adds the flags that build and update share.
+func (f *exactBuildFlags) register(c *cobra.Command) {
+	f.in.register(c)
+	f.in.partitionFlag(c)
+	f.lists.register(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	registerExactMemory(c, &f.memory)
+}
+
+// read reads the memory limit, and returns an error if the output cannot be written.
+func (f *exactBuildFlags) read(a *app, c *cobra.Command) (err error) {
+	if f.limit, err = exactLimit(c, &f.memory); err != nil {
+		return err
+	}
+	return a.mayWriteExact(f.output)
+}
+
 func (a *app) exactBuildCommand() *cobra.Command {
 	var f exactBuildFlags
 	c := &cobra.Command{
@@ -49,22 +66,15 @@ names none of them.`,
 			`--input-format csv --column serial --partition-column issuer
   zcat seen.gz | bloomery exact build -o bots.exact --members bots.txt --universe - --memory 1GiB`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if f.limit, err = exactLimit(c, &f.memory); err != nil {
-				return err
-			}
-			if err := a.mayWriteExact(f.output); err != nil {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.read(a, c); err != nil {
 				return err
 			}
 			return a.exactBuild(c.Context(), &f)
 		},
 	}
-	f.in.register(c)
-	f.in.partitionFlag(c)
-	f.lists.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	f.register(c)
 	c.Flags().Uint64Var(&f.seed, "hash-seed", 0, "seed of the hash function")
-	registerExactMemory(c, &f.memory)
 	return c
 }
 

@@ -34,23 +34,16 @@ build is due: bloomery exact build.`,
 			"--universe issued.txt\n" +
 			"  bloomery diff monday.exact tuesday.exact -o tuesday.delta",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if f.limit, err = exactLimit(c, &f.memory); err != nil {
-				return err
-			}
-			if err := a.mayWriteExact(f.output); err != nil {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.read(a, c); err != nil {
 				return err
 			}
 			return a.exactUpdate(c.Context(), &f)
 		},
 	}
-	f.in.register(c)
-	f.in.partitionFlag(c)
-	f.lists.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "file to write, - for standard output")
+	f.register(c)
 	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
 	_ = c.MarkFlagRequired("base")
-	registerExactMemory(c, &f.memory)
 	return c
 }
 
