@@ -99,11 +99,13 @@ func removeUnlocked(path string) {
 }
 
 // MayWrite returns an error if WriteAtomic cannot create a file in the folder of path. Callers use it before long work.
+// It removes the temporary files of path whose writers were killed, also those of a killed MayWrite.
 func MayWrite(path string) error {
 	target := path
 	if t, err := filepath.EvalSymlinks(path); err == nil {
 		target = t
 	}
+	removeAbandoned(target)
 	f, err := createTemp(target, 0o600)
 	if err == nil {
 		err = discard(f)

@@ -113,3 +113,20 @@ func TestMayWrite(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestMayWriteAbandoned checks that MayWrite removes the file of a MayWrite that was killed, and no other one.
+func TestMayWriteAbandoned(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "object")
+	for _, name := range []string{".object.tmp-0123456789abcdef", ".other.tmp-0123456789abcdef"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := MayWrite(path); err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, dir); len(left) != 1 || left[0] != ".other.tmp-0123456789abcdef" {
+		t.Errorf("%q is left", left)
+	}
+}
