@@ -20,17 +20,12 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.hasMany(dst, hs, 
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 	filter.CheckBatch(dst, hs)
-	if len(f.kernels) == 0 {
-		for i, h := range hs {
-			dst[i] = f.Has(h)
-		}
-		return
-	}
+	first := &f.kernels[0]
 	var list [batch]uint16
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
-		for _, i := range f.kernels[0].HasMany(dst[:n], hs[:n], list[:], cold) {
-			dst[i] = f.hasFrom(1, hs[i])
+		for _, i := range first.HasMany(dst[:n], hs[:n], list[:], cold) {
+			dst[i] = first.Rest(hs[i].Hi, hs[i].Lo)
 		}
 		dst, hs = dst[n:], hs[n:]
 	}

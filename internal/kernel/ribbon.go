@@ -8,7 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Ribbon answers queries of one layer of a bumped ribbon filter. Package ribbon describes the layout; hasGo is the
+// Ribbon answers queries of one layer of a bumped ribbon filter. Package ribbon describes the layout; has is the
 // specification. All positions that follow from the fields must lie in Words and Classes: they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
@@ -32,6 +32,8 @@ type Ribbon struct {
 	one     uint64    // 1
 	mask    uint64    // the bits of at most eight columns
 	keep    [8]uint64 // for each of eight columns all ones if it is one of the fingerprint, else 0
+
+	Rest func(hi, lo uint64) bool // answers for the keys that do not belong to the layer
 }
 
 // The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
@@ -67,21 +69,30 @@ func (r *Ribbon) Ready() {
 // RibbonSegment is log2 of the starts of a segment. Width slots without starts follow each segment.
 const RibbonSegment = 18
 
-// Results of Ribbon.Has.
+// Results of Ribbon.hasGo.
 const (
-	RibbonAbsent = iota
-	RibbonPresent
-	RibbonBumped // the key does not belong to this layer
+	ribbonAbsent = iota
+	ribbonPresent
+	ribbonBumped // the key does not belong to this layer
 )
 
-// hasGo is the specification of Has, in the order in which loads overlap: it compares four columns at a time, because
+// has is the specification of Has.
+func (r *Ribbon) has(hi, lo uint64) bool {
+	answer := r.hasGo(hi, lo)
+	if answer == ribbonBumped {
+		return r.Rest(hi, lo)
+	}
+	return answer == ribbonPresent
+}
+
+// hasGo answers for one layer, in the order in which loads overlap: it compares four columns at a time, because
 // a branch for each column would be mispredicted for most absent keys.
 func (r *Ribbon) hasGo(hi, lo uint64) uint8 {
 	start := probe.Position(hi*r.Factor, r.Starts)
 	bucket := r.Bucket + start>>(r.Shift%64)
 	class := *at(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
 	if start&r.Within < r.Limits[class] {
-		return RibbonBumped
+		return ribbonBumped
 	}
 	slot := start + start>>RibbonSegment*r.Width
 	block, q := slot/64, slot%64
@@ -105,7 +116,7 @@ func (r *Ribbon) hasGo(hi, lo uint64) uint8 {
 			columns++
 		}
 		if columns == 0 { // the columns may lie behind the last word
-			return RibbonPresent
+			return ribbonPresent
 		}
 		c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
 		return hasWide(at(words, first), at(words, second), at(words, third), c, d, e, print, columns)
@@ -114,7 +125,7 @@ func (r *Ribbon) hasGo(hi, lo uint64) uint8 {
 		columns++
 	}
 	if columns == 0 {
-		return RibbonPresent
+		return ribbonPresent
 	}
 	return hasNarrow(at(words, first), at(words, second), c<<q, c>>1>>(63-q), print, columns)
 }
@@ -124,9 +135,9 @@ func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16) []uint
 	n := 0
 	for i, h := range hs {
 		answer := r.hasGo(h.Hi, h.Lo)
-		dst[i] = answer == RibbonPresent
+		dst[i] = answer == ribbonPresent
 		bumped[n] = uint16(i)
-		if answer == RibbonBumped {
+		if answer == ribbonBumped {
 			n++
 		}
 	}
@@ -147,10 +158,10 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint8 {
 		odd |= bits.OnesCount64(a[2]&c^b[2]&d) ^ int(print>>2)
 		odd |= bits.OnesCount64(a[3]&c^b[3]&d) ^ int(print>>3)
 		if odd&1 != 0 {
-			return RibbonAbsent
+			return ribbonAbsent
 		}
 		if columns -= 4; columns == 0 {
-			return RibbonPresent
+			return ribbonPresent
 		}
 		v, w, print = unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
 	}
@@ -170,10 +181,10 @@ func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint8
 			odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d^*at(x, i)&e) ^ int(print>>i)
 		}
 		if odd&1 != 0 {
-			return RibbonAbsent
+			return ribbonAbsent
 		}
 		if columns <= 4 {
-			return RibbonPresent
+			return ribbonPresent
 		}
 		v, w, x, print = unsafe.Add(v, 32), unsafe.Add(w, 32), unsafe.Add(x, 32), print>>4
 		columns -= 4

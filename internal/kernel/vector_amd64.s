@@ -1240,7 +1240,7 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func ribbonHas(r *[36]uint64, hi uint64, lo uint64) uint8
+// func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
 TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	MOVQ          r+0(FP), AX
@@ -1296,8 +1296,7 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	RET
 
 bumpedFew512:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 noFew512:
 	CMPQ         CX, $0x02
@@ -1382,8 +1381,7 @@ endNarrow512:
 	RET
 
 bumpedNarrow512:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 noNarrow512:
 	CMPQ         CX, $0x03
@@ -1482,8 +1480,7 @@ endBroad512:
 	RET
 
 bumpedBroad512:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 noBroad512:
 	CMPQ         CX, $0x04
@@ -1560,8 +1557,7 @@ noBroad512:
 	RET
 
 bumpedFew256:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 noFew256:
 	CMPQ         CX, $0x05
@@ -1669,8 +1665,7 @@ endNarrow256:
 	RET
 
 bumpedNarrow256:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 noNarrow256:
 	CMPQ         CX, $0x06
@@ -1798,8 +1793,7 @@ endBroad256:
 	RET
 
 bumpedBroad256:
-	MOVB $0x02, ret+24(FP)
-	RET
+	JMP ·ribbonRestGo+0(SB)
 
 other:
 	JMP ·ribbonHasGo+0(SB)

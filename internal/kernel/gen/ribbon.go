@@ -68,28 +68,27 @@ func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
 	other()
 }
 
-// ribbonHas is Ribbon.hasGo.
+// ribbonHas is Ribbon.Has.
 func ribbonHas() {
-	TEXT("ribbonHas", NOSPLIT, "func("+ribbonType+", hi, lo uint64) uint8")
+	TEXT("ribbonHas", NOSPLIT, "func("+ribbonType+", hi, lo uint64) bool")
 	Pragma("noescape")
 	r := ribbon{Load(Param("r"), GP64())}
 	result, err := ReturnIndex(0).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	goOn := func() {
-		hasGo := NewDataAddr(Symbol{Name: "·ribbonHasGo"}, 0)
-		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{hasGo}, IsTerminal: true})
+	goOn := func(name string) {
+		f := NewDataAddr(Symbol{Name: name}, 0)
+		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{f}, IsTerminal: true})
 	}
-	ribbonForms(r, goOn, func(f ribbonForm) {
+	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
 		ribbonColumns(r, f, addr("hi"), addr("lo"), start)
 		SETEQ(result.Addr)
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
-		MOVB(U8(2), result.Addr)
-		RET()
+		goOn("·ribbonRestGo")
 	})
 }
 
