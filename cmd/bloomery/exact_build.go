@@ -164,7 +164,7 @@ func (a *app) gatherExact(
 	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
 		what := [2]string{"reading members", "reading universe"}[i]
 		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			return add[i](b.Partitions, b.Keys)
+			return add[i](b.Second, b.Keys)
 		}, nil)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (a *app) nameOutside(ctx context.Context, f *exactBuildFlags, e *exact.Outs
 		func(b *keyio.Batch) error {
 			var partitions [][]byte
 			if f.in.second != "" {
-				partitions = b.Partitions
+				partitions = b.Second
 			}
 			e.Name(partitions, b.Keys)
 			return nil

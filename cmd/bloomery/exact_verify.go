@@ -83,7 +83,7 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFla
 			if f.in.second == "" {
 				return add[i](nil, b.Keys)
 			}
-			return add[i](b.Partitions, b.Keys)
+			return add[i](b.Second, b.Keys)
 		}, nil)
 		if err != nil {
 			return r, err

@@ -81,7 +81,7 @@ type parseValues func(*keyio.Batch) error
 
 // columnValues is parseValues for the second column of a batch.
 func columnValues(b *keyio.Batch, largest uint64) error {
-	for i, text := range b.Partitions {
+	for i, text := range b.Second {
 		value, err := parseValue(text, largest)
 		if err != nil {
 			return fmt.Errorf("%s: key %.80q: %w", b.Input, b.Keys[i], err)
