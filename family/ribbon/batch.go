@@ -1,9 +1,6 @@
 package ribbon
 
-import (
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
-)
+import "github.com/bloomery/bloomery/filter"
 
 // batch is the largest number of keys that are queried together.
 const batch = 256
@@ -32,21 +29,4 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 }
 
 // Prefetch asks for the blocks of the keys in the first layer.
-func (f *Filter) Prefetch(hs []filter.Hash) {
-	if len(f.layers) == 0 {
-		return
-	}
-	l := &f.layers[0]
-	var at [2 * ahead]uint64
-	for ; len(hs) > 0; hs = hs[min(ahead, len(hs)):] {
-		group := hs[:min(ahead, len(hs))]
-		for i, h := range group {
-			block := l.slot(l.start(h.Hi)) / 64
-			at[2*i], at[2*i+1] = l.begin(block), l.begin(block+1)
-		}
-		bitvec.Prefetch(f.words, at[:2*len(group)])
-	}
-}
-
-// ahead is the number of keys whose blocks Prefetch asks for together.
-const ahead = 16
+func (f *Filter) Prefetch(hs []filter.Hash) { f.kernels[0].Prefetch(hs) }

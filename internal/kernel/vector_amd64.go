@@ -206,7 +206,7 @@ func ribbonRestGo(r *[36]uint64, hi, lo uint64) bool {
 // panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
-		return r.hasManyGo(dst, hs, bumped)
+		return r.hasManyGo(dst, hs, bumped, cold)
 	}
 	dst, bumped = dst[:len(hs)], bumped[:len(hs)]
 	got := bumped[:0]

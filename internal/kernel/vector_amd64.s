@@ -1245,6 +1245,8 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	MOVQ          r+0(FP), AX
 	MOVQ          192(AX), CX
+	CMPQ          CX, $0x03
+	JHI           further
 	CMPQ          CX, $0x01
 	JNE           noFew512
 	MOVQ          72(AX), DX
@@ -1385,7 +1387,7 @@ bumpedNarrow512:
 
 noNarrow512:
 	CMPQ         CX, $0x03
-	JNE          noBroad512
+	JNE          other
 	MOVQ         72(AX), DX
 	IMULQ        hi+8(FP), DX
 	MULXQ        80(AX), BX, BX
@@ -1482,7 +1484,7 @@ endBroad512:
 bumpedBroad512:
 	JMP ·ribbonRestGo+0(SB)
 
-noBroad512:
+further:
 	CMPQ         CX, $0x04
 	JNE          noFew256
 	MOVQ         72(AX), DX
@@ -1803,6 +1805,8 @@ other:
 TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
 	MOVQ r+0(FP), AX
 	MOVQ 192(AX), CX
+	CMPQ CX, $0x03
+	JHI  further
 	CMPQ CX, $0x01
 	JNE  noFew512
 	MOVQ hs+16(FP), BX
@@ -2023,7 +2027,7 @@ bumpedNarrow512:
 
 noNarrow512:
 	CMPQ CX, $0x03
-	JNE  noBroad512
+	JNE  other
 	MOVQ hs+16(FP), BX
 	MOVQ dst+8(FP), SI
 	MOVQ n+24(FP), DI
@@ -2160,7 +2164,7 @@ bumpedBroad512:
 	ADDQ $0x02, R8
 	JMP  nextBroad512
 
-noBroad512:
+further:
 	CMPQ CX, $0x04
 	JNE  noFew256
 	MOVQ hs+16(FP), BX

@@ -66,8 +66,8 @@ const (
 )
 
 // HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
-// bumped, of which it returns the first ones; their dst is undefined. It
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It
 // panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
-func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, _ bool) []uint16 {
-	return r.hasManyGo(dst, hs, bumped)
+func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
+	return r.hasManyGo(dst, hs, bumped, cold)
 }

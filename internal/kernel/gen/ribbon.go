@@ -55,16 +55,25 @@ var ribbonAll = []ribbonForm{
 func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
 	how := GP64()
 	MOVQ(r.how(), how)
+	const half = 3 // forms of an instruction set
+	CMPQ(how, Imm(half))
+	JHI(LabelRef("further"))
 	for i, f := range ribbonAll {
+		if i == half {
+			Label("further")
+		}
 		next := "other"
-		if i+1 < len(ribbonAll) {
+		if (i+1)%half > 0 {
 			next = "no" + f.suffix
 		}
 		CMPQ(how, Imm(uint64(f.how)))
 		JNE(LabelRef(next))
 		code(f)
-		Label(next)
+		if next != "other" {
+			Label(next)
+		}
 	}
+	Label("other")
 	other()
 }
 
