@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -184,8 +185,10 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("call %d: %v", at, err)
 		}
 	}
-	if now := runtime.NumGoroutine(); now > before+2 {
-		t.Errorf("%d goroutines, before %d", now, before)
+	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+		}
 	}
 }
 
@@ -207,8 +210,13 @@ func TestProgress(t *testing.T) {
 func TestVerifier(t *testing.T) {
 	const n = 20_000
 	s := mustBuild(t, n, .05, 1, Config{})
+	calls, last := 0, 0.
 	run := func(members, universe func(func([]byte) bool)) Verification {
 		v := s.NewVerifier(64<<10, t.TempDir())
+		v.Progress = func(p filter.Progress) {
+			calls++
+			last = p.Done
+		}
 		for i, keys := range []func(func([]byte) bool){members, universe} {
 			err := feed(t.Context(), alone(keys), false, func(_, k [][]byte) error {
 				if i == 0 {
@@ -227,6 +235,9 @@ func TestVerifier(t *testing.T) {
 		return r
 	}
 	r := run(chosen(n, .05, 1), universeOf(n))
+	if calls < 4 || last < .8 || last > 1 {
+		t.Errorf("%d reports of progress up to %g", calls, last)
+	}
 	if r.Wrong() != 0 || r.Universe != n || r.Members != s.Info().Members || r.Outside != 0 {
 		t.Errorf("%+v", r)
 	}

@@ -28,28 +28,39 @@ type Ribbon struct {
 	C, D, F uint64    // factors of the coefficients and of the fingerprint
 	Width   uint64    // coefficients of a key, 64 or 128
 	how     uint64    // the code that answers
+	stride  uint64    // bytes of a block that is not wide
 	one     uint64    // 1
 	mask    uint64    // the bits of at most eight columns
+	keep    [8]uint64 // for each of eight columns all ones if it is one of the fingerprint, else 0
 }
 
-// The values of Ribbon.how besides byGo.
+// The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
 const (
-	byColumns = 1 // width 64, at most eight columns, no wide blocks
-	byNarrow  = 2 // width 64
-	byBroad   = 3 // width 128
+	byFew    = 1 // width 64, at most eight columns, no wide blocks
+	byNarrow = 2 // width 64
+	byBroad  = 3 // width 128
 )
 
 // Ready chooses the code that answers. Call it when the fields are set.
 func (r *Ribbon) Ready() {
-	r.one, r.mask = 1, 1<<min(r.Prints, 8)-1
+	r.stride, r.one, r.mask = 8*r.Columns, 1, 1<<min(r.Prints, 8)-1
+	for i := range min(r.Prints, 8) {
+		r.keep[i] = 1<<64 - 1
+	}
 	switch {
-	case !hasRibbon:
 	case r.Width == 128:
 		r.how = byBroad
 	case r.Wide == 0 && r.Prints <= 8:
-		r.how = byColumns
+		r.how = byFew
 	default:
 		r.how = byNarrow
+	}
+	switch {
+	case hasRibbon512:
+	case hasRibbon256:
+		r.how += byBroad
+	default:
+		r.how = byGo
 	}
 }
 
@@ -65,7 +76,7 @@ const (
 
 // hasGo is the specification of Has, in the order in which loads overlap: it compares four columns at a time, because
 // a branch for each column would be mispredicted for most absent keys.
-func (r *Ribbon) hasGo(hi, lo uint64) uint64 {
+func (r *Ribbon) hasGo(hi, lo uint64) uint8 {
 	start := probe.Position(hi*r.Factor, r.Starts)
 	bucket := r.Bucket + start>>(r.Shift%64)
 	class := *at(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
@@ -127,7 +138,7 @@ func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(wo
 
 // hasNarrow compares the parities of columns, one or more, with the bits of print. c and d are the coefficients of the
 // 64 slots of two blocks. It makes no pointer behind the last column, which may be the end of the memory.
-func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint64 {
+func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint8 {
 	v, w := unsafe.Pointer(first), unsafe.Pointer(second)
 	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
@@ -147,11 +158,11 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint64 {
 	for i := range columns {
 		odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d) ^ int(print>>i)
 	}
-	return uint64(odd&1 ^ 1)
+	return uint8(odd&1 ^ 1)
 }
 
 // hasWide is hasNarrow for the slots of three blocks.
-func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint64 {
+func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint8 {
 	v, w, x := unsafe.Pointer(first), unsafe.Pointer(second), unsafe.Pointer(third)
 	for {
 		odd := 0

@@ -57,10 +57,13 @@ const countsBits = true
 const Vector = false
 
 // Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
-func (r *Ribbon) Has(hi, lo uint64) uint64 { return r.hasGo(hi, lo) }
+func (r *Ribbon) Has(hi, lo uint64) uint8 { return r.hasGo(hi, lo) }
 
-// hasRibbon reports whether there is assembly for Ribbon.
-const hasRibbon = false
+// hasRibbon512 and hasRibbon256 report whether there is assembly for Ribbon.
+const (
+	hasRibbon512 = false
+	hasRibbon256 = false
+)
 
 // HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
 // which it returns the first ones; their dst is undefined. It panics if dst or bumped is shorter than hs, or hs has
