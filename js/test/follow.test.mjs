@@ -5,16 +5,14 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { follow, ReleaseError } from '../dist/follow.js';
+import { test } from 'node:test';
+import { follow } from '../dist/follow.js';
 import {
   CorruptError, FetchError, Filter, MagicError, open, openSharded, ShardedFilter, ShardError, TooLargeError,
 } from '../dist/plain.js';
 import { forge, golden } from './damage.mjs';
+import { because, closing, following, is, refuses } from './following.mjs';
 import { hashOf, newKey, Publisher, writeRelease } from './publisher.mjs';
-
-const closing = [];
-after(() => closing.forEach((c) => c.close()));
 
 const base = golden['v1-blocked-0.bloom'];
 /** Version i of a filter: each has other bits. */
@@ -26,29 +24,6 @@ async function publisher(options) {
   closing.push(p);
   return p;
 }
-
-/** Follows a publisher, with polls only by hand. */
-async function following(p, options = {}) {
-  const f = await follow(p.url, { open, keys: p.keys.map((k) => k.text), interval: 1e9, retries: 0, ...options });
-  closing.push(f);
-  return f;
-}
-
-/** Polls with an error that check accepts, after which the follower still has the filter of before. */
-async function refuses(f, check, what) {
-  const { filter, bytes, release } = f;
-  await assert.rejects(f.poll(), (e) => {
-    assert.ok(check(e), `${what}: ${e.stack}`);
-    return true;
-  }, what);
-  assert.ok(check(f.error), what);
-  assert.equal(f.filter, filter, what);
-  assert.equal(f.bytes, bytes, what);
-  assert.equal(f.release, release, what);
-}
-
-const because = (reason) => (e) => e instanceof ReleaseError && e.reason === reason;
-const is = (error) => (e) => e instanceof error;
 
 test('a new release', async () => {
   const p = await publisher(), updates = [];
