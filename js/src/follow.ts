@@ -1,6 +1,6 @@
 // Entry bloomery/follow: keeps a filter or a set current with a publisher, by deltas where they are smaller.
 
-import { apply } from './apply.js';
+import { append, type Apply, apply } from './apply.js';
 import { CorruptError, FetchError, TooLargeError } from './errors.js';
 import type { ExactSet } from './exact.js';
 import type { Filter } from './filter.js';
@@ -26,20 +26,6 @@ export interface FollowStore {
 /** What a publisher can have. */
 export type Published = Filter | ShardedFilter | ExactSet;
 
-/** Opens what is published. A kind without its function is an error. */
-export interface Openers {
-  /** Opens a filter file: `open` of an entry of this package, or a function that calls it with options. */
-  open?: (file: Uint8Array) => Promise<Filter>;
-  /** The same of sharded sets: `openSharded`. */
-  openSharded?: (manifest: Uint8Array, load: ShardLoader) => Promise<ShardedFilter>;
-  /** The same of exact sets: `openExact` of bloomery/exact. */
-  openExact?: (file: Uint8Array) => Promise<ExactSet>;
-}
-
-/** How a publisher is followed: with at least one of the functions of Openers. */
-export type FollowOptions =
-  PollOptions & Openers & ({ open: object } | { openSharded: object } | { openExact: object });
-
 /** Whom a follower trusts, and how it loads and polls. */
 export interface PollOptions extends Trust, TransportOptions {
   /** The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. */
@@ -53,6 +39,20 @@ export interface PollOptions extends Trust, TransportOptions {
   onUpdate?: (update: Update) => void;
   /** Called after a poll that failed, and when a release has expired. */
   onError?: (error: unknown) => void;
+}
+
+/** How a publisher of a filter is followed. */
+export interface FollowOptions extends PollOptions {
+  /** Opens a filter file: `open` of an entry of this package, or a function that calls it with options. */
+  open: (file: Uint8Array) => Promise<Filter>;
+  /** The same of sharded sets: `openSharded`. Without it they are an error. */
+  openSharded?: (manifest: Uint8Array, load: ShardLoader) => Promise<ShardedFilter>;
+}
+
+/** How a publisher of an exact set is followed. */
+export interface FollowExactOptions extends PollOptions {
+  /** Opens an exact set: `openExact` of bloomery/exact, or a function that calls it with options. */
+  open: (file: Uint8Array) => Promise<ExactSet>;
 }
 
 /** A change of the filter. */
@@ -80,8 +80,6 @@ export interface Follower<F extends Published = Published> {
   readonly loaded: number;
   /** `has` of the current filter. For a sharded set it returns a promise. */
   has(key: Key): ReturnType<F['has']>;
-  /** `hasIn` of the current set, if that is exact. It throws TypeError for others. */
-  readonly hasIn: ExactSet extends F ? ExactSet['hasIn'] : never;
   /**
    * Asks for a new release now. It returns whether the filter was replaced, and rejects with the error of the poll,
    * which is that of expiry if the filter is current, but old.
@@ -91,28 +89,65 @@ export interface Follower<F extends Published = Published> {
   close(): void;
 }
 
-/** What a follower with these options can have. */
-type FilterOf<Options> =
-  | (Options extends { open: object } ? Filter : never)
-  | (Options extends { openSharded: object } ? ShardedFilter : never)
-  | (Options extends { openExact: object } ? ExactSet : never);
+/** Follows a publisher of an exact set. */
+export interface ExactFollower extends Follower<ExactSet> {
+  /** `hasIn` of the current set. */
+  hasIn(partition: string | Uint8Array, key: Key): boolean;
+}
+
+/** The kind of filters that a follower with these options has. */
+type FilterOf<Options> = Options extends { openSharded: object } ? Filter | ShardedFilter : Filter;
 
 /**
- * Loads the filter or the set of a publisher, a folder or its release.json, and polls for new releases until `close`.
- * The promise is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of
- * that, or with TypeError for a URL or key that is none and for a kind that no option opens. A sharded set loads its shards when they are first needed, and keeps those
- * that a new release has, too.
+ * Loads the filter of a publisher, a folder or its release.json, and polls for new releases until `close`. The promise
+ * is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of that, or with
+ * TypeError for a URL or key that is none, and for an exact set. A sharded set loads its shards when they are first
+ * needed, and keeps those that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */
 export async function follow<Options extends FollowOptions>(
   url: string | URL, options: Options,
 ): Promise<Follower<FilterOf<Options>>> {
-  const {
-    open, openSharded, openExact, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate,
-    onError,
-  }: PollOptions & Openers = options;
-  const openers = { file: open, set: openSharded, exact: openExact };
+  const { open, openSharded } = options;
+  const openers = { file: (file: Uint8Array) => open(file), set: openSharded && ofShards(openSharded) };
+  return start(url, options, openers, apply) as Promise<Follower<FilterOf<Options>>>;
+}
+
+/**
+ * As `follow`, for a publisher of an exact set, of which it loads what updates have appended. It rejects with TypeError
+ * for a filter.
+ */
+export async function followExact(url: string | URL, options: FollowExactOptions): Promise<ExactFollower> {
+  return start(url, options, { exact: (file) => options.open(file) }, append) as Promise<ExactFollower>;
+}
+
+/** Opens what is published, a file or a manifest, given what loads and verifies the objects of shards. */
+type Open = (content: Uint8Array, load: (object: ReleaseObject) => Promise<Uint8Array>) => Promise<Published>;
+
+/** Opens the manifests of a sharded set, one after the other. Shards that the next one has, too, stay in memory. */
+function ofShards(openSharded: NonNullable<FollowOptions['openSharded']>): Open {
+  /** The shards that are loaded, by SHA-256. */
+  const shards = new Map<string, Uint8Array>();
+  return async (content, load) => {
+    const sums = new Map<string, string>();
+    const set = await openSharded(content, async (file, bytes) => {
+      const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await load({ sha256, bytes });
+      shards.set(sha256, shard);
+      return shard;
+    });
+    for (const { file, sha256 } of JSON.parse(new TextDecoder().decode(content)).shards) sums.set(file, sha256);
+    const current = new Set(sums.values());
+    for (const shard of shards.keys()) if (!current.has(shard)) shards.delete(shard);
+    return set;
+  };
+}
+
+/** Starts a follower of the kinds of releases that have an opener. Others are an error. */
+async function start(
+  url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply: Apply,
+): Promise<Follower> {
+  const { interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate, onError } = options;
   const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
   folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
   keys?.forEach(publicKey);
@@ -124,8 +159,6 @@ export async function follow<Options extends FollowOptions>(
   let sum = '';
   /** What asks whether release.json has changed. */
   let since: Since = {};
-  /** The shards of the set that are loaded, by SHA-256. */
-  const shards = new Map<string, Uint8Array>();
   let error: unknown, loaded = 0, failures = 0, polling: Promise<boolean> | undefined, timer: Timer | undefined;
 
   const get = (path: string, most: number, since?: Since): Promise<Uint8Array> => {
@@ -142,24 +175,10 @@ export async function follow<Options extends FollowOptions>(
     return content;
   };
 
-  const needOpener = (kind: Release['kind']): void => {
-    if (!openers[kind]) throw new TypeError(`no function is given to open a release of kind ${kind}`);
-  };
-
-  /** Opens a file, or a sharded set, whose shards it loads. */
-  const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Published> => {
-    needOpener(kind);
-    if (kind !== 'set') return openers[kind]!(content);
-    const sums = new Map<string, string>();
-    const set = await openSharded!(content, async (file, bytes) => {
-      const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
-      shards.set(sha256, shard);
-      return shard;
-    });
-    for (const { file, sha256 } of JSON.parse(new TextDecoder().decode(content)).shards) sums.set(file, sha256);
-    const current = new Set(sums.values());
-    for (const shard of shards.keys()) if (!current.has(shard)) shards.delete(shard);
-    return set;
+  const openerOf = (kind: Release['kind']): Open => {
+    const open = openers[kind];
+    if (open) return open;
+    throw new TypeError(`no function opens kind ${kind}: use follow, openSharded or followExact`);
   };
 
   /** Returns the delta from the file that is held, if there is one. */
@@ -203,11 +222,11 @@ export async function follow<Options extends FollowOptions>(
     if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
       throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
     }
-    needOpener(next.kind);
+    const open = openerOf(next.kind);
     let content = bytes, now = filter;
     if (next.sha256 !== sum) {
       const { content: other, ...how } = await replacement(next);
-      now = await opened(next.kind, (content = other));
+      now = await open((content = other), object);
       done = { release: next, ...how, loaded: loaded - before };
     }
     end.signal.throwIfAborted();
@@ -266,7 +285,7 @@ export async function follow<Options extends FollowOptions>(
     const old = await store?.get('release.json'), content = await store?.get('filter');
     if (old) release = await parseRelease(old, { insecure: true });
     if (release && content) {
-      filter = await opened(release.kind, content);
+      filter = await openerOf(release.kind)(content, object);
       bytes = content;
       sum = await digest(content);
     }
@@ -289,7 +308,7 @@ export async function follow<Options extends FollowOptions>(
     hasIn: (partition: string | Uint8Array, key: Key) => (filter as ExactSet).hasIn(partition, key),
     poll,
     close,
-  } as Follower<FilterOf<Options>>;
+  } as Follower;
 }
 
 type Timer = ReturnType<typeof setTimeout>;
