@@ -22,10 +22,11 @@ type Batch struct {
 	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
 	// have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
-	// Out and Hashes are scratch space in which work passes results to emit. They are empty at first; their memory is
-	// reused.
+	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their memory
+	// is reused. Values.Read sets Values, to the value of each key.
 	Out    []byte
 	Hashes []filter.Hash
+	Values []uint64
 	// Input is the path of the input, or "standard input".
 	Input string
 	// Line is the line number of the first key, counted from 1.
@@ -202,7 +203,7 @@ func (r *reader) take(input string) (*block, error) {
 	select {
 	case b := <-r.free:
 		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Second: b.Second[:0], Out: b.Out[:0],
-			Hashes: b.Hashes[:0], Input: input}
+			Hashes: b.Hashes[:0], Values: b.Values[:0], Input: input}
 		if b.data == nil {
 			b.data = make([]byte, 0, r.in.blockSize)
 		}
