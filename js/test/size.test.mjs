@@ -108,8 +108,8 @@ budget('openExact and followExact', exactSets + followSets, oneFamily + added.fo
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2786, 'patch of bloomery/plain': 2576, 'follow of bloomery': 6305,
-  'follow of bloomery/plain': 6048,
+  'patch of bloomery': 2786, 'patch of bloomery/plain': 2576, 'follow of bloomery': 6306,
+  'follow of bloomery/plain': 6053,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
