@@ -11,10 +11,10 @@ type ribbonSums interface {
 	// coefficients takes the coefficients of the blocks.
 	coefficients(by []GPVirtual)
 
-	// few returns a register whose lowest bits are the sums of the columns of r.mask, from these addresses on.
+	// few returns a register with the sums of the columns of r.mask, from these addresses on, in its lowest bits.
 	few(r ribbon, at []Mem) GPVirtual
 
-	// some returns a register whose low byte has the sums of n columns, 0 to 8 or more, which stand for 8.
+	// some does the same for the first n columns, or the first eight if there are more.
 	some(r ribbon, at []Mem, n GPVirtual) GPVirtual
 
 	// clear ends the use of vector registers.
