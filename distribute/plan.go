@@ -112,9 +112,12 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err != nil {
 		return nil, err
 	}
+	_, own := c.Formats[p.Keys.Name]
 	if p.Version = p.version(); p.Version == planVersionValues {
-		_, own := c.Formats[p.Keys.Name]
 		p.Keys = p.Keys.withValues(own)
+	}
+	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
+		return nil, err
 	}
 	p.Hash, p.Seed = h.ID(), h.Seed()
 	if p.Hash == filter.SipHash {

@@ -72,9 +72,10 @@ func (p *Plan) checkBatch(b *keyio.Batch, bits int) error {
 	if len(b.Values) != len(b.Keys) {
 		return fmt.Errorf("%s: the format %q gives %d values for %d keys", b.Input, p.Keys.Name, len(b.Values), len(b.Keys))
 	}
-	for _, v := range b.Values {
+	for i, v := range b.Values {
 		if v>>bits != 0 {
-			return fmt.Errorf("%s: value %d is too large: this filter has room for up to %d", b.Input, v, uint64(1)<<bits-1)
+			return &keyio.BadValueError{Input: b.Input, Key: string(b.Keys[i]),
+				Reason: fmt.Sprintf("value %d is too large: this filter has room for up to %d", v, uint64(1)<<bits-1)}
 		}
 	}
 	return nil

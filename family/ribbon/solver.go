@@ -4,16 +4,24 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // solver solves the segments of layers, one after the other. It keeps its memory for the next one.
 type solver struct {
-	rows   []row    // of a layer of width 64
-	broad  []broad  // of a layer of width 128
-	starts []uint32 // of the keys of a bucket, from the first start of the segment on
-	pivots []uint32 // of the keys of a bucket, in the order of insertion: their rows
-	bumped []filter.Hash
+	rows      []row         // of a layer of width 64
+	broad     []broad       // of a layer of width 128
+	keys      []filter.Hash // of a bucket, with Hi times the factor of the layer, in order
+	equations []equation    // of keys
+	pivots    []uint32      // rows of the group that is inserted
+	bumped    []filter.Hash
+}
+
+// equation is the equation of a key.
+type equation struct {
+	start        uint64 // from the first start of the segment on
+	c, d, result uint64 // the XOR of the slots of c and d is result
 }
 
 // none is the pivot of a key whose equation follows from others.
@@ -23,7 +31,7 @@ const none = 1<<32 - 1
 type job struct {
 	*layer
 	segment   uint64
-	keys      []filter.Hash // with Hi times the factor of the layer, in order
+	part      gather.Part
 	valueBits uint
 	back      uint64 // the inverse of the factor
 	classes   []uint8
@@ -50,57 +58,77 @@ func (s *solver) solve(j *job) []filter.Hash {
 	} else {
 		s.broad = empty(s.broad, slots)
 	}
-	s.bumped, s.starts = s.bumped[:0], s.starts[:0]
-	lo, bucket := 0, base>>j.shift
-	for i, h := range j.keys {
-		start := probe.Position(h.Hi, j.layer.starts)
-		if of := start >> j.shift; of != bucket {
-			s.bucket(j, bucket, j.keys[lo:i])
-			lo, bucket, s.starts = i, of, s.starts[:0]
+	s.bumped = s.bumped[:0]
+	bucket := base >> j.shift
+	keys := s.keys[:0]
+	for hs := range j.part.Pieces() {
+		for _, h := range hs {
+			if of := probe.Position(h.Hi, j.layer.starts) >> j.shift; of != bucket {
+				s.bucket(j, bucket, keys)
+				keys, bucket = keys[:0], of
+			}
+			keys = append(keys, h)
 		}
-		s.starts = append(s.starts, uint32(start-base))
 	}
-	s.bucket(j, bucket, j.keys[lo:])
+	s.bucket(j, bucket, keys)
+	s.keys = keys
 	s.substitute(j, slots/64)
 	return s.bumped
 }
 
-// bucket inserts the equations of the keys of a bucket, from the last start to the first one. If one of them
-// contradicts the others, it and those that come after it are bumped, and those before it that have the same class.
+// bucket inserts the equations of the keys of a bucket, in groups of a class of thresholds, the highest offsets first.
+// If the equations of a group contradict others, the keys of the group and those below it are bumped.
 func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
-	within := uint32(1)<<j.shift - 1
-	s.pivots = s.pivots[:0]
-	for i := len(keys) - 1; i >= 0; i-- {
-		start := uint64(s.starts[i])
-		k := keyOf(filter.Hash{Hi: keys[i].Hi * j.back, Lo: keys[i].Lo}, j.valueBits)
+	base := j.segment << segmentBits
+	s.equations = s.equations[:0]
+	for _, h := range keys {
+		k := keyOf(filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo}, j.valueBits)
 		c, d := j.coefficients(k)
-		result := k.print()<<j.valueBits | keys[i].Lo&(1<<j.valueBits-1)
-		var pivot uint32
-		var rest uint64 // what contradicts the other equations
-		if j.width == 64 {
-			pivot, rest = insert(s.rows, start, c, result)
-		} else {
-			pivot, rest = insertBroad(s.broad, start, c, d, result)
+		s.equations = append(s.equations, equation{
+			probe.Position(h.Hi, j.layer.starts) - base, c, d, k.print()<<j.valueBits | h.Lo&(1<<j.valueBits-1),
+		})
+	}
+	within := uint64(1)<<j.shift - 1
+	begin := len(keys)
+	for class := 3; class > 0; class-- {
+		end := begin
+		for begin > 0 && s.equations[begin-1].start&within >= j.limits[class-1] {
+			begin--
 		}
-		if rest == 0 || pivot == none && rest&j.mask(start) == 0 {
-			s.pivots = append(s.pivots, pivot)
+		if s.insert(j, s.equations[begin:end]) {
 			continue
 		}
-		class := 1
-		for uint64(s.starts[i]&within) >= j.limits[class] {
-			class++
+		for _, pivot := range s.pivots {
+			s.remove(j, pivot)
 		}
 		j.classes[bucket] = uint8(class)
-		end := i + 1 // the keys up to end are bumped
-		for end < len(keys) && uint64(s.starts[end]&within) < j.limits[class] {
-			s.remove(j, s.pivots[len(keys)-1-end])
-			end++
-		}
 		for _, h := range keys[:end] {
 			s.bumped = append(s.bumped, filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo})
 		}
 		return
 	}
+}
+
+// insert inserts equations and reports whether they do not contradict others.
+func (s *solver) insert(j *job, es []equation) bool {
+	s.pivots = s.pivots[:0]
+	for i := range es {
+		e := &es[len(es)-1-i]
+		var pivot uint32
+		var rest uint64
+		if j.width == 64 {
+			pivot, rest = insert(s.rows, e.start, e.c, e.result)
+		} else {
+			pivot, rest = insertBroad(s.broad, e.start, e.c, e.d, e.result)
+		}
+		if rest != 0 && (pivot != none || rest&j.mask(e.start) != 0) {
+			return false
+		}
+		if pivot != none {
+			s.pivots = append(s.pivots, pivot)
+		}
+	}
+	return true
 }
 
 // mask returns the columns of a key with that start in the segment.
@@ -114,11 +142,9 @@ func (j *job) mask(start uint64) uint64 {
 
 // remove makes a row empty.
 func (s *solver) remove(j *job, pivot uint32) {
-	switch {
-	case pivot == none:
-	case j.width == 64:
+	if j.width == 64 {
 		s.rows[pivot] = row{}
-	default:
+	} else {
 		s.broad[pivot] = broad{}
 	}
 }
