@@ -1264,6 +1264,7 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	ANDL          $0x03, DX
 	CMPQ          SI, 104(AX)(DX*8)
 	JCS           bumpedFew512
+	KMOVB         216(AX), K2
 	MOVQ          lo+16(FP), DX
 	ANDQ          56(AX), DX
 	XORQ          hi+8(FP), DX
@@ -1285,9 +1286,8 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	MOVQ          200(AX), CX
 	IMULQ         CX, BX
 	ADDQ          (AX), BX
-	KMOVB         216(AX), K1
-	VPANDQ.Z      (BX), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K1, Z19
+	VPANDQ.Z      (BX), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -1358,9 +1358,9 @@ noFew512:
 columnsNarrow512:
 	MOVL          $0x000000ff, CX
 	BZHIL         R8, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (SI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
+	KMOVB         CX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -1454,10 +1454,10 @@ noNarrow512:
 columnsBroad512:
 	MOVL          $0x000000ff, CX
 	BZHIL         R9, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (SI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DI), Z18, K1, Z19
+	KMOVB         CX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DI), Z18, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -1499,6 +1499,8 @@ further:
 	ANDL         $0x03, DX
 	CMPQ         SI, 104(AX)(DX*8)
 	JCS          bumpedFew256
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
@@ -1522,8 +1524,6 @@ further:
 	MOVQ         200(AX), CX
 	IMULQ        CX, BX
 	ADDQ         (AX), BX
-	VMOVDQU      224(AX), Y5
-	VMOVDQU      256(AX), Y6
 	VPMASKMOVQ   (BX), Y5, Y3
 	VPAND        Y0, Y3, Y3
 	VPMASKMOVQ   (BX)(CX*1), Y5, Y7
@@ -1797,16 +1797,17 @@ other:
 // func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
 TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
-	MOVQ r+0(FP), AX
-	MOVQ 192(AX), CX
-	CMPQ CX, $0x03
-	JHI  further
-	CMPQ CX, $0x01
-	JNE  noFew512
-	MOVQ hs+16(FP), BX
-	MOVQ dst+8(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ bumped+40(FP), R8
+	MOVQ  r+0(FP), AX
+	MOVQ  192(AX), CX
+	CMPQ  CX, $0x03
+	JHI   further
+	CMPQ  CX, $0x01
+	JNE   noFew512
+	MOVQ  hs+16(FP), BX
+	MOVQ  dst+8(FP), SI
+	MOVQ  n+24(FP), DI
+	MOVQ  bumped+40(FP), R8
+	KMOVB 216(AX), K2
 
 keyFew512:
 	MOVQ       ahead+32(FP), CX
@@ -1866,9 +1867,8 @@ cachedFew512:
 	MOVQ          200(AX), CX
 	IMULQ         CX, R9
 	ADDQ          (AX), R9
-	KMOVB         216(AX), K1
-	VPANDQ.Z      (R9), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R9)(CX*1), Z17, K1, Z19
+	VPANDQ.Z      (R9), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (R9)(CX*1), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -1979,9 +1979,9 @@ cachedNarrow512:
 columnsNarrow512:
 	MOVL          $0x000000ff, CX
 	BZHIL         R12, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (R10), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
+	KMOVB         CX, K2
+	VPANDQ.Z      (R10), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -2114,10 +2114,10 @@ cachedBroad512:
 columnsBroad512:
 	MOVL          $0x000000ff, CX
 	BZHIL         R13, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (R10), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R11), Z18, K1, Z19
+	KMOVB         CX, K2
+	VPANDQ.Z      (R10), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (R11), Z18, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
@@ -2153,12 +2153,14 @@ bumpedBroad512:
 	JMP  nextBroad512
 
 further:
-	CMPQ CX, $0x04
-	JNE  noFew256
-	MOVQ hs+16(FP), BX
-	MOVQ dst+8(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ bumped+40(FP), R8
+	CMPQ    CX, $0x04
+	JNE     noFew256
+	MOVQ    hs+16(FP), BX
+	MOVQ    dst+8(FP), SI
+	MOVQ    n+24(FP), DI
+	MOVQ    bumped+40(FP), R8
+	VMOVDQU 224(AX), Y5
+	VMOVDQU 256(AX), Y6
 
 keyFew256:
 	MOVQ       ahead+32(FP), CX
@@ -2220,8 +2222,6 @@ cachedFew256:
 	MOVQ         200(AX), CX
 	IMULQ        CX, R9
 	ADDQ         (AX), R9
-	VMOVDQU      224(AX), Y5
-	VMOVDQU      256(AX), Y6
 	VPMASKMOVQ   (R9), Y5, Y3
 	VPAND        Y0, Y3, Y3
 	VPMASKMOVQ   (R9)(CX*1), Y5, Y7
@@ -2606,6 +2606,7 @@ TEXT ·ribbonGet(SB), NOSPLIT, $0-40
 	ANDL          $0x03, DX
 	CMPQ          SI, 104(AX)(DX*8)
 	JCS           bumpedFew512
+	KMOVB         216(AX), K2
 	MOVQ          lo+16(FP), DX
 	ANDQ          56(AX), DX
 	XORQ          hi+8(FP), DX
@@ -2626,9 +2627,8 @@ TEXT ·ribbonGet(SB), NOSPLIT, $0-40
 	IMULQ         CX, BX
 	ADDQ          (AX), BX
 	MOVQ          152(AX), DX
-	KMOVB         216(AX), K1
-	VPANDQ.Z      (BX), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K1, Z19
+	VPANDQ.Z      (BX), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, AX
@@ -2700,9 +2700,9 @@ noFew512:
 columnsNarrow512:
 	MOVL          $0x000000ff, R9
 	BZHIL         DI, R9, R9
-	KMOVB         R9, K1
-	VPANDQ.Z      (SI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
+	KMOVB         R9, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, R9
@@ -2793,10 +2793,10 @@ noNarrow512:
 columnsBroad512:
 	MOVL          $0x000000ff, R10
 	BZHIL         R8, R10, R10
-	KMOVB         R10, K1
-	VPANDQ.Z      (SI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DX), Z17, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (DI), Z18, K1, Z19
+	KMOVB         R10, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DI), Z18, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, R10
@@ -2835,6 +2835,8 @@ further:
 	ANDL         $0x03, DX
 	CMPQ         SI, 104(AX)(DX*8)
 	JCS          bumpedFew256
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
@@ -2856,9 +2858,7 @@ further:
 	MOVQ         200(AX), CX
 	IMULQ        CX, BX
 	ADDQ         (AX), BX
-	MOVQ         152(AX), DX
-	VMOVDQU      224(AX), Y5
-	VMOVDQU      256(AX), Y6
+	MOVQ         152(AX), AX
 	VPMASKMOVQ   (BX), Y5, Y3
 	VPAND        Y0, Y3, Y3
 	VPMASKMOVQ   (BX)(CX*1), Y5, Y7
@@ -2882,9 +2882,9 @@ further:
 	VPSRLD       $0x1c, Y3, Y3
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
-	VMOVMSKPS    Y3, AX
-	MOVQ         AX, result+24(FP)
-	MOVQ         DX, columns+32(FP)
+	VMOVMSKPS    Y3, CX
+	MOVQ         CX, result+24(FP)
+	MOVQ         AX, columns+32(FP)
 	VZEROUPPER
 	RET
 

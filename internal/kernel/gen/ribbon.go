@@ -45,6 +45,13 @@ type ribbonForm struct {
 	sums   ribbonSums
 }
 
+// masks loads the masks of the columns if they are the same for all keys.
+func (f ribbonForm) masks(r ribbon) {
+	if f.few {
+		f.sums.masks(r)
+	}
+}
+
 // ribbonAll has the forms in the order of their numbers.
 var ribbonAll = []ribbonForm{
 	{1, "Few512", true, 2, sums512{}}, {2, "Narrow512", false, 2, sums512{}}, {3, "Broad512", false, 3, sums512{}},
@@ -88,6 +95,7 @@ func ribbonHas() {
 	}
 	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
+		f.masks(r)
 		ribbonCompare(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, true))
 		SETEQ(result.Addr)
 		f.sums.clear()
@@ -110,6 +118,7 @@ func ribbonGet() {
 	r := ribbon{Load(Param("r"), GP64())}
 	ribbonForms(r, func() { goOn("·ribbonGetGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
+		f.masks(r)
 		result, n := ribbonCollect(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, false))
 		Store(result, ReturnIndex(0))
 		Store(n, ReturnIndex(1))
@@ -136,6 +145,7 @@ func ribbonHasMany() {
 		dst := Load(Param("dst"), GP64())
 		n := Load(Param("n"), GP64())
 		list := Load(Param("bumped"), GP64())
+		f.masks(r)
 		Label("key" + f.suffix)
 		ahead := GP64()
 		MOVQ(addr("ahead"), ahead)
