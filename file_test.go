@@ -407,10 +407,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("removed: %v", err)
 	}
 	large(t, path, 500)
-	for range 2000 {
-		if l.ContainsUint64(1499) { // by the ticker
-			break
-		}
+	for end := time.Now().Add(time.Minute); !l.ContainsUint64(1499) && time.Now().Before(end); { // by the ticker
 		time.Sleep(time.Millisecond)
 	}
 	if err := l.Err(); err != nil || !l.ContainsUint64(1499) {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,19 +92,22 @@ func (f *shardFolder) look() (*shard.Manifest, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	all, err := os.ReadDir(f.dir)
-	for _, e := range all {
-		if n := e.Name(); !shard.IsName(n) && !temporary(n) {
-			return nil, fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", f.dir, n)
-		}
+	name, err := foreign(f.dir)
+	if name != "" {
+		err = fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", f.dir, name)
 	}
 	return nil, err
 }
 
-// temporary reports whether a name is that of a temporary file of WriteAtomic for a shard or the manifest.
-func temporary(name string) bool {
-	name, digits, ok := strings.Cut(strings.TrimPrefix(name, "."), ".tmp-")
-	return ok && len(digits) == 16 && (shard.IsName(name) || name == shard.ManifestName)
+// foreign returns the name of a file that no killed writer of a set has left in a folder, or "".
+func foreign(dir string) (string, error) {
+	all, err := os.ReadDir(dir)
+	for _, e := range all {
+		if !shard.IsUnfinished(e.Name()) {
+			return e.Name(), err
+		}
+	}
+	return "", err
 }
 
 // write writes the file of a shard. It is not that of a file with other contents in the old manifest.
@@ -154,14 +156,19 @@ func (f *shardFolder) commitText(ctx context.Context, m *shard.Manifest, text []
 	}
 	f.written = nil
 	container.RemoveAbandoned(f.dir, nil)
+	return removeOthers(f.dir, m)
+}
+
+// removeOthers removes the shards in a folder that the manifest does not name.
+func removeOthers(dir string, m *shard.Manifest) error {
 	keep := map[string]bool{}
 	for _, e := range m.Shards {
 		keep[e.File] = true
 	}
-	all, err := os.ReadDir(f.dir)
+	all, err := os.ReadDir(dir)
 	for _, e := range all {
 		if n := e.Name(); !keep[n] && shard.IsName(n) {
-			err = errors.Join(err, os.Remove(f.path(n)))
+			err = errors.Join(err, os.Remove(filepath.Join(dir, n)))
 		}
 	}
 	return err

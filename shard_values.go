@@ -61,9 +61,5 @@ func (b *ShardBuilder) takesValues(values []uint64) error {
 
 // addWithValues adds hashes from run.WithValue.
 func (b *Builder) addWithValues(hs []filter.Hash) error {
-	values := make([]uint64, len(hs))
-	for i, h := range hs {
-		values[i] = run.ValueOf(h)
-	}
-	return b.AddValueHashes(hs, values)
+	return b.AddValueHashes(hs, run.ValuesOf(hs))
 }

@@ -234,6 +234,10 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 	if err != nil && !errors.Is(err, ErrNoManifest) {
 		return err
 	}
+	stranger, err := foreign(dir)
+	if err != nil {
+		return err
+	}
 	n := len(s.shards.parts)
 	same := old
 	if old != nil && len(old.Shards) != n {
@@ -252,6 +256,8 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 	container.RemoveAbandoned(dir, shard.IsName)
 	if old != nil {
 		removeUnnamed(dir, old, next)
+	} else if stranger == "" { // what is there was left by a writer that was killed
+		_ = removeOthers(dir, next)
 	}
 	if s.shards.derive != nil { // it had none
 		s.shards.manifest = next

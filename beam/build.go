@@ -42,6 +42,9 @@ is that of "bloomery build --shards", byte for byte: a folder, or a prefix of a 
 Without --runner the job runs in this process. An interrupted or failed job goes on when the command is repeated:
 what is finished is kept and checked. No set appears before all shards are there.
 
+A spec with values, such as "ribbon(value_bits=8)", takes a value with each key: a whole number in --value-column, or in
+a line after the key and --separator.
+
 A secret never leaves this process: workers in other processes read it from the file that the environment variable
 ` + job.SecretFileVariable + ` names.`
 
@@ -53,6 +56,8 @@ func (a *app) buildCommand() *cobra.Command {
 		Long:  buildHelp,
 		Example: `  bloomery-beam --input 'keys/*.txt.gz' --output set --spec 'blocked(fpr=0.01)' --shards 16
   bloomery-beam --input users.csv --input-format csv --column email --output set --spec fuse --shards 4
+  bloomery-beam --input addresses.csv --input-format csv --column ip --value-column country --output set \
+    --spec 'ribbon(r=8,value_bits=8)' --shards 4
   bloomery-beam --input 'events/*.parquet' --input-format parquet --column user.id --output set --spec fuse --shards 64
   bloomery-beam --input 's3://data/keys/*.zst' --output s3://data/set --spec 'partitioned(fpr=0.001)' --shards 256 \
     --runner flink --endpoint jobserver:8099 --environment external --environment-config localhost:50000
@@ -89,6 +94,9 @@ func (f *buildFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.keys.Header, "header", false, "csv, tsv: the first row is a header, although the column is a number")
 	flags.StringVar(&f.keys.Delimiter, "delimiter", "", "csv: `character` between the fields (default \",\")")
 	flags.BoolVar(&f.keys.KeepEmpty, "keep-empty", false, "empty lines and values are keys too")
+	flags.StringVar(&f.keys.ValueColumn, "value-column", "",
+		"csv, tsv: `name` or number of the column with the values (default the second); parquet: its path")
+	flags.StringVar(&f.keys.Separator, "separator", "", "`byte` between a key and its value in a line (default a tab)")
 	flags.IntVar(&f.keys.MaxKey, "max-key-bytes", 0, "longest key in `bytes` (default 1 MiB)")
 
 	flags.StringVar(&f.config.Runner, "runner", job.Prism, strings.Join(job.Runners(), ", "))

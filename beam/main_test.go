@@ -61,6 +61,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--spec", "bitsandblooms"), "raw keys"},
 		{with("--secret-file", "none"), "reading the secret"},
 		{with("--beam", "parallelism"), "want name=value"},
+		{with("--value-column", "2", "--input-format", "csv"), "have no values at its build"},
 		{with("--beam", "no_such=1"), "no_such"},
 		{good, "none"},
 	} {

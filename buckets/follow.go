@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/publish"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -15,19 +17,30 @@ import (
 // Follow is publish.Follow for a folder of bloomery publish in a bucket, such as s3://bucket/list. The address is that
 // of OpenStore; http:// and https:// are those of publish.Follow. The connections of the bucket are released when ctx
 // ends.
-func Follow(
-	ctx context.Context, address, file string, o ...publish.FollowOption,
-) (*bloomery.Live, error) {
+func Follow(ctx context.Context, address, file string, o ...publish.FollowOption) (*bloomery.Live, error) {
+	return follow(ctx, address, file, o, publish.Follow)
+}
+
+// FollowExact is Follow for an exact set, as publish.FollowExact is.
+func FollowExact(ctx context.Context, address, file string, o ...publish.FollowOption) (*exact.Live, error) {
+	return follow(ctx, address, file, o, publish.FollowExact)
+}
+
+// follow calls open, with a source if the address is that of a bucket.
+func follow[L any](
+	ctx context.Context, address, file string, o []publish.FollowOption,
+	open func(ctx context.Context, address, file string, o ...publish.FollowOption) (L, error),
+) (live L, err error) {
 	if scheme, _, ok := strings.Cut(address, "://"); !ok || scheme == "file" || scheme == "http" || scheme == "https" {
-		return publish.Follow(ctx, address, file, o...)
+		return open(ctx, address, file, o...)
 	}
 	s, err := OpenStore(ctx, address)
 	if err != nil {
-		return nil, err
+		return live, err
 	}
-	live, err := publish.Follow(ctx, address, file, append(o, publish.WithSource(Published(s, address)))...)
+	live, err = open(ctx, address, file, append(slices.Clip(o), publish.WithSource(Published(s, address)))...)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return live, errors.Join(err, s.Close())
 	}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	return live, nil

@@ -2,60 +2,98 @@ package buckets_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
+	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/exact"
 	releases "github.com/bloomery/bloomery/publish"
 )
 
-// closing counts calls of Close.
+// closing is a Store that tells when it is closed.
 type closing struct {
 	buckets.Store
-	closed chan struct{}
+	closed chan<- struct{}
 }
 
 func (c closing) Close() error {
-	close(c.closed)
+	c.closed <- struct{}{}
 	return nil
+}
+
+var schemes atomic.Int32 // that bucket has registered
+
+// bucket returns an address of a folder that OpenStore takes for a bucket, and a channel that has an element for each
+// Store of it that was closed.
+func bucket(dir string) (address string, closed <-chan struct{}) {
+	scheme := fmt.Sprintf("followed%d", schemes.Add(1))
+	c := make(chan struct{}, 10)
+	buckets.Register(scheme, func(context.Context, *url.URL) (buckets.Store, error) {
+		return closing{buckets.Folder(dir), c}, nil
+	})
+	return scheme + "://bucket/list?region=x", c
+}
+
+// saver is a filter or an exact set.
+type saver interface {
+	Save(ctx context.Context, path string) error
+}
+
+// release publishes a set into a folder.
+func release(t *testing.T, dir string, set saver, err error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f")
+	if err == nil {
+		err = set.Save(t.Context(), path)
+	}
+	if err == nil {
+		_, err = releases.Publish(t.Context(), dir, path, releases.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitDelta waits until the second release is there, which must have come as a delta.
+func awaitDelta(t *testing.T, events <-chan releases.Event) {
+	t.Helper()
+	for e := range events {
+		if e, ok := e.(releases.Updated); ok && e.To.Number == 2 {
+			if !e.Delta {
+				t.Errorf("%v", e)
+			}
+			return
+		}
+	}
 }
 
 // TestFollow follows a bucket through two releases, the second by its delta.
 func TestFollow(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "list")
-	closed := make(chan struct{})
-	buckets.Register("followed", func(_ context.Context, u *url.URL) (buckets.Store, error) {
-		return closing{buckets.Folder(dir), closed}, nil
-	})
-	release := func(key string) {
+	address, closed := bucket(dir)
+	publish := func(key string) {
 		t.Helper()
 		set, err := bloomery.Build(t.Context(), slices.Values([]string{key, "both"}),
 			bloomery.Config{Spec: "standard(k=7,m=1000000)"})
-		path := filepath.Join(t.TempDir(), "f.bloom")
-		if err == nil {
-			err = set.Save(t.Context(), path)
-		}
-		if err == nil {
-			_, err = releases.Publish(t.Context(), dir, path, releases.Options{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		release(t, dir, set, err)
 	}
-	release("one")
+	publish("one")
 	events := make(chan releases.Event, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	const address = "followed://bucket/list?region=x"
 	file := filepath.Join(t.TempDir(), "f.bloom")
 	if _, err := buckets.Follow(ctx, address, file); err == nil {
 		t.Error("unsigned releases of a bucket are taken")
 	}
-	closed = make(chan struct{})
+	<-closed
 	live, err := buckets.Follow(ctx, address, file, releases.WithInsecure(),
 		releases.WithInterval(5*time.Millisecond), releases.OnEvent(func(e releases.Event) { events <- e }))
 	if err != nil {
@@ -65,14 +103,48 @@ func TestFollow(t *testing.T) {
 	if !live.ContainsString("one") || live.ContainsString("two") {
 		t.Error("the first release")
 	}
-	release("two")
-	for e := range events {
-		if e, ok := e.(releases.Updated); ok && e.To.Number == 2 {
-			if !e.Delta || !live.ContainsString("two") {
-				t.Errorf("%v", e)
-			}
-			break
+	publish("two")
+	awaitDelta(t, events)
+	if !live.ContainsString("two") {
+		t.Error("the second release")
+	}
+	cancel()
+	<-closed
+}
+
+// TestFollowExact is TestFollow for an exact set and its update. Follow refuses it.
+func TestFollowExact(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "revoked")
+	address, closed := bucket(dir)
+	universe := func(yield func([]byte) bool) {
+		for i := uint64(0); i < 1000 && yield(storetest.Key(i)); i++ {
 		}
+	}
+	one, two := slices.Values([][]byte{storetest.Key(1)}), slices.Values([][]byte{storetest.Key(2)})
+	set, err := exact.Build(t.Context(), one, universe, exact.Config{})
+	release(t, dir, set, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "f.exact")
+	if _, err := buckets.Follow(ctx, address, file, releases.WithInsecure()); !errors.Is(err, releases.ErrKind) {
+		t.Errorf("Follow: %v", err)
+	}
+	<-closed
+	events := make(chan releases.Event, 100)
+	live, err := buckets.FollowExact(ctx, address, file, releases.WithInsecure(),
+		releases.WithInterval(5*time.Millisecond), releases.OnEvent(func(e releases.Event) { events <- e }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if !live.Contains(storetest.Key(1)) || live.Contains(storetest.Key(2)) {
+		t.Error("the first release")
+	}
+	set, _, err = exact.Update(t.Context(), set, two, universe, exact.Config{})
+	release(t, dir, set, err)
+	awaitDelta(t, events)
+	if live.Contains(storetest.Key(1)) || !live.Contains(storetest.Key(2)) || live.Err() != nil {
+		t.Errorf("the second release: %v", live.Err())
 	}
 	cancel()
 	<-closed

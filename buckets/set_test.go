@@ -180,7 +180,7 @@ func TestFetchOnce(t *testing.T) {
 func TestAbandoned(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 1})
 	f := &storetest.Faulty{Store: buckets.Folder(dir)}
-	s := openSet(t, f, buckets.Options{Timeout: 50 * time.Millisecond})
+	s := openSet(t, f, buckets.Options{})
 	f.Block = make(chan struct{})
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -192,8 +192,9 @@ func TestAbandoned(t *testing.T) {
 	if s.Err() != nil {
 		t.Errorf("the end of the context of a query: %v", s.Err())
 	}
-	if !s.Contains(storetest.Key(keys+1)) || !errors.Is(s.Err(), context.DeadlineExceeded) {
-		t.Errorf("after Timeout: %v", s.Err())
+	short := openSet(t, f, buckets.Options{Timeout: 50 * time.Millisecond})
+	if !short.Contains(storetest.Key(keys+1)) || !errors.Is(short.Err(), context.DeadlineExceeded) {
+		t.Errorf("after Timeout: %v", short.Err())
 	}
 	close(f.Block)
 	storetest.Compare(t, s, local, keys-5, 10, 1)

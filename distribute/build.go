@@ -52,8 +52,8 @@ func (r result) entry() (e shard.Entry, err error) {
 
 // Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
 // reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a
-// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again.
-// Other errors are those of bloomery.Builder and out.
+// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again. If a
+// key has two values, it is a *ConflictError. Other errors are those of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
@@ -154,6 +154,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		return nil, err
 	}
 	defer b.Close()
+	add := p.adder(b)
 	var mu sync.Mutex
 	read := uint64(0)
 	err = parallel(ctx, len(all), o.reads(), func(ctx context.Context, i int) error {
@@ -161,7 +162,7 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 		r, err := out.Open(ctx, p.runName(g.rng), g.Offset, g.Bytes())
 		if err == nil {
 			defer r.Close()
-			err = run.Read(r, g.Segment, b.AddHashes)
+			err = run.Read(r, g.Segment, add)
 		}
 		if missing(err) || errors.Is(err, run.ErrDamaged) {
 			err = errors.Join(&MissingError{What: "range", Numbers: []int{g.rng}, Of: len(p.Ranges)}, err,
@@ -176,7 +177,8 @@ func (p *Plan) filter(ctx context.Context, out Store, s int, o Options) (*bloome
 	if err != nil {
 		return nil, err
 	}
-	return b.Build(ctx)
+	set, err := b.Build(ctx)
+	return set, p.locate(ctx, out, all, err, o)
 }
 
 // buildReads is the number of segments that a Build reads at the same time, if there is memory: the segments of a shard

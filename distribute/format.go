@@ -27,6 +27,9 @@ type Span struct {
 type Reading struct {
 	Keys    KeyFormat
 	Workers int // 0: GOMAXPROCS
+	// ValueBits is the number of bits of the values that come with the keys, or 0 if there are none. With values, Work
+	// gets batches whose Batch.Values has the value of each key, below 2^ValueBits.
+	ValueBits int
 	// Work gets a batch and may leave results in Batch.Hashes. Emit gets the same batch afterwards.
 	Work, Emit func(*keyio.Batch) error
 	// Progress, if not nil, is called with the number of bytes, or other units of spans, that were read.
@@ -42,6 +45,12 @@ type KeyFormat struct {
 	Delimiter string `json:"delimiter,omitempty"` // one character
 	KeepEmpty bool   `json:"keep_empty,omitempty"`
 	MaxKey    int    `json:"max_key,omitempty"`
+
+	// ValueColumn is the column of the values, given like Column, and Separator the byte between the key and the value
+	// of a line, below 0x80. They need a Spec with values, such as ribbon(value_bits=8). Defaults: the second column of
+	// CSV and TSV, and a tab.
+	ValueColumn string `json:"value_column,omitempty"`
+	Separator   string `json:"separator,omitempty"`
 }
 
 // Formats are formats besides those of keyio, by KeyFormat.Name.
@@ -59,6 +68,7 @@ func (f Formats) get(k KeyFormat) Format {
 func KeysOf(o keyio.Options) KeyFormat {
 	k := KeyFormat{
 		Name: string(o.Format), Column: o.Column, Header: o.Header, KeepEmpty: o.KeepEmpty, MaxKey: o.MaxKey,
+		ValueColumn: o.Second,
 	}
 	if o.Delimiter != 0 {
 		k.Delimiter = string(o.Delimiter)
@@ -70,6 +80,7 @@ func KeysOf(o keyio.Options) KeyFormat {
 func (k KeyFormat) options() keyio.Options {
 	o := keyio.Options{
 		Format: keyio.Format(k.Name), Column: k.Column, Header: k.Header, KeepEmpty: k.KeepEmpty, MaxKey: k.MaxKey,
+		Second: k.ValueColumn,
 	}
 	for _, c := range k.Delimiter {
 		o.Delimiter = c

@@ -70,8 +70,19 @@ type Range struct {
 	Span
 }
 
-// planVersion is the version of plans that this package writes and reads.
-const planVersion = 1
+// Versions of plans that this package writes and reads. Programs that know only the first would drop the values.
+const (
+	planVersion       = 1 // of keys without values
+	planVersionValues = 2 // of keys with values
+)
+
+// version returns the version of a plan.
+func (p *Plan) version() int {
+	if p.valueBits() > 0 {
+		return planVersionValues
+	}
+	return planVersion
+}
 
 // maxPlan is the largest plan in bytes.
 const maxPlan = 1 << 30
@@ -88,7 +99,7 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 		return nil, err
 	}
 	p := &Plan{
-		Version: planVersion, Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
+		Shards: c.Build.Shards, FPRChosen: build.FPRChosen, MaxFPR: c.Build.MaxFPR,
 		Capacity: build.Capacity, Keys: c.Keys,
 	}
 	if p.Keys.Name == "" {
@@ -101,10 +112,12 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if err != nil {
 		return nil, err
 	}
-	if f, _ := families.ByName(p.Spec.Family()); f.BuildValueBits(p.Spec) > 0 {
-		return nil, &filter.ConfigError{Field: "value_bits", Value: f.BuildValueBits(p.Spec),
-			Reason: "the steps of a distributed build take keys without values; " +
-				"take bloomery.ShardBuilder, or build --shards"}
+	_, own := c.Formats[p.Keys.Name]
+	if p.Version = p.version(); p.Version == planVersionValues {
+		p.Keys = p.Keys.withValues(own)
+	}
+	if err := p.Keys.checkValues(p.valueBits(), own); err != nil { // before the input is read
+		return nil, err
 	}
 	p.Hash, p.Seed = h.ID(), h.Seed()
 	if p.Hash == filter.SipHash {
@@ -209,8 +222,10 @@ func (p *Plan) check(formats Formats) error {
 		return &filter.ConfigError{Field: "plan: " + field, Value: value, Reason: reason}
 	}
 	switch {
-	case p.Version != planVersion:
-		return bad("version", p.Version, fmt.Sprintf("this program reads %d", planVersion))
+	case p.Version != planVersion && p.Version != planVersionValues:
+		return bad("version", p.Version, fmt.Sprintf("this program reads %d and %d", planVersion, planVersionValues))
+	case p.Version != p.version():
+		return bad("version", p.Version, fmt.Sprintf("a plan for %s has version %d", p.Spec, p.version()))
 	case p.Shards < 1 || p.Shards > shard.Max:
 		return bad("shards", p.Shards, fmt.Sprintf("want 1 to %d", shard.Max))
 	case len(p.Objects) > MaxObjects:
@@ -237,7 +252,11 @@ func (p *Plan) check(formats Formats) error {
 	} else if !f.TakesHash(p.Spec, p.Hash) {
 		return bad("hash", p.Hash, "it is not one of the family")
 	}
-	if _, own := formats[p.Keys.Name]; !own {
+	_, own := formats[p.Keys.Name]
+	if err := p.Keys.checkValues(p.valueBits(), own); err != nil {
+		return err
+	}
+	if !own {
 		if _, err := keyio.OpenReader("", nil, p.Keys.options()); err != nil {
 			return err
 		}

@@ -47,14 +47,14 @@ func (p *Plan) runName(i int) string { return p.work("range-%07d.run", i) }
 
 // header returns the header of a run file.
 func (p *Plan) header(i int) run.Header {
-	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck}
+	h := run.Header{Range: uint32(i), Shards: uint32(p.Shards), KeyCheck: p.KeyCheck, Values: p.valueBits() > 0}
 	_, _ = hex.Decode(h.Plan[:], []byte(p.ID()))
 	return h
 }
 
 // Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
 // and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
-// key. They wrap ErrChanged if an object is not the one in the plan, and are those of keyio, in and out.
+// key or a value. They wrap ErrChanged if an object is not the one in the plan, and are those of keyio, in and out.
 func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
 	if i < 0 || i >= len(p.Ranges) {
 		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)
@@ -101,8 +101,27 @@ func (p *Plan) finished(ctx context.Context, out Source, i int) (*run.Index, err
 	return x, err
 }
 
-// hash gives the hashes of the keys of a range to w, in the order of the keys.
+// hash gives the hashes of the keys of a range to w, and their values, in the order of the keys.
 func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *run.Writer, o Options) error {
+	bits := p.valueBits()
+	return p.read(ctx, in, i, o, func(b *keyio.Batch) error {
+		for _, k := range b.Keys {
+			b.Hashes = append(b.Hashes, h.Sum(k))
+		}
+		if bits == 0 {
+			return nil
+		}
+		return p.checkBatch(b, bits)
+	}, func(b *keyio.Batch) error {
+		if bits == 0 {
+			return w.Add(b.Hashes)
+		}
+		return w.AddValues(b.Hashes, b.Values)
+	})
+}
+
+// read calls work and emit for the batches of a range; see Format.Read.
+func (p *Plan) read(ctx context.Context, in Source, i int, o Options, work, emit func(*keyio.Batch) error) error {
 	objects, spans := p.parts(p.Ranges[i])
 	format := o.Formats.get(p.Keys)
 	total, before := int64(1), int64(0)
@@ -114,14 +133,7 @@ func (p *Plan) hash(ctx context.Context, in Source, i int, h filter.Hasher, w *r
 			return err
 		}
 		err := format.Read(ctx, in, object, spans[j], Reading{
-			Keys: p.Keys, Workers: o.Workers,
-			Work: func(b *keyio.Batch) error {
-				for _, k := range b.Keys {
-					b.Hashes = append(b.Hashes, h.Sum(k))
-				}
-				return nil
-			},
-			Emit:     func(b *keyio.Batch) error { return w.Add(b.Hashes) },
+			Keys: p.Keys, Workers: o.Workers, ValueBits: p.valueBits(), Work: work, Emit: emit,
 			Progress: func(units int64) { o.progress(float64(before+units) / float64(total)) },
 		})
 		if changed := unchanged(ctx, in, object); changed != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// slow is a Store in which run files are opened slowly. It counts how many wait at the same time.
+// slow is a Store in which run files are opened slowly: until least wait at the same time, or did once, and for a
+// moment more. It counts how many wait.
 type slow struct {
 	*memory
-	mu        sync.Mutex
-	now, most int
+	mu               sync.Mutex
+	now, most, least int
 }
 
 func (s *slow) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -24,6 +25,12 @@ func (s *slow) Open(ctx context.Context, name string, offset, length int64) (io.
 		s.mu.Lock()
 		s.now++
 		s.most = max(s.most, s.now)
+		for end := time.Now().Add(20 * time.Second); s.most < s.least && time.Now().Before(end); {
+			s.mu.Unlock()
+			time.Sleep(time.Millisecond)
+			s.mu.Lock()
+		}
+		s.least = 0
 		s.mu.Unlock()
 		time.Sleep(20 * time.Millisecond)
 		s.mu.Lock()
@@ -62,7 +69,7 @@ func TestBuildReads(t *testing.T) {
 		{distribute.Options{Workers: 1, Memory: 1 << 20}, 1, 2},
 		{distribute.Options{Workers: 20, Memory: 1 << 20}, 3, 20},
 	} {
-		s := &slow{memory: out}
+		s := &slow{memory: out, least: c.least}
 		e, err := p.Build(t.Context(), s, 1, c.o)
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,17 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 	options := r.Keys.options()
 	options.Progress = r.Progress
 	options.Plain = s.Offset > 0 // the start of an object tells compression and a byte-order mark
+	work := r.Work
+	if r.ValueBits > 0 {
+		options.KeepEmpty = options.KeepEmpty || !r.Keys.columns() // so that line numbers in errors are right
+		values := r.Keys.values(r.ValueBits)
+		work = func(b *keyio.Batch) error {
+			if err := values.Read(b); err != nil {
+				return err
+			}
+			return r.Work(b)
+		}
+	}
 	end := byte('\n')
 	if options.Format == keyio.Null {
 		end = 0
@@ -43,7 +54,7 @@ func (f text) Read(ctx context.Context, in Source, o Object, s Span, r Reading) 
 	if err != nil {
 		return err
 	}
-	err = input.Process(ctx, r.Workers, func(_ int, b *keyio.Batch) error { return r.Work(b) }, r.Emit)
+	err = input.Process(ctx, r.Workers, func(_ int, b *keyio.Batch) error { return work(b) }, r.Emit)
 	if err != nil && s.Offset > 0 {
 		err = lines.locate(err)
 	}
@@ -160,7 +171,8 @@ func (l *lineReader) close() {
 func (l *lineReader) locate(err error) error {
 	var long *keyio.KeyTooLongError
 	var other *keyio.UnsupportedError
-	if !errors.As(err, &long) && !errors.As(err, &other) {
+	var value *keyio.BadValueError
+	if !errors.As(err, &long) && !errors.As(err, &other) && !errors.As(err, &value) {
 		return err
 	}
 	r, failed := l.in.Open(l.ctx, l.object.Name, 0, l.first)
@@ -175,7 +187,11 @@ func (l *lineReader) locate(err error) error {
 	switch {
 	case long != nil:
 		return &keyio.KeyTooLongError{Input: long.Input, Line: long.Line + counter.n, MaxKey: long.MaxKey}
-	case other.Line > 0:
+	case value != nil && value.Line > 0:
+		moved := *value
+		moved.Line += counter.n
+		return &moved
+	case other != nil && other.Line > 0:
 		moved := *other
 		moved.Line += counter.n
 		return &moved

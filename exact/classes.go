@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -74,14 +75,37 @@ var allCodes = func() []code {
 	return all
 }()
 
-// choose returns the codes to use, in ascending order, and for each partition the index of its code among them. It
-// starts with the best code for each partition, then removes one code after the other, always the one that is missed
-// least, and returns the best set on the way: a code costs a part of the file, and bits for each partition.
-func choose(partitions []tally) (codes []code, index []uint8) {
-	var used [maxCodes]bool
-	for _, t := range partitions {
-		used[cheapest(t, allCodes)] = true
+// choose returns the codes to use, in ascending order, and for each partition the index of its code among them: the
+// smaller of what shrink and grow find. A code costs a part of the file, and bits for each partition. If ctx ends first,
+// it returns ctx.Err(). Time: a few microseconds for each partition.
+func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, index []uint8, err error) {
+	groups := grouped(partitions)
+	codes, least, err := shrink(ctx, groups, len(partitions), p)
+	if err != nil {
+		return nil, nil, err
 	}
+	if codes, err = grow(ctx, groups, len(partitions), codes, least, p); err != nil {
+		return nil, nil, err
+	}
+	index = make([]uint8, len(partitions))
+	err = each(ctx, partitions, p, func(i int, t tally) { index[i] = uint8(slices.Index(codes, cheapest(t, codes))) })
+	if err != nil {
+		return nil, nil, err
+	}
+	return codes, index, nil
+}
+
+// shrink starts with the best code for each partition, then removes one code after the other, always the one that is
+// missed least, and returns the best set on the way, and its size. If ctx ends first, it returns ctx.Err().
+func shrink(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64, err error) {
+	n := uint64(len(groups))
+	p.next(stagePick, n)
+	var used [maxCodes]bool
+	err = each(ctx, groups, p, func(_ int, g group) { used[cheapest(g.tally, allCodes)] = true })
+	if err != nil {
+		return nil, 0, err
+	}
+	var codes []code
 	for c, ok := range used {
 		if ok {
 			codes = append(codes, code(c))
@@ -90,22 +114,36 @@ func choose(partitions []tally) (codes []code, index []uint8) {
 	if len(codes) == 0 { // no partition
 		codes = []code{2 * constant}
 	}
-	best := slices.Clone(codes)
-	for least := uint64(math.MaxUint64); ; {
-		total, drop := missed(partitions, codes)
+	p.next(stageDrop, n*uint64(len(codes)))
+	for least = math.MaxUint64; ; {
+		total, drop, err := missed(ctx, groups, partitions, codes, p)
+		if err != nil {
+			return nil, 0, err
+		}
 		if total < least {
 			least, best = total, slices.Clone(codes)
 		}
 		if drop < 0 {
-			break
+			return best, least, nil
 		}
 		codes = slices.Delete(codes, drop, drop+1)
 	}
-	index = make([]uint8, len(partitions))
-	for i, t := range partitions {
-		index[i] = uint8(slices.Index(best, cheapest(t, best)))
+}
+
+// each calls f for each partition or group, as a step of a stage, until ctx ends.
+func each[T tally | group](ctx context.Context, all []T, p *stages, f func(i int, t T)) error {
+	const block = 1 << 12
+	for from := 0; from < len(all); from += block {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := all[from:min(from+block, len(all))]
+		for i, t := range part {
+			f(from+i, t)
+		}
+		p.done(uint64(len(part)))
 	}
-	return best, index
+	return nil
 }
 
 // cheapest returns the best of the codes for a partition, the first one if there are several.
@@ -121,34 +159,36 @@ func cheapest(t tally, codes []code) (best code) {
 
 // missed returns the size of all partitions with these codes, and the position of the code without which they take
 // least, or -1 if none can be left out.
-func missed(partitions []tally, codes []code) (total uint64, drop int) {
+func missed(
+	ctx context.Context, groups []group, partitions int, codes []code, p *stages,
+) (total uint64, drop int, err error) {
 	more := make([]uint64, len(codes)) // what the partitions take more without a code
-	for _, t := range partitions {
-		first, second, at := uint64(math.MaxUint64), uint64(math.MaxUint64), 0
+	err = each(ctx, groups, p, func(_ int, g group) {
+		first, second, at := uint64(impossible), uint64(impossible), 0
 		for i, c := range codes {
-			switch cost := t.cost(c); {
+			switch cost := g.cost(c); {
 			case cost < first:
 				first, second, at = cost, first, i
 			case cost < second:
 				second = cost
 			}
 		}
-		total = min(total+first, impossible)
-		more[at] = min(more[at]+min(second, impossible)-first, impossible)
-	}
-	total += fixed(codes, len(partitions))
+		total = min(total+g.all(first), impossible)
+		more[at] = min(more[at]+g.all(second)-g.all(first), impossible)
+	})
+	total += fixed(codes, partitions)
 	drop = -1
 	least := uint64(impossible)
-	if len(codes) == 1 {
-		return total, drop
+	if len(codes) == 1 || err != nil {
+		return total, drop, err
 	}
 	for i, m := range more {
 		rest := slices.Delete(slices.Clone(codes), i, i+1)
-		if size := m + fixed(rest, len(partitions)); m < impossible && size < least {
+		if size := m + fixed(rest, partitions); m < impossible && size < least {
 			drop, least = i, size
 		}
 	}
-	return total, drop
+	return total, drop, nil
 }
 
 // fixed returns the size of what does not depend on which partition has which code.

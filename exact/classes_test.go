@@ -1,10 +1,16 @@
 package exact
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // TestLog2Choose compares with floating-point arithmetic, and for few keys with an exact sum.
@@ -37,9 +43,12 @@ func TestChoose(t *testing.T) {
 			d := []float64{0, .004, .1, .4, .97}[r.IntN(5)]
 			partitions = append(partitions, tally{n, uint64(float64(n) * d)})
 		}
-		codes, index := choose(partitions)
+		codes, index, err := choose(t.Context(), partitions, &stages{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		size := func(codes []code) uint64 {
-			total, _ := missed(partitions, codes)
+			total, _, _ := missed(t.Context(), grouped(partitions), len(partitions), codes, &stages{})
 			return total
 		}
 		if !slices.IsSorted(codes) || len(index) != len(partitions) {
@@ -69,6 +78,79 @@ func TestChoose(t *testing.T) {
 		}
 		if got > best+best/100 {
 			t.Errorf("round %d: %d bits with %v, the best choice takes %d", round, got/costBit, codes, best/costBit)
+		}
+	}
+}
+
+// ending is a context that ends after that many calls of Err.
+type ending struct {
+	context.Context
+	calls int
+}
+
+func (e *ending) Err() error {
+	if e.calls--; e.calls < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestChooseCancelled ends the context at each step of the choice, and compares all choices that reach their end.
+func TestChooseCancelled(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	partitions := make([]tally, 5000)
+	for i := range partitions {
+		n := 1 + r.Uint64N(1000)
+		partitions[i] = tally{n, uint64(float64(n) * math.Exp(-8*r.Float64()))}
+	}
+	last := -1.0
+	p := &stages{report: func(p filter.Progress) {
+		if p.Done < last || p.Done > stageStart[stageList] {
+			t.Errorf("from %g to %g", last, p.Done)
+		}
+		last = p.Done
+	}}
+	want, _, err := choose(t.Context(), partitions, p)
+	if err != nil || last < stageStart[stageDrop] {
+		t.Errorf("up to %g: %v", last, err)
+	}
+	const blocks = 2 // of partitions
+	for calls := range 1000 {
+		codes, _, err := choose(&ending{t.Context(), calls}, partitions, &stages{})
+		if err == nil && slices.Equal(codes, want) && calls >= 3*blocks {
+			return
+		}
+		if !errors.Is(err, context.Canceled) || codes != nil {
+			t.Fatalf("call %d: %v, %v", calls, codes, err)
+		}
+	}
+	t.Error("it does not end")
+}
+
+// TestChoiceCancelled ends the context of a build during the choice of classes: no file is left.
+func TestChoiceCancelled(t *testing.T) {
+	universe := func(yield func(partition, key []byte) bool) {
+		for i := range 50_000 {
+			if !yield(fmt.Append(nil, i/50), fmt.Append(nil, i)) {
+				return
+			}
+		}
+	}
+	for _, at := range []stage{stagePick, stageDrop} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := BuildPartitioned(ctx, universe, universe, Config{Memory: 1 << 20, TempDir: dir,
+			Progress: func(p filter.Progress) {
+				if p.Done == stageStart[at] {
+					cancel()
+				}
+			}})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stage %d: %v", at, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
 		}
 	}
 }

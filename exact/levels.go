@@ -15,7 +15,7 @@ func (b *Builder) build(ctx context.Context) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := b.count(ctx)
+	counts, err := b.count(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (b *Builder) finish(ctx context.Context) (*stages, error) {
 
 // record makes a record from the keys, given the counts of each partition.
 func (b *Builder) record(ctx context.Context, p *stages, counts []tally) (*record, error) {
-	l, err := b.newLevels(b.names.sorted(), counts)
+	l, err := b.newLevels(ctx, p, b.names.sorted(), counts)
 	defer l.close()
 	if err != nil {
 		return nil, err
@@ -84,27 +84,33 @@ type named struct {
 
 // newLevels chooses the classes of the partitions, whose keys were counted, and begins their parts. Also after an error
 // the result must be closed.
-func (b *Builder) newLevels(partitions []named, counts []tally) (*levels, error) {
+func (b *Builder) newLevels(ctx context.Context, p *stages, partitions []named, counts []tally) (*levels, error) {
 	r := &record{}
 	sorted := make([]tally, 0, len(counts))
-	for _, p := range partitions {
-		sorted = append(sorted, counts[p.id])
+	for _, named := range partitions {
+		sorted = append(sorted, counts[named.id])
 	}
 	if !b.config.Partitioned {
 		sorted = counts
 	}
-	codes, index := choose(sorted)
+	l := &levels{record: r, class: make([]code, len(counts))}
+	codes, index, err := choose(ctx, sorted, p)
+	if err != nil {
+		return l, err
+	}
 	for _, c := range codes {
 		r.classes = append(r.classes, class{code: c})
 	}
-	l := &levels{record: r, class: make([]code, len(counts))}
 	var entropy uint64
-	for i, t := range sorted {
+	err = each(ctx, sorted, p, func(i int, t tally) {
 		c := &r.classes[index[i]]
 		c.add(t)
 		r.universe += t.keys
 		r.members += t.members
 		entropy += log2Choose(t.keys, t.members)
+	})
+	if err != nil {
+		return l, err
 	}
 	if !b.config.Partitioned {
 		l.class[0] = codes[0]
@@ -113,14 +119,14 @@ func (b *Builder) newLevels(partitions []named, counts []tally) (*levels, error)
 	// A partition without keys of the universe cannot be here: its members would be outside. But there may be no keys.
 	r.partitions = uint64(max(len(partitions), 1))
 	r.entropy = (entropy + 1<<(outBits-1)) >> outBits
-	for i, p := range partitions {
-		l.class[p.id] = codes[index[i]]
+	for i, named := range partitions {
+		l.class[named.id] = codes[index[i]]
 	}
 	if err := l.begin(b.config); err != nil || l.index == nil {
 		return l, err
 	}
-	for i, p := range partitions {
-		if err := l.index.addValue(b.hasher.SumString(p.name), uint64(index[i])); err != nil {
+	for i, named := range partitions {
+		if err := l.index.addValue(b.hasher.SumString(named.name), uint64(index[i])); err != nil {
 			return l, err
 		}
 	}
@@ -183,12 +189,16 @@ func (l *levels) list(ctx context.Context, b *Builder, p *stages) error {
 
 // buildFirst builds level 1.
 func (l *levels) buildFirst(ctx context.Context, p *stages) (err error) {
+	keys := uint64(0)
+	for _, part := range l.first {
+		keys += part.expected()
+	}
+	p.next(stageFirst, keys)
 	for at, part := range l.first {
 		if part == nil {
 			continue
 		}
-		p.next(stageFirst, 0)
-		if l.record.first[at], err = part.build(ctx); err != nil {
+		if l.record.first[at], err = part.build(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -240,14 +250,14 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 
 // finish builds level 2 and the class function. The keys are not needed any more.
 func (l *levels) finish(ctx context.Context, b *Builder, p *stages) (*record, error) {
-	p.next(stageLast, 0)
+	p.next(stageLast, l.last.expected()+l.index.expected())
 	r := l.record
 	err := b.keys.Close()
 	if err == nil {
-		r.last, err = l.last.build(ctx)
+		r.last, err = l.last.build(ctx, p)
 	}
 	if err == nil && l.index != nil {
-		r.index, err = l.index.build(ctx)
+		r.index, err = l.index.build(ctx, p)
 	}
 	if err != nil {
 		return nil, err

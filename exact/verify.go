@@ -24,6 +24,8 @@ func (v Verification) Wrong() uint64 { return v.Missing + v.FalselyPresent }
 // It finds out which keys are members by hashes of 96 bits under another seed than that of the set. So it also finds
 // keys that the hash function of the set takes for the same.
 type Verifier struct {
+	Progress func(filter.Progress) // if not nil, Result calls it now and then
+
 	set    *Set
 	hasher filter.Hasher
 	keys   *gather.Keys
@@ -35,7 +37,9 @@ const presentBit = 2
 // NewVerifier returns a Verifier of s. memory is the number of bytes of key hashes to keep in memory, 16 for each key
 // of the universe and each member, 0 for no limit; further ones go to a temporary file in dir, os.TempDir() if empty.
 func (s *Set) NewVerifier(memory int64, dir string) *Verifier {
-	return &Verifier{s, filter.NewHasher(^s.hasher.Seed()), gather.New(gather.Config{Memory: memory, Dir: dir})}
+	return &Verifier{
+		set: s, hasher: filter.NewHasher(^s.hasher.Seed()), keys: gather.New(gather.Config{Memory: memory, Dir: dir}),
+	}
 }
 
 // AddMembers adds members. partitions is nil for a set without partitions. It returns an error if keys cannot be
@@ -71,12 +75,16 @@ func (v *Verifier) Close() error { return v.keys.Close() }
 // Result compares the answers. If ctx ends first, it returns ctx.Err().
 func (v *Verifier) Result(ctx context.Context) (result Verification, err error) {
 	defer v.Close()
-	if _, err := v.keys.Finish(ctx); err != nil {
+	v.report(0, 1)
+	n, err := v.keys.Finish(ctx)
+	if err != nil {
 		return result, err
 	}
 	err = join(ctx, v.keys, func(k joined) error {
 		present := k.partition == presentBit>>1
-		result.Universe++
+		if result.Universe++; result.Universe%(1<<12) == 0 {
+			v.report(float64(result.Universe+result.Members), float64(n))
+		}
 		if k.member {
 			result.Members++
 		}
@@ -89,4 +97,16 @@ func (v *Verifier) Result(ctx context.Context) (result Verification, err error) 
 		return nil
 	}, func(filter.Hash) { result.Outside++ })
 	return result, err
+}
+
+// report reports that some of all hashes have been compared. Sorting them takes about as long as that.
+func (v *Verifier) report(some, all float64) {
+	if v.Progress == nil {
+		return
+	}
+	done := .0
+	if some > 0 {
+		done = .5 + .5*min(some/all, 1)
+	}
+	v.Progress(filter.Progress{Done: done})
 }

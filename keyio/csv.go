@@ -60,7 +60,7 @@ func (r *reader) readCSV(st *stream) error {
 		if err != nil {
 			return err
 		}
-		if last := max(at.key, at.partition); last >= len(row) {
+		if last := max(at.key, at.second); last >= len(row) {
 			line, _ := rows.FieldPos(0)
 			return fmt.Errorf("%s:%d: no column %d: the row has %d", st.name, line, last+1, len(row))
 		}
@@ -79,8 +79,8 @@ func (r *reader) readCSV(st *stream) error {
 				b.data = append(b.data, raw...)
 				b.ends = append(b.ends, len(b.data))
 			}
-			if set.Partition != "" {
-				b.data = append(b.data, row[at.partition]...)
+			if set.Second != "" {
+				b.data = append(b.data, row[at.second]...)
 				b.ends = append(b.ends, len(b.data))
 			}
 		}
@@ -113,7 +113,7 @@ func (r *reader) useHeader(b *block, raw []byte, names []string) (at columns, er
 			"read them one at a time", b.Input, r.head.input)
 	}
 	if at.key, err = columnOf(b.Input, names, set.Column, set.columns.key); err == nil {
-		at.partition, err = columnOf(b.Input, names, set.Partition, set.columns.partition)
+		at.second, err = columnOf(b.Input, names, set.Second, set.columns.second)
 	}
 	return at, err
 }
@@ -233,7 +233,7 @@ func (l *recordReader) row(end int64) []byte {
 	return row
 }
 
-// splitFields sets b.Keys, b.Rows and b.Partitions from b.data and b.ends, for CSV.
+// splitFields sets b.Keys, b.Rows and b.Second from b.data and b.ends, for CSV.
 func (b *block) splitFields(s *settings) {
 	start, i := 0, 0
 	next := func() []byte {
@@ -247,8 +247,8 @@ func (b *block) splitFields(s *settings) {
 		if s.Rows {
 			b.Rows = append(b.Rows, next())
 		}
-		if s.Partition != "" {
-			b.Partitions = append(b.Partitions, next())
+		if s.Second != "" {
+			b.Second = append(b.Second, next())
 		}
 	}
 }

@@ -35,10 +35,10 @@ type Options struct {
 	// Column of the keys, for CSV and TSV: a name in the header row, or a number counted from 1. Default: the first
 	// column. With a name, every input must have a header row.
 	Column string
-	// Partition is the column of Batch.Partitions, given like Column. Default: none. The field may be empty.
-	Partition string
-	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Partition is a
-	// name.
+	// Second is a second column to read, such as the partition or the value of each key, given like Column. Its fields
+	// are in Batch.Second and may be empty. Default: none.
+	Second string
+	// Header makes the first row of every CSV or TSV input a header row. It is implied if Column or Second is a name.
 	Header bool
 	// Delimiter is the character between the fields of CSV. Default: a comma. Not allowed are quotes and line ends.
 	Delimiter rune
@@ -88,8 +88,8 @@ type settings struct {
 
 // columns are the columns that are read, counted from 0.
 type columns struct {
-	key       int
-	partition int // not used unless Options.Partition is set
+	key    int
+	second int // not used unless Options.Second is set
 }
 
 func (o Options) check() (settings, error) {
@@ -116,8 +116,8 @@ func (o Options) check() (settings, error) {
 		if s.Column != "" {
 			return s, config("column", s.Column, `lines have no columns; set the format to "csv" or "tsv"`)
 		}
-		if s.Partition != "" {
-			return s, config("partition", s.Partition, `lines have no columns; set the format to "csv" or "tsv"`)
+		if s.Second != "" {
+			return s, config("second", s.Second, `lines have no columns; set the format to "csv" or "tsv"`)
 		}
 		if s.Header {
 			return s, config("header", true, `lines have no header row; set the format to "csv" or "tsv"`)
@@ -128,7 +128,7 @@ func (o Options) check() (settings, error) {
 	case CSV, TSV:
 		var err error
 		if s.columns.key, err = s.checkColumn("column", s.Column); err == nil {
-			s.columns.partition, err = s.checkColumn("partition", s.Partition)
+			s.columns.second, err = s.checkColumn("second", s.Second)
 		}
 		if err != nil {
 			return s, err

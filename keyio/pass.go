@@ -16,16 +16,17 @@ type Batch struct {
 	// Rows are the rows of Keys as they are in the input, if Options.Rows is set. A row that ends the input without a line
 	// end gets one.
 	Rows [][]byte
-	// Partitions are the fields of Options.Partition in the rows of Keys, if that is set. They are valid as long as
+	// Second has the fields of the column Options.Second in the rows of Keys, if that is set. They are valid as long as
 	// Keys.
-	Partitions [][]byte
+	Second [][]byte
 	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
 	// have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
-	// Out and Hashes are scratch space in which work passes results to emit. They are empty at first; their memory is
-	// reused.
+	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their memory
+	// is reused. Values.Read sets Values, to the value of each key.
 	Out    []byte
 	Hashes []filter.Hash
+	Values []uint64
 	// Input is the path of the input, or "standard input".
 	Input string
 	// Line is the line number of the first key, counted from 1.
@@ -36,7 +37,7 @@ type Batch struct {
 type block struct {
 	Batch
 	// data is lines, each with its end. For CSV it is the key of each row, then with Options.Rows the row, then with
-	// Options.Partition the partition.
+	// Options.Second its field.
 	data    []byte
 	lines   int        // line ends in data, unless it is CSV
 	first   bool       // whether data is the start of an input, unless it is CSV
@@ -201,8 +202,8 @@ func (r *reader) readSource(s *source) error {
 func (r *reader) take(input string) (*block, error) {
 	select {
 	case b := <-r.free:
-		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Partitions: b.Partitions[:0], Out: b.Out[:0],
-			Hashes: b.Hashes[:0], Input: input}
+		b.Batch = Batch{Keys: b.Keys[:0], Rows: b.Rows[:0], Second: b.Second[:0], Out: b.Out[:0],
+			Hashes: b.Hashes[:0], Values: b.Values[:0], Input: input}
 		if b.data == nil {
 			b.data = make([]byte, 0, r.in.blockSize)
 		}

@@ -59,12 +59,12 @@ func (b *block) splitTSV(s *settings) error {
 			first = start
 		}
 		b.Keys = append(b.Keys, key)
-		if s.Partition != "" {
-			partition, err := b.field(start, row, b.columns.partition)
+		if s.Second != "" {
+			second, err := b.field(start, row, b.columns.second)
 			if err != nil {
 				return err
 			}
-			b.Partitions = append(b.Partitions, partition)
+			b.Second = append(b.Second, second)
 		}
 		if s.Rows {
 			b.Rows = append(b.Rows, data[start:end:end])

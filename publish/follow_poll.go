@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
@@ -71,6 +72,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 				p.source, ReleaseName)
 		}
 		p.next = p.was
+		p.tidy(ctx)
 		return Unchanged{p.was.Release, p.loaded}, nil
 	}
 	if p.release, p.next, err = p.accept(text, p.was); err != nil {
@@ -78,6 +80,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	}
 	p.next.Validators = o.Validators
 	if p.release.SHA256 == p.held.sum {
+		p.tidy(ctx)
 		return Unchanged{p.release.Number, p.loaded}, p.writeState(ctx, p.was, p.next)
 	}
 	if p.release.Total > p.options.maxBytes {
@@ -94,6 +97,18 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	p.clean()
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
+}
+
+// tidy removes what a follower has left that was killed, when the file is current.
+func (p *poll) tidy(ctx context.Context) {
+	p.clean()
+	own := filepath.Base(p.file)
+	container.RemoveAbandoned(filepath.Dir(p.file), func(name string) bool {
+		return name == own || name == own+stateSuffix
+	})
+	if p.held.folder {
+		p.tidySet(ctx)
+	}
 }
 
 // fits returns an error if the path of the file has something of another kind than the release.

@@ -241,13 +241,13 @@ func link(from, to string) error {
 	return os.Symlink(from, to)
 }
 
-// sweep removes shards that none of the manifests names, of which some may be nil, and what killed writers have left,
-// unless a distributed build works in the folder.
-func (p *poll) sweep(keep ...*shard.Manifest) {
+// unnamed returns the shards in the folder that none of the manifests names, of which some may be nil. ok is false if
+// that cannot be known: a distributed build works in the folder.
+func (p *poll) unnamed(keep ...*shard.Manifest) (names []string, ok bool) {
 	all, err := os.ReadDir(p.file)
 	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
 	if err != nil || slices.ContainsFunc(all, building) {
-		return
+		return nil, false
 	}
 	named := map[string]bool{}
 	for _, m := range keep {
@@ -260,9 +260,39 @@ func (p *poll) sweep(keep ...*shard.Manifest) {
 	}
 	for _, e := range all {
 		if shard.IsName(e.Name()) && !named[e.Name()] {
-			_ = os.Remove(p.inSet(e.Name()))
-			delete(p.sums, p.inSet(e.Name()))
+			names = append(names, e.Name())
 		}
 	}
+	return names, true
+}
+
+// sweep removes the shards of unnamed, and the temporary files of killed writers.
+func (p *poll) sweep(keep ...*shard.Manifest) {
+	names, ok := p.unnamed(keep...)
+	if !ok {
+		return
+	}
+	for _, name := range names {
+		_ = os.Remove(p.inSet(name))
+		delete(p.sums, p.inSet(name))
+	}
 	container.RemoveAbandoned(p.file, nil)
+}
+
+// tidySet is tidy in the folder of a set. It takes the lock only if there is something to remove, and does not wait.
+func (p *poll) tidySet(ctx context.Context) {
+	m := p.held.set.manifest
+	if names, _ := p.unnamed(m); m == nil || len(names) == 0 {
+		return
+	}
+	once, cancel := context.WithTimeout(ctx, 0)
+	defer cancel()
+	lock, _, err := flock.Lock(once, p.file, nil)
+	if err != nil {
+		return
+	}
+	defer flock.Unlock(lock)
+	if now, err := os.ReadFile(p.inSet(shard.ManifestName)); err == nil && bytes.Equal(now, p.held.set.text) {
+		p.sweep(m)
+	}
 }

@@ -27,23 +27,10 @@ var followed = []string{
 // JavaScript must have the bytes that were published; they must have loaded deltas. The JavaScript follower skips
 // releases, so that it needs the history.
 func TestFollowersAgree(t *testing.T) {
-	g, err := newGoCommand(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := publish.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	command, key := commandAndKey(t)
 	for _, spec := range followed {
 		t.Run(spec, func(t *testing.T) {
-			dir := t.TempDir()
-			site := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "site"))))
-			defer site.Close()
-			f := &followers{
-				t: t, command: g.path, key: key, url: site.URL + "/list", dir: dir, file: filepath.Join(dir, "filter"),
-			}
-			f.start()
+			f := newFollowers(t, command, key)
 			deltas := 0
 			for release := range 6 {
 				f.publish(spec, release)
@@ -63,6 +50,58 @@ func TestFollowersAgree(t *testing.T) {
 	}
 }
 
+// TestExactFollowersAgree publishes an exact set on 31 days, each with an update but the first. The members on a day are
+// keys [3·day, 3·day + 100) of 2,000. After the first day all followers must load deltas; the JavaScript follower does
+// not poll on each third day.
+func TestExactFollowersAgree(t *testing.T) {
+	command, key := commandAndKey(t)
+	f := newFollowers(t, command, key)
+	f.must(os.WriteFile(f.path("universe"), lines(0, 2000), 0o600))
+	for day := range 31 {
+		f.must(os.WriteFile(f.path("members"), lines(3*day, 3*day+100), 0o600))
+		args := []string{"exact", "build"}
+		if day > 0 {
+			args = []string{"exact", "update", "--base", f.file}
+		}
+		f.run(append(args, "-o", f.file, "--members", f.path("members"), "--universe", f.path("universe"))...)
+		f.publishFile(publish.Options{})
+		f.pollGo()
+		f.pollCommand()
+		if day%3 == 2 {
+			continue
+		}
+		want := "delta"
+		if day == 0 {
+			want = "whole"
+		}
+		if how := f.pollJS(); how != want {
+			t.Errorf("day %d: %s in JavaScript", day, how)
+		}
+	}
+}
+
+// commandAndKey builds the Go command, and returns its path and a new key.
+func commandAndKey(t *testing.T) (string, publish.PrivateKey) {
+	t.Helper()
+	g, err := newGoCommand(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := publish.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.path, key
+}
+
+// lines returns the keys from first on, before end, one a line.
+func lines(first, end int) (b []byte) {
+	for i := first; i < end; i++ {
+		b = fmt.Appendf(b, "key %d\n", i)
+	}
+	return b
+}
+
 // followers follow a publisher in three ways.
 type followers struct {
 	t                       *testing.T
@@ -71,6 +110,19 @@ type followers struct {
 	inGo                    *publish.Follower
 	in                      io.Writer // of the JavaScript follower
 	out                     *bufio.Reader
+}
+
+// newFollowers returns the followers of a publisher that has no release yet.
+func newFollowers(t *testing.T, command string, key publish.PrivateKey) *followers {
+	t.Helper()
+	dir := t.TempDir()
+	site := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "site"))))
+	t.Cleanup(site.Close)
+	f := &followers{
+		t: t, command: command, key: key, url: site.URL + "/list", dir: dir, file: filepath.Join(dir, "filter"),
+	}
+	f.start()
+	return f
 }
 
 // start starts the follower in JavaScript.
@@ -123,10 +175,23 @@ func (f *followers) publish(spec string, release int) {
 		f.must(set.Save(f.t.Context(), f.path("first")))
 	}
 	f.must(set.Save(f.t.Context(), f.file))
-	_, err = publish.Publish(f.t.Context(), f.path("site/list"), f.file, publish.Options{
-		Sign: []publish.PrivateKey{f.key}, Trim: form != "",
-	})
+	f.publishFile(publish.Options{Trim: form != ""})
+}
+
+// publishFile publishes the file as the next release.
+func (f *followers) publishFile(o publish.Options) {
+	f.t.Helper()
+	o.Sign = []publish.PrivateKey{f.key}
+	_, err := publish.Publish(f.t.Context(), f.path("site/list"), f.file, o)
 	f.must(err)
+}
+
+// run runs the Go command.
+func (f *followers) run(args ...string) {
+	f.t.Helper()
+	if out, err := exec.CommandContext(f.t.Context(), f.command, args...).CombinedOutput(); err != nil {
+		f.t.Fatalf("%v: %s", err, out)
+	}
 }
 
 // same compares the file of a follower with what was published.
@@ -159,10 +224,7 @@ func (f *followers) pollGo() {
 
 func (f *followers) pollCommand() {
 	f.t.Helper()
-	args := []string{"follow", f.url, "-o", f.path("command"), "--once", "--key", f.key.Public().String()}
-	if out, err := exec.CommandContext(f.t.Context(), f.command, args...).CombinedOutput(); err != nil {
-		f.t.Fatalf("%v: %s", err, out)
-	}
+	f.run("follow", f.url, "-o", f.path("command"), "--once", "--key", f.key.Public().String())
 	f.same("command")
 }
 

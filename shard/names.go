@@ -35,6 +35,15 @@ func IsName(name string) bool {
 	return err == nil && err2 == nil && s < shards && shards <= Max && checkName(name, int(s), int(shards)) == nil
 }
 
+// IsUnfinished reports whether name is that of a shard, or of a temporary file of container.WriteAtomic for a shard or
+// the manifest. A folder that has only such files is that of a set whose writer was killed before the manifest.
+func IsUnfinished(name string) bool {
+	if target, digits, ok := strings.Cut(strings.TrimPrefix(name, "."), ".tmp-"); ok && len(digits) == 16 {
+		return IsName(target) || target == ManifestName
+	}
+	return IsName(name)
+}
+
 // Chosen returns the false-positive rate that was chosen for a set, from those of its shards: their mean to three
 // digits, or the rate itself if they are equal. It is 0 if a shard has none.
 func Chosen(rates []float64) float64 {

@@ -136,6 +136,43 @@ func TestRun(t *testing.T) {
 	sameFolders(t, c.Output, single(t, c, keys))
 }
 
+// TestRunValues builds a set of keys with values. If a key has two, the error of the job is that of the build.
+func TestRunValues(t *testing.T) {
+	dir := t.TempDir()
+	c := config(filepath.Join(dir, "*.csv"), filepath.Join(dir, "set"), "ribbon(r=8,value_bits=8)")
+	c.Set.Keys = distribute.KeyFormat{Name: "csv", Column: "k", ValueColumn: "v"}
+	single := filepath.Join(dir, "single")
+	b, err := bloomery.NewShardBuilder(single, c.Set.Build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range 3 {
+		text := bytes.NewBufferString("v,k\n")
+		for i := range 3000 {
+			key := fmt.Sprintf("key-%d", i+2000*file)
+			fmt.Fprintf(text, "%d,%s\n", (i+2000*file)%256, key)
+			if err := b.AddManyValues([][]byte{[]byte(key)}, []uint64{uint64(i+2000*file) % 256}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, filepath.Join(dir, fmt.Sprint(file, ".csv")), text.Bytes())
+	}
+	if _, err := b.Build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	sameFolders(t, c.Output, single)
+	write(t, filepath.Join(dir, "2.csv"), []byte("v,k\n3,key-5\n"))
+	c.Output = filepath.Join(dir, "other")
+	want := fmt.Sprintf(`key "key-5" has the values 3 and 5: want one value a key; see %s, %s`,
+		filepath.Join(dir, "0.csv"), filepath.Join(dir, "2.csv"))
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
 func TestNoSecretInGraph(t *testing.T) {
 	pattern, keys := input(t, 5000)
 	c := config(pattern, filepath.Join(t.TempDir(), "set"), "fuse")

@@ -115,8 +115,9 @@ func (w *worker) gather(ctx context.Context, next func(*[]byte) bool) (keys uint
 
 // build is the step of shard s.
 func (w *worker) build(ctx context.Context, s int, bytes int64) (result, error) {
-	if _, err := w.plan.Build(ctx, w.out, s, w.options(bytes)); err != nil {
-		return result{}, err
+	o := w.options(bytes)
+	if _, err := w.plan.Build(ctx, w.out, s, o); err != nil {
+		return result{}, w.plan.NameConflict(ctx, w.in, err, o)
 	}
 	w.shards.Add(1)
 	return result{element: binary.AppendUvarint(nil, uint64(s)), shards: 1}, nil

@@ -8,11 +8,15 @@
 //
 // Other types are an error: there is more than one way to write an INT32 or a DOUBLE as a key.
 //
+// A column of values, KeyFormat.ValueColumn, has the type INT32 or INT64, and a whole number beside each key. Then
+// neither column is in a list.
+//
 // # Limits
 //
 // Files are decoded by github.com/parquet-go/parquet-go. Panics of the decoder and errors name the file. A footer of
 // more than 256 MiB is an error. The decoder takes the size of a page from the page's header, so a hostile file can
-// make it allocate up to 2 GiB.
+// make it allocate up to 2 GiB. For pages of LZ4_RAW it has no limit at all, so columns with this compression are an
+// error.
 package parquet
 
 import (
@@ -21,9 +25,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/bloomery/bloomery/distribute"
 )
@@ -112,21 +118,39 @@ func caught(name string, err *error) {
 	}
 }
 
-// leaf returns the index of a column among the leaves of the schema, and its type.
-func leaf(f *parquet.File, path string) (int, parquet.Kind, error) {
+// leaf returns a column of keys or of values, which has one of these types.
+func leaf(f *parquet.File, what, path string, kinds ...parquet.Kind) (parquet.LeafColumn, error) {
 	if path == "" {
-		return 0, 0, errors.New("name the column of the keys")
+		return parquet.LeafColumn{}, fmt.Errorf("name the column of the %s", what)
 	}
 	c, found := f.Schema().Lookup(strings.Split(path, ".")...)
 	if !found {
-		return 0, 0, fmt.Errorf("no column %q; the columns are %s", path, columns(f))
+		return c, fmt.Errorf("no column %q; the columns are %s", path, columns(f))
 	}
-	switch kind := c.Node.Type().Kind(); kind {
-	case parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64:
-		return c.ColumnIndex, kind, nil
-	default:
-		return 0, 0, fmt.Errorf("column %q has the type %v; keys are BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY or INT64", path, kind)
+	if kind := c.Node.Type().Kind(); !slices.Contains(kinds, kind) {
+		return c, fmt.Errorf("column %q has the type %v; %s have one of %v", path, kind, what, kinds)
 	}
+	for _, g := range f.Metadata().RowGroups {
+		if g.Columns[c.ColumnIndex].MetaData.Codec == format.Lz4Raw {
+			return c, fmt.Errorf("column %q is compressed with %v, of which a damaged page takes all memory; "+
+				"write it with zstd, snappy or gzip", path, format.Lz4Raw)
+		}
+	}
+	return c, nil
+}
+
+// keyLeaf returns the column of the keys.
+func keyLeaf(f *parquet.File, k distribute.KeyFormat) (parquet.LeafColumn, error) {
+	return leaf(f, "keys", k.Column, parquet.ByteArray, parquet.FixedLenByteArray, parquet.Int64)
+}
+
+// valueLeaf returns the column of the values beside the keys in column key.
+func valueLeaf(f *parquet.File, k distribute.KeyFormat, key parquet.LeafColumn) (parquet.LeafColumn, error) {
+	c, err := leaf(f, "values", k.ValueColumn, parquet.Int32, parquet.Int64)
+	if err == nil && (c.MaxRepetitionLevel > 0 || key.MaxRepetitionLevel > 0) {
+		err = fmt.Errorf("column %q or %q is in a list; each key needs one value", k.Column, k.ValueColumn)
+	}
+	return c, err
 }
 
 // columns lists at most 30 columns for an error.

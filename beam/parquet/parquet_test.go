@@ -25,6 +25,10 @@ type row struct {
 	Tags  []string `parquet:"tags,list"`
 	Plain []byte   `parquet:"plain"`
 	Score float64  `parquet:"score"`
+	Class uint32   `parquet:"class"`
+	Level *int32   `parquet:"level,optional"`
+	Count int64    `parquet:"count,delta"`
+	Fast  string   `parquet:"fast,lz4"`
 }
 
 // file writes rows in row groups of 100, and returns the object and the keys of each column.
@@ -34,7 +38,13 @@ func file(t *testing.T, rows int) (distribute.Object, map[string][]string) {
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[row](&b)
 	for i := range rows {
-		r := row{Number: int64(i) - 3, Plain: fmt.Appendf(nil, "p%d", i)}
+		level := int32(i % 7)
+		r := row{
+			Number: int64(i) - 3, Plain: fmt.Appendf(nil, "p%d", i), Class: 1<<32 - 1 - uint32(i), Count: int64(i) - 8,
+		}
+		if i%9 > 0 {
+			r.Level = &level
+		}
 		add("number", string(binary.LittleEndian.AppendUint64(nil, uint64(r.Number))))
 		r.User.ID = fmt.Sprintf("user-%d", i%50)
 		add("user.id", r.User.ID)
@@ -76,15 +86,23 @@ func object1(t *testing.T, b []byte) distribute.Object {
 }
 
 // read returns the keys of some spans.
-func read(t *testing.T, o distribute.Object, k distribute.KeyFormat, spans ...distribute.Span) (
+func read(t *testing.T, o distribute.Object, k distribute.KeyFormat, spans ...distribute.Span) ([]string, error) {
+	return readValues(t, o, k, 0, spans...)
+}
+
+// readValues returns the keys of some spans, with values of that many bits as "key=value".
+func readValues(t *testing.T, o distribute.Object, k distribute.KeyFormat, bits int, spans ...distribute.Span) (
 	keys []string, err error,
 ) {
 	for _, s := range spans {
 		units := int64(0)
 		err = Format{}.Read(t.Context(), distribute.Files(), o, s, distribute.Reading{
-			Keys: k, Work: func(*keyio.Batch) error { return nil }, Progress: func(u int64) { units = u },
+			Keys: k, ValueBits: bits, Work: func(*keyio.Batch) error { return nil }, Progress: func(u int64) { units = u },
 			Emit: func(b *keyio.Batch) error {
-				for _, key := range b.Keys {
+				for i, key := range b.Keys {
+					if bits > 0 {
+						key = fmt.Appendf(key, "=%d", b.Values[i])
+					}
 					keys = append(keys, string(key))
 				}
 				return nil
@@ -130,6 +148,54 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// TestValues reads columns of values beside those of keys. Keys that are empty or null have none.
+func TestValues(t *testing.T) {
+	const rows = 1050
+	o, keys := file(t, rows)
+	for column, of := range map[string]func(i int) bool{
+		"number":     func(int) bool { return true },
+		"plain":      func(i int) bool { return i%10 != 0 },
+		"user.email": func(i int) bool { return i%3 == 0 },
+	} {
+		var want []string
+		for i := range rows {
+			if of(i) {
+				want = append(want, fmt.Sprintf("%s=%d", keys[column][len(want)], 1<<32-1-i))
+			}
+		}
+		for _, size := range []int64{2000, o.Size} {
+			spans, err := Format{}.Split(t.Context(), distribute.Files(), o, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readValues(t, o, distribute.KeyFormat{Column: column, ValueColumn: "class"}, 32, spans...)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, spans of %d: %d keys, want %d; %v", column, size, len(got), len(want), err)
+			}
+		}
+	}
+}
+
+func TestValueErrors(t *testing.T) {
+	o, _ := file(t, 1050)
+	for _, tt := range []struct {
+		k    distribute.KeyFormat
+		says string
+	}{
+		{distribute.KeyFormat{Column: "plain"}, "name the column of the values"},
+		{distribute.KeyFormat{Column: "plain", ValueColumn: "clas"}, `no column "clas"`},
+		{distribute.KeyFormat{Column: "plain", ValueColumn: "score"}, `type DOUBLE; values have one of [INT32 INT64]`},
+		{distribute.KeyFormat{Column: "tags.list.element", ValueColumn: "class"}, "is in a list"},
+		{distribute.KeyFormat{Column: "plain", ValueColumn: "level"}, `key "p9": it has no value`},
+		{distribute.KeyFormat{Column: "plain", ValueColumn: "count"}, `key "p1": value -7: want a whole number`},
+	} {
+		_, err := readValues(t, o, tt.k, 32, distribute.Span{Length: o.Size})
+		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), o.Name) {
+			t.Errorf("error %v; want %q", err, tt.says)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	o, _ := file(t, 10)
 	for _, tt := range []struct {
@@ -139,7 +205,8 @@ func TestErrors(t *testing.T) {
 		{distribute.KeyFormat{}, "name the column"},
 		{distribute.KeyFormat{Column: "mail"}, `no column "mail"; the columns are "number", "user.id"`},
 		{distribute.KeyFormat{Column: "user"}, `no column "user"`},
-		{distribute.KeyFormat{Column: "score"}, "has the type DOUBLE"},
+		{distribute.KeyFormat{Column: "score"}, "has the type DOUBLE; keys have one of [BYTE_ARRAY"},
+		{distribute.KeyFormat{Column: "fast"}, `column "fast" is compressed with LZ4_RAW`},
 		{distribute.KeyFormat{Column: "user.id", MaxKey: 3}, ":1: key is longer than 3 bytes"},
 	} {
 		_, err := read(t, o, tt.k, distribute.Span{Length: o.Size})
@@ -165,6 +232,10 @@ func TestDamaged(t *testing.T) {
 		for _, column := range []string{"user.id", "number"} {
 			if err == nil {
 				_, err = read(t, o, distribute.KeyFormat{Column: column}, distribute.Span{Length: o.Size})
+			}
+			if err == nil {
+				k := distribute.KeyFormat{Column: column, ValueColumn: "class"}
+				_, err = readValues(t, o, k, 32, distribute.Span{Length: o.Size})
 			}
 		}
 		if err != nil && !strings.Contains(err.Error(), o.Name) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,9 +110,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 		return err
 	}
 	r := exactReportOf(set)
-	if r.Universe == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the universe; the set holds nothing")
-	}
+	a.warnNoUniverse(r.Universe)
 	switch {
 	case a.json:
 		return a.printJSON(r)
@@ -153,7 +149,7 @@ func (a *app) gatherExact(
 		return err
 	}
 	defer b.Close()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), collectAt(f.limit))))
+	defer collectEarly(f.limit)()
 	add := [2]func(partitions, keys [][]byte) error{b.AddMembersIn, b.AddUniverseIn}
 	if f.in.second == "" {
 		add = [2]func(partitions, keys [][]byte) error{
@@ -164,7 +160,7 @@ func (a *app) gatherExact(
 	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
 		what := [2]string{"reading members", "reading universe"}[i]
 		err := a.pass(ctx, f.in, paths, what, func(b *keyio.Batch) error {
-			return add[i](b.Partitions, b.Keys)
+			return add[i](b.Second, b.Keys)
 		}, nil)
 		if err != nil {
 			return err
@@ -176,14 +172,6 @@ func (a *app) gatherExact(
 		a.nameOutside(ctx, f, outside)
 	}
 	return err
-}
-
-// collectAt returns the size of the heap at which the garbage collector runs all the time instead of letting it double.
-func collectAt(limit int64) int64 {
-	if limit > math.MaxInt64/2 {
-		return math.MaxInt64
-	}
-	return max(limit+limit/4, leastMemory) + programMemory
 }
 
 // nameOutside adds some of the members that are not in the universe to the error, if the lists can be read again.
@@ -198,7 +186,7 @@ func (a *app) nameOutside(ctx context.Context, f *exactBuildFlags, e *exact.Outs
 		func(b *keyio.Batch) error {
 			var partitions [][]byte
 			if f.in.second != "" {
-				partitions = b.Partitions
+				partitions = b.Second
 			}
 			e.Name(partitions, b.Keys)
 			return nil

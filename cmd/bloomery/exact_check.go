@@ -35,7 +35,7 @@ A set with partitions needs --partition-column. A partition that the universe di
 				if f.in.second == "" {
 					set.ContainsMany(hits, b.Keys)
 				} else {
-					set.ContainsManyIn(hits, b.Partitions, b.Keys)
+					set.ContainsManyIn(hits, b.Second, b.Keys)
 				}
 			}
 			return a.check(c.Context(), ask, func() error { return nil }, f, args[1:])

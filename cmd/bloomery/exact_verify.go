@@ -74,8 +74,12 @@ are compared by another hash function than that of the set.`,
 
 // exactVerify asks the set for all keys of the lists.
 func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFlags) (r exactVerdict, err error) {
+	bar := a.later(func() string { return "comparing" })
+	defer bar.end()
 	v := set.NewVerifier(f.limit, f.memory.dir)
 	defer v.Close()
+	v.Progress = bar.report
+	defer collectEarly(f.limit)()
 	add := [2]func(partitions, keys [][]byte) error{v.AddMembers, v.AddUniverse}
 	for i, paths := range [][]string{f.lists.members, f.lists.universe} {
 		what := [2]string{"members", "universe"}[i]
@@ -83,15 +87,12 @@ func (a *app) exactVerify(ctx context.Context, set *exact.Set, f *exactVerifyFla
 			if f.in.second == "" {
 				return add[i](nil, b.Keys)
 			}
-			return add[i](b.Partitions, b.Keys)
+			return add[i](b.Second, b.Keys)
 		}, nil)
 		if err != nil {
 			return r, err
 		}
 	}
-	p := newProgress()
-	a.show(p, "comparing", 0)
-	defer p.end()
 	got, err := v.Result(ctx)
 	if err != nil {
 		return r, err

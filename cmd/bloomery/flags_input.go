@@ -15,7 +15,7 @@ type inputFlags struct {
 	delimiter          rune // 0 if not given
 	header, keep, null bool
 	rows               bool   // keep whole rows; no flag
-	second             string // a second column; of exact, --partition-column
+	second             string // a second column: --partition-column or --value-column
 	maxKey             int    // 0: the limit of keyio
 }
 
@@ -57,7 +57,7 @@ func (f *inputFlags) register(c *cobra.Command) {
 func (f *inputFlags) options() (o keyio.Options, err error) {
 	o = keyio.Options{
 		Format: keyio.Format(f.format), Column: f.column, Header: f.header, KeepEmpty: f.keep, Rows: f.rows,
-		Delimiter: f.delimiter, MaxKey: f.maxKey, Partition: f.second,
+		Delimiter: f.delimiter, MaxKey: f.maxKey, Second: f.second,
 	}
 	if f.null {
 		if o.Format != keyio.Lines && o.Format != keyio.Null {

@@ -210,7 +210,7 @@ func TestSecondSignal(t *testing.T) {
 	if code, _ := runOn(t, "a\n", "build", "-o", path); code != exitOK {
 		t.Fatalf("build: exit code %d", code)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Args = []string{"bloomery", "check", "-v", path}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"runtime/debug"
 
 	"github.com/bloomery/bloomery"
@@ -35,5 +36,15 @@ func limitGarbage(c *bloomery.Config) (undo func()) {
 		set(int64(min(best.Bits/8, 1<<60)))
 	}
 	set(0)
+	return func() { debug.SetMemoryLimit(was) }
+}
+
+// collectEarly makes the garbage collector run all the time once limit bytes of key hashes and a quarter more are in
+// use, instead of letting the heap double. undo takes that back.
+func collectEarly(limit int64) (undo func()) {
+	was := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	if limit <= math.MaxInt64/2 {
+		debug.SetMemoryLimit(min(was, max(limit+limit/4, leastMemory)+programMemory))
+	}
 	return func() { debug.SetMemoryLimit(was) }
 }

@@ -44,7 +44,8 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	return container.MayWrite(path)
 }
 
-// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set.
+// mayReplaceFolder is mayReplace for the folder of a sharded set: it must be new, empty or that of a set,
+// which may be unfinished since its writer was killed.
 func mayReplaceFolder(path string) error {
 	switch path {
 	case "":
@@ -67,7 +68,9 @@ func mayReplaceFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	if len(all) > 0 && !slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName }) {
+	set := slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.Name() == shard.ManifestName })
+	foreign := func(e fs.DirEntry) bool { return !shard.IsUnfinished(e.Name()) }
+	if !set && slices.ContainsFunc(all, foreign) {
 		return fmt.Errorf("-o %s: the folder has files and is no sharded set; name a new folder", path)
 	}
 	return container.MayWrite(filepath.Join(path, shard.ManifestName))

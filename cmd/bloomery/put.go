@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -72,10 +71,10 @@ func (a *app) put(ctx context.Context, set *bloomery.Set, f putFlags, path strin
 		put = set.AddValue
 	}
 	lines := inputFlags{format: "lines", keep: true, null: f.null} // empty lines count for the line number in an error
-	parse := func(b *keyio.Batch) error { return splitValues(b, f.separator[0], 1<<bits-1) }
+	parse := keyio.Values{Bits: bits, Separator: f.separator[0]}.Read
 	return a.pass(ctx, lines, inputs, "putting", parse, func(b *keyio.Batch) error {
 		for i, key := range b.Keys {
-			err := put(key, binary.LittleEndian.Uint64(b.Out[8*i:]))
+			err := put(key, b.Values[i])
 			if errors.Is(err, filter.ErrNotFound) {
 				return &advised{fmt.Errorf("%s: a key is not in %s: %w", b.Input, path, err), advicePut}
 			}

@@ -29,15 +29,17 @@ func (a *app) shardPlanCommand() *cobra.Command {
 ranges. INPUT is a file, a pattern such as "keys/*.txt.gz" (in quotes, if there are many files), or a folder with a
 slash at its end, for all files in it. A range is 32 MiB of plain text; a compressed file, and one of CSV or TSV, is one
 range; small files share one. Flags for the filter are those of bloomery build. Without --family, --keys says how many
-keys there are about.
+keys there are about. With --family ribbon --value-bits V each key comes with a value, as for bloomery build.
 
 Paths are stored absolute, with sizes and times of modification: if an input changes, its ranges fail. The same input
 and flags give the same plan, and what is finished of it stays. No secret is stored: give --secret-file at every step.`,
 		Example: `  bloomery shard plan -o large.set --shards 16 --family blocked large.txt
-  bloomery shard plan -o keys.set --shards 64 --family partitioned --bits-per-key 8 --range 64MiB "revoked-*.txt.gz"`,
+  bloomery shard plan -o keys.set --shards 64 --family partitioned --bits-per-key 8 --range 64MiB "revoked-*.txt.gz"
+  bloomery shard plan -o countries.set --shards 4 --family ribbon --value-bits 8 addresses.tsv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.shardPlan(c, &f, args) },
 	}
 	f.in.register(c)
+	f.values.register(c)
 	f.buildFlags.size.register(c)
 	f.rate.register(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "", "folder of the set")
@@ -100,11 +102,20 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return fmt.Errorf("--range %s: every range is a file from which every shard reads; want 64KiB or more", f.size)
 	}
 	config.RangeBytes = int64(min(size, 1<<50))
-	o, err := f.in.options()
+	bits := bitsAtBuild(config.Build)
+	in, _, err := f.values.input(f.in, bits)
+	if err != nil {
+		return err
+	}
+	in.keep = f.in.keep // the steps know when empty lines count
+	o, err := in.options()
 	if err != nil {
 		return err
 	}
 	config.Keys = distribute.KeysOf(o)
+	if bits > 0 && !in.columns() {
+		config.Keys.Separator = string(f.values.separator)
+	}
 	for i, pattern := range args {
 		if pattern == "" {
 			return errors.New("an INPUT is empty; name files, patterns or folders that end in /")
@@ -207,7 +218,8 @@ func (a *app) shardBuildCommand() *cobra.Command {
 		Short: "Build the filters of shards from the run files",
 		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. Finished
 shards are kept after their checksums were compared. As many as there are cores are built at the same time, and share
---memory. If a run file is damaged, it is removed, and its range must be run again.`,
+--memory. If a run file is damaged, it is removed, and its range must be run again. If a key has two values, the input
+is read again to name the key.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,
@@ -232,7 +244,7 @@ shards are kept after their checksums were compared. As many as there are cores 
 			}
 			bar.end()
 			if err != nil {
-				return adviseBuild(err, p.Spec)
+				return adviseBuild(p.NameConflict(ctx, distribute.Files(), err, o), p.Spec)
 			}
 			r := shardBuilt{Plan: p.ID(), Shards: []shardEntry{}}
 			for _, e := range entries {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -52,8 +49,11 @@ func (f *valueFlags) register(c *cobra.Command) {
 	})
 }
 
+// parseValues sets the values of a batch; see keyio.Values.
+type parseValues func(*keyio.Batch) error
+
 // input returns the flags of inputs with a value of that many bits beside each key, and the function that reads the
-// values of a batch into its output; see splitValues. Without values, bits is 0, it returns in and nil.
+// values of a batch. Without values, bits is 0, it returns in and nil.
 func (f *valueFlags) input(in inputFlags, bits int) (inputFlags, parseValues, error) {
 	switch {
 	case bits == 0 && (f.column != "" || f.separator != tab):
@@ -62,42 +62,20 @@ func (f *valueFlags) input(in inputFlags, bits int) (inputFlags, parseValues, er
 	case bits == 0:
 		return in, nil, nil
 	}
-	largest := uint64(1)<<bits - 1
 	if in.columns() {
 		if in.second = f.column; in.second == "" {
 			in.second = "2"
 		}
-		return in, func(b *keyio.Batch) error { return columnValues(b, largest) }, nil
+		return in, keyio.Values{Bits: bits, Column: true}.Read, nil
 	}
 	if f.column != "" {
 		return in, nil, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	}
+	if err := f.separator.check(); err != nil {
+		return in, nil, err
+	}
 	in.keep = true // empty lines count for the line number in an error
-	return in, func(b *keyio.Batch) error { return splitValues(b, f.separator[0], largest) }, f.separator.check()
-}
-
-// parseValues appends the value of each key of a batch to its output, in 8 bytes, little endian.
-type parseValues func(*keyio.Batch) error
-
-// columnValues is parseValues for the second column of a batch.
-func columnValues(b *keyio.Batch, largest uint64) error {
-	for i, text := range b.Partitions {
-		value, err := parseValue(text, largest)
-		if err != nil {
-			return fmt.Errorf("%s: key %.80q: %w", b.Input, b.Keys[i], err)
-		}
-		b.Out = binary.LittleEndian.AppendUint64(b.Out, value)
-	}
-	return nil
-}
-
-// valuesOf returns the values of a batch after parseValues.
-func valuesOf(b *keyio.Batch) []uint64 {
-	values := make([]uint64, len(b.Keys))
-	for i := range values {
-		values[i] = binary.LittleEndian.Uint64(b.Out[8*i:])
-	}
-	return values
+	return in, keyio.Values{Bits: bits, Separator: f.separator[0]}.Read, nil
 }
 
 // bitsAtBuild returns the number of bits of the values that a filter of a Config takes with the keys of its build, and
@@ -127,7 +105,7 @@ func eachBatch(
 		if err := parse(b); err != nil {
 			return err
 		}
-		return withValues(b.Keys, valuesOf(b))
+		return withValues(b.Keys, b.Values)
 	}
 }
 
@@ -176,45 +154,4 @@ func valueBits(set *bloomery.Set) (int, error) {
 		err = &advised{err, adviceValues}
 	}
 	return bits, err
-}
-
-// splitValues splits the lines of a batch into its keys and, in its output, their values of 8 bytes. It drops empty
-// lines.
-func splitValues(b *keyio.Batch, separator byte, largest uint64) error {
-	keys := b.Keys[:0]
-	for i, line := range b.Keys {
-		if len(line) == 0 {
-			continue
-		}
-		key, value, err := splitValue(line, separator, largest)
-		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", b.Input, b.Line+int64(i), err)
-		}
-		keys = append(keys, key)
-		b.Out = binary.LittleEndian.AppendUint64(b.Out, value)
-	}
-	b.Keys = keys
-	return nil
-}
-
-// splitValue splits a line at its last separator.
-func splitValue(line []byte, separator byte, largest uint64) (key []byte, value uint64, err error) {
-	at := bytes.LastIndexByte(line, separator)
-	if at < 0 {
-		return nil, 0, fmt.Errorf("%.80q has no value; want a key, %q and a number", line, separator)
-	}
-	value, err = parseValue(line[at+1:], largest)
-	return line[:at], value, err
-}
-
-// parseValue reads a value.
-func parseValue(text []byte, largest uint64) (uint64, error) {
-	value, err := strconv.ParseUint(string(text), 10, 64)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("value %.80q: want a whole number", text)
-	case value > largest:
-		return 0, fmt.Errorf("value %d is too large: this filter has room for up to %d", value, largest)
-	}
-	return value, nil
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +158,9 @@ func TestFresh(t *testing.T) {
 		}
 	}
 	age(30 * time.Second)
-	if w := s.get("/"); w.Header().Get("X-Cache") != "hit" || w.Header().Get("Age") != "37" {
+	w := s.get("/")
+	if n, err := strconv.Atoi(w.Header().Get("Age")); w.Header().Get("X-Cache") != "hit" || err != nil ||
+		n < 37 || n > 50 { // the machine may stop for some seconds
 		t.Errorf("after 30 seconds: %v", w.Header())
 	}
 	age(54 * time.Second)

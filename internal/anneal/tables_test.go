@@ -99,6 +99,7 @@ func atWords(at []float64) float64 {
 
 // TestTables measures the tables again, with -update all of them, else some points.
 func TestTables(t *testing.T) {
+	r := rand.New(rand.NewPCG(100, 1))
 	for _, x := range []struct {
 		name string
 		at   func([]float64) float64
@@ -117,7 +118,7 @@ func TestTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		grid.Each(func(i int, at []float64) {
-			if power(at[1]) > 150 || rand.IntN(100) > 0 {
+			if power(at[1]) > 150 || r.IntN(100) > 0 {
 				return
 			}
 			if got := grid.Format([]float64{x.at(at)}); !bytes.Equal(got, stored[2*i:2*i+2]) {

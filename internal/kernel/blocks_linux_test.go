@@ -70,6 +70,34 @@ func TestHasInBounds(t *testing.T) {
 	}
 }
 
+// TestRibbonBounds queries where a read behind the words, the keys or the answers is a fault.
+func TestRibbonBounds(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 18))
+	for _, width := range []uint64{64, 128} {
+		for _, prints := range []uint64{0, 1, 3, 4, 5, 8, 9, 15, 32} {
+			for _, share := range []float64{0, 0.5} {
+				r := randomRibbon(rnd, width, 64, prints, 0, share)
+				words := unsafe.Slice((*uint64)(guarded(t, 8*len(r.Words))), len(r.Words))
+				copy(words, r.Words)
+				r.Words = words
+				hs := unsafe.Slice((*filter.Hash)(guarded(t, 16*100)), 100)
+				dst := unsafe.Slice((*bool)(guarded(t, 100)), 100)
+				for i := range hs {
+					hs[i] = edgeHash(rnd)
+				}
+				for _, r.how = range forms(r) {
+					r.HasMany(dst, hs, make([]uint16, 100), true)
+					for i, h := range hs {
+						if _, bumped := r.start(h.Hi); !bumped && r.Has(h.Hi, h.Lo) != dst[i] {
+							t.Fatalf("width %d, %d columns: HasMany %t", width, prints, dst[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func inBlocks(b Blocks) func([]byte, filter.Hash) bool {
 	return func(block []byte, h filter.Hash) bool { return b.HasIn(block, h.Lo) }
 }

@@ -165,27 +165,48 @@ var countsBits = cpu.X86.HasPOPCNT && cpu.X86.HasBMI2
 // Vector reports whether queries use vector code on this machine.
 var Vector = cpu.X86.HasAVX2
 
-// hasRibbon reports whether the assembly of Ribbon may be called: it uses masks and POPCNT of AVX-512, and BMI2.
-var hasRibbon = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasBMI2
+// hasRibbon512 and hasRibbon256 report whether the forms of the assembly of Ribbon may be called: one uses masks and
+// POPCNT of AVX-512, the other one AVX2, and both use BMI2.
+var (
+	hasRibbon512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasBMI2
+	hasRibbon256 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
+)
 
-// Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
-func (r *Ribbon) Has(hi, lo uint64) uint64 {
-	return ribbonHas((*[27]uint64)(unsafe.Pointer(r)), hi, lo)
+// ribbonNumbers are the numbers of columns.
+//
+//lint:ignore U1000 the assembly reads it
+var ribbonNumbers = [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}
+
+// ribbonParities has in each lane the parities of 0 to 15, from the highest bit on.
+//
+//lint:ignore U1000 the assembly reads it
+var ribbonParities = [8]uint32{
+	0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000,
+}
+
+// Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
+func (r *Ribbon) Has(hi, lo uint64) bool {
+	return ribbonHas((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
 }
 
 // ribbonHasGo answers for ribbonHas on machines without its instructions.
 //
 //lint:ignore U1000 the assembly jumps here
-func ribbonHasGo(r *[27]uint64, hi, lo uint64) uint64 {
-	return (*Ribbon)(unsafe.Pointer(r)).hasGo(hi, lo)
+func ribbonHasGo(r *[36]uint64, hi, lo uint64) bool { return (*Ribbon)(unsafe.Pointer(r)).has(hi, lo) }
+
+// ribbonRestGo answers for ribbonHas if the key does not belong to the layer.
+//
+//lint:ignore U1000 the assembly jumps here
+func ribbonRestGo(r *[36]uint64, hi, lo uint64) bool {
+	return (*Ribbon)(unsafe.Pointer(r)).Rest(hi, lo)
 }
 
-// HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
-// which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It panics
-// if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It
+// panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
-		return r.hasManyGo(dst, hs, bumped)
+		return r.hasManyGo(dst, hs, bumped, cold)
 	}
 	dst, bumped = dst[:len(hs)], bumped[:len(hs)]
 	got := bumped[:0]
@@ -196,7 +217,7 @@ func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold boo
 		}
 		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs[done:])))
 		list := bumped[len(got):]
-		k := ribbonHasMany((*[27]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
+		k := ribbonHasMany((*[36]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
 			unsafe.SliceData(list))
 		for i, left := range list[:k] {
 			list[i] = uint16(done + int(n) - int(left))

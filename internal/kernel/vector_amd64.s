@@ -1240,209 +1240,172 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func ribbonHas(r *[27]uint64, hi uint64, lo uint64) uint64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
-TEXT ·ribbonHas(SB), NOSPLIT, $0-32
-	MOVQ         r+0(FP), AX
-	MOVQ         192(AX), CX
-	CMPQ         CX, $0x01
-	JNE          narrow
-	MOVQ         hi+8(FP), CX
-	VPBROADCASTQ 200(AX), Z0
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, BX
-	MOVQ         88(AX), DI
-	SHRXQ        DI, BX, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, DI
-	SHRQ         $0x05, DI
-	MOVQ         24(AX), SI
-	MOVQ         (SI)(DI*8), SI
-	ADDQ         DX, DX
-	SHRXQ        DX, SI, SI
-	ANDQ         $0x03, SI
-	MOVQ         96(AX), DI
-	ANDQ         BX, DI
-	CMPQ         DI, 104(AX)(SI*8)
-	JCS          bumped
-	MOVQ         lo+16(FP), DX
-	ANDQ         56(AX), DX
-	XORQ         CX, DX
-	MULXQ        160(AX), CX, SI
-	XORQ         CX, SI
-	MULXQ        176(AX), CX, DX
-	XORQ         CX, DX
-	MOVQ         64(AX), CX
-	ROLQ         CL, SI
-	ORQ          $0x01, SI
-	MOVQ         BX, CX
-	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, BX
-	MOVQ         BX, CX
-	SHRQ         $0x06, CX
-	MOVQ         BX, DI
-	NOTQ         DI
-	MOVQ         SI, R8
-	SHRQ         $0x01, R8
-	SHRXQ        DI, R8, R8
-	SHLXQ        BX, SI, SI
-	VPBROADCASTQ SI, Z1
-	VPBROADCASTQ R8, Z2
-	MOVQ         136(AX), BX
-	SHLQ         $0x03, BX
-	IMULQ        BX, CX
-	ADDQ         (AX), CX
-	KMOVB        208(AX), K1
-	VMOVDQU64.Z  (CX), K1, Z3
-	VPANDQ       Z1, Z3, Z3
-	VMOVDQU64.Z  (CX)(BX*1), K1, Z1
-	VPTERNLOGQ   $0x78, Z2, Z1, Z3
-	VPOPCNTQ     Z3, Z3
-	VPTESTMQ     Z0, Z3, K1
-	KMOVB        K1, CX
-	XORL         DX, CX
-	ANDL         208(AX), CX
-	XORL         AX, AX
-	TESTL        CX, CX
-	SETEQ        AL
-	MOVQ         AX, ret+24(FP)
-	VZEROUPPER
+// func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
+TEXT ·ribbonHas(SB), NOSPLIT, $0-25
+	MOVQ          r+0(FP), AX
+	MOVQ          192(AX), CX
+	CMPQ          CX, $0x03
+	JHI           further
+	CMPQ          CX, $0x01
+	JNE           noFew512
+	MOVQ          72(AX), DX
+	IMULQ         hi+8(FP), DX
+	MULXQ         80(AX), BX, BX
+	MOVQ          88(AX), SI
+	SHRXQ         SI, BX, CX
+	BZHIQ         SI, BX, SI
+	ADDQ          48(AX), CX
+	MOVQ          CX, DI
+	SHRQ          $0x05, DI
+	MOVQ          24(AX), DX
+	ADDL          CX, CX
+	SHRXQ         CX, (DX)(DI*8), DX
+	ANDL          $0x03, DX
+	CMPQ          SI, 104(AX)(DX*8)
+	JCS           bumpedFew512
+	MOVQ          lo+16(FP), DX
+	ANDQ          56(AX), DX
+	XORQ          hi+8(FP), DX
+	MULXQ         160(AX), CX, DI
+	XORQ          CX, DI
+	MULXQ         176(AX), CX, SI
+	XORQ          CX, SI
+	MOVQ          64(AX), CX
+	ROLQ          CL, DI
+	ORQ           $0x01, DI
+	MOVQ          BX, CX
+	SHRQ          $0x12, CX
+	SHLQ          $0x06, CX
+	ADDQ          CX, BX
+	SHLXQ         BX, 208(AX), DX
+	SHRQ          $0x06, BX
+	MULXQ         DI, CX, DX
+	VPBROADCASTQ  CX, Z16
+	VPBROADCASTQ  DX, Z17
+	MOVQ          200(AX), CX
+	IMULQ         CX, BX
+	ADDQ          (AX), BX
+	KMOVB         216(AX), K1
+	VPANDQ.Z      (BX), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	XORL          SI, CX
+	TESTB         CL, 216(AX)
+	SETEQ         ret+24(FP)
 	RET
 
-bumped:
-	MOVQ $0x00000002, ret+24(FP)
-	VZEROUPPER
-	RET
+bumpedFew512:
+	JMP ·ribbonRestGo+0(SB)
 
-narrow:
+noFew512:
 	CMPQ         CX, $0x02
-	JNE          broad
-	MOVQ         hi+8(FP), CX
-	VPBROADCASTQ 200(AX), Z0
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, BX
-	MOVQ         88(AX), DI
-	SHRXQ        DI, BX, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, DI
+	JNE          noNarrow512
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
 	SHRQ         $0x05, DI
-	MOVQ         24(AX), SI
-	MOVQ         (SI)(DI*8), SI
-	ADDQ         DX, DX
-	SHRXQ        DX, SI, SI
-	ANDQ         $0x03, SI
-	MOVQ         96(AX), DI
-	ANDQ         BX, DI
-	CMPQ         DI, 104(AX)(SI*8)
-	JCS          bumpedNarrow
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedNarrow512
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
-	XORQ         CX, DX
-	MULXQ        160(AX), CX, SI
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, DI
+	XORQ         CX, DI
+	MULXQ        176(AX), CX, SI
 	XORQ         CX, SI
-	MULXQ        176(AX), CX, DX
-	XORQ         CX, DX
 	MOVQ         64(AX), CX
-	ROLQ         CL, SI
-	ORQ          $0x01, SI
+	ROLQ         CL, DI
+	ORQ          $0x01, DI
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
 	SHLQ         $0x06, CX
 	ADDQ         CX, BX
-	MOVQ         BX, CX
-	SHRQ         $0x06, CX
-	MOVQ         BX, DI
-	NOTQ         DI
-	MOVQ         SI, R8
-	SHRQ         $0x01, R8
-	SHRXQ        DI, R8, R8
-	SHLXQ        BX, SI, SI
-	VPBROADCASTQ SI, Z1
-	VPBROADCASTQ R8, Z2
-	MOVQ         144(AX), BX
-	MOVQ         136(AX), SI
-	MOVQ         CX, R8
-	CMPQ         CX, BX
-	CMOVQCC      BX, R8
-	MOVQ         CX, DI
-	IMULQ        SI, DI
-	ADDQ         R8, DI
-	SHLQ         $0x03, DI
+	SHLXQ        BX, 208(AX), DX
+	SHRQ         $0x06, BX
+	MULXQ        DI, CX, DX
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ DX, Z17
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (DI)(DX*8), DI
 	ADDQ         (AX), DI
-	SHLQ         $0x03, SI
 	XORL         R8, R8
-	CMPQ         CX, BX
+	CMPQ         BX, CX
 	SETCS        R8
 	LEAQ         (DI)(R8*8), R8
-	ADDQ         SI, R8
-	INCQ         CX
-	XORL         SI, SI
-	CMPQ         CX, BX
-	SETCS        SI
-	ADDQ         152(AX), SI
-	MOVL         $0x000000ff, AX
+	ADDQ         200(AX), R8
+	INCQ         BX
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, SI, SI
 
-columnsNarrow:
-	BZHIL       SI, AX, CX
-	KMOVB       CX, K1
-	VMOVDQU64.Z (DI), K1, Z3
-	VPANDQ      Z1, Z3, Z3
-	VMOVDQU64.Z (R8), K1, Z4
-	VPTERNLOGQ  $0x78, Z2, Z4, Z3
-	VPOPCNTQ    Z3, Z3
-	VPTESTMQ    Z0, Z3, K1
-	KMOVB       K1, BX
-	XORL        DX, BX
-	ANDL        CX, BX
-	JNE         differNarrow
-	SUBQ        $0x08, SI
-	JLE         differNarrow
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
-	SHRQ        $0x08, DX
-	JMP         columnsNarrow
+columnsNarrow512:
+	MOVL          $0x000000ff, CX
+	BZHIL         DX, CX, CX
+	KMOVB         CX, K1
+	VPANDQ.Z      (DI), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R8), Z17, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	CMPB          CL, SI
+	JNE           endNarrow512
+	SUBQ          $0x08, DX
+	JLE           sameNarrow512
+	ADDQ          $0x40, DI
+	ADDQ          $0x40, R8
+	SHRQ          $0x08, SI
+	JMP           columnsNarrow512
 
-differNarrow:
-	XORL  AX, AX
-	TESTL BX, BX
-	SETEQ AL
-	MOVQ  AX, ret+24(FP)
-	VZEROUPPER
+sameNarrow512:
+	CMPL DX, DX
+
+endNarrow512:
+	SETEQ ret+24(FP)
 	RET
 
-bumpedNarrow:
-	MOVQ $0x00000002, ret+24(FP)
-	VZEROUPPER
-	RET
+bumpedNarrow512:
+	JMP ·ribbonRestGo+0(SB)
 
-broad:
+noNarrow512:
 	CMPQ         CX, $0x03
 	JNE          other
-	MOVQ         hi+8(FP), CX
-	VPBROADCASTQ 200(AX), Z0
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, BX
-	MOVQ         88(AX), DI
-	SHRXQ        DI, BX, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, DI
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
 	SHRQ         $0x05, DI
-	MOVQ         24(AX), SI
-	MOVQ         (SI)(DI*8), SI
-	ADDQ         DX, DX
-	SHRXQ        DX, SI, SI
-	ANDQ         $0x03, SI
-	MOVQ         96(AX), DI
-	ANDQ         BX, DI
-	CMPQ         DI, 104(AX)(SI*8)
-	JCS          bumpedBroad
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedBroad512
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
-	XORQ         CX, DX
+	XORQ         hi+8(FP), DX
 	MULXQ        160(AX), R8, DI
 	XORQ         R8, DI
 	MULXQ        176(AX), R8, SI
@@ -1450,365 +1413,633 @@ broad:
 	MOVQ         64(AX), CX
 	ROLQ         CL, DI
 	ORQ          $0x01, DI
-	MOVQ         BX, R9
-	SHRQ         $0x12, R9
-	SHLQ         $0x07, R9
-	ADDQ         R9, BX
-	MOVQ         BX, R9
-	SHRQ         $0x06, R9
-	MOVQ         BX, R10
-	NOTQ         R10
-	MOVQ         DI, R11
-	SHRQ         $0x01, R11
-	SHRXQ        R10, R11, R11
-	SHLXQ        BX, DI, DI
-	MULXQ        168(AX), R8, DX
-	XORQ         R8, DX
-	ROLQ         CL, DX
-	MOVQ         DX, CX
-	SHRQ         $0x01, CX
-	SHRXQ        R10, CX, CX
-	SHLXQ        BX, DX, DX
-	ORQ          DX, R11
-	VPBROADCASTQ CX, Z3
-	VPBROADCASTQ DI, Z1
-	VPBROADCASTQ R11, Z2
+	MULXQ        168(AX), R8, R9
+	XORQ         R8, R9
+	ROLQ         CL, R9
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x07, CX
+	ADDQ         CX, BX
+	SHLXQ        BX, 208(AX), DX
+	SHRQ         $0x06, BX
+	MULXQ        DI, CX, DI
+	MULXQ        R9, R8, DX
+	ORQ          R8, DI
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ DI, Z17
+	VPBROADCASTQ DX, Z18
 	MOVQ         144(AX), CX
-	MOVQ         136(AX), DX
-	MOVQ         R9, R8
-	CMPQ         R9, CX
-	CMOVQCC      CX, R8
-	MOVQ         R9, BX
-	IMULQ        DX, BX
-	ADDQ         R8, BX
-	SHLQ         $0x03, BX
-	ADDQ         (AX), BX
-	SHLQ         $0x03, DX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (DI)(DX*8), DI
+	ADDQ         (AX), DI
 	XORL         R8, R8
-	CMPQ         R9, CX
-	SETCS        R8
-	LEAQ         (BX)(R8*8), DI
-	ADDQ         DX, DI
-	INCQ         R9
-	XORL         R8, R8
-	CMPQ         R9, CX
+	CMPQ         BX, CX
 	SETCS        R8
 	LEAQ         (DI)(R8*8), R8
-	ADDQ         DX, R8
+	ADDQ         200(AX), R8
+	INCQ         BX
+	XORL         R9, R9
+	CMPQ         BX, CX
+	SETCS        R9
+	LEAQ         (R8)(R9*8), R9
+	ADDQ         200(AX), R9
+	INCQ         BX
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, SI, SI
+
+columnsBroad512:
+	MOVL          $0x000000ff, CX
+	BZHIL         DX, CX, CX
+	KMOVB         CX, K1
+	VPANDQ.Z      (DI), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R8), Z17, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R9), Z18, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	CMPB          CL, SI
+	JNE           endBroad512
+	SUBQ          $0x08, DX
+	JLE           sameBroad512
+	ADDQ          $0x40, DI
+	ADDQ          $0x40, R8
+	ADDQ          $0x40, R9
+	SHRQ          $0x08, SI
+	JMP           columnsBroad512
+
+sameBroad512:
+	CMPL DX, DX
+
+endBroad512:
+	SETEQ ret+24(FP)
+	RET
+
+bumpedBroad512:
+	JMP ·ribbonRestGo+0(SB)
+
+further:
+	CMPQ         CX, $0x04
+	JNE          noFew256
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedFew256
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, DI
+	XORQ         CX, DI
+	MULXQ        176(AX), CX, SI
+	XORQ         CX, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, DI
+	ORQ          $0x01, DI
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x06, CX
+	ADDQ         CX, BX
+	SHLXQ        BX, 208(AX), DX
+	SHRQ         $0x06, BX
+	MULXQ        DI, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         200(AX), CX
+	IMULQ        CX, BX
+	ADDQ         (AX), BX
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
+	VPMASKMOVQ   (BX), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (BX)(CX*1), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(BX), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(BX)(CX*1), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	XORL         SI, CX
+	TESTB        CL, 216(AX)
+	SETEQ        ret+24(FP)
+	VZEROUPPER
+	RET
+
+bumpedFew256:
+	JMP ·ribbonRestGo+0(SB)
+
+noFew256:
+	CMPQ         CX, $0x05
+	JNE          noNarrow256
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedNarrow256
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, DI
+	XORQ         CX, DI
+	MULXQ        176(AX), CX, SI
+	XORQ         CX, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, DI
+	ORQ          $0x01, DI
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x06, CX
+	ADDQ         CX, BX
+	SHLXQ        BX, 208(AX), DX
+	SHRQ         $0x06, BX
+	MULXQ        DI, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (DI)(DX*8), DI
+	ADDQ         (AX), DI
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	LEAQ         (DI)(R8*8), R8
+	ADDQ         200(AX), R8
+	INCQ         BX
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, SI, SI
+
+columnsNarrow256:
+	VMOVQ        DX, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (DI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (R8), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(DI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(R8), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, AX
+	CMPB         AL, SI
+	JNE          endNarrow256
+	SUBQ         $0x08, DX
+	JLE          sameNarrow256
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	SHRQ         $0x08, SI
+	JMP          columnsNarrow256
+
+sameNarrow256:
+	CMPL DX, DX
+
+endNarrow256:
+	SETEQ ret+24(FP)
+	VZEROUPPER
+	RET
+
+bumpedNarrow256:
+	JMP ·ribbonRestGo+0(SB)
+
+noNarrow256:
+	CMPQ         CX, $0x06
+	JNE          other
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedBroad256
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), R8, DI
+	XORQ         R8, DI
+	MULXQ        176(AX), R8, SI
+	XORQ         R8, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, DI
+	ORQ          $0x01, DI
+	MULXQ        168(AX), R8, R9
+	XORQ         R8, R9
+	ROLQ         CL, R9
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x07, CX
+	ADDQ         CX, BX
+	SHLXQ        BX, 208(AX), DX
+	SHRQ         $0x06, BX
+	MULXQ        DI, CX, DI
+	MULXQ        R9, R8, DX
+	ORQ          R8, DI
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DI, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        DX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (DI)(DX*8), DI
+	ADDQ         (AX), DI
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	LEAQ         (DI)(R8*8), R8
+	ADDQ         200(AX), R8
+	INCQ         BX
+	XORL         R9, R9
+	CMPQ         BX, CX
+	SETCS        R9
+	LEAQ         (R8)(R9*8), R9
+	ADDQ         200(AX), R9
+	INCQ         BX
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, SI, SI
+
+columnsBroad256:
+	VMOVQ        DX, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (DI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (R8), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   (R9), Y5, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(DI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(R8), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPMASKMOVQ   32(R9), Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, AX
+	CMPB         AL, SI
+	JNE          endBroad256
+	SUBQ         $0x08, DX
+	JLE          sameBroad256
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, R8
+	ADDQ         $0x40, R9
+	SHRQ         $0x08, SI
+	JMP          columnsBroad256
+
+sameBroad256:
+	CMPL DX, DX
+
+endBroad256:
+	SETEQ ret+24(FP)
+	VZEROUPPER
+	RET
+
+bumpedBroad256:
+	JMP ·ribbonRestGo+0(SB)
+
+other:
+	JMP ·ribbonHasGo+0(SB)
+
+// func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
+TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
+	MOVQ r+0(FP), AX
+	MOVQ 192(AX), CX
+	CMPQ CX, $0x03
+	JHI  further
+	CMPQ CX, $0x01
+	JNE  noFew512
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
+
+keyFew512:
+	MOVQ       ahead+32(FP), CX
+	TESTQ      CX, CX
+	JEQ        cachedFew512
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
+	MOVQ       CX, DX
+	SHRQ       $0x12, DX
+	SHLQ       $0x06, DX
+	ADDQ       DX, CX
+	SHRQ       $0x06, CX
+	MOVQ       144(AX), DX
+	CMPQ       CX, DX
+	CMOVQCS    CX, DX
+	IMULQ      200(AX), CX
+	LEAQ       (CX)(DX*8), CX
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+
+cachedFew512:
+	MOVQ          72(AX), DX
+	IMULQ         (BX), DX
+	MULXQ         80(AX), R9, R9
+	MOVQ          88(AX), R10
+	SHRXQ         R10, R9, CX
+	BZHIQ         R10, R9, R10
+	ADDQ          48(AX), CX
+	MOVQ          CX, R11
+	SHRQ          $0x05, R11
+	MOVQ          24(AX), DX
+	ADDL          CX, CX
+	SHRXQ         CX, (DX)(R11*8), DX
+	ANDL          $0x03, DX
+	CMPQ          R10, 104(AX)(DX*8)
+	JCS           bumpedFew512
+	MOVQ          8(BX), DX
+	ANDQ          56(AX), DX
+	XORQ          (BX), DX
+	MULXQ         160(AX), CX, R11
+	XORQ          CX, R11
+	MULXQ         176(AX), CX, R10
+	XORQ          CX, R10
+	MOVQ          64(AX), CX
+	ROLQ          CL, R11
+	ORQ           $0x01, R11
+	MOVQ          R9, CX
+	SHRQ          $0x12, CX
+	SHLQ          $0x06, CX
+	ADDQ          CX, R9
+	SHLXQ         R9, 208(AX), DX
+	SHRQ          $0x06, R9
+	MULXQ         R11, CX, DX
+	VPBROADCASTQ  CX, Z16
+	VPBROADCASTQ  DX, Z17
+	MOVQ          200(AX), CX
+	IMULQ         CX, R9
+	ADDQ          (AX), R9
+	KMOVB         216(AX), K1
+	VPANDQ.Z      (R9), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R9)(CX*1), Z17, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	XORL          R10, CX
+	TESTB         CL, 216(AX)
+	SETEQ         (SI)
+
+nextFew512:
+	ADDQ $0x10, BX
+	INCQ SI
+	DECQ DI
+	JNE  keyFew512
+	SUBQ bumped+40(FP), R8
+	SHRQ $0x01, R8
+	MOVQ R8, ret+48(FP)
+	RET
+
+bumpedFew512:
+	MOVW DI, (R8)
+	ADDQ $0x02, R8
+	JMP  nextFew512
+
+noFew512:
+	CMPQ CX, $0x02
+	JNE  noNarrow512
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
+
+keyNarrow512:
+	MOVQ       ahead+32(FP), CX
+	TESTQ      CX, CX
+	JEQ        cachedNarrow512
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
+	MOVQ       CX, DX
+	SHRQ       $0x12, DX
+	SHLQ       $0x06, DX
+	ADDQ       DX, CX
+	SHRQ       $0x06, CX
+	MOVQ       144(AX), DX
+	CMPQ       CX, DX
+	CMOVQCS    CX, DX
+	IMULQ      200(AX), CX
+	LEAQ       (CX)(DX*8), CX
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 64(CX)(DX*1)
+
+cachedNarrow512:
+	MOVQ         72(AX), DX
+	IMULQ        (BX), DX
+	MULXQ        80(AX), R9, R9
+	MOVQ         88(AX), R10
+	SHRXQ        R10, R9, CX
+	BZHIQ        R10, R9, R10
+	ADDQ         48(AX), CX
+	MOVQ         CX, R11
+	SHRQ         $0x05, R11
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(R11*8), DX
+	ANDL         $0x03, DX
+	CMPQ         R10, 104(AX)(DX*8)
+	JCS          bumpedNarrow512
+	MOVQ         8(BX), DX
+	ANDQ         56(AX), DX
+	XORQ         (BX), DX
+	MULXQ        160(AX), CX, R11
+	XORQ         CX, R11
+	MULXQ        176(AX), CX, R10
+	XORQ         CX, R10
+	MOVQ         64(AX), CX
+	ROLQ         CL, R11
+	ORQ          $0x01, R11
+	MOVQ         R9, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x06, CX
+	ADDQ         CX, R9
+	SHLXQ        R9, 208(AX), DX
+	SHRQ         $0x06, R9
+	MULXQ        R11, CX, DX
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ DX, Z17
+	MOVQ         144(AX), CX
+	MOVQ         R9, DX
+	CMPQ         R9, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), R11
+	IMULQ        R9, R11
+	LEAQ         (R11)(DX*8), R11
+	ADDQ         (AX), R11
+	XORL         R12, R12
+	CMPQ         R9, CX
+	SETCS        R12
+	LEAQ         (R11)(R12*8), R12
+	ADDQ         200(AX), R12
 	INCQ         R9
 	XORL         DX, DX
 	CMPQ         R9, CX
 	SETCS        DL
 	ADDQ         152(AX), DX
-	MOVL         $0x000000ff, AX
+	BZHIQ        DX, R10, R10
 
-columnsBroad:
-	BZHIL       DX, AX, CX
-	KMOVB       CX, K1
-	VMOVDQU64.Z (BX), K1, Z4
-	VPANDQ      Z1, Z4, Z4
-	VMOVDQU64.Z (DI), K1, Z5
-	VPTERNLOGQ  $0x78, Z2, Z5, Z4
-	VMOVDQU64.Z (R8), K1, Z5
-	VPTERNLOGQ  $0x78, Z3, Z5, Z4
-	VPOPCNTQ    Z4, Z4
-	VPTESTMQ    Z0, Z4, K1
-	KMOVB       K1, R9
-	XORL        SI, R9
-	ANDL        CX, R9
-	JNE         differBroad
-	SUBQ        $0x08, DX
-	JLE         differBroad
-	ADDQ        $0x40, BX
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
-	SHRQ        $0x08, SI
-	JMP         columnsBroad
+columnsNarrow512:
+	MOVL          $0x000000ff, CX
+	BZHIL         DX, CX, CX
+	KMOVB         CX, K1
+	VPANDQ.Z      (R11), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R12), Z17, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	CMPB          CL, R10
+	JNE           endNarrow512
+	SUBQ          $0x08, DX
+	JLE           sameNarrow512
+	ADDQ          $0x40, R11
+	ADDQ          $0x40, R12
+	SHRQ          $0x08, R10
+	JMP           columnsNarrow512
 
-differBroad:
-	XORL  AX, AX
-	TESTL R9, R9
-	SETEQ AL
-	MOVQ  AX, ret+24(FP)
-	VZEROUPPER
-	RET
+sameNarrow512:
+	CMPL DX, DX
 
-bumpedBroad:
-	MOVQ $0x00000002, ret+24(FP)
-	VZEROUPPER
-	RET
-
-other:
-	JMP ·ribbonHasGo+0(SB)
-
-// func ribbonHasMany(r *[27]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
-TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
-	MOVQ         r+0(FP), AX
-	MOVQ         192(AX), CX
-	CMPQ         CX, $0x01
-	JNE          narrow
-	MOVQ         hs+16(FP), BX
-	MOVQ         dst+8(FP), SI
-	MOVQ         n+24(FP), DI
-	MOVQ         bumped+40(FP), R8
-	VPBROADCASTQ 200(AX), Z0
-
-key:
-	MOVQ       ahead+32(FP), CX
-	TESTQ      CX, CX
-	JEQ        cached
-	MOVQ       (BX)(CX*1), DX
-	IMULQ      72(AX), DX
-	MULXQ      80(AX), DX, CX
-	MOVQ       CX, DX
-	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
-	SHRQ       $0x06, CX
-	MOVQ       144(AX), DX
-	CMPQ       CX, DX
-	CMOVQCS    CX, DX
-	IMULQ      136(AX), CX
-	ADDQ       DX, CX
-	SHLQ       $0x03, CX
-	ADDQ       (AX), CX
-	MOVQ       136(AX), DX
-	PREFETCHT0 (CX)
-	PREFETCHT0 (CX)(DX*8)
-
-cached:
-	MOVQ         (BX), CX
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, R9
-	MOVQ         88(AX), R11
-	SHRXQ        R11, R9, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, R11
-	SHRQ         $0x05, R11
-	MOVQ         24(AX), R10
-	MOVQ         (R10)(R11*8), R10
-	ADDQ         DX, DX
-	SHRXQ        DX, R10, R10
-	ANDQ         $0x03, R10
-	MOVQ         96(AX), R11
-	ANDQ         R9, R11
-	CMPQ         R11, 104(AX)(R10*8)
-	JCS          bumped
-	MOVQ         8(BX), DX
-	ANDQ         56(AX), DX
-	XORQ         CX, DX
-	MULXQ        160(AX), CX, R10
-	XORQ         CX, R10
-	MULXQ        176(AX), CX, DX
-	XORQ         CX, DX
-	MOVQ         64(AX), CX
-	ROLQ         CL, R10
-	ORQ          $0x01, R10
-	MOVQ         R9, CX
-	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, R9
-	MOVQ         R9, CX
-	SHRQ         $0x06, CX
-	MOVQ         R9, R11
-	NOTQ         R11
-	MOVQ         R10, R12
-	SHRQ         $0x01, R12
-	SHRXQ        R11, R12, R12
-	SHLXQ        R9, R10, R10
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R12, Z2
-	MOVQ         136(AX), R9
-	SHLQ         $0x03, R9
-	IMULQ        R9, CX
-	ADDQ         (AX), CX
-	KMOVB        208(AX), K1
-	VMOVDQU64.Z  (CX), K1, Z3
-	VPANDQ       Z1, Z3, Z3
-	VMOVDQU64.Z  (CX)(R9*1), K1, Z1
-	VPTERNLOGQ   $0x78, Z2, Z1, Z3
-	VPOPCNTQ     Z3, Z3
-	VPTESTMQ     Z0, Z3, K1
-	KMOVB        K1, CX
-	XORL         DX, CX
-	ANDL         208(AX), CX
-	TESTL        CX, CX
-	SETEQ        (SI)
-
-next:
-	ADDQ $0x10, BX
-	INCQ SI
-	DECQ DI
-	JNE  key
-	SUBQ bumped+40(FP), R8
-	SHRQ $0x01, R8
-	MOVQ R8, ret+48(FP)
-	VZEROUPPER
-	RET
-
-bumped:
-	MOVW DI, (R8)
-	ADDQ $0x02, R8
-	JMP  next
-
-narrow:
-	CMPQ         CX, $0x02
-	JNE          broad
-	MOVQ         hs+16(FP), BX
-	MOVQ         dst+8(FP), SI
-	MOVQ         n+24(FP), DI
-	MOVQ         bumped+40(FP), R8
-	VPBROADCASTQ 200(AX), Z0
-
-keyNarrow:
-	MOVQ       ahead+32(FP), CX
-	TESTQ      CX, CX
-	JEQ        cachedNarrow
-	MOVQ       (BX)(CX*1), DX
-	IMULQ      72(AX), DX
-	MULXQ      80(AX), DX, CX
-	MOVQ       CX, DX
-	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
-	SHRQ       $0x06, CX
-	MOVQ       144(AX), DX
-	CMPQ       CX, DX
-	CMOVQCS    CX, DX
-	IMULQ      136(AX), CX
-	ADDQ       DX, CX
-	SHLQ       $0x03, CX
-	ADDQ       (AX), CX
-	MOVQ       136(AX), DX
-	PREFETCHT0 (CX)
-	PREFETCHT0 (CX)(DX*8)
-	PREFETCHT0 64(CX)
-	PREFETCHT0 64(CX)(DX*8)
-
-cachedNarrow:
-	MOVQ         (BX), CX
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, R9
-	MOVQ         88(AX), R11
-	SHRXQ        R11, R9, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, R11
-	SHRQ         $0x05, R11
-	MOVQ         24(AX), R10
-	MOVQ         (R10)(R11*8), R10
-	ADDQ         DX, DX
-	SHRXQ        DX, R10, R10
-	ANDQ         $0x03, R10
-	MOVQ         96(AX), R11
-	ANDQ         R9, R11
-	CMPQ         R11, 104(AX)(R10*8)
-	JCS          bumpedNarrow
-	MOVQ         8(BX), DX
-	ANDQ         56(AX), DX
-	XORQ         CX, DX
-	MULXQ        160(AX), CX, R10
-	XORQ         CX, R10
-	MULXQ        176(AX), CX, DX
-	XORQ         CX, DX
-	MOVQ         64(AX), CX
-	ROLQ         CL, R10
-	ORQ          $0x01, R10
-	MOVQ         R9, CX
-	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, R9
-	MOVQ         R9, CX
-	SHRQ         $0x06, CX
-	MOVQ         R9, R11
-	NOTQ         R11
-	MOVQ         R10, R12
-	SHRQ         $0x01, R12
-	SHRXQ        R11, R12, R12
-	SHLXQ        R9, R10, R10
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R12, Z2
-	MOVQ         144(AX), R9
-	MOVQ         136(AX), R10
-	MOVQ         CX, R12
-	CMPQ         CX, R9
-	CMOVQCC      R9, R12
-	MOVQ         CX, R11
-	IMULQ        R10, R11
-	ADDQ         R12, R11
-	SHLQ         $0x03, R11
-	ADDQ         (AX), R11
-	SHLQ         $0x03, R10
-	XORL         R12, R12
-	CMPQ         CX, R9
-	SETCS        R12
-	LEAQ         (R11)(R12*8), R12
-	ADDQ         R10, R12
-	INCQ         CX
-	XORL         R10, R10
-	CMPQ         CX, R9
-	SETCS        R10
-	ADDQ         152(AX), R10
-	MOVL         $0x000000ff, CX
-
-columnsNarrow:
-	BZHIL       R10, CX, R9
-	KMOVB       R9, K1
-	VMOVDQU64.Z (R11), K1, Z3
-	VPANDQ      Z1, Z3, Z3
-	VMOVDQU64.Z (R12), K1, Z4
-	VPTERNLOGQ  $0x78, Z2, Z4, Z3
-	VPOPCNTQ    Z3, Z3
-	VPTESTMQ    Z0, Z3, K1
-	KMOVB       K1, R13
-	XORL        DX, R13
-	ANDL        R9, R13
-	JNE         differNarrow
-	SUBQ        $0x08, R10
-	JLE         differNarrow
-	ADDQ        $0x40, R11
-	ADDQ        $0x40, R12
-	SHRQ        $0x08, DX
-	JMP         columnsNarrow
-
-differNarrow:
-	TESTL R13, R13
+endNarrow512:
 	SETEQ (SI)
 
-nextNarrow:
+nextNarrow512:
 	ADDQ $0x10, BX
 	INCQ SI
 	DECQ DI
-	JNE  keyNarrow
+	JNE  keyNarrow512
 	SUBQ bumped+40(FP), R8
 	SHRQ $0x01, R8
 	MOVQ R8, ret+48(FP)
-	VZEROUPPER
 	RET
 
-bumpedNarrow:
+bumpedNarrow512:
 	MOVW DI, (R8)
 	ADDQ $0x02, R8
-	JMP  nextNarrow
+	JMP  nextNarrow512
 
-broad:
-	CMPQ         CX, $0x03
-	JNE          other
-	MOVQ         hs+16(FP), BX
-	MOVQ         dst+8(FP), SI
-	MOVQ         n+24(FP), DI
-	MOVQ         bumped+40(FP), R8
-	VPBROADCASTQ 200(AX), Z0
+noNarrow512:
+	CMPQ CX, $0x03
+	JNE  other
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
 
-keyBroad:
+keyBroad512:
 	MOVQ       ahead+32(FP), CX
 	TESTQ      CX, CX
-	JEQ        cachedBroad
-	MOVQ       (BX)(CX*1), DX
-	IMULQ      72(AX), DX
-	MULXQ      80(AX), DX, CX
+	JEQ        cachedBroad512
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
 	SHLQ       $0x07, DX
@@ -1817,38 +2048,33 @@ keyBroad:
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
-	IMULQ      136(AX), CX
-	ADDQ       DX, CX
-	SHLQ       $0x03, CX
-	ADDQ       (AX), CX
-	MOVQ       136(AX), DX
-	PREFETCHT0 (CX)
-	PREFETCHT0 (CX)(DX*8)
+	IMULQ      200(AX), CX
 	LEAQ       (CX)(DX*8), CX
-	PREFETCHT0 (CX)(DX*8)
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+	PREFETCHT0 (CX)(DX*2)
 
-cachedBroad:
-	MOVQ         (BX), CX
-	MOVQ         CX, DX
-	IMULQ        72(AX), DX
-	MULXQ        80(AX), DX, R9
-	MOVQ         88(AX), R11
-	SHRXQ        R11, R9, DX
-	ADDQ         48(AX), DX
-	MOVQ         DX, R11
+cachedBroad512:
+	MOVQ         72(AX), DX
+	IMULQ        (BX), DX
+	MULXQ        80(AX), R9, R9
+	MOVQ         88(AX), R10
+	SHRXQ        R10, R9, CX
+	BZHIQ        R10, R9, R10
+	ADDQ         48(AX), CX
+	MOVQ         CX, R11
 	SHRQ         $0x05, R11
-	MOVQ         24(AX), R10
-	MOVQ         (R10)(R11*8), R10
-	ADDQ         DX, DX
-	SHRXQ        DX, R10, R10
-	ANDQ         $0x03, R10
-	MOVQ         96(AX), R11
-	ANDQ         R9, R11
-	CMPQ         R11, 104(AX)(R10*8)
-	JCS          bumpedBroad
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(R11*8), DX
+	ANDL         $0x03, DX
+	CMPQ         R10, 104(AX)(DX*8)
+	JCS          bumpedBroad512
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
-	XORQ         CX, DX
+	XORQ         (BX), DX
 	MULXQ        160(AX), R12, R11
 	XORQ         R12, R11
 	MULXQ        176(AX), R12, R10
@@ -1856,100 +2082,520 @@ cachedBroad:
 	MOVQ         64(AX), CX
 	ROLQ         CL, R11
 	ORQ          $0x01, R11
-	MOVQ         R9, R13
-	SHRQ         $0x12, R13
-	SHLQ         $0x07, R13
-	ADDQ         R13, R9
-	MOVQ         R9, R13
-	SHRQ         $0x06, R13
-	MOVQ         R9, R14
-	NOTQ         R14
-	MOVQ         R11, R15
-	SHRQ         $0x01, R15
-	SHRXQ        R14, R15, R15
-	SHLXQ        R9, R11, R11
-	MULXQ        168(AX), R12, DX
-	XORQ         R12, DX
-	ROLQ         CL, DX
-	MOVQ         DX, CX
-	SHRQ         $0x01, CX
-	SHRXQ        R14, CX, CX
-	SHLXQ        R9, DX, DX
-	ORQ          DX, R15
-	VPBROADCASTQ CX, Z3
-	VPBROADCASTQ R11, Z1
-	VPBROADCASTQ R15, Z2
+	MULXQ        168(AX), R12, R13
+	XORQ         R12, R13
+	ROLQ         CL, R13
+	MOVQ         R9, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x07, CX
+	ADDQ         CX, R9
+	SHLXQ        R9, 208(AX), DX
+	SHRQ         $0x06, R9
+	MULXQ        R11, CX, R11
+	MULXQ        R13, R12, DX
+	ORQ          R12, R11
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ R11, Z17
+	VPBROADCASTQ DX, Z18
 	MOVQ         144(AX), CX
-	MOVQ         136(AX), DX
-	MOVQ         R13, R12
-	CMPQ         R13, CX
-	CMOVQCC      CX, R12
-	MOVQ         R13, R9
-	IMULQ        DX, R9
-	ADDQ         R12, R9
-	SHLQ         $0x03, R9
-	ADDQ         (AX), R9
-	SHLQ         $0x03, DX
+	MOVQ         R9, DX
+	CMPQ         R9, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), R11
+	IMULQ        R9, R11
+	LEAQ         (R11)(DX*8), R11
+	ADDQ         (AX), R11
 	XORL         R12, R12
-	CMPQ         R13, CX
-	SETCS        R12
-	LEAQ         (R9)(R12*8), R11
-	ADDQ         DX, R11
-	INCQ         R13
-	XORL         R12, R12
-	CMPQ         R13, CX
+	CMPQ         R9, CX
 	SETCS        R12
 	LEAQ         (R11)(R12*8), R12
-	ADDQ         DX, R12
-	INCQ         R13
+	ADDQ         200(AX), R12
+	INCQ         R9
+	XORL         R13, R13
+	CMPQ         R9, CX
+	SETCS        R13
+	LEAQ         (R12)(R13*8), R13
+	ADDQ         200(AX), R13
+	INCQ         R9
 	XORL         DX, DX
-	CMPQ         R13, CX
+	CMPQ         R9, CX
 	SETCS        DL
 	ADDQ         152(AX), DX
-	MOVL         $0x000000ff, CX
+	BZHIQ        DX, R10, R10
 
-columnsBroad:
-	BZHIL       DX, CX, R13
-	KMOVB       R13, K1
-	VMOVDQU64.Z (R9), K1, Z4
-	VPANDQ      Z1, Z4, Z4
-	VMOVDQU64.Z (R11), K1, Z5
-	VPTERNLOGQ  $0x78, Z2, Z5, Z4
-	VMOVDQU64.Z (R12), K1, Z5
-	VPTERNLOGQ  $0x78, Z3, Z5, Z4
-	VPOPCNTQ    Z4, Z4
-	VPTESTMQ    Z0, Z4, K1
-	KMOVB       K1, R14
-	XORL        R10, R14
-	ANDL        R13, R14
-	JNE         differBroad
-	SUBQ        $0x08, DX
-	JLE         differBroad
-	ADDQ        $0x40, R9
-	ADDQ        $0x40, R11
-	ADDQ        $0x40, R12
-	SHRQ        $0x08, R10
-	JMP         columnsBroad
+columnsBroad512:
+	MOVL          $0x000000ff, CX
+	BZHIL         DX, CX, CX
+	KMOVB         CX, K1
+	VPANDQ.Z      (R11), Z16, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R12), Z17, K1, Z19
+	VPTERNLOGQ.Z  $0x78, (R13), Z18, K1, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, CX
+	CMPB          CL, R10
+	JNE           endBroad512
+	SUBQ          $0x08, DX
+	JLE           sameBroad512
+	ADDQ          $0x40, R11
+	ADDQ          $0x40, R12
+	ADDQ          $0x40, R13
+	SHRQ          $0x08, R10
+	JMP           columnsBroad512
 
-differBroad:
-	TESTL R14, R14
+sameBroad512:
+	CMPL DX, DX
+
+endBroad512:
 	SETEQ (SI)
 
-nextBroad:
+nextBroad512:
 	ADDQ $0x10, BX
 	INCQ SI
 	DECQ DI
-	JNE  keyBroad
+	JNE  keyBroad512
+	SUBQ bumped+40(FP), R8
+	SHRQ $0x01, R8
+	MOVQ R8, ret+48(FP)
+	RET
+
+bumpedBroad512:
+	MOVW DI, (R8)
+	ADDQ $0x02, R8
+	JMP  nextBroad512
+
+further:
+	CMPQ CX, $0x04
+	JNE  noFew256
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
+
+keyFew256:
+	MOVQ       ahead+32(FP), CX
+	TESTQ      CX, CX
+	JEQ        cachedFew256
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
+	MOVQ       CX, DX
+	SHRQ       $0x12, DX
+	SHLQ       $0x06, DX
+	ADDQ       DX, CX
+	SHRQ       $0x06, CX
+	MOVQ       144(AX), DX
+	CMPQ       CX, DX
+	CMOVQCS    CX, DX
+	IMULQ      200(AX), CX
+	LEAQ       (CX)(DX*8), CX
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+
+cachedFew256:
+	MOVQ         72(AX), DX
+	IMULQ        (BX), DX
+	MULXQ        80(AX), R9, R9
+	MOVQ         88(AX), R10
+	SHRXQ        R10, R9, CX
+	BZHIQ        R10, R9, R10
+	ADDQ         48(AX), CX
+	MOVQ         CX, R11
+	SHRQ         $0x05, R11
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(R11*8), DX
+	ANDL         $0x03, DX
+	CMPQ         R10, 104(AX)(DX*8)
+	JCS          bumpedFew256
+	MOVQ         8(BX), DX
+	ANDQ         56(AX), DX
+	XORQ         (BX), DX
+	MULXQ        160(AX), CX, R11
+	XORQ         CX, R11
+	MULXQ        176(AX), CX, R10
+	XORQ         CX, R10
+	MOVQ         64(AX), CX
+	ROLQ         CL, R11
+	ORQ          $0x01, R11
+	MOVQ         R9, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x06, CX
+	ADDQ         CX, R9
+	SHLXQ        R9, 208(AX), DX
+	SHRQ         $0x06, R9
+	MULXQ        R11, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         200(AX), CX
+	IMULQ        CX, R9
+	ADDQ         (AX), R9
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
+	VPMASKMOVQ   (R9), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (R9)(CX*1), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(R9), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(R9)(CX*1), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	XORL         R10, CX
+	TESTB        CL, 216(AX)
+	SETEQ        (SI)
+
+nextFew256:
+	ADDQ $0x10, BX
+	INCQ SI
+	DECQ DI
+	JNE  keyFew256
 	SUBQ bumped+40(FP), R8
 	SHRQ $0x01, R8
 	MOVQ R8, ret+48(FP)
 	VZEROUPPER
 	RET
 
-bumpedBroad:
+bumpedFew256:
 	MOVW DI, (R8)
 	ADDQ $0x02, R8
-	JMP  nextBroad
+	JMP  nextFew256
+
+noFew256:
+	CMPQ CX, $0x05
+	JNE  noNarrow256
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
+
+keyNarrow256:
+	MOVQ       ahead+32(FP), CX
+	TESTQ      CX, CX
+	JEQ        cachedNarrow256
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
+	MOVQ       CX, DX
+	SHRQ       $0x12, DX
+	SHLQ       $0x06, DX
+	ADDQ       DX, CX
+	SHRQ       $0x06, CX
+	MOVQ       144(AX), DX
+	CMPQ       CX, DX
+	CMOVQCS    CX, DX
+	IMULQ      200(AX), CX
+	LEAQ       (CX)(DX*8), CX
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 64(CX)(DX*1)
+
+cachedNarrow256:
+	MOVQ         72(AX), DX
+	IMULQ        (BX), DX
+	MULXQ        80(AX), R9, R9
+	MOVQ         88(AX), R10
+	SHRXQ        R10, R9, CX
+	BZHIQ        R10, R9, R10
+	ADDQ         48(AX), CX
+	MOVQ         CX, R11
+	SHRQ         $0x05, R11
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(R11*8), DX
+	ANDL         $0x03, DX
+	CMPQ         R10, 104(AX)(DX*8)
+	JCS          bumpedNarrow256
+	MOVQ         8(BX), DX
+	ANDQ         56(AX), DX
+	XORQ         (BX), DX
+	MULXQ        160(AX), CX, R11
+	XORQ         CX, R11
+	MULXQ        176(AX), CX, R10
+	XORQ         CX, R10
+	MOVQ         64(AX), CX
+	ROLQ         CL, R11
+	ORQ          $0x01, R11
+	MOVQ         R9, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x06, CX
+	ADDQ         CX, R9
+	SHLXQ        R9, 208(AX), DX
+	SHRQ         $0x06, R9
+	MULXQ        R11, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         144(AX), CX
+	MOVQ         R9, DX
+	CMPQ         R9, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), R11
+	IMULQ        R9, R11
+	LEAQ         (R11)(DX*8), R11
+	ADDQ         (AX), R11
+	XORL         R12, R12
+	CMPQ         R9, CX
+	SETCS        R12
+	LEAQ         (R11)(R12*8), R12
+	ADDQ         200(AX), R12
+	INCQ         R9
+	XORL         DX, DX
+	CMPQ         R9, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, R10, R10
+
+columnsNarrow256:
+	VMOVQ        DX, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (R11), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (R12), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(R11), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(R12), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	CMPB         CL, R10
+	JNE          endNarrow256
+	SUBQ         $0x08, DX
+	JLE          sameNarrow256
+	ADDQ         $0x40, R11
+	ADDQ         $0x40, R12
+	SHRQ         $0x08, R10
+	JMP          columnsNarrow256
+
+sameNarrow256:
+	CMPL DX, DX
+
+endNarrow256:
+	SETEQ (SI)
+
+nextNarrow256:
+	ADDQ $0x10, BX
+	INCQ SI
+	DECQ DI
+	JNE  keyNarrow256
+	SUBQ bumped+40(FP), R8
+	SHRQ $0x01, R8
+	MOVQ R8, ret+48(FP)
+	VZEROUPPER
+	RET
+
+bumpedNarrow256:
+	MOVW DI, (R8)
+	ADDQ $0x02, R8
+	JMP  nextNarrow256
+
+noNarrow256:
+	CMPQ CX, $0x06
+	JNE  other
+	MOVQ hs+16(FP), BX
+	MOVQ dst+8(FP), SI
+	MOVQ n+24(FP), DI
+	MOVQ bumped+40(FP), R8
+
+keyBroad256:
+	MOVQ       ahead+32(FP), CX
+	TESTQ      CX, CX
+	JEQ        cachedBroad256
+	MOVQ       72(AX), DX
+	IMULQ      (BX)(CX*1), DX
+	MULXQ      80(AX), CX, CX
+	MOVQ       CX, DX
+	SHRQ       $0x12, DX
+	SHLQ       $0x07, DX
+	ADDQ       DX, CX
+	SHRQ       $0x06, CX
+	MOVQ       144(AX), DX
+	CMPQ       CX, DX
+	CMOVQCS    CX, DX
+	IMULQ      200(AX), CX
+	LEAQ       (CX)(DX*8), CX
+	ADDQ       (AX), CX
+	MOVQ       200(AX), DX
+	PREFETCHT0 (CX)
+	PREFETCHT0 (CX)(DX*1)
+	PREFETCHT0 (CX)(DX*2)
+
+cachedBroad256:
+	MOVQ         72(AX), DX
+	IMULQ        (BX), DX
+	MULXQ        80(AX), R9, R9
+	MOVQ         88(AX), R10
+	SHRXQ        R10, R9, CX
+	BZHIQ        R10, R9, R10
+	ADDQ         48(AX), CX
+	MOVQ         CX, R11
+	SHRQ         $0x05, R11
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(R11*8), DX
+	ANDL         $0x03, DX
+	CMPQ         R10, 104(AX)(DX*8)
+	JCS          bumpedBroad256
+	MOVQ         8(BX), DX
+	ANDQ         56(AX), DX
+	XORQ         (BX), DX
+	MULXQ        160(AX), R12, R11
+	XORQ         R12, R11
+	MULXQ        176(AX), R12, R10
+	XORQ         R12, R10
+	MOVQ         64(AX), CX
+	ROLQ         CL, R11
+	ORQ          $0x01, R11
+	MULXQ        168(AX), R12, R13
+	XORQ         R12, R13
+	ROLQ         CL, R13
+	MOVQ         R9, CX
+	SHRQ         $0x12, CX
+	SHLQ         $0x07, CX
+	ADDQ         CX, R9
+	SHLXQ        R9, 208(AX), DX
+	SHRQ         $0x06, R9
+	MULXQ        R11, CX, R11
+	MULXQ        R13, R12, DX
+	ORQ          R12, R11
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        DX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         144(AX), CX
+	MOVQ         R9, DX
+	CMPQ         R9, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), R11
+	IMULQ        R9, R11
+	LEAQ         (R11)(DX*8), R11
+	ADDQ         (AX), R11
+	XORL         R12, R12
+	CMPQ         R9, CX
+	SETCS        R12
+	LEAQ         (R11)(R12*8), R12
+	ADDQ         200(AX), R12
+	INCQ         R9
+	XORL         R13, R13
+	CMPQ         R9, CX
+	SETCS        R13
+	LEAQ         (R12)(R13*8), R13
+	ADDQ         200(AX), R13
+	INCQ         R9
+	XORL         DX, DX
+	CMPQ         R9, CX
+	SETCS        DL
+	ADDQ         152(AX), DX
+	BZHIQ        DX, R10, R10
+
+columnsBroad256:
+	VMOVQ        DX, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (R11), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (R12), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   (R13), Y5, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(R11), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(R12), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPMASKMOVQ   32(R13), Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	CMPB         CL, R10
+	JNE          endBroad256
+	SUBQ         $0x08, DX
+	JLE          sameBroad256
+	ADDQ         $0x40, R11
+	ADDQ         $0x40, R12
+	ADDQ         $0x40, R13
+	SHRQ         $0x08, R10
+	JMP          columnsBroad256
+
+sameBroad256:
+	CMPL DX, DX
+
+endBroad256:
+	SETEQ (SI)
+
+nextBroad256:
+	ADDQ $0x10, BX
+	INCQ SI
+	DECQ DI
+	JNE  keyBroad256
+	SUBQ bumped+40(FP), R8
+	SHRQ $0x01, R8
+	MOVQ R8, ret+48(FP)
+	VZEROUPPER
+	RET
+
+bumpedBroad256:
+	MOVW DI, (R8)
+	ADDQ $0x02, R8
+	JMP  nextBroad256
 
 other:
 	RET

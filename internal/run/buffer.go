@@ -82,13 +82,19 @@ func (b *Buffer) put(h, entry filter.Hash) {
 }
 
 // WithValue returns h with a value below 2^32 in the low half of Lo: static functions tell keys apart by the other 96
-// bits. ValueOf returns the value.
+// bits. ValuesOf returns the values.
 func WithValue(h filter.Hash, value uint64) filter.Hash {
 	return filter.Hash{Hi: h.Hi, Lo: h.Lo>>32<<32 | value&(1<<32-1)}
 }
 
-// ValueOf returns the value of a hash from WithValue.
-func ValueOf(h filter.Hash) uint64 { return h.Lo & (1<<32 - 1) }
+// ValuesOf returns the values of hashes from WithValue.
+func ValuesOf(hs []filter.Hash) []uint64 {
+	values := make([]uint64, len(hs))
+	for i, h := range hs {
+		values[i] = h.Lo & (1<<32 - 1)
+	}
+	return values
+}
 
 // extend gives a lane a chunk.
 func (b *Buffer) extend(l *lane) {

@@ -32,10 +32,20 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 
 // Add adds hashes and does not keep hs. The error is that of the io.Writer; all later calls return it too.
 func (w *Writer) Add(hs []filter.Hash) error {
-	for len(hs) > 0 && w.err == nil {
-		n := min(len(hs), w.group-w.buffer.Len())
-		w.buffer.Add(hs[:n])
-		if hs = hs[n:]; w.buffer.Len() == w.group {
+	return w.add(len(hs), func(from, to int) { w.buffer.Add(hs[from:to]) })
+}
+
+// AddValues is Add for hashes with values below 2^32, of a file whose Header says that it has values.
+func (w *Writer) AddValues(hs []filter.Hash, values []uint64) error {
+	return w.add(len(hs), func(from, to int) { w.buffer.AddValues(hs[from:to], values[from:to]) })
+}
+
+// add adds that many hashes; put adds a part of them to the buffer.
+func (w *Writer) add(hashes int, put func(from, to int)) error {
+	for at := 0; at < hashes && w.err == nil; {
+		n := min(hashes-at, w.group-w.buffer.Len())
+		put(at, at+n)
+		if at += n; w.buffer.Len() == w.group {
 			w.flush()
 		}
 	}

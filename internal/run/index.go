@@ -14,7 +14,8 @@ import (
 const GroupKeys = 1 << 22
 
 const (
-	version     = 1
+	version     = 1 // without values
+	withValues  = 2
 	headerSize  = 64
 	entrySize   = 8
 	trailerSize = 16
@@ -33,11 +34,16 @@ type Header struct {
 	Range    uint32
 	Shards   uint32
 	KeyCheck uint64 // of the hasher, 0 without a secret
+	Values   bool   // whether hashes have values; see WithValue
 }
 
 func (h Header) marshal() []byte {
 	b := append(make([]byte, 0, headerSize), magic...)
-	b = binary.LittleEndian.AppendUint32(b, version)
+	v := uint32(version)
+	if h.Values {
+		v = withValues
+	}
+	b = binary.LittleEndian.AppendUint32(b, v)
 	b = binary.LittleEndian.AppendUint32(b, h.Shards)
 	b = append(b, h.Plan[:]...)
 	b = binary.LittleEndian.AppendUint32(b, h.Range)

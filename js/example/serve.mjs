@@ -3,8 +3,8 @@
 //   npm run example -- [--port 8017] [--plain] [--publisher FOLDER [--key FILE]]
 //
 // --plain leaves 'wasm-unsafe-eval' out of the policy: the package then answers in plain JavaScript. --publisher serves
-// a folder of `bloomery publish` at /published/, which the page /example/follow/ follows; --key is the file with its
-// public key.
+// a folder of `bloomery publish` at /published/, which a page follows: /example/follow/ filters, /example/revoked/ exact
+// sets of certificates. --key is the file with its public key.
 
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -46,21 +46,30 @@ function fileOf(url, publisher) {
   return served && !file.includes('\0') && extname(file) in types ? file : undefined;
 }
 
+/** Returns the page that follows a publisher: exact sets have another one than filters. */
+async function pageOf(publisher) {
+  if (!publisher) return '';
+  const { kind } = JSON.parse(await readFile(join(publisher, 'release.json'), 'utf8'));
+  return kind === 'exact' ? 'revoked/' : 'follow/';
+}
+
 /**
  * Serves js/example and js/dist on 127.0.0.1.
  *
  * @param {{port?: number, plain?: boolean, publisher?: string, key?: string}} [options] port 0 takes a free one; plain
  *   forbids WebAssembly; publisher is a folder of releases, and key the text of its public key
- * @returns {Promise<{url: string, close(): Promise<void>}>} url is that of the page
+ * @returns {Promise<{url: string, page: string, close(): Promise<void>}>} url is that of the example, and
+ *   page the part behind it of the page that follows the publisher
  */
 export async function serve({ port = 0, plain = false, publisher, key } = {}) {
   const script = plain ? "script-src 'self'" : "script-src 'self' 'wasm-unsafe-eval'";
+  const page = await pageOf(publisher);
   const policy = `default-src 'self'; ${script}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   const server = createServer(async (request, response) => {
     if (request.url === '/' || request.url === '/example') {
       return response.writeHead(302, { Location: '/example/' }).end();
     }
-    if (publisher && request.url === '/example/follow/publisher.js') {
+    if (page && request.url === `/example/${page}publisher.js`) {
       const module = `export const url = '/published/';\nexport const keys = ${JSON.stringify(key ? [key] : [])};\n`;
       return response.writeHead(200, { 'Content-Type': types['.js'], 'Cache-Control': 'no-cache' }).end(module);
     }
@@ -83,6 +92,7 @@ export async function serve({ port = 0, plain = false, publisher, key } = {}) {
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}/example/`,
+    page,
     close: () => new Promise((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
@@ -102,8 +112,8 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
   const { port, plain, publisher } = values;
   try {
     const key = values.key && (await readFile(values.key, 'utf8')).trim();
-    const { url } = await serve({ port: Number(port), plain, publisher, key });
-    console.log(`The page is at ${url}${publisher ? 'follow/' : ''} (Ctrl-C ends the server).`);
+    const { url, page } = await serve({ port: Number(port), plain, publisher, key });
+    console.log(`The page is at ${url}${page} (Ctrl-C ends the server).`);
   } catch (error) {
     console.error(error.code === 'EADDRINUSE' ? `${error.message}: choose another port with --port` : error.message);
     process.exitCode = 1;

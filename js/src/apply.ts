@@ -242,17 +242,30 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
   return [out, used, after];
 }
 
-function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
-  const from = parseHeader(old), head = new Uint8Array(old.subarray(0, 64)), prefix = viewOf(delta);
-  const flags = delta[3], method = flags & 15, r = reader(delta, 192), byte = () => r.field(8);
-  if (prefix.getUint32(0) >>> 8 !== 0x894244 || method > 3) throw damaged('of a newer version');
-  if (prefix.getUint32(4) !== viewOf(head).getUint32(60)) throw damaged('for another file');
+/** Whether a file begins as an exact set. */
+export const isExact = (file: Uint8Array) => file.length > 3 && viewOf(file).getUint32(0) === 0x89424c58;
+
+function target(old: Uint8Array, delta: Uint8Array, most: number, sum: string): Uint8Array {
+  const exact = isExact(old), from = exact || parseHeader(old), prefix = viewOf(delta);
+  const flags = delta[3], method = flags & 15;
   const check = (n: number): number => {
     if (n > most) throw new TooLargeError(`more than ${most} bytes`);
     return n;
   };
-  if (!method) return (check(delta.length - 24), delta.slice(24));
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || (exact ? flags && flags !== 5 : method > 3 || (flags && !method))) {
+    throw damaged('of a newer version');
+  }
+  if (prefix.getUint32(4) !== (exact ? parseInt(sum.slice(0, 8), 16) : viewOf(old).getUint32(60))) {
+    throw damaged('for another file');
+  }
+  if (from === true || !method) {
+    const kept = method && old.length, file = new Uint8Array(check(kept + delta.length - 24));
+    if (kept) file.set(old);
+    file.set(delta.subarray(24), kept);
+    return file;
+  }
 
+  const head = new Uint8Array(old.subarray(0, 64)), r = reader(delta, 192), byte = () => r.field(8);
   let text = from.spec.text, count = from.sections.length, keys = flags & 16 ? r.signed() : 0;
   if (flags & 32) for (let i = 52; i < 60; i++) head[i] = byte();
   if (flags & 64) text = String.fromCharCode(...Array.from({ length: r.number() }, byte));
@@ -301,12 +314,13 @@ function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
 }
 
 /**
- * Returns the target of a delta, of at most `most` bytes. The caller must compare its SHA-256. Memory: twice the
- * target; for method 3 also the cells that go and come. It throws FormatError.
+ * Returns the target of a delta, of at most `most` bytes. The caller must compare its SHA-256. sum is the SHA-256 of
+ * the base in hexadecimal: only exact sets need it. Memory: twice the target; for method 3 also the cells that go and
+ * come. It throws FormatError.
  */
-export function apply(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
+export function apply(old: Uint8Array, delta: Uint8Array, most: number, sum: string): Uint8Array {
   try {
-    return target(old, delta, most);
+    return target(old, delta, most, sum);
   } catch (e) {
     throw e instanceof FormatError ? e : damaged();
   }

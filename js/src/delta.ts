@@ -1,6 +1,6 @@
 // Entry bloomery/delta: applies a delta that `bloomery diff` wrote.
 
-import { apply } from './apply.js';
+import { apply, isExact } from './apply.js';
 import { CorruptError } from './errors.js';
 import { sha256 } from './sha256.js';
 
@@ -11,14 +11,16 @@ export interface PatchOptions {
 }
 
 /**
- * Returns the new version of a filter file, given the old one, which does not change, and the delta between them. The
- * result is byte-identical to the file that the delta was made for: its SHA-256 is compared. It rejects with
- * FormatError. Deltas of sharded sets, and those of rankindexed with cells of more than 53 bits, are errors.
+ * Returns the new version of a filter file or an exact set, given the old one, which does not change, and the delta
+ * between them. The result is byte-identical to the file that the delta was made for: its SHA-256 is compared. It
+ * rejects with FormatError. Deltas of sharded sets, and those of rankindexed with cells of more than 53 bits, are
+ * errors.
  *
  * Memory: twice the new file, and twice the old one for rankindexed.
  */
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
-  const file = apply(old, delta, options.maxBytes ?? 2 ** 30), sum = await sha256(file);
+  const base = isExact(old) ? await sha256(old) : '';
+  const file = apply(old, delta, options.maxBytes ?? 2 ** 30, base), sum = await sha256(file);
   for (let i = 0; i < 16; i++) {
     if (parseInt(sum.slice(2 * i, 2 * i + 2), 16) !== delta[8 + i]) {
       throw new CorruptError('the delta or the file is damaged: its SHA-256 is another');

@@ -1,7 +1,8 @@
-// Entry bloomery/follow: keeps a filter current with a publisher, by deltas where they are smaller.
+// Entry bloomery/follow: keeps a filter or a set current with a publisher, by deltas where they are smaller.
 
 import { apply } from './apply.js';
 import { CorruptError, FetchError, TooLargeError } from './errors.js';
+import type { ExactSet } from './exact.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
 import {
@@ -22,17 +23,30 @@ export interface FollowStore {
   put(name: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** How a publisher is followed. */
-export interface FollowOptions extends Trust, TransportOptions {
+/** What a publisher can have. */
+export type Published = Filter | ShardedFilter | ExactSet;
+
+/** Opens what is published. A kind without its function is an error. */
+export interface Openers {
   /** Opens a filter file: `open` of an entry of this package, or a function that calls it with options. */
-  open: (file: Uint8Array) => Promise<Filter>;
-  /** The same of sharded sets: `openSharded`. Without it they are an error. */
+  open?: (file: Uint8Array) => Promise<Filter>;
+  /** The same of sharded sets: `openSharded`. */
   openSharded?: (manifest: Uint8Array, load: ShardLoader) => Promise<ShardedFilter>;
+  /** The same of exact sets: `openExact` of bloomery/exact. */
+  openExact?: (file: Uint8Array) => Promise<ExactSet>;
+}
+
+/** How a publisher is followed: with at least one of the functions of Openers. */
+export type FollowOptions =
+  PollOptions & Openers & ({ open: object } | { openSharded: object } | { openExact: object });
+
+/** Whom a follower trusts, and how it loads and polls. */
+export interface PollOptions extends Trust, TransportOptions {
   /** The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. */
   interval?: number;
   /** Ends the follower, as `close` does. */
   signal?: AbortSignal;
-  /** The largest length of a filter, manifest or shard in bytes. Default: 2^30. */
+  /** The largest length of a file, manifest or shard in bytes. Default: 2^30. */
   maxBytes?: number;
   store?: FollowStore;
   /** Called after the filter was replaced. */
@@ -52,11 +66,11 @@ export interface Update {
   readonly failure: unknown;
 }
 
-/** Follows a publisher. An error never changes the filter: the last good one stays. */
-export interface Follower<F extends Filter | ShardedFilter = Filter | ShardedFilter> {
+/** Follows a publisher. An error never changes the filter: the last good one stays. "Filter" stands for sets, too. */
+export interface Follower<F extends Published = Published> {
   /** The current filter. A new release replaces it; a filter itself never changes. */
   readonly filter: F;
-  /** The file of the filter, or the manifest of a set: do not change it. */
+  /** The file of the filter, or the manifest of a sharded set: do not change it. */
   readonly bytes: Uint8Array;
   /** The release of the filter. */
   readonly release: Release;
@@ -64,8 +78,10 @@ export interface Follower<F extends Filter | ShardedFilter = Filter | ShardedFil
   readonly error: unknown;
   /** The bytes that were loaded since the start, without headers. */
   readonly loaded: number;
-  /** Reports whether the key may be in the current filter. For a sharded set it returns a promise. */
+  /** `has` of the current filter. For a sharded set it returns a promise. */
   has(key: Key): ReturnType<F['has']>;
+  /** `hasIn` of the current set, if that is exact. It throws TypeError for others. */
+  readonly hasIn: ExactSet extends F ? ExactSet['hasIn'] : never;
   /**
    * Asks for a new release now. It returns whether the filter was replaced, and rejects with the error of the poll,
    * which is that of expiry if the filter is current, but old.
@@ -75,13 +91,16 @@ export interface Follower<F extends Filter | ShardedFilter = Filter | ShardedFil
   close(): void;
 }
 
-/** The kind of filters that a follower with these options has. */
-type FilterOf<Options> = Options extends { openSharded: object } ? Filter | ShardedFilter : Filter;
+/** What a follower with these options can have. */
+type FilterOf<Options> =
+  | (Options extends { open: object } ? Filter : never)
+  | (Options extends { openSharded: object } ? ShardedFilter : never)
+  | (Options extends { openExact: object } ? ExactSet : never);
 
 /**
- * Loads the filter of a publisher, a folder or its release.json, and polls for new releases until `close`. The promise
- * is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of that, or with
- * TypeError for a URL or key that is none. A sharded set loads its shards when they are first needed, and keeps those
+ * Loads the filter or the set of a publisher, a folder or its release.json, and polls for new releases until `close`.
+ * The promise is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of
+ * that, or with TypeError for a URL or key that is none and for a kind that no option opens. A sharded set loads its shards when they are first needed, and keeps those
  * that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
@@ -90,15 +109,17 @@ export async function follow<Options extends FollowOptions>(
   url: string | URL, options: Options,
 ): Promise<Follower<FilterOf<Options>>> {
   const {
-    open, openSharded, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate, onError,
-  }: FollowOptions = options;
+    open, openSharded, openExact, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate,
+    onError,
+  }: PollOptions & Openers = options;
+  const openers = { file: open, set: openSharded, exact: openExact };
   const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
   folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
   keys?.forEach(publicKey);
   if (!keys?.length === !insecure) throw new TypeError('want keys or insecure: true');
 
   const end = new AbortController();
-  let filter: Filter | ShardedFilter | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
+  let filter: Published | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
   /** The SHA-256 of the bytes. */
   let sum = '';
   /** What asks whether release.json has changed. */
@@ -121,12 +142,16 @@ export async function follow<Options extends FollowOptions>(
     return content;
   };
 
-  /** Opens a file, or a set whose shards it loads. */
-  const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Filter | ShardedFilter> => {
-    if (kind === 'file') return open(content);
-    if (!openSharded) throw new TypeError('a set needs openSharded');
+  const needOpener = (kind: Release['kind']): void => {
+    if (!openers[kind]) throw new TypeError(`no function is given to open a release of kind ${kind}`);
+  };
+
+  /** Opens a file, or a sharded set, whose shards it loads. */
+  const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Published> => {
+    needOpener(kind);
+    if (kind !== 'set') return openers[kind]!(content);
     const sums = new Map<string, string>();
-    const set = await openSharded(content, async (file, bytes) => {
+    const set = await openSharded!(content, async (file, bytes) => {
       const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
       shards.set(sha256, shard);
       return shard;
@@ -148,9 +173,9 @@ export async function follow<Options extends FollowOptions>(
   const replacement = async (next: Release) => {
     let failure: unknown;
     try {
-      const delta = filter && next.kind === 'file' && next.bytes <= maxBytes && await deltaOf(next);
+      const delta = filter && next.kind !== 'set' && next.bytes <= maxBytes && await deltaOf(next);
       if (delta && delta.bytes < next.bytes) {
-        const content = apply(bytes, await object(delta), next.bytes);
+        const content = apply(bytes, await object(delta), next.bytes, sum);
         if ((await digest(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
         return { content, delta: true, failure };
       }
@@ -178,6 +203,7 @@ export async function follow<Options extends FollowOptions>(
     if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
       throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
     }
+    needOpener(next.kind);
     let content = bytes, now = filter;
     if (next.sha256 !== sum) {
       const { content: other, ...how } = await replacement(next);
@@ -260,6 +286,7 @@ export async function follow<Options extends FollowOptions>(
     get error() { return error; },
     get loaded() { return loaded; },
     has: (key: Key) => filter!.has(key),
+    hasIn: (partition: string | Uint8Array, key: Key) => (filter as ExactSet).hasIn(partition, key),
     poll,
     close,
   } as Follower<FilterOf<Options>>;

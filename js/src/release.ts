@@ -44,13 +44,14 @@ export interface Release extends ReleaseObject {
   /** Times such as 2026-11-22T15:00:00Z. */
   readonly published: string;
   readonly expires: string;
-  /** A filter file, or a sharded set, whose manifest has the hash and the length of the release. */
-  readonly kind: 'file' | 'set';
-  /** The length of the filter file, or of the manifest and all shards. */
+  /** A filter file, an exact set, or a sharded set, whose manifest has the hash and the length of the release. */
+  readonly kind: 'file' | 'exact' | 'set';
+  /** The length of the file, or of the manifest and all shards. */
   readonly total_bytes: number;
   readonly spec: string;
+  /** The number of keys; of an exact set, of its members. */
   readonly keys: number;
-  /** The false-positive rate that was chosen, or 0, and that of the filter. */
+  /** The false-positive rate that was chosen, or 0, and that of the filter; 0 for an exact set. */
   readonly fpr_chosen: number;
   readonly fpr_posterior: number;
   readonly previous?: OlderRelease;
@@ -133,7 +134,7 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
     invalid);
   if (!trust.insecure) await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
   const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), release = m.release as number;
-  want(m.kind === 'file' || m.kind === 'set', newer);
+  want(['file', 'exact', 'set'].includes(m.kind as string), newer);
   want(isRef(m) && isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
     isNumber(m.total_bytes, m.bytes as number) && (m.kind === 'set' || m.total_bytes === m.bytes) &&
     isRate(m.fpr_chosen) && isRate(m.fpr_posterior) &&

@@ -5,6 +5,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { openExact } from '../dist/exact.js';
 import { follow } from '../dist/follow.js';
 import { open } from '../dist/index.js';
 
@@ -17,7 +18,7 @@ const onUpdate = ({ delta, failure }) => {
 for await (const _ of createInterface({ input: process.stdin })) {
   how = 'same';
   if (follower) await follower.poll();
-  else follower = await follow(url, { keys: [key], open, interval: 1e9, onUpdate });
+  else follower = await follow(url, { keys: [key], open, openExact, interval: 1e9, onUpdate });
   await writeFile(file, follower.bytes);
   console.log(how);
 }

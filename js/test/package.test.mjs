@@ -100,7 +100,18 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });
   // @ts-expect-error the filter may be a sharded set
   const unsure: boolean = set.has('x');
-  // @ts-expect-error follow needs open
+  const revoked = await follow('/revoked/', { openExact: (file) => openExact(file, { verify: true }), insecure: true });
+  const current: ExactSet = revoked.filter, isRevoked: boolean = revoked.has(1n) || revoked.hasIn('x', 'y');
+  const any = await follow('/any/', { open, openSharded, openExact, insecure: true });
+  const asked: boolean = any.hasIn('x', isRevoked ? 'y' : 'z') || !!(await any.has('x')) || current.has('x');
+  // @ts-expect-error the filter may be a sharded set
+  const maybe: boolean = any.has('x');
+  if (asked && maybe) return [current.info().members > 0];
+  // @ts-expect-error a filter has no partitions
+  list.hasIn('x', 'y');
+  // @ts-expect-error openExact opens no filters
+  follow('/list/', { open: openExact, insecure: true });
+  // @ts-expect-error follow needs a function that opens
   follow('/list/', { insecure: true });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];

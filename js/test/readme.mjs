@@ -59,8 +59,9 @@ export async function serveSite() {
     const { pathname } = new URL(request.url, site);
     const set = /^\/hashes\.set\/([a-z0-9.-]+)$/.exec(pathname);
     const path = served[pathname] ?? (set && join(root, '..', 'shard', 'testdata', 'sets', 'blocked', set[1]));
-    const published = /^\/published\/(release\.json|objects\/[0-9a-f]{64})$/.exec(pathname);
-    const release = published && join(root, 'test', 'published', published[1].replace('release', 'release-2'));
+    const published = /^\/(published|revoked)\/(release\.json|objects\/[0-9a-f]{64})$/.exec(pathname);
+    const folder = published?.[1] === 'revoked' ? 'published-exact' : 'published';
+    const release = published && join(root, 'test', folder, published[2].replace('release', 'release-2'));
     const body = (path || release) && (await readFile(path || release).catch(() => undefined));
     if (body) response.end(body);
     else response.writeHead(404).end();

@@ -8,7 +8,8 @@ import { newKey, writeRelease } from './publisher.mjs';
 
 const { parseHistory, parseRelease, ReleaseError } = internal;
 const folder = new URL('../../publish/testdata/', import.meta.url);
-const vectors = JSON.parse(readFileSync(new URL('vectors.json', folder), 'utf8'));
+const vectors = ['vectors.json', 'vectors-exact.json'].flatMap((name) =>
+  JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
 
 /** The reasons of the verdicts. */
 const reasons = {
@@ -47,13 +48,14 @@ const good = {
 
 test('members out of range', async () => {
   const keys = [newKey()], read = (m) => parseRelease(writeRelease(m, keys), { keys: [keys[0].text] });
-  assert.equal((await read(good)).release, 3);
+  for (const kind of ['file', 'exact', 'set']) assert.equal((await read({ ...good, kind })).kind, kind);
   for (const change of [
     { name: 'x'.repeat(129) }, { name: 'ü'.repeat(65) }, { name: 'a\u202eb' }, { release: 0 }, { release: 1.5 },
     { published: good.expires }, { sha256: hash.toUpperCase() }, { sha256: '../x' }, { bytes: 0, total_bytes: 0 },
     { total_bytes: 11 }, { keys: -1 }, { fpr_chosen: 1.01 }, { previous: { release: 3, sha256: hash } },
     { previous: { release: 2, sha256: hash, delta: {} } }, { history: { sha256: hash, bytes: 2 ** 20 + 1 } },
-    { history: null }, { spec: 7 }, { format: 'other' },
+    { history: null }, { spec: 7 }, { format: 'other' }, { kind: 'tree' }, { kind: undefined }, { kind: 'exact ' },
+    { kind: ['exact'] }, { kind: 'exact', total_bytes: 11 },
   ]) {
     await assert.rejects(read({ ...good, ...change }), ReleaseError, JSON.stringify(change));
   }

@@ -104,7 +104,10 @@ const added = { follow: 6000, patch: 2000 };
  * Goals that are missed, with the size that must not be exceeded instead. The bundle of bloomery is larger than the
  * window of gzip: it saves less there.
  */
-const missedMore = { 'patch of bloomery': 2758, 'patch of bloomery/plain': 2620, 'follow of bloomery': 6221 };
+const missedMore = {
+  'patch of bloomery': 2853, 'patch of bloomery/plain': 2647, 'follow of bloomery': 6412,
+  'follow of bloomery/plain': 6118,
+};
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
   for (const [what, from] of [['follow', 'follow'], ['patch', 'apply']]) {

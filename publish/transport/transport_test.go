@@ -124,8 +124,10 @@ func TestRedirects(t *testing.T) {
 func TestConditions(t *testing.T) {
 	age := time.Duration(0)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := time.Now().UTC()
 		w.Header().Set("ETag", `"one"`)
-		w.Header().Set("Last-Modified", time.Now().Add(-age).UTC().Format(http.TimeFormat))
+		w.Header().Set("Date", now.Format(http.TimeFormat))
+		w.Header().Set("Last-Modified", now.Add(-age).Format(http.TimeFormat))
 		if r.Header.Get("If-None-Match") == `"one"` {
 			w.WriteHeader(http.StatusNotModified)
 			return

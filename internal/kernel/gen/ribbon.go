@@ -19,76 +19,85 @@ func (r ribbon) turn() Mem       { return r.field(8) }
 func (r ribbon) factor() Mem     { return r.field(9) }
 func (r ribbon) starts() Mem     { return r.field(10) }
 func (r ribbon) shift() Mem      { return r.field(11) }
-func (r ribbon) within() Mem     { return r.field(12) }
 func (r ribbon) limit(class Register) Mem {
 	return Mem{Base: r.at, Disp: 8 * 13, Index: class, Scale: 8}
 }
-func (r ribbon) columns() Mem      { return r.field(17) }
 func (r ribbon) wide() Mem         { return r.field(18) }
 func (r ribbon) prints() Mem       { return r.field(19) }
 func (r ribbon) product(i int) Mem { return r.field(20 + i) } // for the first and second coefficients, the fingerprint
 func (r ribbon) how() Mem          { return r.field(24) }
-func (r ribbon) one() Mem          { return r.field(25) }
-func (r ribbon) mask() Mem         { return r.field(26) }
+func (r ribbon) stride() Mem       { return r.field(25) }
+func (r ribbon) one() Mem          { return r.field(26) }
+func (r ribbon) mask() Mem         { return r.field(27) }
+func (r ribbon) keep(i int) Mem    { return r.field(28 + i) }
 
 const (
-	ribbonType    = "r *[27]uint64" // see unsafe.Sizeof
+	ribbonType    = "r *[36]uint64" // see unsafe.Sizeof
 	ribbonSegment = 18
-	// The values of Ribbon.how. byColumns is for width 64, at most eight columns, and no block with one more.
-	byColumns = 1
-	byNarrow  = 2
-	byBroad   = 3
 )
 
-// ribbonForms calls code for each value of Ribbon.how but byGo.
-func ribbonForms(r ribbon, other func(), code func(how int, suffix string)) {
+// ribbonForm is a value of Ribbon.how but byGo.
+type ribbonForm struct {
+	how    int
+	suffix string // of labels
+	few    bool   // at most eight columns, no block with one more
+	words  int    // blocks that a key reads: 2 or 3
+	sums   ribbonSums
+}
+
+// ribbonAll has the forms in the order of their numbers.
+var ribbonAll = []ribbonForm{
+	{1, "Few512", true, 2, sums512{}}, {2, "Narrow512", false, 2, sums512{}}, {3, "Broad512", false, 3, sums512{}},
+	{4, "Few256", true, 2, sums256{}}, {5, "Narrow256", false, 2, sums256{}}, {6, "Broad256", false, 3, sums256{}},
+}
+
+// ribbonForms calls code for each form, and other for byGo.
+func ribbonForms(r ribbon, other func(), code func(f ribbonForm)) {
 	how := GP64()
 	MOVQ(r.how(), how)
-	CMPQ(how, Imm(byColumns))
-	JNE(LabelRef("narrow"))
-	code(byColumns, "")
-	Label("narrow")
-	CMPQ(how, Imm(byNarrow))
-	JNE(LabelRef("broad"))
-	code(byNarrow, "Narrow")
-	Label("broad")
-	CMPQ(how, Imm(byBroad))
-	JNE(LabelRef("other"))
-	code(byBroad, "Broad")
+	const half = 3 // forms of an instruction set
+	CMPQ(how, Imm(half))
+	JHI(LabelRef("further"))
+	for i, f := range ribbonAll {
+		if i == half {
+			Label("further")
+		}
+		next := "other"
+		if (i+1)%half > 0 {
+			next = "no" + f.suffix
+		}
+		CMPQ(how, Imm(uint64(f.how)))
+		JNE(LabelRef(next))
+		code(f)
+		if next != "other" {
+			Label(next)
+		}
+	}
 	Label("other")
 	other()
 }
 
-// ribbonHas is Ribbon.hasGo. It takes eight columns at a time: the parity of a column is the lowest bit of its POPCNT.
+// ribbonHas is Ribbon.Has.
 func ribbonHas() {
-	TEXT("ribbonHas", NOSPLIT, "func("+ribbonType+", hi, lo uint64) uint64")
+	TEXT("ribbonHas", NOSPLIT, "func("+ribbonType+", hi, lo uint64) bool")
 	Pragma("noescape")
 	r := ribbon{Load(Param("r"), GP64())}
 	result, err := ReturnIndex(0).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	goOn := func() {
-		hasGo := NewDataAddr(Symbol{Name: "·ribbonHasGo"}, 0)
-		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{hasGo}, IsTerminal: true})
+	goOn := func(name string) {
+		f := NewDataAddr(Symbol{Name: name}, 0)
+		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{f}, IsTerminal: true})
 	}
-	ribbonForms(r, goOn, func(how int, suffix string) {
-		hi := Load(Param("hi"), GP64())
-		ones := ZMM()
-		VPBROADCASTQ(r.one(), ones)
-		start := ribbonStart(r, hi, "bumped"+suffix)
-		differ := ribbonColumns(r, how, hi, addr("lo"), start, ones, suffix)
-		answer := GP64()
-		XORL(answer.As32(), answer.As32())
-		TESTL(differ, differ)
-		SETEQ(answer.As8())
-		MOVQ(answer, result.Addr)
-		VZEROUPPER()
+	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
+		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
+		ribbonColumns(r, f, addr("hi"), addr("lo"), start)
+		SETEQ(result.Addr)
+		f.sums.clear()
 		RET()
-		Label("bumped" + suffix)
-		MOVQ(U32(2), result.Addr)
-		VZEROUPPER()
-		RET()
+		Label("bumped" + f.suffix)
+		goOn("·ribbonRestGo")
 	})
 }
 
@@ -100,108 +109,102 @@ func ribbonHasMany() {
 		"func("+ribbonType+", dst *bool, hs *uint64, n, ahead uint64, bumped *uint16) uint64")
 	Pragma("noescape")
 	r := ribbon{Load(Param("r"), GP64())}
-	ribbonForms(r, func() { RET() }, func(how int, suffix string) {
+	ribbonForms(r, func() { RET() }, func(f ribbonForm) {
 		h := Load(Param("hs"), GP64())
 		dst := Load(Param("dst"), GP64())
 		n := Load(Param("n"), GP64())
 		list := Load(Param("bumped"), GP64())
-		ones := ZMM()
-		VPBROADCASTQ(r.one(), ones)
-		Label("key" + suffix)
+		Label("key" + f.suffix)
 		ahead := GP64()
 		MOVQ(addr("ahead"), ahead)
 		TESTQ(ahead, ahead)
-		JEQ(LabelRef("cached" + suffix))
-		ribbonPrefetch(r, how, Mem{Base: h, Index: ahead, Scale: 1})
-		Label("cached" + suffix)
-		hi := GP64()
-		MOVQ(Mem{Base: h}, hi)
-		start := ribbonStart(r, hi, "bumped"+suffix)
-		differ := ribbonColumns(r, how, hi, Mem{Base: h, Disp: 8}, start, ones, suffix)
-		TESTL(differ, differ)
+		JEQ(LabelRef("cached" + f.suffix))
+		ribbonPrefetch(r, f, Mem{Base: h, Index: ahead, Scale: 1})
+		Label("cached" + f.suffix)
+		start := ribbonStart(r, Mem{Base: h}, "bumped"+f.suffix)
+		ribbonColumns(r, f, Mem{Base: h}, Mem{Base: h, Disp: 8}, start)
 		SETEQ(Mem{Base: dst})
-		Label("next" + suffix)
+		Label("next" + f.suffix)
 		ADDQ(Imm(16), h)
 		INCQ(dst)
 		DECQ(n)
-		JNE(LabelRef("key" + suffix))
+		JNE(LabelRef("key" + f.suffix))
 		SUBQ(addr("bumped"), list)
 		SHRQ(Imm(1), list)
 		Store(list, ReturnIndex(0))
-		VZEROUPPER()
+		f.sums.clear()
 		RET()
-		Label("bumped" + suffix)
+		Label("bumped" + f.suffix)
 		MOVW(n.(GPVirtual).As16(), Mem{Base: list})
 		ADDQ(Imm(2), list)
-		JMP(LabelRef("next" + suffix))
+		JMP(LabelRef("next" + f.suffix))
 	})
 }
 
 // ribbonPrefetch prefetches what a query of a key reads: the first 128 bytes of each block, or all of them.
-func ribbonPrefetch(r ribbon, how int, hi Mem) {
-	start, x, drop := GP64(), GP64(), GP64()
-	MOVQ(hi, RDX)
-	IMULQ(r.factor(), RDX)
-	MULXQ(r.starts(), drop, start)
-	MOVQ(start, x)
-	SHRQ(Imm(ribbonSegment), x)
-	if how == byBroad {
-		SHLQ(Imm(7), x)
-	} else {
-		SHLQ(Imm(6), x)
-	}
-	ADDQ(x, start)
-	SHRQ(Imm(6), start)
+func ribbonPrefetch(r ribbon, f ribbonForm, hi Mem) {
+	start, x := GP64(), GP64()
+	MOVQ(r.factor(), RDX)
+	IMULQ(hi, RDX)
+	MULXQ(r.starts(), start, start)
+	block := ribbonSlot(f, start)
+	SHRQ(Imm(6), block)
 	MOVQ(r.wide(), x)
-	CMPQ(start, x)
-	CMOVQCS(start, x)
-	IMULQ(r.columns(), start)
-	ADDQ(x, start)
-	SHLQ(Imm(3), start)
-	ADDQ(r.words(), start)
-	MOVQ(r.columns(), x)
-	PREFETCHT0(Mem{Base: start})
-	PREFETCHT0(Mem{Base: start, Index: x, Scale: 8})
-	switch how {
-	case byNarrow:
-		PREFETCHT0(Mem{Base: start, Disp: 64})
-		PREFETCHT0(Mem{Base: start, Index: x, Scale: 8, Disp: 64})
-	case byBroad:
-		LEAQ(Mem{Base: start, Index: x, Scale: 8}, start)
-		PREFETCHT0(Mem{Base: start, Index: x, Scale: 8})
+	CMPQ(block, x)
+	CMOVQCS(block, x)
+	IMULQ(r.stride(), block)
+	LEAQ(Mem{Base: block, Index: x, Scale: 8}, block)
+	ADDQ(r.words(), block)
+	MOVQ(r.stride(), x)
+	PREFETCHT0(Mem{Base: block})
+	PREFETCHT0(Mem{Base: block, Index: x, Scale: 1})
+	switch {
+	case f.words == 3:
+		PREFETCHT0(Mem{Base: block, Index: x, Scale: 2})
+	case !f.few:
+		PREFETCHT0(Mem{Base: block, Disp: 64})
+		PREFETCHT0(Mem{Base: block, Index: x, Scale: 1, Disp: 64})
 	}
 }
 
 // ribbonStart returns the start of a key, or jumps if it is bumped.
-func ribbonStart(r ribbon, hi Register, bumped string) GPVirtual {
-	start, bucket, class, n, drop := GP64(), GP64(), GP64(), GP64(), GP64()
-	MOVQ(hi, RDX)
-	IMULQ(r.factor(), RDX)
-	MULXQ(r.starts(), drop, start)
+func ribbonStart(r ribbon, hi Mem, bumped string) GPVirtual {
+	start, bucket, class, n := GP64(), GP64(), GP64(), GP64()
+	MOVQ(r.factor(), RDX)
+	IMULQ(hi, RDX)
+	MULXQ(r.starts(), start, start) // the high half
 	MOVQ(r.shift(), n)
 	SHRXQ(n, start, bucket)
+	BZHIQ(n, start, n)
 	ADDQ(r.bucket(), bucket)
-	MOVQ(bucket, n)
-	SHRQ(Imm(5), n)
+	word := GP64()
+	MOVQ(bucket, word)
+	SHRQ(Imm(5), word)
 	MOVQ(r.classes(), class)
-	MOVQ(Mem{Base: class, Index: n, Scale: 8}, class)
-	ADDQ(bucket, bucket)
-	SHRXQ(bucket, class, class)
-	ANDQ(Imm(3), class)
-	MOVQ(r.within(), n)
-	ANDQ(start, n)
+	ADDL(bucket.As32(), bucket.As32())
+	SHRXQ(bucket, Mem{Base: class, Index: word, Scale: 8}, class)
+	ANDL(Imm(3), class.As32())
 	CMPQ(n, r.limit(class))
 	JCS(LabelRef(bumped))
 	return start
 }
 
-// ribbonColumns returns a register that is 0 if the fingerprint of the key is what its columns give.
-func ribbonColumns(r ribbon, how int, hi Register, lo Op, start GPVirtual, ones VecVirtual, suffix string) GPVirtual {
-	x, print, c, d, low := GP64(), GP64(), GP64(), GP64(), GP64()
-	MOVQ(lo, x)
-	ANDQ(r.low(), x)
-	XORQ(hi, x)
-	MOVQ(x, RDX)
+// ribbonSlot turns a start into the slot.
+func ribbonSlot(f ribbonForm, start GPVirtual) GPVirtual {
+	segment := GP64()
+	MOVQ(start, segment)
+	SHRQ(Imm(ribbonSegment), segment)
+	SHLQ(Imm(uint64(4+f.words)), segment) // 64 or 128 slots
+	ADDQ(segment, start)
+	return start
+}
+
+// ribbonColumns sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
+func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
+	print, c, low := GP64(), GP64(), GP64()
+	MOVQ(lo, RDX)
+	ANDQ(r.low(), RDX)
+	XORQ(hi, RDX)
 	MULXQ(r.product(0), low, c)
 	XORQ(low, c)
 	MULXQ(r.product(2), low, print)
@@ -209,122 +212,79 @@ func ribbonColumns(r ribbon, how int, hi Register, lo Op, start GPVirtual, ones 
 	MOVQ(r.turn(), RCX)
 	ROLQ(CL, c)
 	ORQ(Imm(1), c)
-
-	// slot, block and the bit in it
-	block, slot, inverse, shift := GP64(), start, GP64(), uint64(6)
-	if how == byBroad {
-		shift = 7
-	}
-	MOVQ(start, block)
-	SHRQ(Imm(ribbonSegment), block)
-	SHLQ(Imm(shift), block)
-	ADDQ(block, slot)
-	MOVQ(slot, block)
-	SHRQ(Imm(6), block)
-	MOVQ(slot, inverse)
-	NOTQ(inverse)
-
-	zs := []VecVirtual{ZMM(), ZMM()}
-	second := GP64()
-	MOVQ(c, second)
-	SHRQ(Imm(1), second)
-	SHRXQ(inverse, second, second)
-	SHLXQ(slot, c, c)
-	if how == byBroad {
+	d := GP64()
+	if f.words == 3 {
 		MULXQ(r.product(1), low, d)
 		XORQ(low, d)
 		ROLQ(CL, d)
-		third := GP64()
-		MOVQ(d, third)
-		SHRQ(Imm(1), third)
-		SHRXQ(inverse, third, third)
-		SHLXQ(slot, d, d)
-		ORQ(d, second)
-		zs = append(zs, ZMM())
-		VPBROADCASTQ(third, zs[2])
-	}
-	VPBROADCASTQ(c, zs[0])
-	VPBROADCASTQ(second, zs[1])
-	if how == byColumns {
-		return ribbonFew(r, zs, block, print, ones)
 	}
 
-	// The addresses of the columns in the two or three blocks, and their number.
-	wide, columns, stride, n := GP64(), GP64(), GP64(), GP64()
+	// The coefficients times the bit of the slot in its block: the coefficients of two or three blocks.
+	block := ribbonSlot(f, start)
+	first, second := GP64(), GP64()
+	SHLXQ(block, r.one(), RDX)
+	SHRQ(Imm(6), block)
+	MULXQ(c, first, second)
+	coefficients := []GPVirtual{first, second}
+	if f.words == 3 {
+		third := GP64()
+		MULXQ(d, low, third)
+		ORQ(low, second)
+		coefficients = append(coefficients, third)
+	}
+	f.sums.coefficients(coefficients)
+	if f.few {
+		stride := GP64()
+		MOVQ(r.stride(), stride)
+		IMULQ(stride, block)
+		ADDQ(r.words(), block)
+		odd := f.sums.few(r, []Mem{{Base: block}, {Base: block, Index: stride, Scale: 1}})
+		XORL(print.As32(), odd)
+		TESTB(odd.As8(), r.mask())
+		return
+	}
+
+	// The addresses of the columns in the blocks, and their number.
+	wide, columns, n := GP64(), GP64(), GP64()
 	MOVQ(r.wide(), wide)
-	MOVQ(r.columns(), stride)
 	MOVQ(block, n)
 	CMPQ(block, wide)
 	CMOVQCC(wide, n)
-	first := GP64()
-	MOVQ(block, first)
-	IMULQ(stride, first)
-	ADDQ(n, first)
-	SHLQ(Imm(3), first)
-	ADDQ(r.words(), first)
-	bases := []GPVirtual{first}
-	SHLQ(Imm(3), stride)
-	for i := 1; i < len(zs); i++ {
+	at := GP64()
+	MOVQ(r.stride(), at)
+	IMULQ(block, at)
+	LEAQ(Mem{Base: at, Index: n, Scale: 8}, at)
+	ADDQ(r.words(), at)
+	addresses := []Mem{{Base: at}}
+	for range f.words - 1 {
 		next := GP64()
-		XORL(n.As32(), n.As32())
+		XORL(next.As32(), next.As32())
 		CMPQ(block, wide)
-		SETCS(n.As8())
-		LEAQ(Mem{Base: bases[i-1], Index: n, Scale: 8}, next)
-		ADDQ(stride, next)
+		SETCS(next.As8())
+		LEAQ(Mem{Base: at, Index: next, Scale: 8}, next)
+		ADDQ(r.stride(), next)
 		INCQ(block)
-		bases = append(bases, next)
+		addresses = append(addresses, Mem{Base: next})
+		at = next
 	}
 	XORL(columns.As32(), columns.As32())
 	CMPQ(block, wide)
 	SETCS(columns.As8())
 	ADDQ(r.prints(), columns)
+	BZHIQ(columns, print, print)
 
-	eight, mask, differ := GP32(), GP32(), GP32()
-	MOVL(U32(0xff), eight)
-	Label("columns" + suffix)
-	BZHIL(columns.As32(), eight, mask)
-	k := K()
-	KMOVB(mask, k)
-	ribbonOdd(zs, []Mem{{Base: bases[0]}, {Base: bases[1]}, {Base: bases[len(bases)-1]}}, k, ones, differ)
-	XORL(print.As32(), differ)
-	ANDL(mask, differ)
-	JNE(LabelRef("differ" + suffix))
+	Label("columns" + f.suffix)
+	odd := f.sums.some(r, addresses, columns)
+	CMPB(odd.As8(), print.As8())
+	JNE(LabelRef("end" + f.suffix))
 	SUBQ(Imm(8), columns)
-	JLE(LabelRef("differ" + suffix))
-	for _, b := range bases {
-		ADDQ(Imm(64), b)
+	JLE(LabelRef("same" + f.suffix))
+	for _, a := range addresses {
+		ADDQ(Imm(64), a.Base)
 	}
 	SHRQ(Imm(8), print)
-	JMP(LabelRef("columns" + suffix))
-	Label("differ" + suffix)
-	return differ
-}
-
-// ribbonFew is the rest of ribbonColumns for byColumns.
-func ribbonFew(r ribbon, zs []VecVirtual, block, print GPVirtual, ones VecVirtual) GPVirtual {
-	stride, differ := GP64(), GP32()
-	MOVQ(r.columns(), stride)
-	SHLQ(Imm(3), stride)
-	IMULQ(stride, block)
-	ADDQ(r.words(), block)
-	k := K()
-	KMOVB(r.mask(), k)
-	ribbonOdd(zs, []Mem{{Base: block}, {Base: block, Index: stride, Scale: 1}}, k, ones, differ)
-	XORL(print.As32(), differ)
-	ANDL(r.mask(), differ)
-	return differ
-}
-
-// ribbonOdd sets odd to the parities of up to eight columns, those of the mask k.
-func ribbonOdd(zs []VecVirtual, words []Mem, k OpmaskVirtual, ones VecVirtual, odd GPVirtual) {
-	sum, w, parities := ZMM(), ZMM(), K()
-	VMOVDQU64_Z(words[0], k, sum)
-	VPANDQ(zs[0], sum, sum)
-	for i := 1; i < len(zs); i++ {
-		VMOVDQU64_Z(words[i], k, w)
-		VPTERNLOGQ(U8(0x78), zs[i], w, sum)
-	}
-	VPOPCNTQ(sum, sum)
-	VPTESTMQ(ones, sum, parities)
-	KMOVB(parities, odd)
+	JMP(LabelRef("columns" + f.suffix))
+	Label("same" + f.suffix)
+	CMPL(columns.As32(), columns.As32())
+	Label("end" + f.suffix)
 }

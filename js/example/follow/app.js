@@ -3,6 +3,7 @@
 import { follow } from '../../dist/follow.js';
 import { open } from '../../dist/index.js';
 import { domainOf, isListed } from '../domain.js';
+import { showError, showUpdate, since } from '../updates.js';
 // The URL of the publisher and its public key. serve.mjs writes this module; a site has both in its program.
 import { keys, url } from './publisher.js';
 
@@ -36,15 +37,6 @@ function showAnswer() {
   element('detail').textContent = detail;
 }
 
-/** The time since a moment, in its largest unit. */
-function since(time) {
-  const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000), text = new Intl.RelativeTimeFormat('en');
-  if (seconds < 60) return 'less than a minute ago';
-  if (seconds < 3600) return text.format(-Math.floor(seconds / 60), 'minute');
-  if (seconds < 86_400) return text.format(-Math.floor(seconds / 3600), 'hour');
-  return text.format(-Math.floor(seconds / 86_400), 'day');
-}
-
 function showFacts() {
   const { release, loaded } = follower;
   show('name', release.name);
@@ -57,21 +49,14 @@ function showFacts() {
   show('loaded', `${number.format(loaded)} bytes`);
 }
 
-function showUpdate({ release, delta, loaded }) {
-  const row = element('updates').insertRow(0), how = delta ? 'delta' : 'whole file';
-  for (const text of [number.format(release.release), how, number.format(loaded)]) row.insertCell().textContent = text;
-  element('spoken').textContent = `Release ${release.release}, ${how}, ${loaded} bytes`;
+function updated(update) {
+  showUpdate(update);
   if (follower) showAnswer(); // not the first release: follow has not returned yet
-}
-
-function showError(error) {
-  element('failure').hidden = !error;
-  element('failure').textContent = error ? `The list is not current: ${error.message}` : '';
 }
 
 async function start() {
   const trust = keys.length ? { keys } : { insecure: true };
-  follower = await follow(url, { ...trust, open, interval, onUpdate: showUpdate });
+  follower = await follow(url, { ...trust, open, interval, onUpdate: updated });
   domain.addEventListener('input', showAnswer);
   element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
   for (const e of document.querySelectorAll('[disabled]')) e.disabled = false;

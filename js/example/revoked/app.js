@@ -1,7 +1,13 @@
-// The page: opens an exact set of certificates, answers while one types, and compares all answers with the truth.
+// The page: opens an exact set of certificates and answers while one types. It follows a publisher if there is one, and
+// shows what each update took. Else it compares all answers with the truth.
 
 import { openExact } from '../../dist/exact.js';
+import { showError, showUpdate, since } from '../updates.js';
 import { certificate, issuers } from './list.js';
+import { keys, url } from './publisher.js';
+
+/** Milliseconds between two polls: short, because this page is for watching. */
+const interval = 3000;
 
 const element = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat('en');
@@ -37,7 +43,7 @@ function fill(revoked) {
   const { certificates, name } = issuers[issuer.value], from = Math.floor(Math.random() * certificates);
   for (let i = 0; i < certificates; i++) {
     const found = certificate(Number(issuer.value), (from + i) % certificates);
-    if (found.revoked !== revoked) continue;
+    if (set.hasIn(name, found.serial) !== revoked) continue;
     serial.value = found.serial;
     return showAnswer();
   }
@@ -67,7 +73,7 @@ async function checkAll() {
   element('all').disabled = false;
 }
 
-function showFacts(milliseconds) {
+function showFacts() {
   const { universe, members, partitions, bytes } = set.info();
   show('bytes', `${number.format(bytes)} bytes`);
   show('size', `${(bytes / 1000).toFixed(1)} kB`);
@@ -76,7 +82,6 @@ function showFacts(milliseconds) {
   show('partitions', number.format(partitions));
   show('bits', ((8 * bytes) / members).toFixed(2));
   show('list', `${number.format(8 * members)} bytes`);
-  show('open', `${milliseconds < 1 ? 'less than 1' : number.format(Math.round(milliseconds))} ms`);
 }
 
 function showIssuers() {
@@ -90,18 +95,53 @@ function showIssuers() {
   });
 }
 
-async function start() {
+/** Opens the file beside the page. */
+async function openFile() {
   const before = performance.now(), response = await fetch('revoked.exact');
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
   set = await openExact(await response.arrayBuffer());
-  showFacts(performance.now() - before);
+  const milliseconds = performance.now() - before;
+  show('open', `${milliseconds < 1 ? 'less than 1' : number.format(Math.round(milliseconds))} ms`);
+  element('all').addEventListener('click', checkAll);
+}
+
+/** Follows the publisher. */
+async function followPublisher() {
+  const { follow } = await import('../../dist/follow.js');
+  const trust = keys.length ? { keys } : { insecure: true };
+  let follower;
+  const showRelease = () => {
+    const { release, loaded, error } = follower;
+    show('release', number.format(release.release));
+    show('age', since(release.published));
+    show('signature', keys.length ? 'verified' : 'none');
+    show('loaded', `${number.format(loaded)} bytes`);
+    showError(error);
+  };
+  const onUpdate = (update) => {
+    showUpdate(update);
+    if (!follower) return; // the first release: follow has not returned yet
+    set = follower.filter;
+    showFacts();
+    showAnswer();
+  };
+  follower = await follow(url, { ...trust, openExact, interval, onUpdate });
+  set = follower.filter;
+  element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
+  showRelease();
+  setInterval(showRelease, 500);
+}
+
+async function start() {
+  for (const e of document.querySelectorAll(`[data-from=${url ? 'publisher' : 'file'}]`)) e.hidden = false;
+  await (url ? followPublisher() : openFile());
+  showFacts();
   showIssuers();
   issuer.addEventListener('change', showAnswer);
   serial.addEventListener('input', showAnswer);
   for (const button of document.querySelectorAll('[data-try]')) {
     button.addEventListener('click', () => fill(button.dataset.try === 'revoked'));
   }
-  element('all').addEventListener('click', checkAll);
   for (const e of document.querySelectorAll('[disabled]')) e.disabled = false;
   showAnswer();
 }

@@ -1,5 +1,5 @@
-// The page js/example/revoked in headless Chromium: the answers of an exact set. With BLOOMERY_SHOTS=FOLDER it leaves
-// screenshots there.
+// The page js/example/revoked in headless Chromium: the answers of an exact set from a file. With BLOOMERY_SHOTS=FOLDER
+// it leaves screenshots there.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -1,49 +1,31 @@
-// The page js/example/follow in headless Chromium: it follows a publisher without a reload. test/published has three
-// releases that the Go command wrote: release-N.json, and the objects of all. With BLOOMERY_SHOTS=FOLDER it leaves
-// screenshots there.
+// The page js/example/follow in headless Chromium: it follows the publisher of test/published without a reload. With
+// BLOOMERY_SHOTS=FOLDER it leaves screenshots there.
 
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { serve } from '../../example/serve.mjs';
 import { launch, watch } from './chromium.mjs';
 import { lowContrast } from './contrast.mjs';
+import { hasRelease, servePublished, shownUpdates } from './published.mjs';
 
-const shots = process.env.BLOOMERY_SHOTS, from = fileURLToPath(new URL('../published', import.meta.url));
-let browser, server, folder, page, problems;
-
-/** Makes a release the current one, as the publisher does: by rename. */
-async function publish(n, change = (text) => text) {
-  const text = await readFile(join(from, `release-${n}.json`), 'utf8');
-  await writeFile(join(folder, 'release.new'), change(text));
-  await rename(join(folder, 'release.new'), join(folder, 'release.json'));
-}
+const shots = process.env.BLOOMERY_SHOTS;
+let browser, server, page, problems, publish;
 
 const fact = (name) => page.textContent(`dd[data-fact=${name}]`);
 const state = () => page.getAttribute('#verdict', 'data-state');
-
-/** Waits until the page has a release. */
-const release = (n) =>
-  page.waitForFunction((n) => document.querySelector('[data-fact=release]').textContent === String(n), n);
+const release = (n) => hasRelease(page, n);
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'published-'));
-  await cp(join(from, 'objects'), join(folder, 'objects'), { recursive: true });
-  await publish(1);
-  const key = (await readFile(join(from, 'key.pub'), 'utf8')).trim();
-  [server, browser] = await Promise.all([serve({ publisher: folder, key }), launch()]);
+  [server, browser] = await Promise.all([servePublished('published'), launch()]);
+  ({ publish } = server);
   page = await browser.newPage();
   problems = watch(page);
-  await page.goto(`${server.url}follow/`);
+  await page.goto(server.url);
   await release(1);
 });
 after(async () => {
   await browser?.close();
   await server?.close();
-  if (folder) await rm(folder, { recursive: true });
 });
 
 test('the page follows new releases without a reload, by deltas', async () => {
@@ -61,10 +43,7 @@ test('the page follows new releases without a reload, by deltas', async () => {
   await page.click('#poll');
   await release(3);
   assert.equal(await state(), 'no');
-  const rows = await page.locator('#updates tr').allTextContents();
-  assert.deepEqual(rows.map((text) => /^(\d)(delta|whole file)/.exec(text).slice(1)), [
-    ['3', 'delta'], ['2', 'delta'], ['1', 'whole file'],
-  ]);
+  assert.deepEqual(await shownUpdates(page), [['3', 'delta'], ['2', 'delta'], ['1', 'whole file']]);
   const bytes = await page.locator('#updates td:last-child').allTextContents();
   assert.ok(Number(bytes[0].replace(',', '')) < 1100, `${bytes[0]} bytes for a release and a delta`);
   assert.ok(await page.evaluate(() => globalThis.sameDocument), 'the page was reloaded');

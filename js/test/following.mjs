@@ -1,0 +1,35 @@
+// Followers of a publisher of publisher.mjs, which are closed at the end of the tests.
+
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { follow, ReleaseError } from '../dist/follow.js';
+import { open } from '../dist/plain.js';
+
+/** What is closed at the end. */
+export const closing = [];
+after(() => closing.forEach((c) => c.close()));
+
+/** Follows a publisher, with polls only by hand. */
+export async function following(p, options = {}) {
+  const f = await follow(p.url, { open, keys: p.keys.map((k) => k.text), interval: 1e9, retries: 0, ...options });
+  closing.push(f);
+  return f;
+}
+
+/** Polls with an error that check accepts, after which the follower still has the filter of before. */
+export async function refuses(f, check, what) {
+  const { filter, bytes, release } = f;
+  await assert.rejects(f.poll(), (e) => {
+    assert.ok(check(e), `${what}: ${e.stack}`);
+    return true;
+  }, what);
+  assert.ok(check(f.error), what);
+  assert.equal(f.filter, filter, what);
+  assert.equal(f.bytes, bytes, what);
+  assert.equal(f.release, release, what);
+}
+
+/** Whether an error is a ReleaseError of a reason. */
+export const because = (reason) => (e) => e instanceof ReleaseError && e.reason === reason;
+/** Whether an error is of a class. */
+export const is = (error) => (e) => e instanceof error;

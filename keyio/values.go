@@ -1,0 +1,93 @@
+package keyio
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// DefaultSeparator is the byte between the key and the value of a line if Values.Separator is 0.
+const DefaultSeparator = '\t'
+
+// Values says where the inputs have a value for each key: a whole number, in decimal digits. Lines and keys that end in
+// NUL bytes have it behind their last separator; open them with Options.KeepEmpty, so that line numbers in errors are
+// right. CSV and TSV have it in the column Options.Second.
+type Values struct {
+	// Bits is the largest number of bits of a value. Range: 1 to 64.
+	Bits int
+	// Separator is the byte between a key and its value in a line. Default: DefaultSeparator.
+	Separator byte
+	// Column says that the values are the fields of Batch.Second.
+	Column bool
+}
+
+// Read sets b.Values. Of lines it cuts off the values, and it drops empty ones. The error is a *BadValueError.
+func (v Values) Read(b *Batch) error {
+	b.Values = b.Values[:0]
+	largest := uint64(math.MaxUint64) >> (64 - v.Bits)
+	if v.Column {
+		for i, text := range b.Second {
+			value, reason := parseValue(text, largest)
+			if reason != "" {
+				return &BadValueError{Input: b.Input, Key: string(b.Keys[i]), Reason: reason}
+			}
+			b.Values = append(b.Values, value)
+		}
+		return nil
+	}
+	separator := v.Separator
+	if separator == 0 {
+		separator = DefaultSeparator
+	}
+	keys := b.Keys[:0]
+	for i, line := range b.Keys {
+		if len(line) == 0 {
+			continue
+		}
+		key, value, reason := splitValue(line, separator, largest)
+		if reason != "" {
+			return &BadValueError{Input: b.Input, Line: b.Line + int64(i), Reason: reason}
+		}
+		keys, b.Values = append(keys, key), append(b.Values, value)
+	}
+	b.Keys = keys
+	return nil
+}
+
+// splitValue splits a line at its last separator, or says why it cannot.
+func splitValue(line []byte, separator byte, largest uint64) (key []byte, value uint64, reason string) {
+	at := bytes.LastIndexByte(line, separator)
+	if at < 0 {
+		return nil, 0, fmt.Sprintf("%.80q has no value; want a key, %q and a number", line, separator)
+	}
+	value, reason = parseValue(line[at+1:], largest)
+	return line[:at], value, reason
+}
+
+// parseValue returns a value, or says why text is none.
+func parseValue(text []byte, largest uint64) (value uint64, reason string) {
+	value, err := strconv.ParseUint(string(text), 10, 64)
+	switch {
+	case err != nil:
+		return 0, fmt.Sprintf("value %.80q: want a whole number", text)
+	case value > largest:
+		return 0, fmt.Sprintf("value %d is too large: this filter has room for up to %d", value, largest)
+	}
+	return value, ""
+}
+
+// BadValueError locates a value that cannot be read.
+type BadValueError struct {
+	Input  string // path, or "standard input"
+	Line   int64  // counted from 1; 0 if it is not known: Key then names the key
+	Key    string
+	Reason string
+}
+
+func (e *BadValueError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: key %.80q: %s", e.Input, e.Key, e.Reason)
+	}
+	return fmt.Sprintf("%s: line %d: %s", e.Input, e.Line, e.Reason)
+}
