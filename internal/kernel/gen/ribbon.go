@@ -45,10 +45,10 @@ type ribbonForm struct {
 	sums   ribbonSums
 }
 
-// masks loads the masks of the columns if they are the same for all keys.
-func (f ribbonForm) masks(r ribbon) {
+// sameColumns takes the columns if they are the same for all keys.
+func (f ribbonForm) sameColumns(r ribbon) {
 	if f.few {
-		f.sums.masks(r)
+		f.sums.columns(r)
 	}
 }
 
@@ -95,7 +95,7 @@ func ribbonHas() {
 	}
 	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
-		f.masks(r)
+		f.sameColumns(r)
 		ribbonCompare(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, true))
 		SETEQ(result.Addr)
 		f.sums.clear()
@@ -118,7 +118,7 @@ func ribbonGet() {
 	r := ribbon{Load(Param("r"), GP64())}
 	ribbonForms(r, func() { goOn("·ribbonGetGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
-		f.masks(r)
+		f.sameColumns(r)
 		result, n := ribbonCollect(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, false))
 		Store(result, ReturnIndex(0))
 		Store(n, ReturnIndex(1))
@@ -145,7 +145,7 @@ func ribbonHasMany() {
 		dst := Load(Param("dst"), GP64())
 		n := Load(Param("n"), GP64())
 		list := Load(Param("bumped"), GP64())
-		f.masks(r)
+		f.sameColumns(r)
 		Label("key" + f.suffix)
 		ahead := GP64()
 		MOVQ(addr("ahead"), ahead)
@@ -241,7 +241,7 @@ type ribbonKey struct {
 	print   GPVirtual // the fingerprint, nil without
 }
 
-// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.sums.
+// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.
 func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint bool) (k ribbonKey) {
 	c, low := GP64(), GP64()
 	MOVQ(lo, RDX)
@@ -319,14 +319,15 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 // ribbonCompare sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
 func ribbonCompare(r ribbon, f ribbonForm, k ribbonKey) {
 	if f.few {
-		sums := f.sums.few(r, k.at)
+		sums := f.sums.sums(r, k.at)
 		XORL(k.print.As32(), sums)
 		TESTB(sums.As8(), r.mask())
 		return
 	}
 	BZHIQ(k.columns, k.print, k.print)
 	Label("columns" + f.suffix)
-	sums := f.sums.some(r, k.at, k.columns)
+	f.sums.first(k.columns)
+	sums := f.sums.sums(r, k.at)
 	CMPB(sums.As8(), k.print.As8())
 	JNE(LabelRef("end" + f.suffix))
 	SUBQ(Imm(8), k.columns)
@@ -344,14 +345,15 @@ func ribbonCollect(r ribbon, f ribbonForm, k ribbonKey) (result, n GPVirtual) {
 	n = GP64()
 	if f.few {
 		MOVQ(r.prints(), n)
-		return f.sums.few(r, k.at).As64().(GPVirtual), n
+		return f.sums.sums(r, k.at).As64().(GPVirtual), n
 	}
 	result, shift := GP64(), GP64()
 	MOVQ(k.columns, n)
 	XORL(result.As32(), result.As32())
 	XORL(shift.As32(), shift.As32())
 	Label("columns" + f.suffix)
-	sums := f.sums.some(r, k.at, k.columns).As64()
+	f.sums.first(k.columns)
+	sums := f.sums.sums(r, k.at).As64()
 	SHLXQ(shift, sums, sums)
 	ORQ(sums, result)
 	ADDL(Imm(8), shift.As32())
