@@ -34,7 +34,8 @@ type Ribbon struct {
 	mask    uint64    // the bits of at most eight columns
 	keep    [8]uint64 // for each of eight columns all ones if it is one of the fingerprint, else 0
 
-	Rest func(hi, lo uint64) bool // answers for the keys that do not belong to the layer
+	Next *Ribbon                  // the layer for keys that do not belong to this one; nil: Rest answers
+	Rest func(hi, lo uint64) bool // answers if Next is nil
 }
 
 // The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
@@ -77,9 +78,17 @@ const RibbonBumped = 1<<64 - 1
 func (r *Ribbon) has(hi, lo uint64) bool {
 	start, bumped := r.start(hi)
 	if bumped {
-		return r.Rest(hi, lo)
+		return r.HasFurther(hi, lo)
 	}
 	return r.matches(start, hi, lo)
+}
+
+// HasFurther answers for a key that does not belong to this layer.
+func (r *Ribbon) HasFurther(hi, lo uint64) bool {
+	if r.Next != nil {
+		return r.Next.Has(hi, lo)
+	}
+	return r.Rest(hi, lo)
 }
 
 // hasManyGo is the specification of HasMany.

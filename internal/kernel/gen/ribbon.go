@@ -30,9 +30,10 @@ func (r ribbon) stride() Mem       { return r.field(25) }
 func (r ribbon) one() Mem          { return r.field(26) }
 func (r ribbon) mask() Mem         { return r.field(27) }
 func (r ribbon) keep(i int) Mem    { return r.field(28 + i) }
+func (r ribbon) next() Mem         { return r.field(36) }
 
 const (
-	ribbonType    = "r *[36]uint64" // see unsafe.Sizeof
+	ribbonType    = "r *[37]uint64" // see unsafe.Sizeof
 	ribbonSegment = 18
 )
 
@@ -93,6 +94,7 @@ func ribbonHas() {
 	if err != nil {
 		panic(err)
 	}
+	Label("layer")
 	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
 		f.sameColumns(r)
@@ -101,6 +103,12 @@ func ribbonHas() {
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
+		MOVQ(r.next(), r.at)
+		TESTQ(r.at, r.at)
+		JEQ(LabelRef("rest" + f.suffix))
+		MOVQ(r.at, addr("r"))
+		JMP(LabelRef("layer"))
+		Label("rest" + f.suffix)
 		goOn("·ribbonRestGo")
 	})
 }
