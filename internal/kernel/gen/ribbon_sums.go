@@ -63,7 +63,8 @@ func (sums512) sums(r ribbon, at []Mem) GPVirtual {
 func (sums512) clear() {}
 
 // sums256 uses AVX2. It folds each column to the highest four bits of a lane of 32 bits, and shifts the parity of these
-// four from a table to the highest bit. Eight POPCNT would take twice as many instructions.
+// four from a table to the highest bit. With POPCNT of each column a query took 12.1 ns instead of 7.8 (r=8, 10,000
+// keys, Zen 4).
 type sums256 struct{}
 
 var (
