@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bloomery/bloomery/container"
 )
 
 // fileName returns the name of the result's files without extension.
@@ -23,7 +25,7 @@ func (r Result) fileName() string {
 
 // writeFiles writes JSON, page and plots into a folder, each completely or not at all, and then the README.md of the
 // folder.
-func (r Result) writeFiles(dir string) error {
+func (r Result) writeFiles(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -42,33 +44,15 @@ func (r Result) writeFiles(dir string) error {
 		files[strings.TrimPrefix(p.Name, r.fileName())+".svg"] = func(w io.Writer) error { return p.Draw(w, "svg") }
 	}
 	for suffix, write := range files {
-		if err := writeFile(filepath.Join(dir, r.fileName()+suffix), write); err != nil {
+		if err := container.WriteAtomic(ctx, filepath.Join(dir, r.fileName()+suffix), write); err != nil {
 			return err
 		}
 	}
-	return writeIndex(dir)
-}
-
-// writeFile writes a file atomically: it writes a temporary file and renames it.
-func writeFile(path string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // does nothing once it is renamed
-	_, err = f.Write(b.Bytes())
-	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return writeIndex(ctx, dir)
 }
 
 // writeIndex writes README.md, the list of all results with a JSON file in the folder, fewest keys first.
-func writeIndex(dir string) error {
+func writeIndex(ctx context.Context, dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "bench-*.json"))
 	if err != nil {
 		return err
@@ -88,7 +72,7 @@ func writeIndex(dir string) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b Result) int { return cmp.Or(cmp.Compare(a.Keys, b.Keys), cmp.Compare(b.FPR, a.FPR)) })
-	return writeFile(filepath.Join(dir, "README.md"), func(w io.Writer) error {
+	return container.WriteAtomic(ctx, filepath.Join(dir, "README.md"), func(w io.Writer) error {
 		fmt.Fprint(w, `# Our families compared with other libraries
 
 Bits, build time, query time, memory and false-positive rate of every family and of other libraries, and the ratios of

@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, w, wErr io.Writer) error {
 		}
 		r.writeText(w)
 		if o.out != "" {
-			if err := r.writeFiles(o.out); err != nil {
+			if err := r.writeFiles(context.WithoutCancel(ctx), o.out); err != nil {
 				return err
 			}
 			fmt.Fprintf(wErr, "%s keys: written to %s/%s.md, .json and .svg\n", countText(n), o.out, r.fileName())

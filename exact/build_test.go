@@ -207,6 +207,65 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestSteps wants the stages that take long to count their steps, so that the progress moves.
+func TestSteps(t *testing.T) {
+	const n = 20_000
+	p := &stages{}
+	want := func(what string, least uint64) {
+		t.Helper()
+		if p.steps < least || p.steps > p.all {
+			t.Errorf("%s: %d of %d steps, want at least %d", what, p.steps, p.all, least)
+		}
+	}
+	filled := func(c Config) *Builder {
+		b, err := NewBuilder(c)
+		if err == nil {
+			err = feed(t.Context(), alone(chosen(n, .1, 1)), false, func(_, k [][]byte) error { return b.AddMembers(k) })
+		}
+		if err == nil {
+			err = feed(t.Context(), alone(universeOf(n)), false, func(_, k [][]byte) error { return b.AddUniverse(k) })
+		}
+		if _, e := b.finish(t.Context()); err != nil || e != nil {
+			t.Fatal(err, e)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	b := filled(Config{})
+	p.next(stageCount, n)
+	counts, err := b.count(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("count", n)
+	l, err := b.newLevels(t.Context(), p, nil, counts)
+	if err == nil {
+		err = l.list(t.Context(), b, &stages{})
+	}
+	if err == nil {
+		err = l.buildFirst(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("level 1", counts[0].members)
+	if err := l.ask(t.Context(), b, &stages{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.finish(t.Context(), b, p); err != nil {
+		t.Fatal(err)
+	}
+	want("level 2", 2*counts[0].members)
+
+	old := mustBuild(t, n, .1, 1, Config{})
+	c := comparison{Builder: filled(old.Config(Config{})), batch: batch{set: old}, counts: make([]tally, 1)}
+	p.next(stageCount, n)
+	if err := c.run(t.Context(), p); err != nil || len(c.toggled) > 0 {
+		t.Errorf("%d keys to toggle, %v", len(c.toggled), err)
+	}
+	want("comparison", n)
+}
+
 func TestVerifier(t *testing.T) {
 	const n = 20_000
 	s := mustBuild(t, n, .05, 1, Config{})

@@ -37,12 +37,17 @@ type ClassInfo struct {
 // BitsPerMember returns Bits divided by Members, or 0 if there are none.
 func (i Info) BitsPerMember() float64 { return perMember(float64(i.Bits), i.Members) }
 
-// EntropyPerMember returns PartitionEntropy, or without partitions Entropy, divided by Members, or 0 if there are none.
+// EntropyPerMember returns Entropy divided by Members, or with partitions PartitionEntropy divided by the members of the
+// base. It returns 0 if there are none.
 func (i Info) EntropyPerMember() float64 {
-	if i.Partitions > 0 {
-		return perMember(i.PartitionEntropy, i.Members)
+	if i.Partitions == 0 {
+		return perMember(i.Entropy, i.Members)
 	}
-	return perMember(i.Entropy, i.Members)
+	members := uint64(0)
+	for _, c := range i.Classes {
+		members += c.Members
+	}
+	return perMember(i.PartitionEntropy, members)
 }
 
 func perMember(bits float64, members uint64) float64 {

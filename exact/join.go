@@ -127,9 +127,10 @@ func (b *Builder) join(ctx context.Context, inside func(joined) error) error {
 func (b *Builder) partitions() int { return max(len(b.names.ids), 1) }
 
 // count returns the keys and members of each partition.
-func (b *Builder) count(ctx context.Context) ([]tally, error) {
+func (b *Builder) count(ctx context.Context, p *stages) ([]tally, error) {
 	counts := make([]tally, b.partitions())
 	return counts, b.join(ctx, func(k joined) error {
+		p.done(1)
 		counts[k.partition].count(k.member)
 		return nil
 	})

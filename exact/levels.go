@@ -15,7 +15,7 @@ func (b *Builder) build(ctx context.Context) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := b.count(ctx)
+	counts, err := b.count(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -189,12 +189,16 @@ func (l *levels) list(ctx context.Context, b *Builder, p *stages) error {
 
 // buildFirst builds level 1.
 func (l *levels) buildFirst(ctx context.Context, p *stages) (err error) {
+	keys := uint64(0)
+	for _, part := range l.first {
+		keys += part.expected()
+	}
+	p.next(stageFirst, keys)
 	for at, part := range l.first {
 		if part == nil {
 			continue
 		}
-		p.next(stageFirst, 0)
-		if l.record.first[at], err = part.build(ctx); err != nil {
+		if l.record.first[at], err = part.build(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -246,14 +250,14 @@ func (l *levels) ask(ctx context.Context, b *Builder, p *stages) error {
 
 // finish builds level 2 and the class function. The keys are not needed any more.
 func (l *levels) finish(ctx context.Context, b *Builder, p *stages) (*record, error) {
-	p.next(stageLast, 0)
+	p.next(stageLast, l.last.expected()+l.index.expected())
 	r := l.record
 	err := b.keys.Close()
 	if err == nil {
-		r.last, err = l.last.build(ctx)
+		r.last, err = l.last.build(ctx, p)
 	}
 	if err == nil && l.index != nil {
-		r.index, err = l.index.build(ctx)
+		r.index, err = l.index.build(ctx, p)
 	}
 	if err != nil {
 		return nil, err

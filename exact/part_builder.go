@@ -19,6 +19,7 @@ const (
 // partBuilder gathers the keys of a part.
 type partBuilder struct {
 	builders []*ribbon.Builder // one for each width to try
+	keys     uint64            // about how many there will be
 	valued   bool              // whether keys have values
 	hashes   []filter.Hash
 	values   []uint64 // of hashes, if valued
@@ -26,7 +27,7 @@ type partBuilder struct {
 
 // newPart returns a builder of a part with that form, for about that many keys.
 func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) {
-	p := &partBuilder{valued: f.valueBits > 0}
+	p := &partBuilder{valued: f.valueBits > 0, keys: keys}
 	widths := []uint{64, 128}
 	if keys >= tryBoth {
 		widths = widths[1:]
@@ -76,12 +77,22 @@ func (p *partBuilder) flush() (err error) {
 	return err
 }
 
-// build returns the part.
-func (p *partBuilder) build(ctx context.Context) (best *ribbon.Filter, err error) {
+// expected returns about how many keys the part will have: 0 if there is no part.
+func (p *partBuilder) expected() uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.keys
+}
+
+// build returns the part. Its keys are steps of the stage.
+func (p *partBuilder) build(ctx context.Context, steps *stages) (best *ribbon.Filter, err error) {
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
+	before := steps.steps
 	for _, b := range p.builders {
+		b.OnProgress(func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) })
 		f, err := b.Build(ctx)
 		if err != nil {
 			return nil, err
@@ -90,6 +101,7 @@ func (p *partBuilder) build(ctx context.Context) (best *ribbon.Filter, err error
 			best = part
 		}
 	}
+	steps.to(before + p.keys)
 	p.builders, p.hashes, p.values = nil, nil, nil
 	return best, nil
 }

@@ -100,3 +100,22 @@ func TestPartitionSize(t *testing.T) {
 		t.Errorf("worst %.4f of the entropy, want at most %g", worst, bound)
 	}
 }
+
+// TestEntropyUpdated removes most members: the entropy is that of the base, and so are the members that share it.
+func TestEntropyUpdated(t *testing.T) {
+	v := vectorSet{name: "few", n: 2000, densities: []float64{.05, .1}}
+	s, all := v.build(t)
+	before := s.Info()
+	for i := range all[50:] {
+		all[50+i].is = false
+	}
+	s, err := updated(t, s, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := s.Info()
+	if i.Members >= before.Members/2 || i.EntropyPerMember() != before.EntropyPerMember() || before.PartitionEntropy == 0 {
+		t.Errorf("%g bits a member of %d, then %g of %d",
+			before.EntropyPerMember(), before.Members, i.EntropyPerMember(), i.Members)
+	}
+}

@@ -54,6 +54,14 @@ func (p *stages) done(steps uint64) {
 	}
 }
 
+// to sets the steps that are done, unless more are, and reports them. It is for stages of few calls.
+func (p *stages) to(steps uint64) {
+	if steps > p.steps {
+		p.steps = steps
+		p.send()
+	}
+}
+
 func (p *stages) send() {
 	if p.report == nil {
 		return

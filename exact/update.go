@@ -103,7 +103,7 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 		return nil, u, err
 	}
 	c := comparison{Builder: b, batch: batch{set: old}, counts: make([]tally, b.partitions())}
-	if err := c.run(ctx); err != nil {
+	if err := c.run(ctx, p); err != nil {
 		return nil, u, err
 	}
 	u = c.Updated
@@ -139,12 +139,12 @@ type comparison struct {
 }
 
 // run asks the set for all keys, and lists those to toggle.
-func (c *comparison) run(ctx context.Context) error {
+func (c *comparison) run(ctx context.Context, p *stages) error {
 	c.names = make([]filter.Hash, len(c.counts))
 	for _, n := range c.Builder.names.sorted() {
 		c.names[n.id] = c.hasher.SumString(n.name)
 	}
-	var toggled []filter.Hash
+	toggled := []filter.Hash{} // not nil, so that it is known
 	flush := func() {
 		c.answer(c.answers[:len(c.waiting)])
 		for i, k := range c.waiting {
@@ -162,6 +162,7 @@ func (c *comparison) run(ctx context.Context) error {
 		c.waiting = c.waiting[:0]
 	}
 	err := c.join(ctx, func(k joined) error {
+		p.done(1)
 		c.universe++
 		if k.member {
 			c.members++
@@ -173,7 +174,7 @@ func (c *comparison) run(ctx context.Context) error {
 		return nil
 	})
 	flush()
-	c.toggled = append([]filter.Hash{}, toggled...)
+	c.toggled = toggled
 	return err
 }
 

@@ -266,6 +266,9 @@ func (a *app) printChoice(best plan.Choice) {
 	} else {
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
+	if best.Can.Has(filter.CanAdd | filter.CanValues) {
+		fmt.Fprintln(a.stderr, "  values: none yet, put sets them; --family ribbon reads them with the keys")
+	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/keyio"
 )
@@ -91,16 +92,32 @@ func (a *app) openExact(path string) (*exact.Set, error) {
 		return nil, err
 	}
 	if path != stdio {
-		return exact.Open(path, secret)
+		set, err := exact.Open(path, secret)
+		return set, notExact(err)
 	}
 	if err := a.takeStdin(); err != nil {
 		return nil, err
 	}
 	set, err := interruptible(a.ctx, func() (*exact.Set, error) { return exact.Read(a.stdin, math.MaxInt64, secret) })
 	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
+		return nil, notExact(fmt.Errorf("standard input: %w", err))
 	}
 	return set, nil
+}
+
+// notExact adds a hint to the error of a file that is neither an exact set nor a filter.
+func notExact(err error) error {
+	if errors.Is(err, container.ErrMagic) && !errors.Is(err, exact.ErrFilter) {
+		return &advised{err, "Give a file that bloomery exact build wrote; lists of keys come after it."}
+	}
+	return err
+}
+
+// warnNoUniverse warns if a set was built without a key: most likely a list is missing.
+func (a *app) warnNoUniverse(universe uint64) {
+	if universe == 0 {
+		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the universe; the set holds nothing")
+	}
 }
 
 // mayWriteExact returns an error if no exact set can be written to path.

@@ -110,9 +110,7 @@ func (a *app) exactBuild(ctx context.Context, f *exactBuildFlags) error {
 		return err
 	}
 	r := exactReportOf(set)
-	if r.Universe == 0 {
-		fmt.Fprintln(a.stderr, "bloomery: warning: there was no key in the universe; the set holds nothing")
-	}
+	a.warnNoUniverse(r.Universe)
 	switch {
 	case a.json:
 		return a.printJSON(r)

@@ -20,7 +20,7 @@ without the headers of the file; file_bytes is the whole file.
 outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
 partitions as the keys of the universe. A class is the partitions with the same r: level 1 of the set has the rate 2^-r,
 and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than
-others.`,
+others. After updates, classes and the entropy of partitions are still those of the build.`,
 		Example: "  bloomery exact info revoked.exact --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

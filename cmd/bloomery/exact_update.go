@@ -94,7 +94,9 @@ func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printUpdated(pathName(f.output), set.Info(), u)
+	info := set.Info()
+	a.warnNoUniverse(info.Universe)
+	return a.printUpdated(pathName(f.output), info, u)
 }
 
 // printUpdated prints the report of exact update.

@@ -68,7 +68,7 @@ func (s signalled) exitCode() int {
 // app is the state that the subcommands share.
 type app struct {
 	ctx            context.Context // ends when the command is interrupted
-	stdinTaken     bool            // standard input is the filter
+	stdinTaken     bool            // standard input is the filter or exact set
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	json, quiet    bool

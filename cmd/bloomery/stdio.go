@@ -23,7 +23,7 @@ func pathName(path string) string {
 	return path
 }
 
-// takeStdin notes that standard input is the filter of the command.
+// takeStdin notes that standard input is the filter or exact set of the command.
 func (a *app) takeStdin() error {
 	if a.stdinTaken {
 		return errors.New("- is given for two filters; standard input can hold only one: name files for the others")
@@ -35,10 +35,10 @@ func (a *app) takeStdin() error {
 	return nil
 }
 
-// stdinFree returns an error if keys are to be read from standard input and it is the filter.
+// stdinFree returns an error if keys are to be read from standard input and it is the filter or exact set.
 func (a *app) stdinFree(inputs []string) error {
 	if a.stdinTaken && (len(inputs) == 0 || slices.Contains(inputs, stdio)) {
-		return errors.New("standard input is the filter, so it cannot hold the keys too; name files with the keys")
+		return errors.New("standard input is the filter or set, so it cannot hold the keys too; name files with the keys")
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package ribbon
 
-import (
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/bitvec"
-)
+import "github.com/bloomery/bloomery/filter"
 
 // batch is the largest number of keys that are queried together.
 const batch = 256
@@ -20,38 +17,16 @@ func (f *Filter) HasManyCold(dst []bool, hs []filter.Hash) { f.hasMany(dst, hs, 
 
 func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 	filter.CheckBatch(dst, hs)
-	if len(f.kernels) == 0 {
-		for i, h := range hs {
-			dst[i] = f.Has(h)
-		}
-		return
-	}
+	first := &f.kernels[0]
 	var list [batch]uint16
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
-		for _, i := range f.kernels[0].HasMany(dst[:n], hs[:n], list[:], cold) {
-			dst[i] = f.hasFrom(1, hs[i])
+		for _, i := range first.HasMany(dst[:n], hs[:n], list[:], cold) {
+			dst[i] = first.Rest(hs[i].Hi, hs[i].Lo)
 		}
 		dst, hs = dst[n:], hs[n:]
 	}
 }
 
 // Prefetch asks for the blocks of the keys in the first layer.
-func (f *Filter) Prefetch(hs []filter.Hash) {
-	if len(f.layers) == 0 {
-		return
-	}
-	l := &f.layers[0]
-	var at [2 * ahead]uint64
-	for ; len(hs) > 0; hs = hs[min(ahead, len(hs)):] {
-		group := hs[:min(ahead, len(hs))]
-		for i, h := range group {
-			block := l.slot(l.start(h.Hi)) / 64
-			at[2*i], at[2*i+1] = l.begin(block), l.begin(block+1)
-		}
-		bitvec.Prefetch(f.words, at[:2*len(group)])
-	}
-}
-
-// ahead is the number of keys whose blocks Prefetch asks for together.
-const ahead = 16
+func (f *Filter) Prefetch(hs []filter.Hash) { f.kernels[0].Prefetch(hs) }

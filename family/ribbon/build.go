@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
@@ -172,7 +173,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		return nil, nil, err
 	}
 	if len(f.layers) == 0 && f.valueBits > 0 {
-		if err := checkValues(tail, 1); err != nil {
+		if err := checkValues(slices.Values([][]filter.Hash{tail}), 1); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -26,7 +26,7 @@ func (b *Builder) solveLayer(
 	check := f.valueBits > 0 && len(f.layers) == 1
 	do := func(s *solver, j *job) error {
 		if check {
-			if err := checkValues(j.keys, work.back); err != nil {
+			if err := checkValues(j.part.Pieces(), work.back); err != nil {
 				return err
 			}
 		}
@@ -38,10 +38,10 @@ func (b *Builder) solveLayer(
 	}
 	segments := (l.starts + segmentStart - 1) >> segmentBits
 	each := func(send func(job) error) error {
-		return keys.Each(ctx, part, func(segment uint64, hs []filter.Hash) error {
+		return keys.Parts(ctx, part, func(p gather.Part) error {
 			j := work
-			j.segment, j.keys = segment, hs
-			b.done.add(len(hs))
+			j.segment, j.part = p.Number, p
+			b.done.add(p.Len())
 			return send(j)
 		})
 	}

@@ -7,50 +7,54 @@ import (
 
 // prepare makes the kernels, one for each layer, which keep the words of the filter. Decode and Build call it last.
 func (f *Filter) prepare() {
-	f.kernels = make([]kernel.Ribbon, len(f.layers))
+	if len(f.layers) == 0 { // a kernel to which no key belongs
+		f.kernels = []kernel.Ribbon{{Classes: []uint64{3}, Limits: [4]uint64{3: 1}, Rest: f.hasTail}}
+		f.whole = f.kernels
+		return
+	}
+	f.kernels = f.columnKernels(uint64(f.valueBits), uint64(f.r))
+	for i := range f.kernels {
+		f.kernels[i].Rest = f.hasTail
+		if i > 0 {
+			f.kernels[i-1].Rest = f.kernels[i].Has
+		}
+	}
+	f.whole = f.kernels
+	if f.valueBits > 0 {
+		f.whole = f.columnKernels(0, uint64(f.valueBits+f.r))
+	}
+}
+
+// columnKernels returns kernels for count columns from first on, and the one of wide blocks after these.
+func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
+	kernels := make([]kernel.Ribbon, len(f.layers))
 	low := ^uint64(0)
 	if f.valueBits > 0 {
 		low = ^uint64(valueMask)
 	}
 	for i := range f.layers {
 		l := &f.layers[i]
-		f.kernels[i] = kernel.Ribbon{
-			Words: f.words[l.word+uint64(f.valueBits):], Classes: f.classes, Bucket: l.bucket,
+		kernels[i] = kernel.Ribbon{
+			Words: f.words[l.word+first:], Classes: f.classes, Bucket: l.bucket,
 			Low: low, Turn: uint64(l.turn), Factor: l.factor, Starts: l.starts,
 			Shift: uint64(l.shift), Within: 1<<l.shift - 1, Limits: l.limits,
-			Columns: l.columns, Wide: l.wide, Prints: uint64(f.r),
+			Columns: l.columns, Wide: l.wide, Prints: count,
 			C: firstFactor, D: secondFactor, F: printFactor, Width: l.width,
 		}
-		f.kernels[i].Ready()
+		kernels[i].Ready()
 	}
+	return kernels
 }
 
 // Has reports whether the key may be in the set. Without fingerprints it is always true.
-func (f *Filter) Has(h filter.Hash) bool {
-	if len(f.kernels) > 0 {
-		if answer := f.kernels[0].Has(h.Hi, h.Lo); answer != kernel.RibbonBumped {
-			return answer == kernel.RibbonPresent
-		}
-	}
-	return f.hasFrom(1, h)
-}
-
-// hasFrom is Has for a key that the layers before layer have bumped.
-func (f *Filter) hasFrom(layer int, h filter.Hash) bool {
-	for i := layer; i < len(f.kernels); i++ {
-		if answer := f.kernels[i].Has(h.Hi, h.Lo); answer != kernel.RibbonBumped {
-			return answer == kernel.RibbonPresent
-		}
-	}
-	return f.hasTail(h)
-}
+func (f *Filter) Has(h filter.Hash) bool { return f.kernels[0].Has(h.Hi, h.Lo) }
 
 // hasTail is Has for a key that all layers have bumped.
-func (f *Filter) hasTail(h filter.Hash) bool {
+func (f *Filter) hasTail(hi, lo uint64) bool {
 	if f.keys == 0 {
 		return f.r == 0
 	}
-	k := keyOf(h, f.valueBits)
+	k := keyOf(filter.Hash{Hi: hi, Lo: lo}, f.valueBits)
 	print := k.print()
 	for c := f.valueBits; c < f.tailColumns(); c++ { // two columns tell most absent keys
 		if f.tailResult(k, uint64(c)) != print&1 {

@@ -2,18 +2,26 @@ package ribbon
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
 // solver solves the segments of layers, one after the other. It keeps its memory for the next one.
 type solver struct {
-	rows   []row    // of a layer of width 64
-	broad  []broad  // of a layer of width 128
-	starts []uint32 // of the keys of a bucket, from the first start of the segment on
-	pivots []uint32 // of the keys of a bucket, in the order of insertion: their rows
-	bumped []filter.Hash
+	rows      rows          // of the segment
+	keys      []filter.Hash // of a bucket, with Hi times the factor of the layer, in order
+	equations []equation    // of keys
+	pivots    []uint32      // rows of the group that is inserted
+	bumped    []filter.Hash
+}
+
+// equation is the equation of a key.
+type equation struct {
+	start        uint64 // from the first start of the segment on
+	c, d, result uint64 // the XOR of the slots of c and d is result
 }
 
 // none is the pivot of a key whose equation follows from others.
@@ -23,7 +31,7 @@ const none = 1<<32 - 1
 type job struct {
 	*layer
 	segment   uint64
-	keys      []filter.Hash // with Hi times the factor of the layer, in order
+	part      gather.Part
 	valueBits uint
 	back      uint64 // the inverse of the factor
 	classes   []uint8
@@ -31,9 +39,9 @@ type job struct {
 }
 
 // empty returns n empty rows, in the memory of rows if it has room for them.
-func empty[R row | broad](rows []R, n uint64) []R {
+func empty(rows []uint64, n uint64) []uint64 {
 	if n > uint64(cap(rows)) {
-		return make([]R, n)
+		return make([]uint64, n)
 	}
 	rows = rows[:n]
 	clear(rows)
@@ -45,62 +53,101 @@ func empty[R row | broad](rows []R, n uint64) []R {
 func (s *solver) solve(j *job) []filter.Hash {
 	base := j.segment << segmentBits
 	slots := min(j.layer.starts-base, segmentStart) + j.width
-	if j.width == 64 {
-		s.rows = empty(s.rows, slots)
+	s.rows.c, s.rows.result = empty(s.rows.c, slots), empty(s.rows.result, slots)
+	if j.width == 128 {
+		s.rows.d = empty(s.rows.d, slots)
 	} else {
-		s.broad = empty(s.broad, slots)
+		s.rows.d = s.rows.d[:0]
 	}
-	s.bumped, s.starts = s.bumped[:0], s.starts[:0]
-	lo, bucket := 0, base>>j.shift
-	for i, h := range j.keys {
-		start := probe.Position(h.Hi, j.layer.starts)
-		if of := start >> j.shift; of != bucket {
-			s.bucket(j, bucket, j.keys[lo:i])
-			lo, bucket, s.starts = i, of, s.starts[:0]
+	s.bumped = s.bumped[:0]
+	bucket := base >> j.shift
+	keys := s.keys[:0]
+	for hs := range j.part.Pieces() {
+		for _, h := range hs {
+			if of := probe.Position(h.Hi, j.layer.starts) >> j.shift; of != bucket {
+				s.bucket(j, bucket, keys)
+				keys, bucket = keys[:0], of
+			}
+			keys = append(keys, h)
 		}
-		s.starts = append(s.starts, uint32(start-base))
 	}
-	s.bucket(j, bucket, j.keys[lo:])
+	s.bucket(j, bucket, keys)
+	s.keys = keys
 	s.substitute(j, slots/64)
 	return s.bumped
 }
 
-// bucket inserts the equations of the keys of a bucket, from the last start to the first one. If one of them
-// contradicts the others, it and those that come after it are bumped, and those before it that have the same class.
+// bucket inserts the equations of the keys of a bucket, in groups of a class of thresholds, the highest offsets first.
+// If the equations of a group contradict others, the keys of the group and those below it are bumped.
 func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
-	within := uint32(1)<<j.shift - 1
-	s.pivots = s.pivots[:0]
-	for i := len(keys) - 1; i >= 0; i-- {
-		start := uint64(s.starts[i])
-		k := keyOf(filter.Hash{Hi: keys[i].Hi * j.back, Lo: keys[i].Lo}, j.valueBits)
+	base := j.segment << segmentBits
+	s.equations = s.equations[:0]
+	for _, h := range keys {
+		k := keyOf(filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo}, j.valueBits)
 		c, d := j.coefficients(k)
-		result := k.print()<<j.valueBits | keys[i].Lo&(1<<j.valueBits-1)
-		var pivot uint32
-		var rest uint64 // what contradicts the other equations
-		if j.width == 64 {
-			pivot, rest = insert(s.rows, start, c, result)
-		} else {
-			pivot, rest = insertBroad(s.broad, start, c, d, result)
+		s.equations = append(s.equations, equation{
+			probe.Position(h.Hi, j.layer.starts) - base, c, d, k.print()<<j.valueBits | h.Lo&(1<<j.valueBits-1),
+		})
+	}
+	within := uint64(1)<<j.shift - 1
+	begin := len(keys)
+	for class := 3; class > 0; class-- {
+		end := begin
+		for begin > 0 && s.equations[begin-1].start&within >= j.limits[class-1] {
+			begin--
 		}
-		if rest == 0 || pivot == none && rest&j.mask(start) == 0 {
-			s.pivots = append(s.pivots, pivot)
+		if s.insert(j, bucket, s.equations[begin:end]) {
 			continue
 		}
-		class := 1
-		for uint64(s.starts[i]&within) >= j.limits[class] {
-			class++
+		for _, pivot := range s.pivots {
+			s.rows.remove(pivot)
 		}
 		j.classes[bucket] = uint8(class)
-		end := i + 1 // the keys up to end are bumped
-		for end < len(keys) && uint64(s.starts[end]&within) < j.limits[class] {
-			s.remove(j, s.pivots[len(keys)-1-end])
-			end++
-		}
 		for _, h := range keys[:end] {
 			s.bumped = append(s.bumped, filter.Hash{Hi: h.Hi * j.back, Lo: h.Lo})
 		}
 		return
 	}
+}
+
+// insert inserts the equations of a group of a bucket and reports whether they agree with the others.
+func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
+	s.pivots = s.pivots[:0]
+	if len(es) > 1 && j.anyOrder(bucket) {
+		s.pivots = slices.Grow(s.pivots, len(es))[:len(es)]
+		all := s.rows.insertAll
+		if j.width == 128 {
+			all = s.rows.insertAllBroad
+		}
+		n, ok := all(es, s.pivots, j.mask(es[0].start))
+		s.pivots = s.pivots[:n]
+		return ok
+	}
+	for i := len(es) - 1; i >= 0; i-- {
+		e := &es[i]
+		var pivot uint32
+		var rest uint64
+		if j.width == 64 {
+			pivot, rest = s.rows.insert(e.start, e.c, e.result)
+		} else {
+			pivot, rest = s.rows.insertBroad(e.start, e.c, e.d, e.result)
+		}
+		if rest&j.mask(e.start) != 0 {
+			return false
+		}
+		if pivot != none {
+			s.pivots = append(s.pivots, pivot)
+		}
+	}
+	return true
+}
+
+// anyOrder reports whether the filter does not depend on the order in which the equations of a group of the bucket are
+// inserted. The rows depend on it, but not the solutions that they have in common in the columns of all keys of the
+// segment. Those in a column that only some keys have depend on the order of the other keys: theirs are inserted from
+// the last start to the first.
+func (j *job) anyOrder(bucket uint64) bool {
+	return j.isWide(j.slot((bucket+1)<<j.shift-1)) || j.slot(j.segment<<segmentBits)/64 >= j.layer.wide
 }
 
 // mask returns the columns of a key with that start in the segment.
@@ -110,17 +157,6 @@ func (j *job) mask(start uint64) uint64 {
 		columns++
 	}
 	return 1<<columns - 1
-}
-
-// remove makes a row empty.
-func (s *solver) remove(j *job, pivot uint32) {
-	switch {
-	case pivot == none:
-	case j.width == 64:
-		s.rows[pivot] = row{}
-	default:
-		s.broad[pivot] = broad{}
-	}
 }
 
 // substitute computes the slots from the rows, from the last one to the first, and writes those of each block. A slot
@@ -136,15 +172,16 @@ func (s *solver) substitute(j *job, blocks uint64) {
 	var near, far [2*MaxBits + 4]uint64
 	for b := blocks; b > 0; {
 		b--
+		c, result := (*[64]uint64)(s.rows.c[64*b:]), (*[64]uint64)(s.rows.result[64*b:])
 		for col := 0; col < columns; col += 4 {
 			x, y := (*[4]uint64)(near[col:]), (*[4]uint64)(far[col:])
 			switch {
 			case j.width == 128:
-				substituteBroad((*[64]broad)(s.broad[64*b:]), x, y, col, min(columns-col, 4))
+				substituteBroad(c, (*[64]uint64)(s.rows.d[64*b:]), result, x, y, col, min(columns-col, 4))
 			case columns-col == 1:
-				x[0] = substituteOne((*[64]row)(s.rows[64*b:]), x[0], col)
+				x[0] = substituteOne(c, result, x[0], col)
 			default:
-				substituteFour((*[64]row)(s.rows[64*b:]), x, col)
+				substituteFour(c, result, x, col)
 			}
 		}
 		block := base + b

@@ -2,6 +2,7 @@ package ribbon
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -50,14 +51,18 @@ func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
 
 // checkValues returns a *filter.ValueError if two of the keys, which are in order, differ only in their values. Hi of
 // the key times back is that of its hash.
-func checkValues(hs []filter.Hash, back uint64) error {
-	for i := 1; i < len(hs); i++ {
-		a, b := hs[i-1], hs[i]
-		if a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 {
-			return &filter.ValueError{
-				Hash:   filter.Hash{Hi: a.Hi * back, Lo: a.Lo &^ valueMask},
-				Values: [2]uint64{a.Lo & valueMask, b.Lo & valueMask},
+func checkValues(pieces iter.Seq[[]filter.Hash], back uint64) error {
+	var a filter.Hash
+	first := true
+	for hs := range pieces {
+		for _, b := range hs {
+			if !first && a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 {
+				return &filter.ValueError{
+					Hash:   filter.Hash{Hi: a.Hi * back, Lo: a.Lo &^ valueMask},
+					Values: [2]uint64{a.Lo & valueMask, b.Lo & valueMask},
+				}
 			}
+			a, first = b, false
 		}
 	}
 	return nil

@@ -3,7 +3,7 @@
 // Hashes stay in memory up to a limit. Further ones go to a temporary file in sorted runs, which are merged when they
 // are read (external merge sort):
 //
-//	AddMany ──▶ array of chunks ──────────────── sorted in place, compacted ───────────────▶ Each
+//	AddMany ──▶ array of pages ───────────────── sorted in place, compacted ───────────────▶ Each
 //	                   └─ when full: sorted, compacted ─▶ file: run │ run │ run ─▶ merged ─▶ Each
 //
 // Compacting removes duplicates. If it empties at least half of the array, the array is not written, so that duplicates
@@ -16,7 +16,7 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"sort"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
@@ -39,7 +39,8 @@ var (
 // Config is the options of Keys. The zero value keeps each hash once, and all hashes in memory.
 type Config struct {
 	// Memory is the number of bytes of hashes, 16 each, to keep in memory; 0 for no limit. The smallest limit is 4 KiB.
-	// Buffers take up to 3 MiB more, and the f of Each may keep hashes.
+	// Sorting takes a sixteenth more, 1 MiB, and 1 MiB for each worker; buffers take up to 3 MiB, and the f of Each may
+	// keep hashes.
 	Memory int64
 	Dir    string // of the file; os.TempDir() if empty
 	// Expect is the number of keys that will come, 0 if not known. At most 1 MiB is reserved for them; the rest is
@@ -149,8 +150,9 @@ func (k *Keys) sort(ctx context.Context) error {
 }
 
 // Finish sorts the hashes and returns their number: that of distinct hashes, or with Copies that of all.
-// Without a file it sorts in place: the peak stays at 16 bytes a hash. With a file it writes the last run and, unless
-// Copies is set, reads all of them once. If ctx ends before it is done, it returns ctx.Err().
+// Without a file it sorts in place: the peak is 17 bytes a hash, 1 MiB, and 1 MiB for each worker. With a file it
+// writes the last run and, unless Copies is set, reads all of them once. If ctx ends before it is done, it returns
+// ctx.Err().
 func (k *Keys) Finish(ctx context.Context) (n uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,6 +171,7 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 	if err := k.sort(ctx); err != nil {
 		return 0, err
 	}
+	k.array.rooms = nil
 	if !k.runs.any() {
 		return uint64(k.array.n), nil
 	}
@@ -193,47 +196,17 @@ func (k *Keys) finish(ctx context.Context) (n uint64, err error) {
 // must not decrease from one hash to the next.
 //
 // f must not change the hashes. It may keep them and hand them to other goroutines: hashes from the file, and those
-// that lie across the end of a chunk of 1 MiB, are a copy made for this call; the others lie in the array itself.
+// that are not in one piece in memory, are a copy made for this call; the others lie in the array itself.
 //
 // Each returns the first error of f, or ctx.Err() if ctx ended before a call of f. Several Each may run at once; with a
 // file, each of them takes memory for its own buffers.
 func (k *Keys) Each(
 	ctx context.Context, part func(filter.Hash) uint64, f func(part uint64, keys []filter.Hash) error,
 ) error {
-	k.mu.Lock()
-	err, finished, a, r := k.err, k.finished, k.array, k.runs
-	k.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if !finished {
-		return errNotFinished
-	}
-	give := func(part uint64, keys []filter.Hash) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return f(part, keys)
-	}
-	if r.any() {
-		return r.each(ctx, k.limit, part, give)
-	}
-	for lo, hi := 0, 0; lo < a.n; lo = hi {
-		p := part(*a.at(lo))
-		last := lo // the last hash that is known to be of this part
-		step := 1
-		for ; last+step < a.n && part(*a.at(last + step)) == p; step *= 2 {
-			last += step
-		}
-		// The part ends behind last, and before last+step if that is another one.
-		more := min(last+step, a.n) - last - 1
-		hi = last + 1 + sort.Search(more, func(i int) bool { return part(*a.at(last + 1 + i)) != p })
-		hs, _ := a.part(lo, hi)
-		if err := give(p, hs); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.Parts(ctx, part, func(p Part) error {
+		hs, _ := p.array.part(p.lo, p.hi)
+		return f(p.Number, hs)
+	})
 }
 
 // Blocks calls f with all hashes in order, as Each gives them, in blocks of at most 64 KiB, for a family that takes
@@ -251,13 +224,14 @@ func (k *Keys) Blocks(ctx context.Context, f func(hs []filter.Hash) error) error
 	if r.any() {
 		return r.merge(ctx, k.limit, f)
 	}
-	for lo := 0; lo < a.n; lo += blockLen {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		hs, _ := a.part(lo, min(lo+blockLen, a.n))
-		if err := f(hs); err != nil {
-			return err
+	for piece := range a.pieces(0, a.n) {
+		for hs := range slices.Chunk(piece, blockLen) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := f(hs); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -64,10 +64,11 @@ func (r *runs) write(ctx context.Context, a *array) error {
 			return ctx.Err()
 		}
 		r.buf = r.buf[:0]
-		hs, _ := a.part(lo, min(lo+chunkLen, a.n))
-		for _, h := range hs {
-			r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Hi)
-			r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Lo)
+		for hs := range a.pieces(lo, min(lo+chunkLen, a.n)) {
+			for _, h := range hs {
+				r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Hi)
+				r.buf = binary.LittleEndian.AppendUint64(r.buf, h.Lo)
+			}
 		}
 		if _, err := r.file.WriteAt(r.buf, end); err != nil {
 			return fmt.Errorf("gather: writing keys to %s; is the disk full? "+

@@ -5,10 +5,11 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
 
-// Ribbon answers queries of one layer of a bumped ribbon filter. Package ribbon describes the layout; hasGo is the
+// Ribbon answers queries of one layer of a bumped ribbon filter. Package ribbon describes the layout; has is the
 // specification. All positions that follow from the fields must lie in Words and Classes: they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
@@ -32,6 +33,8 @@ type Ribbon struct {
 	one     uint64    // 1
 	mask    uint64    // the bits of at most eight columns
 	keep    [8]uint64 // for each of eight columns all ones if it is one of the fingerprint, else 0
+
+	Rest func(hi, lo uint64) bool // answers for the keys that do not belong to the layer
 }
 
 // The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
@@ -67,79 +70,86 @@ func (r *Ribbon) Ready() {
 // RibbonSegment is log2 of the starts of a segment. Width slots without starts follow each segment.
 const RibbonSegment = 18
 
-// Results of Ribbon.Has.
-const (
-	RibbonAbsent = iota
-	RibbonPresent
-	RibbonBumped // the key does not belong to this layer
-)
+// RibbonBumped is the number of columns that Ribbon.Get returns for a key that does not belong to the layer.
+const RibbonBumped = 1<<64 - 1
 
-// hasGo is the specification of Has, in the order in which loads overlap: it compares four columns at a time, because
-// a branch for each column would be mispredicted for most absent keys.
-func (r *Ribbon) hasGo(hi, lo uint64) uint8 {
-	start := probe.Position(hi*r.Factor, r.Starts)
-	bucket := r.Bucket + start>>(r.Shift%64)
-	class := *at(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
-	if start&r.Within < r.Limits[class] {
-		return RibbonBumped
+// has is the specification of Has.
+func (r *Ribbon) has(hi, lo uint64) bool {
+	start, bumped := r.start(hi)
+	if bumped {
+		return r.Rest(hi, lo)
 	}
-	slot := start + start>>RibbonSegment*r.Width
-	block, q := slot/64, slot%64
-	x := hi ^ lo&r.Low
-	print := probe.Mix(x, r.F)
-	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
-	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	first := block*r.Columns + min(block, r.Wide)
-	second := first + r.Columns
-	if block < r.Wide {
-		second++
-	}
-	columns := r.Prints
-	if r.Width == 128 {
-		d := bits.RotateLeft64(probe.Mix(x, r.D), int(r.Turn))
-		third := second + r.Columns
-		if block+1 < r.Wide {
-			third++
-		}
-		if block+2 < r.Wide {
-			columns++
-		}
-		if columns == 0 { // the columns may lie behind the last word
-			return RibbonPresent
-		}
-		c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
-		return hasWide(at(words, first), at(words, second), at(words, third), c, d, e, print, columns)
-	}
-	if block+1 < r.Wide {
-		columns++
-	}
-	if columns == 0 {
-		return RibbonPresent
-	}
-	return hasNarrow(at(words, first), at(words, second), c<<q, c>>1>>(63-q), print, columns)
+	return r.matches(start, hi, lo)
 }
 
-// hasManyGo is the specification of HasMany. It does not prefetch.
-func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16) []uint16 {
+// hasManyGo is the specification of HasMany.
+func (r *Ribbon) hasManyGo(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	n := 0
+	if cold {
+		r.Prefetch(hs[:min(ribbonAhead, len(hs))])
+	}
 	for i, h := range hs {
-		answer := r.hasGo(h.Hi, h.Lo)
-		dst[i] = answer == RibbonPresent
-		bumped[n] = uint16(i)
-		if answer == RibbonBumped {
-			n++
+		if next := i + ribbonAhead; cold && i%ribbonAhead == 0 && next < len(hs) {
+			r.Prefetch(hs[next:min(next+ribbonAhead, len(hs))])
 		}
+		start, other := r.start(h.Hi)
+		if other {
+			bumped[n] = uint16(i)
+			n++
+			continue
+		}
+		dst[i] = r.matches(start, h.Hi, h.Lo)
 	}
 	return bumped[:n]
 }
 
-// at returns the address of a word.
-func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }
+// ribbonAhead is the number of keys whose blocks are prefetched together.
+const ribbonAhead = 16
 
-// hasNarrow compares the parities of columns, one or more, with the bits of print. c and d are the coefficients of the
-// 64 slots of two blocks. It makes no pointer behind the last column, which may be the end of the memory.
-func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint8 {
-	v, w := unsafe.Pointer(first), unsafe.Pointer(second)
+// Prefetch asks for the blocks of keys and does not wait.
+func (r *Ribbon) Prefetch(hs []filter.Hash) {
+	var at [3 * ribbonAhead]uint64
+	for ; len(hs) > 0; hs = hs[min(ribbonAhead, len(hs)):] {
+		group := hs[:min(ribbonAhead, len(hs))]
+		for i, h := range group {
+			start := probe.Position(h.Hi*r.Factor, r.Starts)
+			block := start/64 + start>>RibbonSegment*(r.Width/64)
+			first := r.begin(block)
+			at[3*i], at[3*i+1], at[3*i+2] = first, first+r.Columns, first+2*r.Columns // the last may be its end
+		}
+		bitvec.Prefetch(r.Words, at[:3*len(group)])
+	}
+}
+
+// start returns the start of a key and whether the layer bumps it.
+func (r *Ribbon) start(hi uint64) (start uint64, bumped bool) {
+	start = probe.Position(hi*r.Factor, r.Starts)
+	bucket := r.Bucket + start>>(r.Shift%64)
+	class := *at(unsafe.Pointer(unsafe.SliceData(r.Classes)), bucket/32) >> (bucket * 2 % 64) & 3
+	return start, start&r.Within < r.Limits[class]
+}
+
+// matches reports whether the columns of a key give its fingerprint. It compares four columns at a time, because a
+// branch for each column would be mispredicted for most absent keys. It makes no pointer behind the last column, which
+// may be the end of the memory.
+func (r *Ribbon) matches(start, hi, lo uint64) bool {
+	if r.Width == 128 {
+		return r.matchesBroad(start, hi, lo)
+	}
+	x := hi ^ lo&r.Low
+	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
+	print := probe.Mix(x, r.F)
+	block := start/64 + start>>RibbonSegment
+	c, d := c<<(start%64), c>>1>>(63-start%64)
+	columns := r.Prints
+	if block+1 < r.Wide {
+		columns++
+	}
+	if columns == 0 { // the columns may lie behind the last word
+		return true
+	}
+	words := unsafe.Pointer(unsafe.SliceData(r.Words))
+	v, w := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
 	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d) ^ int(print)
@@ -147,10 +157,10 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint8 {
 		odd |= bits.OnesCount64(a[2]&c^b[2]&d) ^ int(print>>2)
 		odd |= bits.OnesCount64(a[3]&c^b[3]&d) ^ int(print>>3)
 		if odd&1 != 0 {
-			return RibbonAbsent
+			return false
 		}
 		if columns -= 4; columns == 0 {
-			return RibbonPresent
+			return true
 		}
 		v, w, print = unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
 	}
@@ -158,24 +168,80 @@ func hasNarrow(first, second *uint64, c, d, print, columns uint64) uint8 {
 	for i := range columns {
 		odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d) ^ int(print>>i)
 	}
-	return uint8(odd&1 ^ 1)
+	return odd&1 == 0
 }
 
-// hasWide is hasNarrow for the slots of three blocks.
-func hasWide(first, second, third *uint64, c, d, e, print, columns uint64) uint8 {
-	v, w, x := unsafe.Pointer(first), unsafe.Pointer(second), unsafe.Pointer(third)
-	for {
-		odd := 0
-		for i := range min(columns, 4) {
-			odd |= bits.OnesCount64(*at(v, i)&c^*at(w, i)&d^*at(x, i)&e) ^ int(print>>i)
-		}
-		if odd&1 != 0 {
-			return RibbonAbsent
-		}
-		if columns <= 4 {
-			return RibbonPresent
-		}
-		v, w, x, print = unsafe.Add(v, 32), unsafe.Add(w, 32), unsafe.Add(x, 32), print>>4
-		columns -= 4
+// matchesBroad is matches for coefficients that lie in three blocks.
+func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
+	x := hi ^ lo&r.Low
+	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
+	d := bits.RotateLeft64(probe.Mix(x, r.D), int(r.Turn))
+	print := probe.Mix(x, r.F)
+	block, q := start/64+start>>RibbonSegment*2, start%64
+	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
+	columns := r.Prints
+	if block+2 < r.Wide {
+		columns++
 	}
+	if columns == 0 { // the columns may lie behind the last word
+		return true
+	}
+	words := unsafe.Pointer(unsafe.SliceData(r.Words))
+	u, v := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
+	w := unsafe.Pointer(at(words, r.begin(block+2)))
+	for columns >= 4 {
+		a, b, z := (*[4]uint64)(u), (*[4]uint64)(v), (*[4]uint64)(w)
+		odd := bits.OnesCount64(a[0]&c^b[0]&d^z[0]&e) ^ int(print)
+		odd |= bits.OnesCount64(a[1]&c^b[1]&d^z[1]&e) ^ int(print>>1)
+		odd |= bits.OnesCount64(a[2]&c^b[2]&d^z[2]&e) ^ int(print>>2)
+		odd |= bits.OnesCount64(a[3]&c^b[3]&d^z[3]&e) ^ int(print>>3)
+		if odd&1 != 0 {
+			return false
+		}
+		if columns -= 4; columns == 0 {
+			return true
+		}
+		u, v, w, print = unsafe.Add(u, 32), unsafe.Add(v, 32), unsafe.Add(w, 32), print>>4
+	}
+	odd := 0
+	for i := range columns {
+		odd |= bits.OnesCount64(*at(u, i)&c^*at(v, i)&d^*at(w, i)&e) ^ int(print>>i)
+	}
+	return odd&1 == 0
 }
+
+// getGo is the specification of Get.
+func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
+	start, bumped := r.start(hi)
+	if bumped {
+		return 0, RibbonBumped
+	}
+	x := hi ^ lo&r.Low
+	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
+	d, blocks := uint64(0), r.Width/64
+	if r.Width == 128 {
+		d = bits.RotateLeft64(probe.Mix(x, r.D), int(r.Turn))
+	}
+	block, q := start/64+start>>RibbonSegment*blocks, start%64
+	columns = r.Prints
+	if block+blocks < r.Wide {
+		columns++
+	}
+	if columns == 0 { // the columns may lie behind the last word
+		return 0, 0
+	}
+	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
+	u := r.Words[r.begin(block):][:columns]
+	v := r.Words[r.begin(block+1):][:columns]
+	w := r.Words[r.begin(block+blocks):][:columns]
+	for i, x := range u {
+		result |= uint64(bits.OnesCount64(x&c^v[i]&d^w[i]&e)) & 1 << i
+	}
+	return result, columns
+}
+
+// begin returns the first word of a block.
+func (r *Ribbon) begin(block uint64) uint64 { return block*r.Columns + min(block, r.Wide) }
+
+// at returns the address of a word.
+func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }

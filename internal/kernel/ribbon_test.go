@@ -24,6 +24,7 @@ func randomRibbon(rnd *rand.Rand, width, starts, prints, skip uint64, share floa
 	for i := range r.Classes {
 		r.Classes[i] = rnd.Uint64() & rnd.Uint64()
 	}
+	r.Rest = func(hi, lo uint64) bool { return (hi^lo)&1 == 0 }
 	r.Ready()
 	return r
 }
@@ -42,7 +43,7 @@ func forms(r *Ribbon) []uint64 {
 func TestRibbon(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 19))
 	for _, width := range []uint64{64, 128} {
-		for _, prints := range []uint64{0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 32} {
+		for _, prints := range []uint64{0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 32, 63} {
 			for _, share := range []float64{0, 0.4} {
 				for _, starts := range []uint64{64, 4096, 1<<RibbonSegment + 640} {
 					r := randomRibbon(rnd, width, starts, prints, rnd.Uint64N(3), share)
@@ -50,20 +51,32 @@ func TestRibbon(t *testing.T) {
 					for i := range hs {
 						hs[i] = filter.Hash{Hi: rnd.Uint64(), Lo: rnd.Uint64()}
 					}
-					var seen [3]int
+					absent, present, bumped := 0, 0, 0
 					for _, h := range hs {
-						seen[r.hasGo(h.Hi, h.Lo)]++
+						switch start, other := r.start(h.Hi); {
+						case other:
+							bumped++
+						case r.matches(start, h.Hi, h.Lo):
+							present++
+						default:
+							absent++
+						}
 					}
-					few := prints > 0 && seen[RibbonAbsent] == 0 || seen[RibbonBumped] == 0 ||
-						prints < 4 && seen[RibbonPresent] == 0
+					few := prints > 0 && absent == 0 || bumped == 0 || prints < 4 && present == 0
 					if starts > 64 && len(hs) > 200 && few {
-						t.Errorf("width %d, %d columns: answers %v", width, prints, seen)
+						t.Errorf("width %d, %d columns: %d absent, %d present, %d bumped",
+							width, prints, absent, present, bumped)
 					}
 					for _, r.how = range forms(r) {
 						for _, h := range hs {
-							if got, want := r.Has(h.Hi, h.Lo), r.hasGo(h.Hi, h.Lo); got != want {
-								t.Fatalf("form %d, width %d, %d columns, %d starts, %d wide: %d, want %d",
+							if got, want := r.Has(h.Hi, h.Lo), r.has(h.Hi, h.Lo); got != want {
+								t.Fatalf("form %d, width %d, %d columns, %d starts, %d wide: %t, want %t",
 									r.how, width, prints, starts, r.Wide, got, want)
+							}
+							bits, n := r.Get(h.Hi, h.Lo)
+							if want, wantN := r.getGo(h.Hi, h.Lo); n != wantN || bits != want && n != RibbonBumped {
+								t.Fatalf("form %d, width %d, %d columns, %d wide: columns %x of %d, want %x of %d",
+									r.how, width, prints, r.Wide, bits, n, want, wantN)
 							}
 						}
 						for _, cold := range []bool{false, true} {
@@ -81,13 +94,13 @@ func testRibbonMany(t *testing.T, r *Ribbon, hs []filter.Hash, cold bool) {
 	dst, bumped := make([]bool, len(hs)), make([]uint16, len(hs))
 	bumped = r.HasMany(dst, hs, bumped, cold)
 	for i, h := range hs {
-		switch want := r.hasGo(h.Hi, h.Lo); {
-		case want == RibbonBumped:
+		switch _, other := r.start(h.Hi); {
+		case other:
 			if len(bumped) == 0 || int(bumped[0]) != i {
 				t.Fatalf("key %d of %d is bumped, and is not in the list", i, len(hs))
 			}
 			bumped = bumped[1:]
-		case dst[i] != (want == RibbonPresent):
+		case dst[i] != r.has(h.Hi, h.Lo):
 			t.Fatalf("key %d of %d: %t", i, len(hs), dst[i])
 		}
 	}

@@ -184,24 +184,42 @@ var ribbonParities = [8]uint32{
 	0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000,
 }
 
-// Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
-func (r *Ribbon) Has(hi, lo uint64) uint8 {
+// Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
+func (r *Ribbon) Has(hi, lo uint64) bool {
 	return ribbonHas((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
 }
 
 // ribbonHasGo answers for ribbonHas on machines without its instructions.
 //
 //lint:ignore U1000 the assembly jumps here
-func ribbonHasGo(r *[36]uint64, hi, lo uint64) uint8 {
-	return (*Ribbon)(unsafe.Pointer(r)).hasGo(hi, lo)
+func ribbonHasGo(r *[36]uint64, hi, lo uint64) bool { return (*Ribbon)(unsafe.Pointer(r)).has(hi, lo) }
+
+// Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
+// if the key does not belong to the layer.
+func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) {
+	return ribbonGet((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
 }
 
-// HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
-// which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It panics
-// if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// ribbonGetGo answers for ribbonGet on machines without its instructions.
+//
+//lint:ignore U1000 the assembly jumps here
+func ribbonGetGo(r *[36]uint64, hi, lo uint64) (result, columns uint64) {
+	return (*Ribbon)(unsafe.Pointer(r)).getGo(hi, lo)
+}
+
+// ribbonRestGo answers for ribbonHas if the key does not belong to the layer.
+//
+//lint:ignore U1000 the assembly jumps here
+func ribbonRestGo(r *[36]uint64, hi, lo uint64) bool {
+	return (*Ribbon)(unsafe.Pointer(r)).Rest(hi, lo)
+}
+
+// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
+// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
-		return r.hasManyGo(dst, hs, bumped)
+		return r.hasManyGo(dst, hs, bumped, cold)
 	}
 	dst, bumped = dst[:len(hs)], bumped[:len(hs)]
 	got := bumped[:0]

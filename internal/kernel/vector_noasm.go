@@ -56,8 +56,12 @@ const countsBits = true
 // Vector reports whether queries use vector code on this machine.
 const Vector = false
 
-// Has answers for a key with hash hi, lo: RibbonAbsent, RibbonPresent or RibbonBumped.
-func (r *Ribbon) Has(hi, lo uint64) uint8 { return r.hasGo(hi, lo) }
+// Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
+func (r *Ribbon) Has(hi, lo uint64) bool { return r.has(hi, lo) }
+
+// Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
+// if the key does not belong to the layer.
+func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) { return r.getGo(hi, lo) }
 
 // hasRibbon512 and hasRibbon256 report whether there is assembly for Ribbon.
 const (
@@ -65,9 +69,9 @@ const (
 	hasRibbon256 = false
 )
 
-// HasMany sets dst[i] to whether Has of hs[i] is RibbonPresent, and writes the numbers of the bumped keys to bumped, of
-// which it returns the first ones; their dst is undefined. It panics if dst or bumped is shorter than hs, or hs has
-// more than 65,535 keys.
-func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, _ bool) []uint16 {
-	return r.hasManyGo(dst, hs, bumped)
+// HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
+// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
+	return r.hasManyGo(dst, hs, bumped, cold)
 }

@@ -74,7 +74,7 @@ const paths = {
   '/hangs': (_, res) => res.write(large.subarray(0, 5000)),
 };
 
-/** Sends a part of the file and breaks the connection, for the first requests. */
+/** Sends a part of the file and breaks the connection when the client has read it, for the first requests. */
 function broken({ tag, range = true, breaks = 4, step = 300_000, shift = 0 }) {
   return (req, res, n) => {
     const from = range ? Number(/bytes=(\d+)-/.exec(req.headers.range ?? '')?.[1] ?? 0) : 0;
@@ -83,7 +83,7 @@ function broken({ tag, range = true, breaks = 4, step = 300_000, shift = 0 }) {
     res.setHeader('content-length', send.length);
     if (from) res.writeHead(206, { 'content-range': `bytes ${from}-${large.length - 1}/${large.length}` });
     if (n > breaks) res.end(send);
-    else res.write(send.subarray(0, step), () => setTimeout(() => res.destroy(), 20));
+    else res.write(send.subarray(0, step), () => setTimeout(() => res.destroy(), 150));
   };
 }
 
