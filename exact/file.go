@@ -30,7 +30,8 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 }
 
 // Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. On a 32-bit
-// platform it reads at most 512 MiB. Peak memory: about twice the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
+// platform it reads at most 512 MiB. Peak memory: about twice the bytes received. The error wraps that of r,
+// filter.ErrTooLarge or one of FromBytes.
 func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
 	maxBytes = readLimit(maxBytes)
 	var b bytes.Buffer
@@ -53,9 +54,8 @@ func readLimit(maxBytes uint64) uint64 {
 }
 
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
-// verifies all checksums. The error wraps container.ErrMagic
-// (ErrFilter for a filter file), ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was
-// given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
+// verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
+// ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return parse(data, secret)
 }
