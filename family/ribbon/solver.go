@@ -2,6 +2,7 @@ package ribbon
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
@@ -10,8 +11,7 @@ import (
 
 // solver solves the segments of layers, one after the other. It keeps its memory for the next one.
 type solver struct {
-	rows      []row         // of a layer of width 64
-	broad     []broad       // of a layer of width 128
+	rows      rows          // of the segment
 	keys      []filter.Hash // of a bucket, with Hi times the factor of the layer, in order
 	equations []equation    // of keys
 	pivots    []uint32      // rows of the group that is inserted
@@ -39,9 +39,9 @@ type job struct {
 }
 
 // empty returns n empty rows, in the memory of rows if it has room for them.
-func empty[R row | broad](rows []R, n uint64) []R {
+func empty(rows []uint64, n uint64) []uint64 {
 	if n > uint64(cap(rows)) {
-		return make([]R, n)
+		return make([]uint64, n)
 	}
 	rows = rows[:n]
 	clear(rows)
@@ -53,10 +53,11 @@ func empty[R row | broad](rows []R, n uint64) []R {
 func (s *solver) solve(j *job) []filter.Hash {
 	base := j.segment << segmentBits
 	slots := min(j.layer.starts-base, segmentStart) + j.width
-	if j.width == 64 {
-		s.rows = empty(s.rows, slots)
+	s.rows.c, s.rows.result = empty(s.rows.c, slots), empty(s.rows.result, slots)
+	if j.width == 128 {
+		s.rows.d = empty(s.rows.d, slots)
 	} else {
-		s.broad = empty(s.broad, slots)
+		s.rows.d = s.rows.d[:0]
 	}
 	s.bumped = s.bumped[:0]
 	bucket := base >> j.shift
@@ -95,11 +96,11 @@ func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 		for begin > 0 && s.equations[begin-1].start&within >= j.limits[class-1] {
 			begin--
 		}
-		if s.insert(j, s.equations[begin:end]) {
+		if s.insert(j, bucket, s.equations[begin:end]) {
 			continue
 		}
 		for _, pivot := range s.pivots {
-			s.remove(j, pivot)
+			s.rows.remove(pivot)
 		}
 		j.classes[bucket] = uint8(class)
 		for _, h := range keys[:end] {
@@ -109,19 +110,29 @@ func (s *solver) bucket(j *job, bucket uint64, keys []filter.Hash) {
 	}
 }
 
-// insert inserts equations and reports whether they do not contradict others.
-func (s *solver) insert(j *job, es []equation) bool {
+// insert inserts the equations of a group of a bucket and reports whether they agree with the others.
+func (s *solver) insert(j *job, bucket uint64, es []equation) bool {
 	s.pivots = s.pivots[:0]
-	for i := range es {
-		e := &es[len(es)-1-i]
+	if len(es) > 1 && j.anyOrder(bucket) {
+		s.pivots = slices.Grow(s.pivots, len(es))[:len(es)]
+		all := s.rows.insertAll
+		if j.width == 128 {
+			all = s.rows.insertAllBroad
+		}
+		n, ok := all(es, s.pivots, j.mask(es[0].start))
+		s.pivots = s.pivots[:n]
+		return ok
+	}
+	for i := len(es) - 1; i >= 0; i-- {
+		e := &es[i]
 		var pivot uint32
 		var rest uint64
 		if j.width == 64 {
-			pivot, rest = insert(s.rows, e.start, e.c, e.result)
+			pivot, rest = s.rows.insert(e.start, e.c, e.result)
 		} else {
-			pivot, rest = insertBroad(s.broad, e.start, e.c, e.d, e.result)
+			pivot, rest = s.rows.insertBroad(e.start, e.c, e.d, e.result)
 		}
-		if rest != 0 && (pivot != none || rest&j.mask(e.start) != 0) {
+		if rest&j.mask(e.start) != 0 {
 			return false
 		}
 		if pivot != none {
@@ -131,6 +142,14 @@ func (s *solver) insert(j *job, es []equation) bool {
 	return true
 }
 
+// anyOrder reports whether the filter does not depend on the order in which the equations of a group of the bucket are
+// inserted. The rows depend on it, but not the solutions that they have in common in the columns of all keys of the
+// segment. Those in a column that only some keys have depend on the order of the other keys: theirs are inserted from
+// the last start to the first.
+func (j *job) anyOrder(bucket uint64) bool {
+	return j.isWide(j.slot((bucket+1)<<j.shift-1)) || j.slot(j.segment<<segmentBits)/64 >= j.layer.wide
+}
+
 // mask returns the columns of a key with that start in the segment.
 func (j *job) mask(start uint64) uint64 {
 	columns := j.columns
@@ -138,15 +157,6 @@ func (j *job) mask(start uint64) uint64 {
 		columns++
 	}
 	return 1<<columns - 1
-}
-
-// remove makes a row empty.
-func (s *solver) remove(j *job, pivot uint32) {
-	if j.width == 64 {
-		s.rows[pivot] = row{}
-	} else {
-		s.broad[pivot] = broad{}
-	}
 }
 
 // substitute computes the slots from the rows, from the last one to the first, and writes those of each block. A slot
@@ -162,15 +172,16 @@ func (s *solver) substitute(j *job, blocks uint64) {
 	var near, far [2*MaxBits + 4]uint64
 	for b := blocks; b > 0; {
 		b--
+		c, result := (*[64]uint64)(s.rows.c[64*b:]), (*[64]uint64)(s.rows.result[64*b:])
 		for col := 0; col < columns; col += 4 {
 			x, y := (*[4]uint64)(near[col:]), (*[4]uint64)(far[col:])
 			switch {
 			case j.width == 128:
-				substituteBroad((*[64]broad)(s.broad[64*b:]), x, y, col, min(columns-col, 4))
+				substituteBroad(c, (*[64]uint64)(s.rows.d[64*b:]), result, x, y, col, min(columns-col, 4))
 			case columns-col == 1:
-				x[0] = substituteOne((*[64]row)(s.rows[64*b:]), x[0], col)
+				x[0] = substituteOne(c, result, x[0], col)
 			default:
-				substituteFour((*[64]row)(s.rows[64*b:]), x, col)
+				substituteFour(c, result, x, col)
 			}
 		}
 		block := base + b
