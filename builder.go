@@ -34,6 +34,7 @@ type Builder struct {
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
+	bits   int     // of a value that each key comes with, else 0
 	added  atomic.Uint64
 
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
@@ -197,7 +198,7 @@ func (b *Builder) take(inner filter.Builder) {
 	if s, ok := inner.(filter.Searcher); ok && b.config.Progress != nil {
 		s.OnProgress(b.config.Progress)
 	}
-	b.inner = inner
+	b.inner, b.bits = inner, b.family.BuildValueBits(b.spec)
 }
 
 // Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero until the planner has chosen.

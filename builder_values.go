@@ -15,8 +15,8 @@ import (
 // of the built Set returns the value. A key that comes again must have the same value, or Build returns a
 // *filter.ValueError, which knows the hash of the key only. All keys of the Set must come with values.
 //
-// The error wraps errors.ErrUnsupported if the filter takes no values at the build, and filter.ErrConfig if the value
-// has too many bits.
+// The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec has
+// no value_bits or the value has more bits. Then the key is not added.
 func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.addValue(b.hasher.Sum(key), value)
 }
@@ -32,7 +32,7 @@ func (b *Builder) AddValueUint64(key, value uint64) error {
 }
 
 func (b *Builder) addValue(h filter.Hash, value uint64) error {
-	if err := b.takesValues(); err != nil {
+	if err := b.takesValues(value); err != nil {
 		return err
 	}
 	s := &b.stripes[rand.Uint32()%stripes]
@@ -53,7 +53,7 @@ func (b *Builder) flushValues(s *stripe) error {
 }
 
 // AddManyValues adds keys with their values; values[i] is that of keys[i]. Batches of a few thousand keys are fastest.
-// Errors are those of AddValue. It panics if keys and values differ in length.
+// Errors are those of AddValue, and then none of these keys is added. It panics if keys and values differ in length.
 func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 	buf := hashBuffers.Get().(*[]filter.Hash)
 	hs := (*buf)[:0]
@@ -71,7 +71,7 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	if len(hs) != len(values) {
 		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(hs)))
 	}
-	if err := b.takesValues(); err != nil || len(hs) == 0 {
+	if err := b.takesValues(values...); err != nil || len(hs) == 0 {
 		return err
 	}
 	if b.members != nil {
@@ -83,18 +83,32 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	return b.inner.(filter.ValueBuilder).AddValues(hs, values)
 }
 
-// takesValues returns an error unless the filter takes values at the build.
-func (b *Builder) takesValues() error {
+// takesValues returns an error unless the filter takes these values at the build.
+func (b *Builder) takesValues(values ...uint64) error {
 	if b.inner == nil && b.spool == nil && b.raw == nil && b.shards == nil {
 		return errSpent
 	}
 	if _, ok := b.inner.(filter.ValueBuilder); ok {
-		return nil
+		return fitting(values, b.bits)
 	}
 	if b.spec.Family() == "" {
 		return errNoSpec
 	}
 	return families.Lacks(b.spec, filter.CanBuildValues)
+}
+
+// fitting returns an error if a value has more bits, or if a filter of this family has no values.
+func fitting(values []uint64, bits int) error {
+	if bits == 0 {
+		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need value_bits= in the Spec"}
+	}
+	for _, v := range values {
+		if v>>bits != 0 {
+			return &filter.ConfigError{Field: "value", Value: v,
+				Reason: fmt.Sprintf("want less than 2^%d, as value_bits= says", bits)}
+		}
+	}
+	return nil
 }
 
 var errNoSpec = errors.New("bloomery: values at the build need a Spec such as ribbon(value_bits=8)")

@@ -325,3 +325,17 @@ func TestSetFPRChosen(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultForSize: a static list gets a ribbon of the size that was asked for, at every number of keys.
+func TestDefaultForSize(t *testing.T) {
+	for _, keys := range []uint64{300, 2000, 20_000, 1e6, 3e6, 1e7, 1e9} {
+		for _, perKey := range []float64{1.2, 2, 4, 5, 6.7, 8, 10, 12.3, 16, 20} {
+			c := bloomery.Config{Keys: keys, Needs: plan.Needs{BitsPerKey: perKey}}
+			choice, err := c.Choose(t.Context())
+			want := fmt.Sprintf("ribbon(bits_per_key=%v)", perKey)
+			if err != nil || choice.Spec.String() != want && choice.Spec.String() != want[:len(want)-1]+",w=128)" {
+				t.Errorf("%d keys, %v bits a key: %v, %v", keys, perKey, choice.Spec, err)
+			}
+		}
+	}
+}

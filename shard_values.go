@@ -47,16 +47,10 @@ func (b *ShardBuilder) takesValues(values []uint64) error {
 	if err != nil {
 		return err
 	}
-	bits := f.BuildValueBits(s)
-	if bits == 0 {
+	if !f.Can.Has(filter.CanBuildValues) {
 		return families.Lacks(s, filter.CanBuildValues)
 	}
-	for _, v := range values {
-		if v>>bits != 0 {
-			return bad("value", v, fmt.Sprintf("want less than 2^%d, as value_bits= says", bits))
-		}
-	}
-	return nil
+	return fitting(values, f.BuildValueBits(s))
 }
 
 // addWithValues adds hashes from run.WithValue.

@@ -234,3 +234,44 @@ func TestShardedBuildValues(t *testing.T) {
 		}
 	}
 }
+
+// TestValueTooLarge: the value that is too large is refused, not a later one, and the keys beside it are kept.
+func TestValueTooLarge(t *testing.T) {
+	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	want := classes(100_000) // more than are kept before they are passed on
+	for k, v := range want {
+		if err := b.AddValueString(k, v); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.AddValueString("bad", 64+v); !errors.Is(err, filter.ErrConfig) {
+			t.Fatalf("value %d: %v", 64+v, err)
+		}
+	}
+	err = b.AddManyValues([][]byte{[]byte("good"), []byte("bad")}, []uint64{1, 64})
+	if !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("a batch: %v", err)
+	}
+	set, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Len() != uint64(len(want)) {
+		t.Errorf("%d keys, want %d", set.Len(), len(want))
+	}
+	for k, v := range want {
+		if got, ok, err := set.Get([]byte(k)); got != v || !ok || err != nil {
+			t.Fatalf("%s: %d, %t, %v; want %d", k, got, ok, err, v)
+		}
+	}
+	if b, err = bloomery.NewBuilder(bloomery.Config{Spec: "ribbon"}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.AddValueString("a", 1); !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("without value_bits: %v", err)
+	}
+}

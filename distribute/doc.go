@@ -31,6 +31,12 @@
 //     still running then may leave working files, which do no harm and are removed by the next Finish.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
+// # Values
+//
+// With a Spec such as ribbon(value_bits=8) each key comes with a value, see KeyFormat and Reading. Run files have it in
+// place of 32 bits of the hash, so they are as long as others. A key with two values, in any ranges, is an error of
+// Build.
+//
 // # Memory
 //
 // Range takes at most 64 MiB for hashes, 48 bytes and 2 KiB a shard, and the blocks of keyio. Build takes what

@@ -30,7 +30,7 @@ func TestFollowersAgree(t *testing.T) {
 	command, key := commandAndKey(t)
 	for _, spec := range followed {
 		t.Run(spec, func(t *testing.T) {
-			f := newFollowers(t, command, key)
+			f := newFollowers(t, command, key, nil)
 			deltas := 0
 			for release := range 6 {
 				f.publish(spec, release)
@@ -50,12 +50,12 @@ func TestFollowersAgree(t *testing.T) {
 	}
 }
 
-// TestExactFollowersAgree publishes an exact set on 31 days, each with an update but the first. The members on a day are
-// keys [3·day, 3·day + 100) of 2,000. After the first day all followers must load deltas; the JavaScript follower does
-// not poll on each third day.
+// TestExactFollowersAgree publishes an exact set on 31 days, each with an update but the first. The members on a day
+// are keys [3*day, 3*day+100) of 2,000. After the first day the JavaScript follower must load deltas. It does not poll
+// on each third day.
 func TestExactFollowersAgree(t *testing.T) {
 	command, key := commandAndKey(t)
-	f := newFollowers(t, command, key)
+	f := newFollowers(t, command, key, []string{"exact"})
 	f.must(os.WriteFile(f.path("universe"), lines(0, 2000), 0o600))
 	for day := range 31 {
 		f.must(os.WriteFile(f.path("members"), lines(3*day, 3*day+100), 0o600))
@@ -112,8 +112,8 @@ type followers struct {
 	out                     *bufio.Reader
 }
 
-// newFollowers returns the followers of a publisher that has no release yet.
-func newFollowers(t *testing.T, command string, key publish.PrivateKey) *followers {
+// newFollowers returns the followers of a publisher that has no release yet. js has further arguments of followers.mjs.
+func newFollowers(t *testing.T, command string, key publish.PrivateKey, js []string) *followers {
 	t.Helper()
 	dir := t.TempDir()
 	site := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "site"))))
@@ -121,14 +121,15 @@ func newFollowers(t *testing.T, command string, key publish.PrivateKey) *followe
 	f := &followers{
 		t: t, command: command, key: key, url: site.URL + "/list", dir: dir, file: filepath.Join(dir, "filter"),
 	}
-	f.start()
+	f.start(js)
 	return f
 }
 
 // start starts the follower in JavaScript.
-func (f *followers) start() {
+func (f *followers) start(js []string) {
 	script := filepath.Join("..", "js", "test", "followers.mjs")
-	c := exec.CommandContext(f.t.Context(), "node", script, f.url, f.key.Public().String(), f.path("js"))
+	args := append([]string{script, f.url, f.key.Public().String(), f.path("js")}, js...)
+	c := exec.CommandContext(f.t.Context(), "node", args...)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	f.must(err)

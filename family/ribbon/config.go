@@ -3,6 +3,7 @@ package ribbon
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/bloomery/bloomery/filter"
 )
@@ -181,6 +182,22 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 	return r, uint((columns - float64(r)) * wideUnit), nil
 }
 
+// within returns the largest geometry up to r and wide whose expected size is at most total bits, as a build corrects
+// one that is too large: the blocks and the tail with one bit more may exceed what forSize counts by some hundred bits.
+func (c Config) within(total, n uint64, r, wide uint) (uint, uint) {
+	have, least := r*wideUnit+wide, uint(wideUnit)
+	if c.ValueBits > 0 {
+		least = 0
+	}
+	fewer := sort.Search(int(have-least), func(i int) bool {
+		next := have - uint(i)
+		p := predict(c.width(), n, next/wideUnit+c.ValueBits, next%wideUnit)
+		return p.bits() <= total
+	})
+	have -= uint(fewer)
+	return have / wideUnit, have % wideUnit
+}
+
 // Check returns an error if the Config is wrong for any number of keys. It allocates no filter. Errors wrap
 // filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Check() error { return c.check() }
@@ -197,6 +214,10 @@ func (c Config) Forecast(keys uint64) (bits uint64, fpr float64, err error) {
 		return 0, 0, err
 	}
 	p := predict(c.width(), keys, r+c.ValueBits, wide)
+	if total, err := c.Size.Bits(max(keys, 1)); err == nil && total > 0 && p.bits() > total {
+		r, wide = c.within(total, keys, r, wide)
+		p = predict(c.width(), keys, r+c.ValueBits, wide)
+	}
 	if c.Static {
 		return p.bits(), 1, nil
 	}

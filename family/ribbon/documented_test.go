@@ -15,8 +15,9 @@ func TestDocumented(t *testing.T) {
 	f := build(t, "ribbon(r=10)", filtertest.DocumentedKeys(hasher))
 	want := []string{"`" + f.spec().String() + "`", filtertest.DocumentedWords(f.tail)}
 	for _, name := range []string{"key-7", "key-40", "key-41"} {
-		k := keyOf(hasher.SumString(name), 0)
-		result, columns := f.columns(k)
+		h := hasher.SumString(name)
+		k := keyOf(h, 0)
+		result, columns := f.columns(h, 0)
 		print := k.print() & (1<<columns - 1)
 		want = append(want, fmt.Sprintf("| `%s` | %016x | %010x | %03x | %03x | %s |\n", name, k.x,
 			k.tailWord(f.tailSeed, 0)&(1<<f.slots-1), result, print, answer[result == print]))
@@ -30,10 +31,11 @@ func TestDocumented(t *testing.T) {
 	l := &f.layers[0]
 	want = append(want, "`"+f.spec().String()+"`", filtertest.DocumentedWords(f.classes))
 	for _, name := range []string{"key-7", "key-13", "key-1000", "key-1001"} {
-		k := keyOf(hasher.SumString(name), 0)
+		h := hasher.SumString(name)
+		k := keyOf(h, 0)
 		start := l.start(k.hi)
 		class := f.class(start / 32)
-		result, columns := f.columns(k)
+		result, columns := f.columns(h, 0)
 		print := k.print() & (1<<columns - 1)
 		c, _ := l.coefficients(k)
 		at := fmt.Sprintf("%d, %d", start/64, start%64)

@@ -16,63 +16,45 @@ type Filter struct {
 	classes []uint64 // section 1: two bits a bucket
 	tail    []uint64 // section 2: columns of geometry.slots bits
 	keys    uint64
-	kernels []kernel.Ribbon // of the layers
+	kernels []kernel.Ribbon // of the layers, for the fingerprints
+	whole   []kernel.Ribbon // of the layers, for values and fingerprints
 }
 
 // Get returns the value of the key with hash h, below 2^value_bits, and whether the key may be in the set. A key
 // that is not in the set has an arbitrary value. Without value_bits the value is 0.
 func (f *Filter) Get(h filter.Hash) (value uint64, ok bool) {
-	if f.keys == 0 {
-		return 0, f.r == 0
+	result, columns := f.whole[0].Get(h.Hi, h.Lo)
+	if columns == kernel.RibbonBumped {
+		if f.keys == 0 {
+			return 0, f.r == 0
+		}
+		result, columns = f.columns(h, 1)
 	}
-	k := keyOf(h, f.valueBits)
-	result, columns := f.columns(k)
-	want := k.print() & (1<<(columns-f.valueBits) - 1)
-	return result & (1<<f.valueBits - 1), result>>f.valueBits == want
+	value, prints := result&(1<<f.valueBits-1), columns-uint64(f.valueBits)
+	return value, prints == 0 || (result>>f.valueBits^keyOf(h, f.valueBits).print())&(1<<prints-1) == 0
 }
 
 // ValueBits returns the number of bits of a value, 0 if the filter has none.
 func (f *Filter) ValueBits() int { return int(f.valueBits) }
 
-// columns returns the bits of a key's columns, the first one lowest, and how many columns the key has.
-func (f *Filter) columns(k key) (result uint64, columns uint) {
-	for i := range f.layers {
-		l := &f.layers[i]
-		start := l.start(k.hi)
-		if class := f.class(l.bucket + start>>l.shift); start&(1<<l.shift-1) >= l.limits[class] {
-			return l.result(f.words, l.slot(start), k)
+// columns returns the bits of the columns of a key that the layers before layer have bumped, the first one lowest, and
+// the number of these columns.
+func (f *Filter) columns(h filter.Hash, layer int) (result, columns uint64) {
+	for i := layer; i < len(f.whole); i++ {
+		if result, columns = f.whole[i].Get(h.Hi, h.Lo); columns != kernel.RibbonBumped {
+			return result, columns
 		}
 	}
-	columns = f.tailColumns()
+	k := keyOf(h, f.valueBits)
+	result, columns = 0, uint64(f.tailColumns())
 	for c := range columns {
-		result |= f.tailResult(k, uint64(c)) << c
+		result |= f.tailResult(k, c) << c
 	}
 	return result, columns
 }
 
 // class returns the class of a bucket.
 func (f *Filter) class(bucket uint64) uint64 { return f.classes[bucket/32] >> (bucket % 32 * 2) & 3 }
-
-// result returns the columns of a key at a slot.
-func (l *layer) result(words []uint64, slot uint64, k key) (result uint64, columns uint) {
-	columns = uint(l.columns)
-	if l.isWide(slot) {
-		columns++
-	}
-	c, d := l.coefficients(k)
-	block, q := slot/64, slot%64
-	// The coefficients as three words that begin with the block. In Go a shift by 64 gives 0.
-	c, d, e := c<<q, d<<q|c>>(64-q), d>>(64-q)
-	first, second := l.begin(block), l.begin(block+1)
-	for i := range columns {
-		w := c&words[first+uint64(i)] ^ d&words[second+uint64(i)]
-		if l.width == 128 {
-			w ^= e & words[l.begin(block+2)+uint64(i)]
-		}
-		result |= uint64(bits.OnesCount64(w)&1) << i
-	}
-	return result, columns
-}
 
 // tailResult returns a column of a key in the tail.
 func (f *Filter) tailResult(k key, column uint64) uint64 {

@@ -9,27 +9,41 @@ import (
 func (f *Filter) prepare() {
 	if len(f.layers) == 0 { // a kernel to which no key belongs
 		f.kernels = []kernel.Ribbon{{Classes: []uint64{3}, Limits: [4]uint64{3: 1}, Rest: f.hasTail}}
+		f.whole = f.kernels
 		return
 	}
-	f.kernels = make([]kernel.Ribbon, len(f.layers))
+	f.kernels = f.columnKernels(uint64(f.valueBits), uint64(f.r))
+	for i := range f.kernels {
+		f.kernels[i].Rest = f.hasTail
+		if i > 0 {
+			f.kernels[i-1].Rest = f.kernels[i].Has
+		}
+	}
+	f.whole = f.kernels
+	if f.valueBits > 0 {
+		f.whole = f.columnKernels(0, uint64(f.valueBits+f.r))
+	}
+}
+
+// columnKernels returns kernels for count columns from first on, and the one of wide blocks after these.
+func (f *Filter) columnKernels(first, count uint64) []kernel.Ribbon {
+	kernels := make([]kernel.Ribbon, len(f.layers))
 	low := ^uint64(0)
 	if f.valueBits > 0 {
 		low = ^uint64(valueMask)
 	}
 	for i := range f.layers {
 		l := &f.layers[i]
-		f.kernels[i] = kernel.Ribbon{
-			Words: f.words[l.word+uint64(f.valueBits):], Classes: f.classes, Bucket: l.bucket,
+		kernels[i] = kernel.Ribbon{
+			Words: f.words[l.word+first:], Classes: f.classes, Bucket: l.bucket,
 			Low: low, Turn: uint64(l.turn), Factor: l.factor, Starts: l.starts,
 			Shift: uint64(l.shift), Within: 1<<l.shift - 1, Limits: l.limits,
-			Columns: l.columns, Wide: l.wide, Prints: uint64(f.r),
-			C: firstFactor, D: secondFactor, F: printFactor, Width: l.width, Rest: f.hasTail,
+			Columns: l.columns, Wide: l.wide, Prints: count,
+			C: firstFactor, D: secondFactor, F: printFactor, Width: l.width,
 		}
-		if i > 0 {
-			f.kernels[i-1].Rest = f.kernels[i].Has
-		}
-		f.kernels[i].Ready()
+		kernels[i].Ready()
 	}
+	return kernels
 }
 
 // Has reports whether the key may be in the set. Without fingerprints it is always true.

@@ -135,3 +135,22 @@ func TestForecast(t *testing.T) {
 		}
 	}
 }
+
+// TestForecastLimit: a forecast keeps a limit of the size as a build does, and uses nearly all of it.
+func TestForecastLimit(t *testing.T) {
+	for _, n := range []uint64{200, 300, 1000, 5000, 20_000, 300_000, 1e6, 1e7, 1e9} {
+		for b := 6; b < 128; b++ {
+			for _, valueBits := range []uint{0, 3} {
+				perKey := float64(b)/4 + float64(valueBits)
+				limit := uint64(math.Ceil(perKey * float64(n)))
+				for _, size := range []filter.Sizing{{BitsPerKey: perKey}, {Bytes: limit / 8}} {
+					c := Config{Keys: n, Size: size, ValueBits: valueBits}
+					bits, _, err := c.Forecast(n)
+					if err != nil || bits > limit || n >= 300_000 && float64(bits) < 0.999*float64(limit) {
+						t.Errorf("%d keys, %+v: %d bits of %d, %v", n, c, bits, limit, err)
+					}
+				}
+			}
+		}
+	}
+}

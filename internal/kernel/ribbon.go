@@ -70,6 +70,9 @@ func (r *Ribbon) Ready() {
 // RibbonSegment is log2 of the starts of a segment. Width slots without starts follow each segment.
 const RibbonSegment = 18
 
+// RibbonBumped is the number of columns that Ribbon.Get returns for a key that does not belong to the layer.
+const RibbonBumped = 1<<64 - 1
+
 // has is the specification of Has.
 func (r *Ribbon) has(hi, lo uint64) bool {
 	start, bumped := r.start(hi)
@@ -111,7 +114,7 @@ func (r *Ribbon) Prefetch(hs []filter.Hash) {
 		for i, h := range group {
 			start := probe.Position(h.Hi*r.Factor, r.Starts)
 			block := start/64 + start>>RibbonSegment*(r.Width/64)
-			first := block*r.Columns + min(block, r.Wide)
+			first := r.begin(block)
 			at[3*i], at[3*i+1], at[3*i+2] = first, first+r.Columns, first+2*r.Columns // the last may be its end
 		}
 		bitvec.Prefetch(r.Words, at[:3*len(group)])
@@ -138,11 +141,7 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 	print := probe.Mix(x, r.F)
 	block := start/64 + start>>RibbonSegment
 	c, d := c<<(start%64), c>>1>>(63-start%64)
-	first := block*r.Columns + min(block, r.Wide)
-	second, columns := first+r.Columns, r.Prints
-	if block < r.Wide {
-		second++
-	}
+	columns := r.Prints
 	if block+1 < r.Wide {
 		columns++
 	}
@@ -150,7 +149,7 @@ func (r *Ribbon) matches(start, hi, lo uint64) bool {
 		return true
 	}
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	v, w := unsafe.Pointer(at(words, first)), unsafe.Pointer(at(words, second))
+	v, w := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
 	for columns >= 4 {
 		a, b := (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d) ^ int(print)
@@ -180,15 +179,7 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 	print := probe.Mix(x, r.F)
 	block, q := start/64+start>>RibbonSegment*2, start%64
 	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
-	first := block*r.Columns + min(block, r.Wide)
-	second, columns := first+r.Columns, r.Prints
-	if block < r.Wide {
-		second++
-	}
-	third := second + r.Columns
-	if block+1 < r.Wide {
-		third++
-	}
+	columns := r.Prints
 	if block+2 < r.Wide {
 		columns++
 	}
@@ -196,7 +187,8 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 		return true
 	}
 	words := unsafe.Pointer(unsafe.SliceData(r.Words))
-	u, v, w := unsafe.Pointer(at(words, first)), unsafe.Pointer(at(words, second)), unsafe.Pointer(at(words, third))
+	u, v := unsafe.Pointer(at(words, r.begin(block))), unsafe.Pointer(at(words, r.begin(block+1)))
+	w := unsafe.Pointer(at(words, r.begin(block+2)))
 	for columns >= 4 {
 		a, b, z := (*[4]uint64)(u), (*[4]uint64)(v), (*[4]uint64)(w)
 		odd := bits.OnesCount64(a[0]&c^b[0]&d^z[0]&e) ^ int(print)
@@ -217,6 +209,39 @@ func (r *Ribbon) matchesBroad(start, hi, lo uint64) bool {
 	}
 	return odd&1 == 0
 }
+
+// getGo is the specification of Get.
+func (r *Ribbon) getGo(hi, lo uint64) (result, columns uint64) {
+	start, bumped := r.start(hi)
+	if bumped {
+		return 0, RibbonBumped
+	}
+	x := hi ^ lo&r.Low
+	c := bits.RotateLeft64(probe.Mix(x, r.C), int(r.Turn)) | 1
+	d, blocks := uint64(0), r.Width/64
+	if r.Width == 128 {
+		d = bits.RotateLeft64(probe.Mix(x, r.D), int(r.Turn))
+	}
+	block, q := start/64+start>>RibbonSegment*blocks, start%64
+	columns = r.Prints
+	if block+blocks < r.Wide {
+		columns++
+	}
+	if columns == 0 { // the columns may lie behind the last word
+		return 0, 0
+	}
+	c, d, e := c<<q, d<<q|c>>1>>(63-q), d>>1>>(63-q)
+	u := r.Words[r.begin(block):][:columns]
+	v := r.Words[r.begin(block+1):][:columns]
+	w := r.Words[r.begin(block+blocks):][:columns]
+	for i, x := range u {
+		result |= uint64(bits.OnesCount64(x&c^v[i]&d^w[i]&e)) & 1 << i
+	}
+	return result, columns
+}
+
+// begin returns the first word of a block.
+func (r *Ribbon) begin(block uint64) uint64 { return block*r.Columns + min(block, r.Wide) }
 
 // at returns the address of a word.
 func at(words unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(words, i*8)) }

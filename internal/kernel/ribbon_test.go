@@ -43,7 +43,7 @@ func forms(r *Ribbon) []uint64 {
 func TestRibbon(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 19))
 	for _, width := range []uint64{64, 128} {
-		for _, prints := range []uint64{0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 32} {
+		for _, prints := range []uint64{0, 1, 2, 3, 4, 7, 8, 9, 16, 17, 32, 63} {
 			for _, share := range []float64{0, 0.4} {
 				for _, starts := range []uint64{64, 4096, 1<<RibbonSegment + 640} {
 					r := randomRibbon(rnd, width, starts, prints, rnd.Uint64N(3), share)
@@ -72,6 +72,11 @@ func TestRibbon(t *testing.T) {
 							if got, want := r.Has(h.Hi, h.Lo), r.has(h.Hi, h.Lo); got != want {
 								t.Fatalf("form %d, width %d, %d columns, %d starts, %d wide: %t, want %t",
 									r.how, width, prints, starts, r.Wide, got, want)
+							}
+							bits, n := r.Get(h.Hi, h.Lo)
+							if want, wantN := r.getGo(h.Hi, h.Lo); n != wantN || bits != want && n != RibbonBumped {
+								t.Fatalf("form %d, width %d, %d columns, %d wide: columns %x of %d, want %x of %d",
+									r.how, width, prints, r.Wide, bits, n, want, wantN)
 							}
 						}
 						for _, cold := range []bool{false, true} {

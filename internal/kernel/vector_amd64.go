@@ -194,6 +194,19 @@ func (r *Ribbon) Has(hi, lo uint64) bool {
 //lint:ignore U1000 the assembly jumps here
 func ribbonHasGo(r *[36]uint64, hi, lo uint64) bool { return (*Ribbon)(unsafe.Pointer(r)).has(hi, lo) }
 
+// Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
+// if the key does not belong to the layer.
+func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) {
+	return ribbonGet((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
+}
+
+// ribbonGetGo answers for ribbonGet on machines without its instructions.
+//
+//lint:ignore U1000 the assembly jumps here
+func ribbonGetGo(r *[36]uint64, hi, lo uint64) (result, columns uint64) {
+	return (*Ribbon)(unsafe.Pointer(r)).getGo(hi, lo)
+}
+
 // ribbonRestGo answers for ribbonHas if the key does not belong to the layer.
 //
 //lint:ignore U1000 the assembly jumps here
@@ -202,8 +215,8 @@ func ribbonRestGo(r *[36]uint64, hi, lo uint64) bool {
 }
 
 // HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
-// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It
-// panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
+// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	if r.how == byGo {
 		return r.hasManyGo(dst, hs, bumped, cold)

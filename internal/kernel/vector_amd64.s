@@ -1264,35 +1264,34 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	ANDL          $0x03, DX
 	CMPQ          SI, 104(AX)(DX*8)
 	JCS           bumpedFew512
+	KMOVB         216(AX), K2
 	MOVQ          lo+16(FP), DX
 	ANDQ          56(AX), DX
 	XORQ          hi+8(FP), DX
-	MULXQ         160(AX), CX, DI
-	XORQ          CX, DI
-	MULXQ         176(AX), CX, SI
+	MULXQ         160(AX), CX, SI
 	XORQ          CX, SI
+	MULXQ         176(AX), CX, DI
+	XORQ          CX, DI
 	MOVQ          64(AX), CX
-	ROLQ          CL, DI
-	ORQ           $0x01, DI
+	ROLQ          CL, SI
+	ORQ           $0x01, SI
+	SHLXQ         BX, 208(AX), DX
 	MOVQ          BX, CX
 	SHRQ          $0x12, CX
-	SHLQ          $0x06, CX
-	ADDQ          CX, BX
-	SHLXQ         BX, 208(AX), DX
 	SHRQ          $0x06, BX
-	MULXQ         DI, CX, DX
+	ADDQ          CX, BX
+	MULXQ         SI, CX, DX
 	VPBROADCASTQ  CX, Z16
 	VPBROADCASTQ  DX, Z17
 	MOVQ          200(AX), CX
 	IMULQ         CX, BX
 	ADDQ          (AX), BX
-	KMOVB         216(AX), K1
-	VPANDQ.Z      (BX), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K1, Z19
+	VPANDQ.Z      (BX), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	XORL          SI, CX
+	XORL          DI, CX
 	TESTB         CL, 216(AX)
 	SETEQ         ret+24(FP)
 	RET
@@ -1321,62 +1320,61 @@ noFew512:
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), CX, DI
-	XORQ         CX, DI
-	MULXQ        176(AX), CX, SI
+	MULXQ        160(AX), CX, SI
 	XORQ         CX, SI
+	MULXQ        176(AX), CX, DI
+	XORQ         CX, DI
 	MOVQ         64(AX), CX
-	ROLQ         CL, DI
-	ORQ          $0x01, DI
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, BX
-	SHLXQ        BX, 208(AX), DX
 	SHRQ         $0x06, BX
-	MULXQ        DI, CX, DX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
 	VPBROADCASTQ CX, Z16
 	VPBROADCASTQ DX, Z17
 	MOVQ         144(AX), CX
 	MOVQ         BX, DX
 	CMPQ         BX, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), DI
-	IMULQ        BX, DI
-	LEAQ         (DI)(DX*8), DI
-	ADDQ         (AX), DI
-	XORL         R8, R8
-	CMPQ         BX, CX
-	SETCS        R8
-	LEAQ         (DI)(R8*8), R8
-	ADDQ         200(AX), R8
-	INCQ         BX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
 	XORL         DX, DX
 	CMPQ         BX, CX
 	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, SI, SI
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	ADDQ         152(AX), R8
+	BZHIQ        R8, DI, DI
 
 columnsNarrow512:
 	MOVL          $0x000000ff, CX
-	BZHIL         DX, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (DI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R8), Z17, K1, Z19
+	BZHIL         R8, CX, CX
+	KMOVB         CX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	CMPB          CL, SI
+	CMPB          CL, DI
 	JNE           endNarrow512
-	SUBQ          $0x08, DX
+	SUBQ          $0x08, R8
 	JLE           sameNarrow512
-	ADDQ          $0x40, DI
-	ADDQ          $0x40, R8
-	SHRQ          $0x08, SI
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
+	SHRQ          $0x08, DI
 	JMP           columnsNarrow512
 
 sameNarrow512:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endNarrow512:
 	SETEQ ret+24(FP)
@@ -1406,76 +1404,75 @@ noNarrow512:
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), R8, DI
-	XORQ         R8, DI
-	MULXQ        176(AX), R8, SI
-	XORQ         R8, SI
+	MULXQ        160(AX), DI, SI
+	XORQ         DI, SI
+	MULXQ        176(AX), DI, R8
+	XORQ         DI, R8
 	MOVQ         64(AX), CX
-	ROLQ         CL, DI
-	ORQ          $0x01, DI
-	MULXQ        168(AX), R8, R9
-	XORQ         R8, R9
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	MULXQ        168(AX), DI, R9
+	XORQ         DI, R9
 	ROLQ         CL, R9
+	SHLXQ        BX, 208(AX), DX
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x07, CX
-	ADDQ         CX, BX
-	SHLXQ        BX, 208(AX), DX
 	SHRQ         $0x06, BX
-	MULXQ        DI, CX, DI
-	MULXQ        R9, R8, DX
-	ORQ          R8, DI
+	LEAQ         (BX)(CX*2), BX
+	MULXQ        SI, CX, SI
+	MULXQ        R9, DI, DX
+	ORQ          DI, SI
 	VPBROADCASTQ CX, Z16
-	VPBROADCASTQ DI, Z17
+	VPBROADCASTQ SI, Z17
 	VPBROADCASTQ DX, Z18
 	MOVQ         144(AX), CX
 	MOVQ         BX, DX
 	CMPQ         BX, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), DI
-	IMULQ        BX, DI
-	LEAQ         (DI)(DX*8), DI
-	ADDQ         (AX), DI
-	XORL         R8, R8
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
 	CMPQ         BX, CX
-	SETCS        R8
-	LEAQ         (DI)(R8*8), R8
-	ADDQ         200(AX), R8
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	LEAQ         (DX)(DI*8), DI
+	ADDQ         200(AX), DI
 	INCQ         BX
 	XORL         R9, R9
 	CMPQ         BX, CX
 	SETCS        R9
-	LEAQ         (R8)(R9*8), R9
-	ADDQ         200(AX), R9
-	INCQ         BX
-	XORL         DX, DX
-	CMPQ         BX, CX
-	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, SI, SI
+	ADDQ         152(AX), R9
+	BZHIQ        R9, R8, R8
 
 columnsBroad512:
 	MOVL          $0x000000ff, CX
-	BZHIL         DX, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (DI), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R8), Z17, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R9), Z18, K1, Z19
+	BZHIL         R9, CX, CX
+	KMOVB         CX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DI), Z18, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	CMPB          CL, SI
+	CMPB          CL, R8
 	JNE           endBroad512
-	SUBQ          $0x08, DX
+	SUBQ          $0x08, R9
 	JLE           sameBroad512
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
 	ADDQ          $0x40, DI
-	ADDQ          $0x40, R8
-	ADDQ          $0x40, R9
-	SHRQ          $0x08, SI
+	SHRQ          $0x08, R8
 	JMP           columnsBroad512
 
 sameBroad512:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endBroad512:
 	SETEQ ret+24(FP)
@@ -1502,23 +1499,24 @@ further:
 	ANDL         $0x03, DX
 	CMPQ         SI, 104(AX)(DX*8)
 	JCS          bumpedFew256
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), CX, DI
-	XORQ         CX, DI
-	MULXQ        176(AX), CX, SI
+	MULXQ        160(AX), CX, SI
 	XORQ         CX, SI
+	MULXQ        176(AX), CX, DI
+	XORQ         CX, DI
 	MOVQ         64(AX), CX
-	ROLQ         CL, DI
-	ORQ          $0x01, DI
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, BX
-	SHLXQ        BX, 208(AX), DX
 	SHRQ         $0x06, BX
-	MULXQ        DI, CX, DX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VMOVQ        DX, X1
@@ -1526,8 +1524,6 @@ further:
 	MOVQ         200(AX), CX
 	IMULQ        CX, BX
 	ADDQ         (AX), BX
-	VMOVDQU      224(AX), Y5
-	VMOVDQU      256(AX), Y6
 	VPMASKMOVQ   (BX), Y5, Y3
 	VPAND        Y0, Y3, Y3
 	VPMASKMOVQ   (BX)(CX*1), Y5, Y7
@@ -1552,7 +1548,7 @@ further:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
-	XORL         SI, CX
+	XORL         DI, CX
 	TESTB        CL, 216(AX)
 	SETEQ        ret+24(FP)
 	VZEROUPPER
@@ -1582,20 +1578,19 @@ noFew256:
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), CX, DI
-	XORQ         CX, DI
-	MULXQ        176(AX), CX, SI
+	MULXQ        160(AX), CX, SI
 	XORQ         CX, SI
+	MULXQ        176(AX), CX, DI
+	XORQ         CX, DI
 	MOVQ         64(AX), CX
-	ROLQ         CL, DI
-	ORQ          $0x01, DI
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, BX
-	SHLXQ        BX, 208(AX), DX
 	SHRQ         $0x06, BX
-	MULXQ        DI, CX, DX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VMOVQ        DX, X1
@@ -1604,35 +1599,35 @@ noFew256:
 	MOVQ         BX, DX
 	CMPQ         BX, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), DI
-	IMULQ        BX, DI
-	LEAQ         (DI)(DX*8), DI
-	ADDQ         (AX), DI
-	XORL         R8, R8
-	CMPQ         BX, CX
-	SETCS        R8
-	LEAQ         (DI)(R8*8), R8
-	ADDQ         200(AX), R8
-	INCQ         BX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
 	XORL         DX, DX
 	CMPQ         BX, CX
 	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, SI, SI
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	ADDQ         152(AX), R8
+	BZHIQ        R8, DI, DI
 
 columnsNarrow256:
-	VMOVQ        DX, X7
+	VMOVQ        R8, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
 	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
-	VPMASKMOVQ   (DI), Y5, Y3
+	VPMASKMOVQ   (SI), Y5, Y3
 	VPAND        Y0, Y3, Y3
-	VPMASKMOVQ   (R8), Y5, Y7
+	VPMASKMOVQ   (DX), Y5, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   32(DI), Y6, Y4
+	VPMASKMOVQ   32(SI), Y6, Y4
 	VPAND        Y0, Y4, Y4
-	VPMASKMOVQ   32(R8), Y6, Y7
+	VPMASKMOVQ   32(DX), Y6, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VSHUFPS      $0x88, Y4, Y3, Y7
@@ -1649,17 +1644,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
-	CMPB         AL, SI
+	CMPB         AL, DI
 	JNE          endNarrow256
-	SUBQ         $0x08, DX
+	SUBQ         $0x08, R8
 	JLE          sameNarrow256
-	ADDQ         $0x40, DI
-	ADDQ         $0x40, R8
-	SHRQ         $0x08, SI
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	SHRQ         $0x08, DI
 	JMP          columnsNarrow256
 
 sameNarrow256:
-	CMPL DX, DX
+	CMPL AX, AX
 
 endNarrow256:
 	SETEQ ret+24(FP)
@@ -1690,28 +1685,27 @@ noNarrow256:
 	MOVQ         lo+16(FP), DX
 	ANDQ         56(AX), DX
 	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), R8, DI
-	XORQ         R8, DI
-	MULXQ        176(AX), R8, SI
-	XORQ         R8, SI
+	MULXQ        160(AX), DI, SI
+	XORQ         DI, SI
+	MULXQ        176(AX), DI, R8
+	XORQ         DI, R8
 	MOVQ         64(AX), CX
-	ROLQ         CL, DI
-	ORQ          $0x01, DI
-	MULXQ        168(AX), R8, R9
-	XORQ         R8, R9
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	MULXQ        168(AX), DI, R9
+	XORQ         DI, R9
 	ROLQ         CL, R9
+	SHLXQ        BX, 208(AX), DX
 	MOVQ         BX, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x07, CX
-	ADDQ         CX, BX
-	SHLXQ        BX, 208(AX), DX
 	SHRQ         $0x06, BX
-	MULXQ        DI, CX, DI
-	MULXQ        R9, R8, DX
-	ORQ          R8, DI
+	LEAQ         (BX)(CX*2), BX
+	MULXQ        SI, CX, SI
+	MULXQ        R9, DI, DX
+	ORQ          DI, SI
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
-	VMOVQ        DI, X1
+	VMOVQ        SI, X1
 	VPBROADCASTQ X1, Y1
 	VMOVQ        DX, X2
 	VPBROADCASTQ X2, Y2
@@ -1719,47 +1713,47 @@ noNarrow256:
 	MOVQ         BX, DX
 	CMPQ         BX, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), DI
-	IMULQ        BX, DI
-	LEAQ         (DI)(DX*8), DI
-	ADDQ         (AX), DI
-	XORL         R8, R8
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
 	CMPQ         BX, CX
-	SETCS        R8
-	LEAQ         (DI)(R8*8), R8
-	ADDQ         200(AX), R8
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	LEAQ         (DX)(DI*8), DI
+	ADDQ         200(AX), DI
 	INCQ         BX
 	XORL         R9, R9
 	CMPQ         BX, CX
 	SETCS        R9
-	LEAQ         (R8)(R9*8), R9
-	ADDQ         200(AX), R9
-	INCQ         BX
-	XORL         DX, DX
-	CMPQ         BX, CX
-	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, SI, SI
+	ADDQ         152(AX), R9
+	BZHIQ        R9, R8, R8
 
 columnsBroad256:
-	VMOVQ        DX, X7
+	VMOVQ        R9, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
 	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
-	VPMASKMOVQ   (DI), Y5, Y3
+	VPMASKMOVQ   (SI), Y5, Y3
 	VPAND        Y0, Y3, Y3
-	VPMASKMOVQ   (R8), Y5, Y7
+	VPMASKMOVQ   (DX), Y5, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   (R9), Y5, Y7
+	VPMASKMOVQ   (DI), Y5, Y7
 	VPAND        Y2, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   32(DI), Y6, Y4
+	VPMASKMOVQ   32(SI), Y6, Y4
 	VPAND        Y0, Y4, Y4
-	VPMASKMOVQ   32(R8), Y6, Y7
+	VPMASKMOVQ   32(DX), Y6, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y4, Y4
-	VPMASKMOVQ   32(R9), Y6, Y7
+	VPMASKMOVQ   32(DI), Y6, Y7
 	VPAND        Y2, Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VSHUFPS      $0x88, Y4, Y3, Y7
@@ -1776,18 +1770,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
-	CMPB         AL, SI
+	CMPB         AL, R8
 	JNE          endBroad256
-	SUBQ         $0x08, DX
+	SUBQ         $0x08, R9
 	JLE          sameBroad256
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
 	ADDQ         $0x40, DI
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	SHRQ         $0x08, SI
+	SHRQ         $0x08, R8
 	JMP          columnsBroad256
 
 sameBroad256:
-	CMPL DX, DX
+	CMPL AX, AX
 
 endBroad256:
 	SETEQ ret+24(FP)
@@ -1803,16 +1797,17 @@ other:
 // func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
 TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
-	MOVQ r+0(FP), AX
-	MOVQ 192(AX), CX
-	CMPQ CX, $0x03
-	JHI  further
-	CMPQ CX, $0x01
-	JNE  noFew512
-	MOVQ hs+16(FP), BX
-	MOVQ dst+8(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ bumped+40(FP), R8
+	MOVQ  r+0(FP), AX
+	MOVQ  192(AX), CX
+	CMPQ  CX, $0x03
+	JHI   further
+	CMPQ  CX, $0x01
+	JNE   noFew512
+	MOVQ  hs+16(FP), BX
+	MOVQ  dst+8(FP), SI
+	MOVQ  n+24(FP), DI
+	MOVQ  bumped+40(FP), R8
+	KMOVB 216(AX), K2
 
 keyFew512:
 	MOVQ       ahead+32(FP), CX
@@ -1823,9 +1818,8 @@ keyFew512:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	ADDQ       DX, CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -1855,32 +1849,30 @@ cachedFew512:
 	MOVQ          8(BX), DX
 	ANDQ          56(AX), DX
 	XORQ          (BX), DX
-	MULXQ         160(AX), CX, R11
-	XORQ          CX, R11
-	MULXQ         176(AX), CX, R10
+	MULXQ         160(AX), CX, R10
 	XORQ          CX, R10
+	MULXQ         176(AX), CX, R11
+	XORQ          CX, R11
 	MOVQ          64(AX), CX
-	ROLQ          CL, R11
-	ORQ           $0x01, R11
+	ROLQ          CL, R10
+	ORQ           $0x01, R10
+	SHLXQ         R9, 208(AX), DX
 	MOVQ          R9, CX
 	SHRQ          $0x12, CX
-	SHLQ          $0x06, CX
-	ADDQ          CX, R9
-	SHLXQ         R9, 208(AX), DX
 	SHRQ          $0x06, R9
-	MULXQ         R11, CX, DX
+	ADDQ          CX, R9
+	MULXQ         R10, CX, DX
 	VPBROADCASTQ  CX, Z16
 	VPBROADCASTQ  DX, Z17
 	MOVQ          200(AX), CX
 	IMULQ         CX, R9
 	ADDQ          (AX), R9
-	KMOVB         216(AX), K1
-	VPANDQ.Z      (R9), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R9)(CX*1), Z17, K1, Z19
+	VPANDQ.Z      (R9), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (R9)(CX*1), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	XORL          R10, CX
+	XORL          R11, CX
 	TESTB         CL, 216(AX)
 	SETEQ         (SI)
 
@@ -1916,9 +1908,8 @@ keyNarrow512:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	ADDQ       DX, CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -1950,62 +1941,61 @@ cachedNarrow512:
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
 	XORQ         (BX), DX
-	MULXQ        160(AX), CX, R11
-	XORQ         CX, R11
-	MULXQ        176(AX), CX, R10
+	MULXQ        160(AX), CX, R10
 	XORQ         CX, R10
+	MULXQ        176(AX), CX, R11
+	XORQ         CX, R11
 	MOVQ         64(AX), CX
-	ROLQ         CL, R11
-	ORQ          $0x01, R11
+	ROLQ         CL, R10
+	ORQ          $0x01, R10
+	SHLXQ        R9, 208(AX), DX
 	MOVQ         R9, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, R9
-	SHLXQ        R9, 208(AX), DX
 	SHRQ         $0x06, R9
-	MULXQ        R11, CX, DX
+	ADDQ         CX, R9
+	MULXQ        R10, CX, DX
 	VPBROADCASTQ CX, Z16
 	VPBROADCASTQ DX, Z17
 	MOVQ         144(AX), CX
 	MOVQ         R9, DX
 	CMPQ         R9, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), R11
-	IMULQ        R9, R11
-	LEAQ         (R11)(DX*8), R11
-	ADDQ         (AX), R11
-	XORL         R12, R12
-	CMPQ         R9, CX
-	SETCS        R12
-	LEAQ         (R11)(R12*8), R12
-	ADDQ         200(AX), R12
-	INCQ         R9
+	MOVQ         200(AX), R10
+	IMULQ        R9, R10
+	LEAQ         (R10)(DX*8), R10
+	ADDQ         (AX), R10
 	XORL         DX, DX
 	CMPQ         R9, CX
 	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, R10, R10
+	LEAQ         (R10)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         R9
+	XORL         R12, R12
+	CMPQ         R9, CX
+	SETCS        R12
+	ADDQ         152(AX), R12
+	BZHIQ        R12, R11, R11
 
 columnsNarrow512:
 	MOVL          $0x000000ff, CX
-	BZHIL         DX, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (R11), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R12), Z17, K1, Z19
+	BZHIL         R12, CX, CX
+	KMOVB         CX, K2
+	VPANDQ.Z      (R10), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	CMPB          CL, R10
+	CMPB          CL, R11
 	JNE           endNarrow512
-	SUBQ          $0x08, DX
+	SUBQ          $0x08, R12
 	JLE           sameNarrow512
-	ADDQ          $0x40, R11
-	ADDQ          $0x40, R12
-	SHRQ          $0x08, R10
+	ADDQ          $0x40, R10
+	ADDQ          $0x40, DX
+	SHRQ          $0x08, R11
 	JMP           columnsNarrow512
 
 sameNarrow512:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endNarrow512:
 	SETEQ (SI)
@@ -2042,9 +2032,8 @@ keyBroad512:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x07, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	LEAQ       (CX)(DX*2), CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -2075,76 +2064,75 @@ cachedBroad512:
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
 	XORQ         (BX), DX
-	MULXQ        160(AX), R12, R11
-	XORQ         R12, R11
-	MULXQ        176(AX), R12, R10
-	XORQ         R12, R10
+	MULXQ        160(AX), R11, R10
+	XORQ         R11, R10
+	MULXQ        176(AX), R11, R12
+	XORQ         R11, R12
 	MOVQ         64(AX), CX
-	ROLQ         CL, R11
-	ORQ          $0x01, R11
-	MULXQ        168(AX), R12, R13
-	XORQ         R12, R13
+	ROLQ         CL, R10
+	ORQ          $0x01, R10
+	MULXQ        168(AX), R11, R13
+	XORQ         R11, R13
 	ROLQ         CL, R13
+	SHLXQ        R9, 208(AX), DX
 	MOVQ         R9, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x07, CX
-	ADDQ         CX, R9
-	SHLXQ        R9, 208(AX), DX
 	SHRQ         $0x06, R9
-	MULXQ        R11, CX, R11
-	MULXQ        R13, R12, DX
-	ORQ          R12, R11
+	LEAQ         (R9)(CX*2), R9
+	MULXQ        R10, CX, R10
+	MULXQ        R13, R11, DX
+	ORQ          R11, R10
 	VPBROADCASTQ CX, Z16
-	VPBROADCASTQ R11, Z17
+	VPBROADCASTQ R10, Z17
 	VPBROADCASTQ DX, Z18
 	MOVQ         144(AX), CX
 	MOVQ         R9, DX
 	CMPQ         R9, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), R11
-	IMULQ        R9, R11
-	LEAQ         (R11)(DX*8), R11
-	ADDQ         (AX), R11
-	XORL         R12, R12
+	MOVQ         200(AX), R10
+	IMULQ        R9, R10
+	LEAQ         (R10)(DX*8), R10
+	ADDQ         (AX), R10
+	XORL         DX, DX
 	CMPQ         R9, CX
-	SETCS        R12
-	LEAQ         (R11)(R12*8), R12
-	ADDQ         200(AX), R12
+	SETCS        DL
+	LEAQ         (R10)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         R9
+	XORL         R11, R11
+	CMPQ         R9, CX
+	SETCS        R11
+	LEAQ         (DX)(R11*8), R11
+	ADDQ         200(AX), R11
 	INCQ         R9
 	XORL         R13, R13
 	CMPQ         R9, CX
 	SETCS        R13
-	LEAQ         (R12)(R13*8), R13
-	ADDQ         200(AX), R13
-	INCQ         R9
-	XORL         DX, DX
-	CMPQ         R9, CX
-	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, R10, R10
+	ADDQ         152(AX), R13
+	BZHIQ        R13, R12, R12
 
 columnsBroad512:
 	MOVL          $0x000000ff, CX
-	BZHIL         DX, CX, CX
-	KMOVB         CX, K1
-	VPANDQ.Z      (R11), Z16, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R12), Z17, K1, Z19
-	VPTERNLOGQ.Z  $0x78, (R13), Z18, K1, Z19
+	BZHIL         R13, CX, CX
+	KMOVB         CX, K2
+	VPANDQ.Z      (R10), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (R11), Z18, K2, Z19
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
-	CMPB          CL, R10
+	CMPB          CL, R12
 	JNE           endBroad512
-	SUBQ          $0x08, DX
+	SUBQ          $0x08, R13
 	JLE           sameBroad512
+	ADDQ          $0x40, R10
+	ADDQ          $0x40, DX
 	ADDQ          $0x40, R11
-	ADDQ          $0x40, R12
-	ADDQ          $0x40, R13
-	SHRQ          $0x08, R10
+	SHRQ          $0x08, R12
 	JMP           columnsBroad512
 
 sameBroad512:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endBroad512:
 	SETEQ (SI)
@@ -2165,12 +2153,14 @@ bumpedBroad512:
 	JMP  nextBroad512
 
 further:
-	CMPQ CX, $0x04
-	JNE  noFew256
-	MOVQ hs+16(FP), BX
-	MOVQ dst+8(FP), SI
-	MOVQ n+24(FP), DI
-	MOVQ bumped+40(FP), R8
+	CMPQ    CX, $0x04
+	JNE     noFew256
+	MOVQ    hs+16(FP), BX
+	MOVQ    dst+8(FP), SI
+	MOVQ    n+24(FP), DI
+	MOVQ    bumped+40(FP), R8
+	VMOVDQU 224(AX), Y5
+	VMOVDQU 256(AX), Y6
 
 keyFew256:
 	MOVQ       ahead+32(FP), CX
@@ -2181,9 +2171,8 @@ keyFew256:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	ADDQ       DX, CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -2213,20 +2202,19 @@ cachedFew256:
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
 	XORQ         (BX), DX
-	MULXQ        160(AX), CX, R11
-	XORQ         CX, R11
-	MULXQ        176(AX), CX, R10
+	MULXQ        160(AX), CX, R10
 	XORQ         CX, R10
+	MULXQ        176(AX), CX, R11
+	XORQ         CX, R11
 	MOVQ         64(AX), CX
-	ROLQ         CL, R11
-	ORQ          $0x01, R11
+	ROLQ         CL, R10
+	ORQ          $0x01, R10
+	SHLXQ        R9, 208(AX), DX
 	MOVQ         R9, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, R9
-	SHLXQ        R9, 208(AX), DX
 	SHRQ         $0x06, R9
-	MULXQ        R11, CX, DX
+	ADDQ         CX, R9
+	MULXQ        R10, CX, DX
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VMOVQ        DX, X1
@@ -2234,8 +2222,6 @@ cachedFew256:
 	MOVQ         200(AX), CX
 	IMULQ        CX, R9
 	ADDQ         (AX), R9
-	VMOVDQU      224(AX), Y5
-	VMOVDQU      256(AX), Y6
 	VPMASKMOVQ   (R9), Y5, Y3
 	VPAND        Y0, Y3, Y3
 	VPMASKMOVQ   (R9)(CX*1), Y5, Y7
@@ -2260,7 +2246,7 @@ cachedFew256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
-	XORL         R10, CX
+	XORL         R11, CX
 	TESTB        CL, 216(AX)
 	SETEQ        (SI)
 
@@ -2297,9 +2283,8 @@ keyNarrow256:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x06, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	ADDQ       DX, CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -2331,20 +2316,19 @@ cachedNarrow256:
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
 	XORQ         (BX), DX
-	MULXQ        160(AX), CX, R11
-	XORQ         CX, R11
-	MULXQ        176(AX), CX, R10
+	MULXQ        160(AX), CX, R10
 	XORQ         CX, R10
+	MULXQ        176(AX), CX, R11
+	XORQ         CX, R11
 	MOVQ         64(AX), CX
-	ROLQ         CL, R11
-	ORQ          $0x01, R11
+	ROLQ         CL, R10
+	ORQ          $0x01, R10
+	SHLXQ        R9, 208(AX), DX
 	MOVQ         R9, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x06, CX
-	ADDQ         CX, R9
-	SHLXQ        R9, 208(AX), DX
 	SHRQ         $0x06, R9
-	MULXQ        R11, CX, DX
+	ADDQ         CX, R9
+	MULXQ        R10, CX, DX
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VMOVQ        DX, X1
@@ -2353,35 +2337,35 @@ cachedNarrow256:
 	MOVQ         R9, DX
 	CMPQ         R9, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), R11
-	IMULQ        R9, R11
-	LEAQ         (R11)(DX*8), R11
-	ADDQ         (AX), R11
-	XORL         R12, R12
-	CMPQ         R9, CX
-	SETCS        R12
-	LEAQ         (R11)(R12*8), R12
-	ADDQ         200(AX), R12
-	INCQ         R9
+	MOVQ         200(AX), R10
+	IMULQ        R9, R10
+	LEAQ         (R10)(DX*8), R10
+	ADDQ         (AX), R10
 	XORL         DX, DX
 	CMPQ         R9, CX
 	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, R10, R10
+	LEAQ         (R10)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         R9
+	XORL         R12, R12
+	CMPQ         R9, CX
+	SETCS        R12
+	ADDQ         152(AX), R12
+	BZHIQ        R12, R11, R11
 
 columnsNarrow256:
-	VMOVQ        DX, X7
+	VMOVQ        R12, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
 	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
-	VPMASKMOVQ   (R11), Y5, Y3
+	VPMASKMOVQ   (R10), Y5, Y3
 	VPAND        Y0, Y3, Y3
-	VPMASKMOVQ   (R12), Y5, Y7
+	VPMASKMOVQ   (DX), Y5, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   32(R11), Y6, Y4
+	VPMASKMOVQ   32(R10), Y6, Y4
 	VPAND        Y0, Y4, Y4
-	VPMASKMOVQ   32(R12), Y6, Y7
+	VPMASKMOVQ   32(DX), Y6, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VSHUFPS      $0x88, Y4, Y3, Y7
@@ -2398,17 +2382,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
-	CMPB         CL, R10
+	CMPB         CL, R11
 	JNE          endNarrow256
-	SUBQ         $0x08, DX
+	SUBQ         $0x08, R12
 	JLE          sameNarrow256
-	ADDQ         $0x40, R11
-	ADDQ         $0x40, R12
-	SHRQ         $0x08, R10
+	ADDQ         $0x40, R10
+	ADDQ         $0x40, DX
+	SHRQ         $0x08, R11
 	JMP          columnsNarrow256
 
 sameNarrow256:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endNarrow256:
 	SETEQ (SI)
@@ -2446,9 +2430,8 @@ keyBroad256:
 	MULXQ      80(AX), CX, CX
 	MOVQ       CX, DX
 	SHRQ       $0x12, DX
-	SHLQ       $0x07, DX
-	ADDQ       DX, CX
 	SHRQ       $0x06, CX
+	LEAQ       (CX)(DX*2), CX
 	MOVQ       144(AX), DX
 	CMPQ       CX, DX
 	CMOVQCS    CX, DX
@@ -2479,28 +2462,27 @@ cachedBroad256:
 	MOVQ         8(BX), DX
 	ANDQ         56(AX), DX
 	XORQ         (BX), DX
-	MULXQ        160(AX), R12, R11
-	XORQ         R12, R11
-	MULXQ        176(AX), R12, R10
-	XORQ         R12, R10
+	MULXQ        160(AX), R11, R10
+	XORQ         R11, R10
+	MULXQ        176(AX), R11, R12
+	XORQ         R11, R12
 	MOVQ         64(AX), CX
-	ROLQ         CL, R11
-	ORQ          $0x01, R11
-	MULXQ        168(AX), R12, R13
-	XORQ         R12, R13
+	ROLQ         CL, R10
+	ORQ          $0x01, R10
+	MULXQ        168(AX), R11, R13
+	XORQ         R11, R13
 	ROLQ         CL, R13
+	SHLXQ        R9, 208(AX), DX
 	MOVQ         R9, CX
 	SHRQ         $0x12, CX
-	SHLQ         $0x07, CX
-	ADDQ         CX, R9
-	SHLXQ        R9, 208(AX), DX
 	SHRQ         $0x06, R9
-	MULXQ        R11, CX, R11
-	MULXQ        R13, R12, DX
-	ORQ          R12, R11
+	LEAQ         (R9)(CX*2), R9
+	MULXQ        R10, CX, R10
+	MULXQ        R13, R11, DX
+	ORQ          R11, R10
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
-	VMOVQ        R11, X1
+	VMOVQ        R10, X1
 	VPBROADCASTQ X1, Y1
 	VMOVQ        DX, X2
 	VPBROADCASTQ X2, Y2
@@ -2508,47 +2490,47 @@ cachedBroad256:
 	MOVQ         R9, DX
 	CMPQ         R9, CX
 	CMOVQCC      CX, DX
-	MOVQ         200(AX), R11
-	IMULQ        R9, R11
-	LEAQ         (R11)(DX*8), R11
-	ADDQ         (AX), R11
-	XORL         R12, R12
+	MOVQ         200(AX), R10
+	IMULQ        R9, R10
+	LEAQ         (R10)(DX*8), R10
+	ADDQ         (AX), R10
+	XORL         DX, DX
 	CMPQ         R9, CX
-	SETCS        R12
-	LEAQ         (R11)(R12*8), R12
-	ADDQ         200(AX), R12
+	SETCS        DL
+	LEAQ         (R10)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         R9
+	XORL         R11, R11
+	CMPQ         R9, CX
+	SETCS        R11
+	LEAQ         (DX)(R11*8), R11
+	ADDQ         200(AX), R11
 	INCQ         R9
 	XORL         R13, R13
 	CMPQ         R9, CX
 	SETCS        R13
-	LEAQ         (R12)(R13*8), R13
-	ADDQ         200(AX), R13
-	INCQ         R9
-	XORL         DX, DX
-	CMPQ         R9, CX
-	SETCS        DL
-	ADDQ         152(AX), DX
-	BZHIQ        DX, R10, R10
+	ADDQ         152(AX), R13
+	BZHIQ        R13, R12, R12
 
 columnsBroad256:
-	VMOVQ        DX, X7
+	VMOVQ        R13, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
 	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
-	VPMASKMOVQ   (R11), Y5, Y3
+	VPMASKMOVQ   (R10), Y5, Y3
 	VPAND        Y0, Y3, Y3
-	VPMASKMOVQ   (R12), Y5, Y7
+	VPMASKMOVQ   (DX), Y5, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   (R13), Y5, Y7
+	VPMASKMOVQ   (R11), Y5, Y7
 	VPAND        Y2, Y7, Y7
 	VPXOR        Y7, Y3, Y3
-	VPMASKMOVQ   32(R11), Y6, Y4
+	VPMASKMOVQ   32(R10), Y6, Y4
 	VPAND        Y0, Y4, Y4
-	VPMASKMOVQ   32(R12), Y6, Y7
+	VPMASKMOVQ   32(DX), Y6, Y7
 	VPAND        Y1, Y7, Y7
 	VPXOR        Y7, Y4, Y4
-	VPMASKMOVQ   32(R13), Y6, Y7
+	VPMASKMOVQ   32(R11), Y6, Y7
 	VPAND        Y2, Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VSHUFPS      $0x88, Y4, Y3, Y7
@@ -2565,18 +2547,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
-	CMPB         CL, R10
+	CMPB         CL, R12
 	JNE          endBroad256
-	SUBQ         $0x08, DX
+	SUBQ         $0x08, R13
 	JLE          sameBroad256
+	ADDQ         $0x40, R10
+	ADDQ         $0x40, DX
 	ADDQ         $0x40, R11
-	ADDQ         $0x40, R12
-	ADDQ         $0x40, R13
-	SHRQ         $0x08, R10
+	SHRQ         $0x08, R12
 	JMP          columnsBroad256
 
 sameBroad256:
-	CMPL DX, DX
+	CMPL CX, CX
 
 endBroad256:
 	SETEQ (SI)
@@ -2599,3 +2581,545 @@ bumpedBroad256:
 
 other:
 	RET
+
+// func ribbonGet(r *[36]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
+TEXT ·ribbonGet(SB), NOSPLIT, $0-40
+	MOVQ          r+0(FP), AX
+	MOVQ          192(AX), CX
+	CMPQ          CX, $0x03
+	JHI           further
+	CMPQ          CX, $0x01
+	JNE           noFew512
+	MOVQ          72(AX), DX
+	IMULQ         hi+8(FP), DX
+	MULXQ         80(AX), BX, BX
+	MOVQ          88(AX), SI
+	SHRXQ         SI, BX, CX
+	BZHIQ         SI, BX, SI
+	ADDQ          48(AX), CX
+	MOVQ          CX, DI
+	SHRQ          $0x05, DI
+	MOVQ          24(AX), DX
+	ADDL          CX, CX
+	SHRXQ         CX, (DX)(DI*8), DX
+	ANDL          $0x03, DX
+	CMPQ          SI, 104(AX)(DX*8)
+	JCS           bumpedFew512
+	KMOVB         216(AX), K2
+	MOVQ          lo+16(FP), DX
+	ANDQ          56(AX), DX
+	XORQ          hi+8(FP), DX
+	MULXQ         160(AX), CX, SI
+	XORQ          CX, SI
+	MOVQ          64(AX), CX
+	ROLQ          CL, SI
+	ORQ           $0x01, SI
+	SHLXQ         BX, 208(AX), DX
+	MOVQ          BX, CX
+	SHRQ          $0x12, CX
+	SHRQ          $0x06, BX
+	ADDQ          CX, BX
+	MULXQ         SI, CX, DX
+	VPBROADCASTQ  CX, Z16
+	VPBROADCASTQ  DX, Z17
+	MOVQ          200(AX), CX
+	IMULQ         CX, BX
+	ADDQ          (AX), BX
+	MOVQ          152(AX), DX
+	VPANDQ.Z      (BX), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (BX)(CX*1), Z17, K2, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, AX
+	MOVQ          AX, result+24(FP)
+	MOVQ          DX, columns+32(FP)
+	RET
+
+bumpedFew512:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+noFew512:
+	CMPQ         CX, $0x02
+	JNE          noNarrow512
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedNarrow512
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, SI
+	XORQ         CX, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHRQ         $0x06, BX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ DX, Z17
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	ADDQ         152(AX), DI
+	MOVQ         DI, CX
+	XORL         BX, BX
+	XORL         R8, R8
+
+columnsNarrow512:
+	MOVL          $0x000000ff, R9
+	BZHIL         DI, R9, R9
+	KMOVB         R9, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, R9
+	SHLXQ         R8, R9, R9
+	ORQ           R9, BX
+	ADDL          $0x08, R8
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
+	SUBQ          $0x08, DI
+	JHI           columnsNarrow512
+	MOVQ          BX, result+24(FP)
+	MOVQ          CX, columns+32(FP)
+	RET
+
+bumpedNarrow512:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+noNarrow512:
+	CMPQ         CX, $0x03
+	JNE          other
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedBroad512
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), DI, SI
+	XORQ         DI, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	MULXQ        168(AX), DI, R8
+	XORQ         DI, R8
+	ROLQ         CL, R8
+	SHLXQ        BX, 208(AX), DX
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHRQ         $0x06, BX
+	LEAQ         (BX)(CX*2), BX
+	MULXQ        SI, CX, SI
+	MULXQ        R8, DI, DX
+	ORQ          DI, SI
+	VPBROADCASTQ CX, Z16
+	VPBROADCASTQ SI, Z17
+	VPBROADCASTQ DX, Z18
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	LEAQ         (DX)(DI*8), DI
+	ADDQ         200(AX), DI
+	INCQ         BX
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	ADDQ         152(AX), R8
+	MOVQ         R8, CX
+	XORL         BX, BX
+	XORL         R9, R9
+
+columnsBroad512:
+	MOVL          $0x000000ff, R10
+	BZHIL         R8, R10, R10
+	KMOVB         R10, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DI), Z18, K2, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, R10
+	SHLXQ         R9, R10, R10
+	ORQ           R10, BX
+	ADDL          $0x08, R9
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, DI
+	SUBQ          $0x08, R8
+	JHI           columnsBroad512
+	MOVQ          BX, result+24(FP)
+	MOVQ          CX, columns+32(FP)
+	RET
+
+bumpedBroad512:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+further:
+	CMPQ         CX, $0x04
+	JNE          noFew256
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedFew256
+	VMOVDQU      224(AX), Y5
+	VMOVDQU      256(AX), Y6
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, SI
+	XORQ         CX, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHRQ         $0x06, BX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         200(AX), CX
+	IMULQ        CX, BX
+	ADDQ         (AX), BX
+	MOVQ         152(AX), AX
+	VPMASKMOVQ   (BX), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (BX)(CX*1), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(BX), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(BX)(CX*1), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	MOVQ         CX, result+24(FP)
+	MOVQ         AX, columns+32(FP)
+	VZEROUPPER
+	RET
+
+bumpedFew256:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+noFew256:
+	CMPQ         CX, $0x05
+	JNE          noNarrow256
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedNarrow256
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), CX, SI
+	XORQ         CX, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	SHLXQ        BX, 208(AX), DX
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHRQ         $0x06, BX
+	ADDQ         CX, BX
+	MULXQ        SI, CX, DX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	ADDQ         152(AX), DI
+	MOVQ         DI, AX
+	XORL         CX, CX
+	XORL         BX, BX
+
+columnsNarrow256:
+	VMOVQ        DI, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (SI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (DX), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(SI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(DX), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, R8
+	SHLXQ        BX, R8, R8
+	ORQ          R8, CX
+	ADDL         $0x08, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, DI
+	JHI          columnsNarrow256
+	MOVQ         CX, result+24(FP)
+	MOVQ         AX, columns+32(FP)
+	VZEROUPPER
+	RET
+
+bumpedNarrow256:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+noNarrow256:
+	CMPQ         CX, $0x06
+	JNE          other
+	MOVQ         72(AX), DX
+	IMULQ        hi+8(FP), DX
+	MULXQ        80(AX), BX, BX
+	MOVQ         88(AX), SI
+	SHRXQ        SI, BX, CX
+	BZHIQ        SI, BX, SI
+	ADDQ         48(AX), CX
+	MOVQ         CX, DI
+	SHRQ         $0x05, DI
+	MOVQ         24(AX), DX
+	ADDL         CX, CX
+	SHRXQ        CX, (DX)(DI*8), DX
+	ANDL         $0x03, DX
+	CMPQ         SI, 104(AX)(DX*8)
+	JCS          bumpedBroad256
+	MOVQ         lo+16(FP), DX
+	ANDQ         56(AX), DX
+	XORQ         hi+8(FP), DX
+	MULXQ        160(AX), DI, SI
+	XORQ         DI, SI
+	MOVQ         64(AX), CX
+	ROLQ         CL, SI
+	ORQ          $0x01, SI
+	MULXQ        168(AX), DI, R8
+	XORQ         DI, R8
+	ROLQ         CL, R8
+	SHLXQ        BX, 208(AX), DX
+	MOVQ         BX, CX
+	SHRQ         $0x12, CX
+	SHRQ         $0x06, BX
+	LEAQ         (BX)(CX*2), BX
+	MULXQ        SI, CX, SI
+	MULXQ        R8, DI, DX
+	ORQ          DI, SI
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VMOVQ        SI, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        DX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         144(AX), CX
+	MOVQ         BX, DX
+	CMPQ         BX, CX
+	CMOVQCC      CX, DX
+	MOVQ         200(AX), SI
+	IMULQ        BX, SI
+	LEAQ         (SI)(DX*8), SI
+	ADDQ         (AX), SI
+	XORL         DX, DX
+	CMPQ         BX, CX
+	SETCS        DL
+	LEAQ         (SI)(DX*8), DX
+	ADDQ         200(AX), DX
+	INCQ         BX
+	XORL         DI, DI
+	CMPQ         BX, CX
+	SETCS        DI
+	LEAQ         (DX)(DI*8), DI
+	ADDQ         200(AX), DI
+	INCQ         BX
+	XORL         R8, R8
+	CMPQ         BX, CX
+	SETCS        R8
+	ADDQ         152(AX), R8
+	MOVQ         R8, AX
+	XORL         CX, CX
+	XORL         BX, BX
+
+columnsBroad256:
+	VMOVQ        R8, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (SI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (DX), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   (DI), Y5, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(SI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(DX), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPMASKMOVQ   32(DI), Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, R9
+	SHLXQ        BX, R9, R9
+	ORQ          R9, CX
+	ADDL         $0x08, BX
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, DI
+	SUBQ         $0x08, R8
+	JHI          columnsBroad256
+	MOVQ         CX, result+24(FP)
+	MOVQ         AX, columns+32(FP)
+	VZEROUPPER
+	RET
+
+bumpedBroad256:
+	MOVQ $-1, AX
+	MOVQ AX, columns+32(FP)
+	RET
+
+other:
+	JMP ·ribbonGetGo+0(SB)

@@ -59,6 +59,10 @@ const Vector = false
 // Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
 func (r *Ribbon) Has(hi, lo uint64) bool { return r.has(hi, lo) }
 
+// Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
+// if the key does not belong to the layer.
+func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) { return r.getGo(hi, lo) }
+
 // hasRibbon512 and hasRibbon256 report whether there is assembly for Ribbon.
 const (
 	hasRibbon512 = false
@@ -66,8 +70,8 @@ const (
 )
 
 // HasMany sets dst[i] to Has of hs[i] for the keys that belong to the layer, and writes the numbers of the others to
-// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys. It
-// panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
+// bumped, of which it returns the first ones; their dst is undefined. With cold it prefetches the blocks of later keys.
+// It panics if dst or bumped is shorter than hs, or hs has more than 65,535 keys.
 func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold bool) []uint16 {
 	return r.hasManyGo(dst, hs, bumped, cold)
 }

@@ -48,3 +48,6 @@ func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
 
 //go:noescape
 func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
+
+//go:noescape
+func ribbonGet(r *[36]uint64, hi uint64, lo uint64) (result uint64, columns uint64)

@@ -242,28 +242,23 @@ function replay(r: Reader, spec: Spec, base: Uint8Array[], most: number): [Uint8
   return [out, used, after];
 }
 
-/** Whether a file begins as an exact set. */
-export const isExact = (file: Uint8Array) => file.length > 3 && viewOf(file).getUint32(0) === 0x89424c58;
+/** Verifies the prefix of a delta. known says whether the method and the flags are, base is that of the file. */
+function checkPrefix(delta: Uint8Array, known: boolean, base: number): void {
+  const prefix = viewOf(delta);
+  if (prefix.getUint32(0) >>> 8 !== 0x894244 || !known) throw damaged('of a newer version');
+  if (prefix.getUint32(4) !== base) throw damaged('for another file');
+}
 
-function target(old: Uint8Array, delta: Uint8Array, most: number, sum: string): Uint8Array {
-  const exact = isExact(old), from = exact || parseHeader(old), prefix = viewOf(delta);
-  const flags = delta[3], method = flags & 15;
-  const check = (n: number): number => {
-    if (n > most) throw new TooLargeError(`more than ${most} bytes`);
-    return n;
-  };
-  if (prefix.getUint32(0) >>> 8 !== 0x894244 || (exact ? flags && flags !== 5 : method > 3 || (flags && !method))) {
-    throw damaged('of a newer version');
-  }
-  if (prefix.getUint32(4) !== (exact ? parseInt(sum.slice(0, 8), 16) : viewOf(old).getUint32(60))) {
-    throw damaged('for another file');
-  }
-  if (from === true || !method) {
-    const kept = method && old.length, file = new Uint8Array(check(kept + delta.length - 24));
-    if (kept) file.set(old);
-    file.set(delta.subarray(24), kept);
-    return file;
-  }
+/** Returns the length of a target, which is at most `most`. */
+function checkLength(n: number, most: number): number {
+  if (n > most) throw new TooLargeError(`more than ${most} bytes`);
+  return n;
+}
+
+function target(old: Uint8Array, delta: Uint8Array, most: number): Uint8Array {
+  const from = parseHeader(old), flags = delta[3], method = flags & 15;
+  checkPrefix(delta, method ? method < 4 : !flags, viewOf(old).getUint32(60));
+  if (!method) return (checkLength(delta.length - 24, most), delta.slice(24));
 
   const head = new Uint8Array(old.subarray(0, 64)), r = reader(delta, 192), byte = () => r.field(8);
   let text = from.spec.text, count = from.sections.length, keys = flags & 16 ? r.signed() : 0;
@@ -295,7 +290,7 @@ function target(old: Uint8Array, delta: Uint8Array, most: number, sum: string): 
   const align = (n: number) => ceil(n / 64) * 64, end = 64 + 24 * count + text.length;
   let length = end;
   const places = sections.map((s) => (length = align(length) + s.length) - s.length);
-  const file = new Uint8Array(check(max(length, align(end)))), to = viewOf(file);
+  const file = new Uint8Array(checkLength(max(length, align(end)), most)), to = viewOf(file);
   const put = (at: number, n: number | bigint) => to.setBigUint64(at, BigInt(n), true);
   file.set(head);
   file[14] = count;
@@ -313,15 +308,34 @@ function target(old: Uint8Array, delta: Uint8Array, most: number, sum: string): 
   return file;
 }
 
-/**
- * Returns the target of a delta, of at most `most` bytes. The caller must compare its SHA-256. sum is the SHA-256 of
- * the base in hexadecimal: only exact sets need it. Memory: twice the target; for method 3 also the cells that go and
- * come. It throws FormatError.
- */
-export function apply(old: Uint8Array, delta: Uint8Array, most: number, sum: string): Uint8Array {
+/** Returns what f does. What it throws becomes FormatError. */
+function guarded(f: () => Uint8Array): Uint8Array {
   try {
-    return target(old, delta, most, sum);
+    return f();
   } catch (e) {
     throw e instanceof FormatError ? e : damaged();
   }
 }
+
+/** Returns the target of a delta: of a base, at most `most` bytes, given the SHA-256 of the base in hexadecimal. */
+export type Apply = (old: Uint8Array, delta: Uint8Array, most: number, sum: string) => Uint8Array;
+
+/**
+ * Applies a delta of a filter file, which needs no SHA-256. The caller must compare that of the target. Memory: twice
+ * the target; for method 3 also the cells that go and come. It throws FormatError.
+ */
+export const apply = (old: Uint8Array, delta: Uint8Array, most: number) => guarded(() => target(old, delta, most));
+
+/** Whether a file begins as an exact set. */
+export const isExact = (file: Uint8Array) => file.length > 3 && viewOf(file).getUint32(0) === 0x89424c58;
+
+/** Applies a delta of an exact set: method 5 or 0. The caller must compare the SHA-256. It throws FormatError. */
+export const append: Apply = (old, delta, most, sum) =>
+  guarded(() => {
+    const flags = delta[3], kept = flags ? old : old.subarray(0, 0);
+    checkPrefix(delta, !flags || flags === 5, parseInt(sum.slice(0, 8), 16));
+    const file = new Uint8Array(checkLength(kept.length + delta.length - 24, most));
+    file.set(kept);
+    file.set(delta.subarray(24), kept.length);
+    return file;
+  });

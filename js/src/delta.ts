@@ -1,6 +1,6 @@
 // Entry bloomery/delta: applies a delta that `bloomery diff` wrote.
 
-import { apply, isExact } from './apply.js';
+import { append, apply, isExact } from './apply.js';
 import { CorruptError } from './errors.js';
 import { sha256 } from './sha256.js';
 
@@ -19,8 +19,9 @@ export interface PatchOptions {
  * Memory: twice the new file, and twice the old one for rankindexed.
  */
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
-  const base = isExact(old) ? await sha256(old) : '';
-  const file = apply(old, delta, options.maxBytes ?? 2 ** 30, base), sum = await sha256(file);
+  const most = options.maxBytes ?? 2 ** 30;
+  const file = isExact(old) ? append(old, delta, most, await sha256(old)) : apply(old, delta, most);
+  const sum = await sha256(file);
   for (let i = 0; i < 16; i++) {
     if (parseInt(sum.slice(2 * i, 2 * i + 2), 16) !== delta[8 + i]) {
       throw new CorruptError('the delta or the file is damaged: its SHA-256 is another');

@@ -1,158 +1,71 @@
 // Entry bloomery/follow: keeps a filter or a set current with a publisher, by deltas where they are smaller.
 
-import { apply } from './apply.js';
-import { CorruptError, FetchError, TooLargeError } from './errors.js';
+import { append, apply } from './apply.js';
 import type { ExactSet } from './exact.js';
 import type { Filter } from './filter.js';
+import { type Follower, type Open, type PollOptions, start } from './follower.js';
 import type { Key } from './key.js';
-import {
-  digest, maxRelease, type OlderRelease, parseHistory, parseRelease, publicKey, type Release,
-  ReleaseError, type ReleaseObject, type Trust,
-} from './release.js';
 import type { ShardedFilter, ShardLoader } from './sharded.js';
-import { load, type Since, type TransportOptions } from './transport.js';
 
+export type { Follower, FollowStore, PollOptions, Published, Update } from './follower.js';
 export { type OlderRelease, type Release, ReleaseError, type ReleaseObject, type ReleaseReason, type Trust }
   from './release.js';
 
-/** Where a follower keeps what it holds, so that the next one resumes from there: for example files, or IndexedDB. */
-export interface FollowStore {
-  /** Returns what was put under the name, or undefined. */
-  get(name: string): Promise<Uint8Array | undefined>;
-  /** Replaces what is under the name, all or nothing: it rejects if it cannot. */
-  put(name: string, bytes: Uint8Array): Promise<void>;
-}
-
-/** What a publisher can have. */
-export type Published = Filter | ShardedFilter | ExactSet;
-
-/** Opens what is published. A kind without its function is an error. */
-export interface Openers {
+/** How a publisher of a filter is followed. */
+export interface FollowOptions extends PollOptions {
   /** Opens a filter file: `open` of an entry of this package, or a function that calls it with options. */
-  open?: (file: Uint8Array) => Promise<Filter>;
-  /** The same of sharded sets: `openSharded`. */
+  open: (file: Uint8Array) => Promise<Filter>;
+  /** The same of sharded sets: `openSharded`. Without it they are an error. */
   openSharded?: (manifest: Uint8Array, load: ShardLoader) => Promise<ShardedFilter>;
-  /** The same of exact sets: `openExact` of bloomery/exact. */
-  openExact?: (file: Uint8Array) => Promise<ExactSet>;
 }
 
-/** How a publisher is followed: with at least one of the functions of Openers. */
-export type FollowOptions =
-  PollOptions & Openers & ({ open: object } | { openSharded: object } | { openExact: object });
-
-/** Whom a follower trusts, and how it loads and polls. */
-export interface PollOptions extends Trust, TransportOptions {
-  /** The time between two polls in milliseconds. Default: a minute. After errors it doubles, up to 10 times. */
-  interval?: number;
-  /** Ends the follower, as `close` does. */
-  signal?: AbortSignal;
-  /** The largest length of a file, manifest or shard in bytes. Default: 2^30. */
-  maxBytes?: number;
-  store?: FollowStore;
-  /** Called after the filter was replaced. */
-  onUpdate?: (update: Update) => void;
-  /** Called after a poll that failed, and when a release has expired. */
-  onError?: (error: unknown) => void;
+/** How a publisher of an exact set is followed. */
+export interface FollowExactOptions extends PollOptions {
+  /** Opens an exact set: `openExact` of bloomery/exact, or a function that calls it with options. */
+  open: (file: Uint8Array) => Promise<ExactSet>;
 }
 
-/** A change of the filter. */
-export interface Update {
-  readonly release: Release;
-  /** True if a delta was applied. */
-  readonly delta: boolean;
-  /** The bytes that were loaded for it: of release.json, history, delta and whole file. */
-  readonly loaded: number;
-  /** Why a delta was not used; undefined if there was none, or if it was. */
-  readonly failure: unknown;
+/** Follows a publisher of an exact set. */
+export interface ExactFollower extends Follower<ExactSet> {
+  /** `hasIn` of the current set. */
+  hasIn(partition: string | Uint8Array, key: Key): boolean;
 }
 
-/** Follows a publisher. An error never changes the filter: the last good one stays. "Filter" stands for sets, too. */
-export interface Follower<F extends Published = Published> {
-  /** The current filter. A new release replaces it; a filter itself never changes. */
-  readonly filter: F;
-  /** The file of the filter, or the manifest of a sharded set: do not change it. */
-  readonly bytes: Uint8Array;
-  /** The release of the filter. */
-  readonly release: Release;
-  /** Why the last poll failed, or that the release has expired; undefined if neither. */
-  readonly error: unknown;
-  /** The bytes that were loaded since the start, without headers. */
-  readonly loaded: number;
-  /** `has` of the current filter. For a sharded set it returns a promise. */
-  has(key: Key): ReturnType<F['has']>;
-  /** `hasIn` of the current set, if that is exact. It throws TypeError for others. */
-  readonly hasIn: ExactSet extends F ? ExactSet['hasIn'] : never;
-  /**
-   * Asks for a new release now. It returns whether the filter was replaced, and rejects with the error of the poll,
-   * which is that of expiry if the filter is current, but old.
-   */
-  poll(): Promise<boolean>;
-  /** Ends the polls. The filter remains usable, but a set loads no more shards. */
-  close(): void;
-}
-
-/** What a follower with these options can have. */
-type FilterOf<Options> =
-  | (Options extends { open: object } ? Filter : never)
-  | (Options extends { openSharded: object } ? ShardedFilter : never)
-  | (Options extends { openExact: object } ? ExactSet : never);
+/** The kind of filters that a follower with these options has. */
+type FilterOf<Options> = Options extends { openSharded: object } ? Filter | ShardedFilter : Filter;
 
 /**
- * Loads the filter or the set of a publisher, a folder or its release.json, and polls for new releases until `close`.
- * The promise is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of
- * that, or with TypeError for a URL or key that is none and for a kind that no option opens. A sharded set loads its shards when they are first needed, and keeps those
- * that a new release has, too.
+ * Loads the filter of a publisher, a folder or its release.json, and polls for new releases until `close`. The promise
+ * is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of that, or with
+ * TypeError for a URL or key that is none, and for an exact set. A sharded set loads its shards when they are first
+ * needed, and keeps those that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */
 export async function follow<Options extends FollowOptions>(
   url: string | URL, options: Options,
 ): Promise<Follower<FilterOf<Options>>> {
-  const {
-    open, openSharded, openExact, interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate,
-    onError,
-  }: PollOptions & Openers = options;
-  const openers = { file: open, set: openSharded, exact: openExact };
-  const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
-  folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
-  keys?.forEach(publicKey);
-  if (!keys?.length === !insecure) throw new TypeError('want keys or insecure: true');
+  const { open, openSharded } = options;
+  const openers = { file: (file: Uint8Array) => open(file), set: openSharded && ofShards(openSharded) };
+  return start(url, options, openers, apply) as Promise<Follower<FilterOf<Options>>>;
+}
 
-  const end = new AbortController();
-  let filter: Published | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
-  /** The SHA-256 of the bytes. */
-  let sum = '';
-  /** What asks whether release.json has changed. */
-  let since: Since = {};
-  /** The shards of the set that are loaded, by SHA-256. */
+/**
+ * As `follow`, for a publisher of an exact set, of which it loads what updates have appended. It rejects with TypeError
+ * for a filter.
+ */
+export async function followExact(url: string | URL, options: FollowExactOptions): Promise<ExactFollower> {
+  return start(url, options, { exact: (file) => options.open(file) }, append) as Promise<ExactFollower>;
+}
+
+/** Opens the manifests of a sharded set, one after the other. Shards that the next one has, too, stay in memory. */
+function ofShards(openSharded: NonNullable<FollowOptions['openSharded']>): Open {
+  /** The shards that are loaded, by SHA-256. */
   const shards = new Map<string, Uint8Array>();
-  let error: unknown, loaded = 0, failures = 0, polling: Promise<boolean> | undefined, timer: Timer | undefined;
-
-  const get = (path: string, most: number, since?: Since): Promise<Uint8Array> => {
-    const at = new URL(path, folder);
-    at.search = folder.search;
-    return load(at, most, !since, options, end.signal, (n) => (loaded += n), since);
-  };
-
-  /** Loads and verifies an object. */
-  const object = async ({ sha256: sum, bytes: length }: ReleaseObject): Promise<Uint8Array> => {
-    if (length > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`);
-    const content = await get(`objects/${sum}`, length);
-    if ((await digest(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
-    return content;
-  };
-
-  const needOpener = (kind: Release['kind']): void => {
-    if (!openers[kind]) throw new TypeError(`no function is given to open a release of kind ${kind}`);
-  };
-
-  /** Opens a file, or a sharded set, whose shards it loads. */
-  const opened = async (kind: Release['kind'], content: Uint8Array): Promise<Published> => {
-    needOpener(kind);
-    if (kind !== 'set') return openers[kind]!(content);
+  return async (content, load) => {
     const sums = new Map<string, string>();
-    const set = await openSharded!(content, async (file, bytes) => {
-      const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await object({ sha256, bytes });
+    const set = await openSharded(content, async (file, bytes) => {
+      const sha256 = sums.get(file)!, shard = shards.get(sha256) ?? await load({ sha256, bytes });
       shards.set(sha256, shard);
       return shard;
     });
@@ -161,135 +74,4 @@ export async function follow<Options extends FollowOptions>(
     for (const shard of shards.keys()) if (!current.has(shard)) shards.delete(shard);
     return set;
   };
-
-  /** Returns the delta from the file that is held, if there is one. */
-  const deltaOf = async ({ previous, history }: Release): Promise<ReleaseObject | undefined> => {
-    const isHeld = (old?: OlderRelease) => old?.sha256 === sum;
-    const older = isHeld(previous) ? previous : history && parseHistory(await object(history)).find(isHeld);
-    return older?.delta;
-  };
-
-  /** Loads and verifies the filter of another release. It returns why there is no delta, if there should be one. */
-  const replacement = async (next: Release) => {
-    let failure: unknown;
-    try {
-      const delta = filter && next.kind !== 'set' && next.bytes <= maxBytes && await deltaOf(next);
-      if (delta && delta.bytes < next.bytes) {
-        const content = apply(bytes, await object(delta), next.bytes, sum);
-        if ((await digest(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
-        return { content, delta: true, failure };
-      }
-    } catch (e) {
-      end.signal.throwIfAborted();
-      failure = e;
-    }
-    return { content: await object(next), delta: false, failure };
-  };
-
-  /** Loads release.json, and the filter if it is another one. */
-  const update = async (): Promise<boolean> => {
-    const before = loaded, headers = { ...since };
-    let news: Uint8Array, done: Update | undefined;
-    try {
-      news = await get('release.json', maxRelease, headers);
-    } catch (e) {
-      if (e instanceof FetchError && e.status === 304 && sum) return false;
-      throw e;
-    }
-    const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
-    if (release && release.name !== next.name) {
-      throw new ReleaseError('name', `its name is ${next.name}, not ${release.name}`);
-    }
-    if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
-      throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
-    }
-    needOpener(next.kind);
-    let content = bytes, now = filter;
-    if (next.sha256 !== sum) {
-      const { content: other, ...how } = await replacement(next);
-      now = await opened(next.kind, (content = other));
-      done = { release: next, ...how, loaded: loaded - before };
-    }
-    end.signal.throwIfAborted();
-    // The store first, and there the release first, so that its number never decreases.
-    if (store && (done || next.expires !== release!.expires)) {
-      await store.put('release.json', news);
-      await store.put('filter', content);
-    }
-    [filter, bytes, sum, release] = [now, content, next.sha256, next];
-    since = headers;
-    if (done) onUpdate?.(done);
-    return !!done;
-  };
-
-  const failed = (e: unknown): void => {
-    error = e;
-    onError?.(e);
-  };
-
-  const attempt = async (): Promise<boolean> => {
-    try {
-      const replaced = await update(), { expires } = release!;
-      failures = -1; // expiry is no reason to poll less often
-      if (Date.parse(expires) < Date.now()) {
-        throw new ReleaseError('expired', `the release expired at ${expires}`);
-      }
-      failures = 0;
-      error = undefined;
-      return replaced;
-    } catch (e) {
-      end.signal.throwIfAborted();
-      failures++;
-      failed(e);
-      throw e;
-    }
-  };
-
-  const poll = (): Promise<boolean> => (polling ??= attempt().finally(() => {
-    polling = undefined;
-    clearTimeout(timer);
-    if (end.signal.aborted) return;
-    const wait = interval * Math.min(2 ** failures, 10) * (1 - Math.random() / 10);
-    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2e9));
-  }));
-
-  const close = (): void => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', close);
-    end.abort(signal?.reason);
-  };
-  signal?.addEventListener('abort', close);
-  if (signal?.aborted) close();
-
-  // Continues with what the store has. The release was verified before it was put there.
-  try {
-    const old = await store?.get('release.json'), content = await store?.get('filter');
-    if (old) release = await parseRelease(old, { insecure: true });
-    if (release && content) {
-      filter = await opened(release.kind, content);
-      bytes = content;
-      sum = await digest(content);
-    }
-  } catch (e) {
-    failed(e);
-  }
-  const first = poll().catch((e) => {
-    if (filter) return;
-    close();
-    throw e;
-  });
-  if (!filter) await first;
-  return {
-    get filter() { return filter; },
-    get bytes() { return bytes; },
-    get release() { return release; },
-    get error() { return error; },
-    get loaded() { return loaded; },
-    has: (key: Key) => filter!.has(key),
-    hasIn: (partition: string | Uint8Array, key: Key) => (filter as ExactSet).hasIn(partition, key),
-    poll,
-    close,
-  } as Follower<FilterOf<Options>>;
 }
-
-type Timer = ReturnType<typeof setTimeout>;

@@ -38,17 +38,20 @@ export const hashNames: readonly string[] =
 
 const align = (n: number) => Math.ceil(n / 64) * 64;
 
+/** The error for a field of the header, by its offset. */
+const bad = (at: number) => new CorruptError('header', at);
+
 /** Returns how many of the first bytes of a file are its header, or 64 while fewer are there. It throws FormatError. */
 export function headerLength(bytes: Uint8Array): number {
   const magic = '\x89BLMRY\r\n';
   if (bytes.subarray(0, 8).some((b, i) => b !== magic.charCodeAt(i))) throw new MagicError('not a Bloomery file', 0);
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
-  if (version === 0) throw new CorruptError('version 0', 8);
+  if (version === 0) throw bad(8);
   if (version > 3) throw new VersionError(`version ${version}: update bloomery`, 8);
   const sections = view.getUint16(14, true), spec = view.getUint32(48, true);
-  if (sections < 1 || sections > 8) throw new CorruptError(`${sections} sections`, 14);
-  if (spec < 1 || spec > 512) throw new CorruptError(`spec of ${spec} bytes`, 48);
+  if (sections < 1 || sections > 8) throw bad(14);
+  if (spec < 1 || spec > 512) throw bad(48);
   return align(64 + 24 * sections + spec);
 }
 
@@ -66,24 +69,24 @@ export function parseHeader(bytes: Uint8Array): Header {
   const version = u16(8), hash = u16(12), seed = u64(16), keyCheck = u64(24);
   if (hash < 1 || hash > 6) throw new HashError(`hash function ${hash}`, 12);
   if ((hash !== 2) !== (keyCheck === 0n) || (hash !== 1 && seed) || (version > 2 && hash > 2)) {
-    throw new CorruptError('seed and key check', 16);
+    throw bad(16);
   }
   const chosenRate = view.getFloat64(52, true);
   if (!(version > 1 && chosenRate > 0 && chosenRate < 1) && (version === 2 || u64(52))) {
-    throw new CorruptError('chosen rate', 52);
+    throw bad(52);
   }
-  if (bytes.subarray(end, dataAt).some((b) => b)) throw new CorruptError('padding', end);
+  if (bytes.subarray(end, dataAt).some((b) => b)) throw bad(end);
   const spec = new Spec(String.fromCharCode(...bytes.subarray(specAt, end)));
 
   const sections: Section[] = [];
   let length = dataAt;
   for (let i = 0, at = 64; i < count; i++, at += 24) {
     const offset = align(length), size = number(u64(at + 8));
-    if (u64(at) !== BigInt(offset) || size % 8 || u32(at + 20)) throw new CorruptError(`section ${i}`, at);
+    if (u64(at) !== BigInt(offset) || size % 8 || u32(at + 20)) throw bad(at);
     sections.push({ offset, length: size, crc: u32(at + 16) });
     length = number(BigInt(offset) + BigInt(size));
   }
-  if (u64(40) !== BigInt(length)) throw new CorruptError('length of the file', 40);
+  if (u64(40) !== BigInt(length)) throw bad(40);
   return { version, family: u16(10), hash, seed, keyCheck, keys: u64(32), length, chosenRate, spec, sections, dataAt };
 }
 

@@ -77,7 +77,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     return at - n;
   };
   const u32 = () => view.getUint32(skip(4), true);
-  const bad = (what: string, from = at) => new CorruptError(what, from);
+  const bad = () => new CorruptError('damaged', at);
   /** Reads a number of least to most. */
   const number = (most = Infinity, least = 0): number => {
     const from = at;
@@ -85,9 +85,9 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     for (let unit = 1, byte = 128; byte > 127; unit *= 128) {
       byte = bytes[skip(1)];
       v += (byte & 127) * unit;
-      if (unit >= 2 ** 70 || (unit > 1 && !byte)) throw bad('number', from);
+      if (unit >= 2 ** 70 || (unit > 1 && !byte)) throw bad();
     }
-    if (v < least || v > most) throw bad(`number ${v}`, from);
+    if (v < least || v > most) throw bad();
     if (v > Number.MAX_SAFE_INTEGER) throw new TooLargeError('number of 2^53 or more', from);
     return v;
   };
@@ -101,7 +101,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
   /** Reads the positions of an update. */
   const positions = (): ExactRecord => {
     const n = number(4096), b = n && number(64, 1), seed = n && number(65_535);
-    const lows = new Uint32Array(n), highs = new Uint32Array(n), k = Math.max(0, b - n.toString(2).length), from = at;
+    const lows = new Uint32Array(n), highs = new Uint32Array(n), k = Math.max(0, b - n.toString(2).length);
     let used = 8; // bits of the byte before at
     const bit = (): number => {
       if (used > 7) {
@@ -117,16 +117,16 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     };
     for (let i = 0, low = 0, high = 0; i < n; i++) {
       let units = 0;
-      while (bit()) if (++units > 2 ** 13) throw bad('positions', from);
+      while (bit()) if (++units > 2 ** 13) throw bad();
       units *= 2 ** k;
       low += word(Math.min(k, 32)) + (units % 2 ** 32);
       high += word(k - 32) + Math.floor(units / 2 ** 32) + Math.floor(low / 2 ** 32);
       low %= 2 ** 32;
-      if (b > 32 ? high >= 2 ** (b - 32) : high || low >= 2 ** b) throw bad('positions', from);
+      if (b > 32 ? high >= 2 ** (b - 32) : high || low >= 2 ** b) throw bad();
       lows[i] = low++;
       highs[i] = high;
     }
-    if (used < 8 && bytes[at - 1] >> used) throw bad('positions', from);
+    if (used < 8 && bytes[at - 1] >> used) throw bad();
     return ofPositions(lows, highs, b, seed);
   };
 
@@ -136,19 +136,19 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     if (u32() !== 0x584c4289) throw new MagicError('no exact set', from);
     if (number() !== 1) throw new VersionError('a newer exact set: update bloomery', from);
     const kind = number(2);
-    if (!kind === update) throw bad('kind of a record', from);
+    if (!kind === update) throw bad();
     if (!update) {
       hash = number();
       if (hash !== 1 && hash !== 2) throw new HashError(`hash function ${hash}`, from);
       seed = view.getBigUint64(skip(8), true);
-      if (hash > 1 && !seed) throw bad('key check', from);
+      if (hash > 1 && !seed) throw bad();
     } else if (u32() !== last) {
-      throw bad('an update of another set', from);
+      throw bad();
     }
     universe = number();
     members = number(universe);
     const parts = number();
-    if (update && !parts !== !partitions) throw bad('partitions', from);
+    if (update && !parts !== !partitions) throw bad();
     partitions = parts;
     if (kind === 2) {
       const record = positions();
@@ -161,7 +161,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
       number(number()); // the keys of the class, and those that the record has
       return code;
     });
-    if (codes.some((code, i) => i && code <= codes[i - 1])) throw bad('classes', from);
+    if (codes.some((code, i) => i && code <= codes[i - 1])) throw bad();
 
     let total = 0; // bytes of the sections
     /** Reads the geometry of a part, and returns what reads its sections. */
@@ -170,7 +170,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
       const shape = number(33), seed = number(65_535);
       const starts = Array.from({ length: shape >> 1 }, () => 64 * number(2 ** 42, 1));
       const tail = number(256), tailSeed = number(65_535);
-      if ((!tail && (tailSeed || !starts[0])) || (seed && !starts[0])) throw bad('part', from);
+      if ((!tail && (tailSeed || !starts[0])) || (seed && !starts[0])) throw bad();
       const { bits, open } = ribbonOf({ r, values, w: shape & 1 ? 128 : 64, wide: 0, seed, starts, tail, tailSeed });
       // The last section of an update, the tail, is not filled to whole words.
       const lengths = bits.map((n, i) => (update && i > 1 ? Math.ceil(n / 8) : 8 * Math.ceil(n / 64)));
@@ -196,7 +196,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
     }
     const level2 = part(0, 1);
     checksum(from);
-    while (!update && at % 8) if (bytes[skip(1)]) throw bad('padding');
+    while (!update && at % 8) if (bytes[skip(1)]) throw bad();
     const body = skip(total);
     last = checksum(body, verify);
     at = body;

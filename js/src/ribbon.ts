@@ -48,9 +48,8 @@ interface Layer {
   /** The first word of 32 bits of the solution, and the first bucket. */
   first: number;
   firstBucket: number;
-  /** Coefficients are rotated by 11·j: by turn, and their words are swapped if swap is 1. */
+  /** Coefficients are rotated by 11·j modulo 64. */
   turn: number;
-  swap: number;
 }
 
 /** Returns -1 if a key is absent, else its value, or 0 unless that is asked for. */
@@ -86,11 +85,10 @@ export function ribbonOf(shape: Shape): Ribbon {
     const j = i + 16 * shape.seed, kind = starts < 2048 ? 0 : shape.w < 128 ? 1 : starts < 49_152 ? 2 : 3;
     const width = kind > 1 ? 128 : 64;
     const blocks = starts / 64 + (width / 64) * ceil(starts / 2 ** 18), wider = ceil((blocks * wide) / 1024);
-    const turn = (11 * j) & 31, swap = ((11 * j) >> 5) & 1;
-    const [low, high] = factor(j), first = word, firstBucket = buckets;
+    const turn = (11 * j) & 63, [low, high] = factor(j), first = word, firstBucket = buckets;
     word += 2 * (blocks * columns + wider);
     buckets += ceil(starts / kinds[kind][0]);
-    return { starts, low, high, width, kind, wider, first, firstBucket, turn, swap };
+    return { starts, low, high, width, kind, wider, first, firstBucket, turn };
   });
   const tailColumns = columns + +(wide > 0);
   const salts = [1, 2, 3, 4].map((k) => halves(BigInt(4 * shape.tailSeed + k) * golden));
@@ -120,10 +118,10 @@ export function ribbonOf(shape: Shape): Ribbon {
         // The coefficients of a part, m0 to m2, and the words of the first column that they belong to, from w0 to w2.
         let m0 = 0, m1 = 0, m2 = 0, w0 = 0, w1 = 0, w2 = 0;
         if (layer) {
-          const { first, swap, turn, wider } = layer, s = slot & 31, odd = (slot >>> 5) & 1;
+          const { first, turn, wider } = layer, swap = turn >> 5, s = slot & 31, odd = (slot >>> 5) & 1;
           const block = floor(slot / 64) + part;
           fold(xl, xh, part ? 0x2545ae33 : 0x5460b8e9, part ? 0x04666d53 : 0x71bf41d6);
-          rotate(product, 0, turn);
+          rotate(product, 0, turn & 31);
           const l = product[swap] | (1 - part), u = product[1 - swap];
           m0 = l << s;
           m1 = (u << s) | ((l >>> 1) >>> (31 - s));

@@ -1,13 +1,13 @@
-// follow of exact sets: a month of updates, and publishers that serve badly.
+// followExact: a month of updates, and publishers that serve badly.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CorruptError, ExactSet, openExact } from '../dist/exact.js';
 import { siphash } from '../dist/hash/siphash.js';
-import { MagicError, open, openSharded } from '../dist/plain.js';
+import { MagicError, openSharded } from '../dist/plain.js';
 import { golden } from './damage.mjs';
-import { because, closing, following, is, refuses } from './following.mjs';
+import { because, closing, following, followingExact, is, refuses } from './following.mjs';
 import { hashOf, Publisher } from './publisher.mjs';
 
 const read = (name) => new Uint8Array(readFileSync(new URL(name, import.meta.url)));
@@ -45,12 +45,10 @@ async function publisher() {
   return p;
 }
 
-const onlyExact = { open: undefined, openExact };
-
 test('30 days, one by one and with gaps', async () => {
   const p = await publisher(), updates = [];
-  const daily = await following(p, { ...onlyExact, onUpdate: (update) => updates.push(update) });
-  const weekly = await following(p, onlyExact);
+  const daily = await followingExact(p, { onUpdate: (update) => updates.push(update) });
+  const weekly = await followingExact(p);
   assert.ok(daily.filter instanceof ExactSet);
   assert.equal(daily.release.kind, 'exact');
   assert.equal(wrong(daily, 0), 0);
@@ -87,7 +85,7 @@ test('30 days, one by one and with gaps', async () => {
 
 test('deltas that are damaged, or lead elsewhere', async () => {
   const p = await publisher(), updates = [];
-  const f = await following(p, { ...onlyExact, onUpdate: (update) => updates.push(update) });
+  const f = await followingExact(p, { onUpdate: (update) => updates.push(update) });
   const good = append(day(0), day(1));
   const cases = [good.subarray(0, 20), good.subarray(0, 47), Buffer.concat([good, good])];
   for (let at = 0; at < good.length; at++) cases.push(Buffer.from(good).fill(good[at] ^ 4, at, at + 1));
@@ -108,7 +106,7 @@ test('deltas that are damaged, or lead elsewhere', async () => {
 });
 
 test('other content is refused, and the set stays', async () => {
-  const p = await publisher(), f = await following(p, { ...onlyExact, maxBytes: 1000 });
+  const p = await publisher(), f = await followingExact(p, { maxBytes: 1000 });
   p.publish(golden['v1-blocked-0.bloom'].subarray(0, 1000), exact);
   await refuses(f, is(MagicError), 'a filter');
   p.publish(day(3).subarray(0, -1), exact);
@@ -131,29 +129,33 @@ test('other content is refused, and the set stays', async () => {
   assert.equal(wrong(f, 3), 0);
 });
 
-test('the function for the kind is missing', async () => {
-  const p = await publisher(), both = await following(p, { open, openExact });
+test('another kind than the function follows', async () => {
+  const p = await publisher(), exact = await followingExact(p);
   p.log.length = 0;
   for (const options of [{}, { openSharded }]) {
-    await assert.rejects(following(p, options), /^TypeError: .* kind exact$/);
+    await assert.rejects(following(p, options), /^TypeError: no function opens kind exact/);
   }
   assert.deepEqual(p.log, ['release.json', 'release.json'], 'the set is not loaded');
-  // Another kind in the same folder.
-  p.publish(golden['v1-blocked-0.bloom']);
-  await assert.rejects(following(p, onlyExact), /^TypeError: .* kind file$/);
-  assert.equal(await both.poll(), true);
-  assert.throws(() => both.hasIn('x', 'y'), TypeError);
+  for (const kind of ['file', 'set']) {
+    p.publish(golden['v1-blocked-0.bloom'], { kind });
+    await assert.rejects(followingExact(p), new RegExp(`^TypeError: no function opens kind ${kind}`));
+    await refuses(exact, is(TypeError), kind);
+  }
+  const f = await following(p.publish(golden['v1-blocked-0.bloom']) && p);
+  assert.throws(() => f.hasIn('x', 'y'), TypeError);
+  publish(p, 1);
+  await refuses(f, is(TypeError), 'exact');
 });
 
 test('a store, partitions and a secret', async () => {
   const p = await publisher(), kept = new Map(), folder = '../../exact/testdata/';
   const v = JSON.parse(readFileSync(new URL(`${folder}partitions-siphash.json`, import.meta.url), 'utf8'));
   const store = { get: async (name) => kept.get(name), put: async (name, bytes) => void kept.set(name, bytes) };
-  const secret = { openExact: (file) => openExact(file, { secret: v.secret, hashes: [siphash] }), store };
+  const options = { open: (file) => openExact(file, { secret: v.secret, hashes: [siphash] }), store };
   p.publish(read(`${folder}${v.file}`), exact);
-  (await following(p, { open: undefined, ...secret })).close();
+  (await followingExact(p, options)).close();
   p.hook = (_, response) => response.writeHead(500).end();
-  const f = await following(p, { open: undefined, ...secret });
+  const f = await followingExact(p, options);
   const texts = v.keys.filter(({ text }) => text !== undefined);
   assert.ok(texts.length > 0);
   for (const { partition, text, has } of texts) assert.equal(f.hasIn(partition, text), has, `${partition} ${text}`);

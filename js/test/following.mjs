@@ -2,19 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { follow, ReleaseError } from '../dist/follow.js';
+import { openExact } from '../dist/exact.js';
+import { follow, followExact, ReleaseError } from '../dist/follow.js';
 import { open } from '../dist/plain.js';
 
 /** What is closed at the end. */
 export const closing = [];
 after(() => closing.forEach((c) => c.close()));
 
-/** Follows a publisher, with polls only by hand. */
-export async function following(p, options = {}) {
-  const f = await follow(p.url, { open, keys: p.keys.map((k) => k.text), interval: 1e9, retries: 0, ...options });
+/** Follows a publisher with a function of bloomery/follow, with polls only by hand. */
+async function start(follow, p, options) {
+  const f = await follow(p.url, { keys: p.keys.map((k) => k.text), interval: 1e9, retries: 0, ...options });
   closing.push(f);
   return f;
 }
+
+/** Follows a filter. */
+export const following = (p, options = {}) => start(follow, p, { open, ...options });
+/** Follows an exact set. */
+export const followingExact = (p, options = {}) => start(followExact, p, { open: openExact, ...options });
 
 /** Polls with an error that check accepts, after which the follower still has the filter of before. */
 export async function refuses(f, check, what) {

@@ -62,7 +62,7 @@ import { blocked } from 'bloomery/family/blocked';
 import { fuse } from 'bloomery/family/fuse';
 import { siphash } from 'bloomery/hash/siphash';
 import { type ExactInfo, type ExactSet, openExact } from 'bloomery/exact';
-import { follow, type FollowStore, ReleaseError } from 'bloomery/follow';
+import { type ExactFollower, follow, followExact, type FollowStore, ReleaseError } from 'bloomery/follow';
 import { patch } from 'bloomery/delta';
 
 export async function use(file: Uint8Array): Promise<boolean[]> {
@@ -100,18 +100,19 @@ export async function use(file: Uint8Array): Promise<boolean[]> {
   const set = await follow('https://example.com/set/', { open, openSharded, keys: ['ed25519:'] });
   // @ts-expect-error the filter may be a sharded set
   const unsure: boolean = set.has('x');
-  const revoked = await follow('/revoked/', { openExact: (file) => openExact(file, { verify: true }), insecure: true });
+  const revoked: ExactFollower = await followExact('/revoked/', {
+    insecure: true, open: (file) => openExact(file, { verify: true }),
+  });
   const current: ExactSet = revoked.filter, isRevoked: boolean = revoked.has(1n) || revoked.hasIn('x', 'y');
-  const any = await follow('/any/', { open, openSharded, openExact, insecure: true });
-  const asked: boolean = any.hasIn('x', isRevoked ? 'y' : 'z') || !!(await any.has('x')) || current.has('x');
-  // @ts-expect-error the filter may be a sharded set
-  const maybe: boolean = any.has('x');
-  if (asked && maybe) return [current.info().members > 0];
+  followExact('/revoked/', { open: openExact, keys: ['ed25519:'] });
+  if (isRevoked && current.has('x')) return [];
   // @ts-expect-error a filter has no partitions
   list.hasIn('x', 'y');
-  // @ts-expect-error openExact opens no filters
-  follow('/list/', { open: openExact, insecure: true });
-  // @ts-expect-error follow needs a function that opens
+  // @ts-expect-error follow takes no exact sets
+  follow('/revoked/', { open: openExact, insecure: true });
+  // @ts-expect-error followExact takes no filters
+  followExact('/list/', { open, insecure: true });
+  // @ts-expect-error follow needs open
   follow('/list/', { insecure: true });
   const patched: Uint8Array = await patch(file, list.bytes, { maxBytes: 9 });
   if (list.error instanceof ReleaseError && list.error.reason === 'expired' && listed && unsure) return [!patched];

@@ -17,31 +17,34 @@ const root = dirname(fileURLToPath(new URL('.', import.meta.url)));
  */
 const oneFamily = 6000, allFamilies = 12_000, webAssembly = 6000, fetching = 4000;
 
+/** Goals in bytes, gzip, of what an entry adds to `open`. */
+const added = { follow: 6000, patch: 2000 };
+
 /** Goals that are missed, with the size that must not be exceeded instead. Lower it with the size. */
 const missed = {
-  'open of bloomery': 21_523,
-  'open of bloomery/plain': 14_790,
-  'open of bloomery/core, bitsandblooms': 6749,
-  'open of bloomery/core, blocked': 6400,
-  'open of bloomery/core, blockpartitioned': 6676,
-  'open of bloomery/core, counting': 6392,
-  'open of bloomery/core, dleft': 6635,
-  'open of bloomery/core, fuse': 6392,
-  'open of bloomery/core, guava': 6802,
-  'open of bloomery/core, partitioned': 6536,
-  'open of bloomery/core, rankindexed': 7848,
-  'open of bloomery/core, redisbloom': 6849,
-  'open of bloomery/core, ribbon': 7674,
-  'open of bloomery/core, standard': 6396,
-  'open of bloomery/core, twochoice': 6580,
-  'openExact of bloomery/exact': 6953,
-  'all of bloomery': 25_139,
-  'all of bloomery/plain': 18_709,
-  'all of bloomery/core, fuse': 10_351,
+  'open of bloomery': 21_458,
+  'open of bloomery/plain': 14_714,
+  'open of bloomery/core, bitsandblooms': 6664,
+  'open of bloomery/core, blocked': 6349,
+  'open of bloomery/core, blockpartitioned': 6581,
+  'open of bloomery/core, counting': 6339,
+  'open of bloomery/core, dleft': 6559,
+  'open of bloomery/core, fuse': 6308,
+  'open of bloomery/core, guava': 6738,
+  'open of bloomery/core, partitioned': 6465,
+  'open of bloomery/core, rankindexed': 7798,
+  'open of bloomery/core, redisbloom': 6775,
+  'open of bloomery/core, ribbon': 7601,
+  'open of bloomery/core, standard': 6114,
+  'open of bloomery/core, twochoice': 6502,
+  'openExact of bloomery/exact': 6881,
+  'all of bloomery': 25_072,
+  'all of bloomery/plain': 18_640,
+  'all of bloomery/core, fuse': 10_282,
 };
 
 /** What WebAssembly must not exceed instead of its goal. */
-const missedWebAssembly = 6733;
+const missedWebAssembly = 6744;
 
 /** Returns the minified bytes of a program. */
 async function bundled(program) {
@@ -95,18 +98,18 @@ budget(
   oneFamily + fetching,
 );
 
-budget('openExact of bloomery/exact', `export { openExact } from './dist/exact.js'`, oneFamily);
-
-/** Goals in bytes, gzip, of what an entry adds to `open`. */
-const added = { follow: 6000, patch: 2000 };
+const exactSets = `export { openExact } from './dist/exact.js';`;
+const followSets = `export { followExact } from './dist/follow.js';`;
+budget('openExact of bloomery/exact', exactSets, oneFamily);
+budget('openExact and followExact', exactSets + followSets, oneFamily + added.follow);
 
 /**
  * Goals that are missed, with the size that must not be exceeded instead. The bundle of bloomery is larger than the
  * window of gzip: it saves less there.
  */
 const missedMore = {
-  'patch of bloomery': 2853, 'patch of bloomery/plain': 2647, 'follow of bloomery': 6412,
-  'follow of bloomery/plain': 6118,
+  'patch of bloomery': 2786, 'patch of bloomery/plain': 2576, 'follow of bloomery': 6306,
+  'follow of bloomery/plain': 6053,
 };
 
 for (const entry of ['bloomery', 'bloomery/plain']) {
@@ -140,6 +143,8 @@ test('a bundle leaves out what it does not import', async () => {
     assert.ok(all.includes(name), name);
     assert.ok(!some.includes(name), `open of bloomery/core has ${name}`);
   }
+  assert.ok((await bundle(`export * from './dist/follow.js'`)).includes('trimmed'));
+  assert.ok(!(await bundle(exactSets + followSets)).includes('trimmed'), 'followExact has the deltas of filters');
   assert.equal(await bundle(`import './dist/index.js'`), '', 'entries have effects');
 });
 

@@ -24,6 +24,7 @@ func main() {
 	chainsOpen()
 	ribbonHas()
 	ribbonHasMany()
+	ribbonGet()
 	Generate()
 }
 

@@ -45,6 +45,13 @@ type ribbonForm struct {
 	sums   ribbonSums
 }
 
+// masks loads the masks of the columns if they are the same for all keys.
+func (f ribbonForm) masks(r ribbon) {
+	if f.few {
+		f.sums.masks(r)
+	}
+}
+
 // ribbonAll has the forms in the order of their numbers.
 var ribbonAll = []ribbonForm{
 	{1, "Few512", true, 2, sums512{}}, {2, "Narrow512", false, 2, sums512{}}, {3, "Broad512", false, 3, sums512{}},
@@ -86,18 +93,42 @@ func ribbonHas() {
 	if err != nil {
 		panic(err)
 	}
-	goOn := func(name string) {
-		f := NewDataAddr(Symbol{Name: name}, 0)
-		Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{f}, IsTerminal: true})
-	}
 	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
-		ribbonColumns(r, f, addr("hi"), addr("lo"), start)
+		f.masks(r)
+		ribbonCompare(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, true))
 		SETEQ(result.Addr)
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
 		goOn("·ribbonRestGo")
+	})
+}
+
+// goOn jumps to a function in Go with the same signature.
+func goOn(name string) {
+	f := NewDataAddr(Symbol{Name: name}, 0)
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{f}, IsTerminal: true})
+}
+
+// ribbonGet is Ribbon.Get.
+func ribbonGet() {
+	TEXT("ribbonGet", NOSPLIT, "func("+ribbonType+", hi, lo uint64) (result, columns uint64)")
+	Pragma("noescape")
+	r := ribbon{Load(Param("r"), GP64())}
+	ribbonForms(r, func() { goOn("·ribbonGetGo") }, func(f ribbonForm) {
+		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
+		f.masks(r)
+		result, n := ribbonCollect(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, false))
+		Store(result, ReturnIndex(0))
+		Store(n, ReturnIndex(1))
+		f.sums.clear()
+		RET()
+		Label("bumped" + f.suffix)
+		all := GP64()
+		MOVQ(I32(-1), all)
+		Store(all, ReturnIndex(1))
+		RET()
 	})
 }
 
@@ -114,6 +145,7 @@ func ribbonHasMany() {
 		dst := Load(Param("dst"), GP64())
 		n := Load(Param("n"), GP64())
 		list := Load(Param("bumped"), GP64())
+		f.masks(r)
 		Label("key" + f.suffix)
 		ahead := GP64()
 		MOVQ(addr("ahead"), ahead)
@@ -122,7 +154,7 @@ func ribbonHasMany() {
 		ribbonPrefetch(r, f, Mem{Base: h, Index: ahead, Scale: 1})
 		Label("cached" + f.suffix)
 		start := ribbonStart(r, Mem{Base: h}, "bumped"+f.suffix)
-		ribbonColumns(r, f, Mem{Base: h}, Mem{Base: h, Disp: 8}, start)
+		ribbonCompare(r, f, ribbonLocate(r, f, Mem{Base: h}, Mem{Base: h, Disp: 8}, start, true))
 		SETEQ(Mem{Base: dst})
 		Label("next" + f.suffix)
 		ADDQ(Imm(16), h)
@@ -147,8 +179,7 @@ func ribbonPrefetch(r ribbon, f ribbonForm, hi Mem) {
 	MOVQ(r.factor(), RDX)
 	IMULQ(hi, RDX)
 	MULXQ(r.starts(), start, start)
-	block := ribbonSlot(f, start)
-	SHRQ(Imm(6), block)
+	block := ribbonBlock(f, start)
 	MOVQ(r.wide(), x)
 	CMPQ(block, x)
 	CMOVQCS(block, x)
@@ -189,26 +220,40 @@ func ribbonStart(r ribbon, hi Mem, bumped string) GPVirtual {
 	return start
 }
 
-// ribbonSlot turns a start into the slot.
-func ribbonSlot(f ribbonForm, start GPVirtual) GPVirtual {
+// ribbonBlock turns a start into the block of its slot. There are one or two blocks without starts for each segment.
+func ribbonBlock(f ribbonForm, start GPVirtual) GPVirtual {
 	segment := GP64()
 	MOVQ(start, segment)
 	SHRQ(Imm(ribbonSegment), segment)
-	SHLQ(Imm(uint64(4+f.words)), segment) // 64 or 128 slots
-	ADDQ(segment, start)
+	SHRQ(Imm(6), start)
+	if f.words == 3 {
+		LEAQ(Mem{Base: start, Index: segment, Scale: 2}, start)
+	} else {
+		ADDQ(segment, start)
+	}
 	return start
 }
 
-// ribbonColumns sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
-func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
-	print, c, low := GP64(), GP64(), GP64()
+// ribbonKey is where the columns of a key are, in two or three blocks.
+type ribbonKey struct {
+	at      []Mem
+	columns GPVirtual // their number, nil if few
+	print   GPVirtual // the fingerprint, nil without
+}
+
+// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.sums.
+func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint bool) (k ribbonKey) {
+	c, low := GP64(), GP64()
 	MOVQ(lo, RDX)
 	ANDQ(r.low(), RDX)
 	XORQ(hi, RDX)
 	MULXQ(r.product(0), low, c)
 	XORQ(low, c)
-	MULXQ(r.product(2), low, print)
-	XORQ(low, print)
+	if withPrint {
+		k.print = GP64()
+		MULXQ(r.product(2), low, k.print)
+		XORQ(low, k.print)
+	}
 	MOVQ(r.turn(), RCX)
 	ROLQ(CL, c)
 	ORQ(Imm(1), c)
@@ -220,10 +265,9 @@ func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
 	}
 
 	// The coefficients times the bit of the slot in its block: the coefficients of two or three blocks.
-	block := ribbonSlot(f, start)
 	first, second := GP64(), GP64()
-	SHLXQ(block, r.one(), RDX)
-	SHRQ(Imm(6), block)
+	SHLXQ(start, r.one(), RDX)
+	block := ribbonBlock(f, start)
 	MULXQ(c, first, second)
 	coefficients := []GPVirtual{first, second}
 	if f.words == 3 {
@@ -238,14 +282,11 @@ func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
 		MOVQ(r.stride(), stride)
 		IMULQ(stride, block)
 		ADDQ(r.words(), block)
-		odd := f.sums.few(r, []Mem{{Base: block}, {Base: block, Index: stride, Scale: 1}})
-		XORL(print.As32(), odd)
-		TESTB(odd.As8(), r.mask())
-		return
+		k.at = []Mem{{Base: block}, {Base: block, Index: stride, Scale: 1}}
+		return k
 	}
 
-	// The addresses of the columns in the blocks, and their number.
-	wide, columns, n := GP64(), GP64(), GP64()
+	wide, n := GP64(), GP64()
 	MOVQ(r.wide(), wide)
 	MOVQ(block, n)
 	CMPQ(block, wide)
@@ -255,7 +296,7 @@ func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
 	IMULQ(block, at)
 	LEAQ(Mem{Base: at, Index: n, Scale: 8}, at)
 	ADDQ(r.words(), at)
-	addresses := []Mem{{Base: at}}
+	k.at = []Mem{{Base: at}}
 	for range f.words - 1 {
 		next := GP64()
 		XORL(next.As32(), next.As32())
@@ -264,27 +305,65 @@ func ribbonColumns(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual) {
 		LEAQ(Mem{Base: at, Index: next, Scale: 8}, next)
 		ADDQ(r.stride(), next)
 		INCQ(block)
-		addresses = append(addresses, Mem{Base: next})
+		k.at = append(k.at, Mem{Base: next})
 		at = next
 	}
-	XORL(columns.As32(), columns.As32())
+	k.columns = GP64()
+	XORL(k.columns.As32(), k.columns.As32())
 	CMPQ(block, wide)
-	SETCS(columns.As8())
-	ADDQ(r.prints(), columns)
-	BZHIQ(columns, print, print)
+	SETCS(k.columns.As8())
+	ADDQ(r.prints(), k.columns)
+	return k
+}
 
-	Label("columns" + f.suffix)
-	odd := f.sums.some(r, addresses, columns)
-	CMPB(odd.As8(), print.As8())
-	JNE(LabelRef("end" + f.suffix))
-	SUBQ(Imm(8), columns)
-	JLE(LabelRef("same" + f.suffix))
-	for _, a := range addresses {
-		ADDQ(Imm(64), a.Base)
+// ribbonCompare sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
+func ribbonCompare(r ribbon, f ribbonForm, k ribbonKey) {
+	if f.few {
+		sums := f.sums.few(r, k.at)
+		XORL(k.print.As32(), sums)
+		TESTB(sums.As8(), r.mask())
+		return
 	}
-	SHRQ(Imm(8), print)
+	BZHIQ(k.columns, k.print, k.print)
+	Label("columns" + f.suffix)
+	sums := f.sums.some(r, k.at, k.columns)
+	CMPB(sums.As8(), k.print.As8())
+	JNE(LabelRef("end" + f.suffix))
+	SUBQ(Imm(8), k.columns)
+	JLE(LabelRef("same" + f.suffix))
+	k.further()
+	SHRQ(Imm(8), k.print)
 	JMP(LabelRef("columns" + f.suffix))
 	Label("same" + f.suffix)
-	CMPL(columns.As32(), columns.As32())
+	CMPL(sums.As32(), sums.As32())
 	Label("end" + f.suffix)
+}
+
+// ribbonCollect returns the sums of the columns, the first one lowest, and their number.
+func ribbonCollect(r ribbon, f ribbonForm, k ribbonKey) (result, n GPVirtual) {
+	n = GP64()
+	if f.few {
+		MOVQ(r.prints(), n)
+		return f.sums.few(r, k.at).As64().(GPVirtual), n
+	}
+	result, shift := GP64(), GP64()
+	MOVQ(k.columns, n)
+	XORL(result.As32(), result.As32())
+	XORL(shift.As32(), shift.As32())
+	Label("columns" + f.suffix)
+	sums := f.sums.some(r, k.at, k.columns).As64()
+	SHLXQ(shift, sums, sums)
+	ORQ(sums, result)
+	ADDL(Imm(8), shift.As32())
+	k.further()
+	SUBQ(Imm(8), k.columns)
+	JHI(LabelRef("columns" + f.suffix))
+	return result, n
+}
+
+// further goes on to the next eight columns.
+func (k ribbonKey) further() {
+	for _, a := range k.at {
+		ADDQ(Imm(64), a.Base)
+	}
 }

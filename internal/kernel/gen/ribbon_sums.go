@@ -11,10 +11,13 @@ type ribbonSums interface {
 	// coefficients takes the coefficients of the blocks.
 	coefficients(by []GPVirtual)
 
-	// few returns a register whose lowest bits are the sums of the columns of r.mask, from these addresses on.
+	// masks prepares calls of few: it reads r.mask.
+	masks(r ribbon)
+
+	// few returns a register with the sums of the columns of r.mask, from these addresses on, in its lowest bits.
 	few(r ribbon, at []Mem) GPVirtual
 
-	// some returns a register whose low byte has the sums of n columns, 0 to 8 or more, which stand for 8.
+	// some does the same for the first n columns, or the first eight if there are more.
 	some(r ribbon, at []Mem, n GPVirtual) GPVirtual
 
 	// clear ends the use of vector registers.
@@ -24,7 +27,10 @@ type ribbonSums interface {
 // sums512 uses AVX-512: the sum of a column is the lowest bit of its POPCNT. Registers above 15 need no VZEROUPPER.
 type sums512 struct{}
 
-var wide512 = []VecPhysical{Z16, Z17, Z18}
+var (
+	wide512 = []VecPhysical{Z16, Z17, Z18}
+	keep512 = K2
+)
 
 func (sums512) clear() {}
 
@@ -34,25 +40,23 @@ func (sums512) coefficients(by []GPVirtual) {
 	}
 }
 
-func (s sums512) few(r ribbon, at []Mem) GPVirtual {
-	k := K()
-	KMOVB(r.mask(), k)
-	return s.masked(r, at, k)
-}
+func (sums512) masks(r ribbon) { KMOVB(r.mask(), keep512) }
+
+func (s sums512) few(r ribbon, at []Mem) GPVirtual { return s.masked(r, at) }
 
 func (s sums512) some(r ribbon, at []Mem, n GPVirtual) GPVirtual {
-	mask, k := GP32(), K()
+	mask := GP32()
 	MOVL(U32(0xff), mask)
 	BZHIL(n.As32(), mask, mask)
-	KMOVB(mask, k)
-	return s.masked(r, at, k)
+	KMOVB(mask, keep512)
+	return s.masked(r, at)
 }
 
-func (sums512) masked(r ribbon, at []Mem, k OpmaskVirtual) GPVirtual {
+func (sums512) masked(r ribbon, at []Mem) GPVirtual {
 	odd, bits := K(), GP32()
-	VPANDQ_Z(at[0], wide512[0], k, Z19)
+	VPANDQ_Z(at[0], wide512[0], keep512, Z19)
 	for i := 1; i < len(at); i++ {
-		VPTERNLOGQ_Z(U8(0x78), at[i], wide512[i], k, Z19)
+		VPTERNLOGQ_Z(U8(0x78), at[i], wide512[i], keep512, Z19)
 	}
 	VPOPCNTQ(Z19, Z19)
 	VPTESTMQ_BCST(r.one(), Z19, odd)
@@ -79,11 +83,12 @@ func (sums256) coefficients(by []GPVirtual) {
 	}
 }
 
-func (s sums256) few(r ribbon, at []Mem) GPVirtual {
+func (sums256) masks(r ribbon) {
 	VMOVDQU(r.keep(0), keep256[0])
 	VMOVDQU(r.keep(4), keep256[1])
-	return s.masked(at)
 }
+
+func (s sums256) few(_ ribbon, at []Mem) GPVirtual { return s.masked(at) }
 
 func (s sums256) some(_ ribbon, at []Mem, n GPVirtual) GPVirtual {
 	VMOVQ(n, X7)

@@ -107,7 +107,7 @@ async function openFile() {
 
 /** Follows the publisher. */
 async function followPublisher() {
-  const { follow } = await import('../../dist/follow.js');
+  const { followExact } = await import('../../dist/follow.js');
   const trust = keys.length ? { keys } : { insecure: true };
   let follower;
   const showRelease = () => {
@@ -125,7 +125,7 @@ async function followPublisher() {
     showFacts();
     showAnswer();
   };
-  follower = await follow(url, { ...trust, openExact, interval, onUpdate });
+  follower = await followExact(url, { ...trust, open: openExact, interval, onUpdate });
   set = follower.filter;
   element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
   showRelease();

@@ -36,8 +36,8 @@ export const ribbon: Family = {
       core: {
         numbers: [
           layers.length, values, r, +(wide > 0), tail, tailSeed, (176 * seed) & 63,
-          ...layers.flatMap(({ starts, low, high, first, wider, firstBucket, kind }) => [
-            BigInt(starts), low, high, BigInt(first / 2), BigInt(wider), BigInt(firstBucket), kind,
+          ...layers.flatMap((l) => [
+            BigInt(l.starts), l.low, l.high, BigInt(l.first / 2), BigInt(l.wider), BigInt(l.firstBucket), l.kind,
           ]),
         ],
         sections: file.sections,

@@ -73,10 +73,10 @@ test('no answer of a follower in the page is wrong', async () => {
   const certificates = issuers.flatMap(({ name, certificates }, i) =>
     Array.from({ length: certificates }, (_, j) => ({ name, ...certificate(i, j) })));
   const wrong = await page.evaluate(async (certificates) => {
-    const [{ follow }, { openExact }, { keys, url }] = await Promise.all([
+    const [{ followExact }, { openExact }, { keys, url }] = await Promise.all([
       import('../../dist/follow.js'), import('../../dist/exact.js'), import('./publisher.js'),
     ]);
-    const list = await follow(url, { keys, openExact });
+    const list = await followExact(url, { keys, open: openExact });
     list.close();
     return certificates.filter(({ name, serial, revoked }) => list.hasIn(name, serial) !== revoked);
   }, certificates);
