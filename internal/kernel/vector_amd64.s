@@ -1240,10 +1240,12 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
+// func ribbonHas(r *[37]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
 TEXT ·ribbonHas(SB), NOSPLIT, $0-25
-	MOVQ          r+0(FP), AX
+	MOVQ r+0(FP), AX
+
+layer:
 	MOVQ          192(AX), CX
 	CMPQ          CX, $0x03
 	JHI           further
@@ -1297,6 +1299,13 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	RET
 
 bumpedFew512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restFew512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restFew512:
 	JMP ·ribbonRestGo+0(SB)
 
 noFew512:
@@ -1381,6 +1390,13 @@ endNarrow512:
 	RET
 
 bumpedNarrow512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restNarrow512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restNarrow512:
 	JMP ·ribbonRestGo+0(SB)
 
 noNarrow512:
@@ -1479,6 +1495,13 @@ endBroad512:
 	RET
 
 bumpedBroad512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restBroad512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restBroad512:
 	JMP ·ribbonRestGo+0(SB)
 
 further:
@@ -1555,6 +1578,13 @@ further:
 	RET
 
 bumpedFew256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restFew256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restFew256:
 	JMP ·ribbonRestGo+0(SB)
 
 noFew256:
@@ -1662,6 +1692,13 @@ endNarrow256:
 	RET
 
 bumpedNarrow256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restNarrow256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restNarrow256:
 	JMP ·ribbonRestGo+0(SB)
 
 noNarrow256:
@@ -1789,12 +1826,19 @@ endBroad256:
 	RET
 
 bumpedBroad256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restBroad256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restBroad256:
 	JMP ·ribbonRestGo+0(SB)
 
 other:
 	JMP ·ribbonHasGo+0(SB)
 
-// func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
+// func ribbonHasMany(r *[37]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
 TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
 	MOVQ  r+0(FP), AX
@@ -2582,7 +2626,7 @@ bumpedBroad256:
 other:
 	RET
 
-// func ribbonGet(r *[36]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
+// func ribbonGet(r *[37]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
 TEXT ·ribbonGet(SB), NOSPLIT, $0-40
 	MOVQ          r+0(FP), AX
