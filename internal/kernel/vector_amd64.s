@@ -1373,17 +1373,17 @@ columnsNarrow512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R8
+	JLE           lastNarrow512
 	CMPB          CL, DI
 	JNE           endNarrow512
-	SUBQ          $0x08, R8
-	JLE           sameNarrow512
 	ADDQ          $0x40, SI
 	ADDQ          $0x40, DX
 	SHRQ          $0x08, DI
 	JMP           columnsNarrow512
 
-sameNarrow512:
-	CMPL CX, CX
+lastNarrow512:
+	CMPB CL, DI
 
 endNarrow512:
 	SETEQ ret+24(FP)
@@ -1477,18 +1477,18 @@ columnsBroad512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R9
+	JLE           lastBroad512
 	CMPB          CL, R8
 	JNE           endBroad512
-	SUBQ          $0x08, R9
-	JLE           sameBroad512
 	ADDQ          $0x40, SI
 	ADDQ          $0x40, DX
 	ADDQ          $0x40, DI
 	SHRQ          $0x08, R8
 	JMP           columnsBroad512
 
-sameBroad512:
-	CMPL CX, CX
+lastBroad512:
+	CMPB CL, R8
 
 endBroad512:
 	SETEQ ret+24(FP)
@@ -1674,17 +1674,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
+	SUBQ         $0x08, R8
+	JLE          lastNarrow256
 	CMPB         AL, DI
 	JNE          endNarrow256
-	SUBQ         $0x08, R8
-	JLE          sameNarrow256
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, DX
 	SHRQ         $0x08, DI
 	JMP          columnsNarrow256
 
-sameNarrow256:
-	CMPL AX, AX
+lastNarrow256:
+	CMPB AL, DI
 
 endNarrow256:
 	SETEQ ret+24(FP)
@@ -1807,18 +1807,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
+	SUBQ         $0x08, R9
+	JLE          lastBroad256
 	CMPB         AL, R8
 	JNE          endBroad256
-	SUBQ         $0x08, R9
-	JLE          sameBroad256
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, DI
 	SHRQ         $0x08, R8
 	JMP          columnsBroad256
 
-sameBroad256:
-	CMPL AX, AX
+lastBroad256:
+	CMPB AL, R8
 
 endBroad256:
 	SETEQ ret+24(FP)
@@ -2029,17 +2029,17 @@ columnsNarrow512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R12
+	JLE           lastNarrow512
 	CMPB          CL, R11
 	JNE           endNarrow512
-	SUBQ          $0x08, R12
-	JLE           sameNarrow512
 	ADDQ          $0x40, R10
 	ADDQ          $0x40, DX
 	SHRQ          $0x08, R11
 	JMP           columnsNarrow512
 
-sameNarrow512:
-	CMPL CX, CX
+lastNarrow512:
+	CMPB CL, R11
 
 endNarrow512:
 	SETEQ (SI)
@@ -2165,18 +2165,18 @@ columnsBroad512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R13
+	JLE           lastBroad512
 	CMPB          CL, R12
 	JNE           endBroad512
-	SUBQ          $0x08, R13
-	JLE           sameBroad512
 	ADDQ          $0x40, R10
 	ADDQ          $0x40, DX
 	ADDQ          $0x40, R11
 	SHRQ          $0x08, R12
 	JMP           columnsBroad512
 
-sameBroad512:
-	CMPL CX, CX
+lastBroad512:
+	CMPB CL, R12
 
 endBroad512:
 	SETEQ (SI)
@@ -2426,17 +2426,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
+	SUBQ         $0x08, R12
+	JLE          lastNarrow256
 	CMPB         CL, R11
 	JNE          endNarrow256
-	SUBQ         $0x08, R12
-	JLE          sameNarrow256
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, DX
 	SHRQ         $0x08, R11
 	JMP          columnsNarrow256
 
-sameNarrow256:
-	CMPL CX, CX
+lastNarrow256:
+	CMPB CL, R11
 
 endNarrow256:
 	SETEQ (SI)
@@ -2591,18 +2591,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
+	SUBQ         $0x08, R13
+	JLE          lastBroad256
 	CMPB         CL, R12
 	JNE          endBroad256
-	SUBQ         $0x08, R13
-	JLE          sameBroad256
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, R11
 	SHRQ         $0x08, R12
 	JMP          columnsBroad256
 
-sameBroad256:
-	CMPL CX, CX
+lastBroad256:
+	CMPB CL, R12
 
 endBroad256:
 	SETEQ (SI)
