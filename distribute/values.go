@@ -162,9 +162,10 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 	}
 	var mu sync.Mutex
 	key, inputs := "", []string{}
-	o.Progress = nil
-	for _, i := range e.Ranges {
-		failed := p.read(ctx, in, i, o, func(b *keyio.Batch) error {
+	for n, i := range e.Ranges {
+		each := o
+		each.Progress = func(done float64) { o.progress((float64(n) + done) / float64(len(e.Ranges))) }
+		failed := p.read(ctx, in, i, each, func(b *keyio.Batch) error {
 			for _, k := range b.Keys {
 				if e.Of(h.Sum(k)) {
 					mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -15,14 +16,15 @@ import (
 // errHashes is wrapped by errors of builds that only hashes that are not random can cause.
 var errHashes = errors.New("the hashes of the keys are not random; hash the keys with another seed")
 
-// Builder gathers keys and solves for the slots at the end. Besides the filter, Build takes 17 bytes a key for the
-// keys, or at most twice the Limit, and 16 MiB a worker.
+// Builder gathers keys and solves for the slots at the end. Besides the filter, or two of them if it tries several
+// variants, Build takes 17 bytes a key for the keys, or at most twice the Limit, and 16 MiB a worker.
 type Builder struct {
 	gather.Intake
 	c      Config
 	memory int64 // of Limit
 	dir    string
 	done   progress
+	turn   uint64 // the factor of Hi of Keys, or 0 for 1
 }
 
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
@@ -86,23 +88,43 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 // maxTries is how many filters a build tries to keep its rate or size. The second one all but always does.
 const maxTries = 8
 
-// variants returns how many variants of the layers a build tries, so that it takes at most about three times as long as
-// that of family fuse. With few keys chance decides the size of a filter.
+// variants returns how many variants of the layers a build tries at most. With few keys chance decides the size of a
+// filter, and a build takes at most about three times as long as that of family fuse. With w=128, where a size counts,
+// chance decides the last 0.02%.
 func (b *Builder) variants(n uint64) uint64 {
 	switch {
-	case n <= maxTail || n >= 20_000 || b.c.Seed != 0:
+	case n <= maxTail || b.c.Seed != 0:
 		return 1
-	case n >= 4096:
+	case n < 4096:
+		return 3
+	case n < manyKeys:
 		return 2
+	case b.c.width() == 128:
+		return 4
 	}
-	return 3
+	return 1
+}
+
+// manyKeys is the number of keys from which a build with w=64 tries one variant.
+const manyKeys = 20_000
+
+// enough returns the number of slots with which a build of n keys tries no other variant. With w=128 and many keys,
+// about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more than keys and
+// 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured with 100,000 to
+// 10 million keys).
+func enough(n uint64) uint64 {
+	if n < manyKeys {
+		return n + 8 + n/320
+	}
+	segments := (startsFor(128, n) + segmentStart - 1) >> segmentBits
+	return n + 25 + 72*segments + uint64(math.Sqrt(float64(28*28*segments)))
 }
 
 // smallest builds a filter of n keys with the columns of g. It returns the smallest one of some variants, or the first
-// one that is as small as most are.
+// one with enough or fewer slots.
 func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
 	best, tail, err := b.attempt(ctx, n, g)
-	for g.seed = 1; err == nil && g.seed < b.variants(n) && best.allSlots() > n+8+n/320; g.seed++ {
+	for g.seed = 1; err == nil && g.seed < b.variants(n) && best.allSlots() > enough(n); g.seed++ {
 		var f *Filter
 		var left []filter.Hash
 		if f, left, err = b.attempt(ctx, n, g); err == nil && f.bits() < best.bits() {
@@ -124,12 +146,17 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 			err = errors.Join(err, keys.Close())
 		}
 	}()
-	if g.seed != 0 {
-		keys, own = b.turned(factor(maxLayers*g.seed)), true
-		if err := b.Keys.Blocks(ctx, keys.AddMany); err != nil {
-			return nil, nil, err
+	if turn, have := factor(maxLayers*g.seed), max(b.turn, 1); turn != have {
+		if !b.Keys.Spilled() {
+			err = b.Keys.Change(ctx, turned(turn*inverse(have)))
+			b.turn = turn
+		} else {
+			keys, own = b.turned(turn), true
+			if err = b.Keys.Blocks(ctx, keys.AddMany); err == nil {
+				_, err = keys.Finish(ctx)
+			}
 		}
-		if _, err := keys.Finish(ctx); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -181,10 +208,14 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 	return f, tail, nil
 }
 
+// turned returns the function that multiplies Hi by a factor.
+func turned(factor uint64) func(filter.Hash) filter.Hash {
+	return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
+}
+
 // turned returns an empty Keys, within the memory limit, that multiplies Hi of its keys by a factor.
 func (b *Builder) turned(factor uint64) *gather.Keys {
-	turn := func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Hi * factor, Lo: h.Lo} }
-	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: turn})
+	return gather.New(gather.Config{Memory: b.memory, Dir: b.dir, Workers: b.Workers, Form: turned(factor)})
 }
 
 // reserve makes room for the words of the last layer. For the first one it takes room for the others too: they have

@@ -21,6 +21,8 @@ type array struct {
 	few   []filter.Hash // hash i, unless there are pages
 	pages []*page       // the content beyond hash n-1 is undefined
 	n     int
+	chunk []filter.Hash // the last one, if its pages follow each other, from hash begin on
+	begin int
 	rooms [][]filter.Hash // memory of sort, kept for the next one
 }
 
@@ -50,9 +52,14 @@ func (a *array) add(hs []filter.Hash, reserve int) {
 	for len(hs) > 0 {
 		p := a.n >> pageBits
 		if p == len(a.pages) {
-			a.pages = appendPages(a.pages, make([]filter.Hash, chunkLen))
+			a.chunk, a.begin = make([]filter.Hash, chunkLen), a.n
+			a.pages = appendPages(a.pages, a.chunk)
 		}
-		took := copy(a.pages[p][a.n&(pageLen-1):], hs)
+		room := a.pages[p][a.n&(pageLen-1):]
+		if in := a.n - a.begin; in >= 0 && in < len(a.chunk) {
+			room = a.chunk[in:]
+		}
+		took := copy(room, hs)
 		a.n += took
 		hs = hs[took:]
 	}
@@ -86,9 +93,9 @@ func (a *array) pieces(lo, hi int) iter.Seq[[]filter.Hash] {
 	}
 }
 
-// change replaces each hash h from lo on by form(h).
-func (a *array) change(lo int, form func(filter.Hash) filter.Hash) {
-	for hs := range a.pieces(lo, a.n) {
+// change replaces each hash h of [lo, hi) by form(h).
+func (a *array) change(lo, hi int, form func(filter.Hash) filter.Hash) {
+	for hs := range a.pieces(lo, hi) {
 		for i, h := range hs {
 			hs[i] = form(h)
 		}

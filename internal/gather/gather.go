@@ -32,7 +32,8 @@ const (
 
 var (
 	errFinished    = errors.New("gather: no more keys and no second Finish after Finish")
-	errNotFinished = errors.New("gather: Each before Finish")
+	errNotFinished = errors.New("gather: Each, Blocks or Change before Finish")
+	errFile        = errors.New("gather: Change of keys in a file")
 	errClosed      = errors.New("gather: keys are closed")
 )
 
@@ -110,7 +111,7 @@ func (k *Keys) AddMany(hs []filter.Hash) error {
 		took := min(len(hs), k.limit-k.array.n)
 		k.array.add(hs[:took], k.reserve)
 		if k.form != nil {
-			k.array.change(k.array.n-took, k.form)
+			k.array.change(k.array.n-took, k.array.n, k.form)
 		}
 		k.added += uint64(took)
 		hs = hs[took:]
@@ -207,6 +208,29 @@ func (k *Keys) Each(
 		hs, _ := p.array.part(p.lo, p.hi)
 		return f(p.Number, hs)
 	})
+}
+
+// Change replaces each hash h by form(h), which must be another one for each hash, and sorts the hashes again. It may
+// be called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(), and
+// so does every later method except Close. Parts that were returned before are not valid any more.
+func (k *Keys) Change(ctx context.Context, form func(filter.Hash) filter.Hash) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.err != nil:
+		return k.err
+	case !k.finished:
+		return errNotFinished
+	case k.runs.any():
+		return errFile
+	}
+	const step = 1 << 12 // hashes that a worker takes at once
+	each(k.workers, (k.array.n+step-1)/step, func(_, i int) {
+		k.array.change(i*step, min((i+1)*step, k.array.n), form)
+	})
+	k.err = k.sort(ctx)
+	k.array.rooms = nil
+	return k.err
 }
 
 // Blocks calls f with all hashes in order, as Each gives them, in blocks of at most 64 KiB, for a family that takes

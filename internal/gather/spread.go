@@ -103,7 +103,7 @@ func (a *array) sortPages(ctx context.Context, workers int) (equal bool, err err
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	a.pages, a.rooms = append(s.table, s.free...), nil
+	a.pages, a.chunk, a.rooms = append(s.table, s.free...), nil, nil
 	for i := range all {
 		a.pages, a.rooms = append(a.pages, all[i].own...), append(a.rooms, all[i].room)
 	}

@@ -1,6 +1,8 @@
 package gather
 
 import (
+	"context"
+	"math/bits"
 	"slices"
 	"sync"
 	"testing"
@@ -112,4 +114,53 @@ func TestParts(t *testing.T) {
 		wg.Wait()
 		wantPieces(t, got, want, part)
 	}
+}
+
+// TestChange turns gathered hashes to another order and back, in arrays of one slice and of pages.
+func TestChange(t *testing.T) {
+	turn := func(by int) func(filter.Hash) filter.Hash {
+		return func(h filter.Hash) filter.Hash { return filter.Hash{Hi: bits.RotateLeft64(h.Hi, by), Lo: h.Lo} }
+	}
+	for _, n := range []int{0, 1, 5000, chunkLen + 1, 3*chunkLen + 7} {
+		hs := ordered(input(17, inputs[0].make, n))
+		for _, workers := range []int{1, 3} {
+			k := New(Config{Workers: workers})
+			wantError(t, k.Change(t.Context(), turn(1)), "before Finish")
+			if err := k.AddMany(hs); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.Finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, by := range []int{20, 44} {
+				if err := k.Change(t.Context(), turn(by)); err != nil {
+					t.Fatal(err)
+				}
+				want := slices.Clone(hs)
+				for i, h := range hs {
+					want[i] = turn(by % 44)(h)
+				}
+				slices.SortFunc(want, compare)
+				wantPieces(t, pieces(t, k, parts["many"]), want, parts["many"])
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := k.Change(ctx, turn(3)); err != context.Canceled {
+				t.Errorf("Change with a context that has ended: %v", err)
+			}
+			if err := k.Close(); err != nil {
+				t.Error(err)
+			}
+			wantError(t, k.Change(t.Context(), turn(1)), "canceled")
+		}
+	}
+	k := New(Config{Memory: 1, Dir: t.TempDir()})
+	defer k.Close()
+	if err := k.AddMany(input(18, inputs[0].make, 5000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, k.Change(t.Context(), turn(1)), "file")
 }
