@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ func (k KeyFormat) checkValues(bits int, own bool) error {
 		return bad("value_column", k.ValueColumn, "the keys of this filter have no values at its build")
 	case bits == 0 && k.Separator != "":
 		return bad("separator", k.Separator, "the keys of this filter have no values at its build")
+	case bits > 0 && k.ValueColumn != "" && k.ValueColumn == cmp.Or(k.Column, "1"):
+		return bad("value_column", k.ValueColumn, "it has the keys; name the one with the values")
 	case bits == 0 || own:
 		return nil
 	case k.columns() && k.Separator != "":
