@@ -68,9 +68,7 @@ func (b *Builder) AddManyValues(keys [][]byte, values []uint64) error {
 
 // AddValueHashes is AddManyValues for keys hashed by Hasher. It does not keep the slices.
 func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
-	if len(hs) != len(values) {
-		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(hs)))
-	}
+	checkPairs(hs, values)
 	if err := b.takesValues(values...); err != nil || len(hs) == 0 {
 		return err
 	}
@@ -81,6 +79,13 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	}
 	b.added.Add(uint64(len(hs)))
 	return b.inner.(filter.ValueBuilder).AddValues(hs, values)
+}
+
+// checkPairs panics if there is not one value for each key.
+func checkPairs[K any](keys []K, values []uint64) {
+	if len(keys) != len(values) {
+		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
+	}
 }
 
 // takesValues returns an error unless the filter takes these values at the build.

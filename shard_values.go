@@ -1,8 +1,6 @@
 package bloomery
 
 import (
-	"fmt"
-
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/run"
@@ -12,9 +10,7 @@ import (
 // AddManyValues, or Build returns an error wrapping filter.ErrConfig. It needs Config.Shards or Config.Keys, so that
 // the number of shards is known, and no Config.Allow. Errors are those of Builder.AddValue.
 func (b *ShardBuilder) AddManyValues(keys [][]byte, values []uint64) error {
-	if len(keys) != len(values) {
-		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
-	}
+	checkPairs(keys, values)
 	if err := b.takesValues(values); err != nil {
 		return err
 	}

@@ -275,3 +275,25 @@ func TestValueTooLarge(t *testing.T) {
 		t.Errorf("without value_bits: %v", err)
 	}
 }
+
+// TestAskValuesMissing: a key that the set lacks is missing, and has no wrong value. Every key needs a value.
+func TestAskValuesMissing(t *testing.T) {
+	set, err := bloomery.BuildValues(t.Context(), maps.All(classes(10)), bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := set.NewVerifier(bloomery.VerifierConfig{})
+	defer v.Close()
+	if err := v.AskValues([][]byte{[]byte("absent"), []byte("absent too")}, []uint64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := v.Result(t.Context()); r.WrongValues != 0 || r.FalseNegatives != 2 || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	defer func() {
+		if text := fmt.Sprint(recover()); text != "bloomery: 1 values for 2 keys" {
+			t.Error(text)
+		}
+	}()
+	_ = v.AskValues(make([][]byte, 2), make([]uint64, 1))
+}

@@ -111,14 +111,15 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 }
 
 // AskValues is AskMembers for keys with values, and compares them: values[i] is that of keys[i]. The error wraps
-// errors.ErrUnsupported if the Set stores no values.
+// errors.ErrUnsupported if the Set stores no values. It panics if keys and values differ in length.
 func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
+	checkPairs(keys, values)
 	for i, k := range keys {
-		value, _, err := v.set.Get(k)
+		value, ok, err := v.set.Get(k)
 		if err != nil {
 			return err
 		}
-		if value != values[i] {
+		if ok && value != values[i] {
 			v.wrong.Add(1)
 		}
 	}

@@ -79,13 +79,13 @@ func awaitDelta(t *testing.T, events <-chan releases.Event) {
 func TestFollow(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "list")
 	address, closed := bucket(dir)
-	publish := func(key string) {
+	put := func(key string) {
 		t.Helper()
 		set, err := bloomery.Build(t.Context(), slices.Values([]string{key, "both"}),
 			bloomery.Config{Spec: "standard(k=7,m=1000000)"})
 		release(t, dir, set, err)
 	}
-	publish("one")
+	put("one")
 	events := make(chan releases.Event, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -103,7 +103,7 @@ func TestFollow(t *testing.T) {
 	if !live.ContainsString("one") || live.ContainsString("two") {
 		t.Error("the first release")
 	}
-	publish("two")
+	put("two")
 	awaitDelta(t, events)
 	if !live.ContainsString("two") {
 		t.Error("the second release")

@@ -39,9 +39,8 @@ func Map(path string, o Options) (*File, *Mapping, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !canMapFile(in) {
-		_ = in.Close()
-		f, err := ReadFile(path, o)
+	if !canMapFile(in) { // a pipe must not be opened twice: its writer may be gone by then
+		f, err := readFile(in, o)
 		return f, nil, err
 	}
 	return MapFile(in, o)

@@ -258,6 +258,11 @@ func ReadFile(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readFile(in, o)
+}
+
+// readFile is ReadFile for an open file, which it closes.
+func readFile(in *os.File, o Options) (*File, error) {
 	defer in.Close()
 	f, err := Read(in, o)
 	if err == nil {
@@ -267,7 +272,7 @@ func ReadFile(path string, o Options) (*File, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return f, nil
 }

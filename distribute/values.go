@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ func (k KeyFormat) checkValues(bits int, own bool) error {
 		return bad("value_column", k.ValueColumn, "the keys of this filter have no values at its build")
 	case bits == 0 && k.Separator != "":
 		return bad("separator", k.Separator, "the keys of this filter have no values at its build")
+	case bits > 0 && k.ValueColumn != "" && k.ValueColumn == cmp.Or(k.Column, "1"):
+		return bad("value_column", k.ValueColumn, "it has the keys; name the one with the values")
 	case bits == 0 || own:
 		return nil
 	case k.columns() && k.Separator != "":
@@ -162,9 +165,10 @@ func (p *Plan) NameConflict(ctx context.Context, in Source, err error, o Options
 	}
 	var mu sync.Mutex
 	key, inputs := "", []string{}
-	o.Progress = nil
-	for _, i := range e.Ranges {
-		failed := p.read(ctx, in, i, o, func(b *keyio.Batch) error {
+	for n, i := range e.Ranges {
+		each := o
+		each.Progress = func(done float64) { o.progress((float64(n) + done) / float64(len(e.Ranges))) }
+		failed := p.read(ctx, in, i, each, func(b *keyio.Batch) error {
 			for _, k := range b.Keys {
 				if e.Of(h.Sum(k)) {
 					mu.Lock()

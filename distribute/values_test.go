@@ -41,7 +41,7 @@ func (f numbers) Read(
 	for i := range 3000 {
 		b.Keys = append(b.Keys, fmt.Append(nil, "key-", i))
 		if f && r.ValueBits > 0 {
-			b.Values = append(b.Values, uint64(i*i%251)%(1<<r.ValueBits))
+			b.Values = append(b.Values, uint64(i*i%251))
 		}
 	}
 	if err := r.Work(b); err != nil {
@@ -159,20 +159,23 @@ func TestConflict(t *testing.T) {
 
 // TestBadValues: a range with a value that cannot be read names the line in the object, and no run file is left.
 func TestBadValues(t *testing.T) {
-	bad := valued(1000, tabbed) + "key\t256\n" + valued(1000, tabbed)
+	few := valued(1000, func(key string, value int) string { return tabbed(key, value%128) })
+	bad := few + "key\t128\n" + few
 	in := memoryOf("bad", bad, "csv", "a,1\nb,x\n", "own", "1")
-	formats := distribute.Formats{"numbers": numbers(false)}
+	formats := distribute.Formats{"numbers": numbers(false), "large": numbers(true)}
 	for _, tt := range []struct {
 		object, says string
 		keys         distribute.KeyFormat
 	}{
-		{"bad", "bad: line 1001: value 256 is too large", distribute.KeyFormat{}},
+		{"bad", "bad: line 1001: value 128 is too large", distribute.KeyFormat{}},
 		{"bad", `"key-0\t0" has no value`, distribute.KeyFormat{Separator: ";"}},
 		{"csv", `csv: key "b": value "x": want a whole number`, distribute.KeyFormat{Name: "csv"}},
 		{"own", `the format "numbers" gives 0 values for 3000 keys`, distribute.KeyFormat{Name: "numbers"}},
+		{"own", `own: key "key-12": value 144 is too large: this filter has room for up to 127`,
+			distribute.KeyFormat{Name: "large"}},
 	} {
 		p, err := distribute.NewPlan(t.Context(), in, []string{tt.object}, distribute.Config{Keys: tt.keys,
-			Build: bloomery.Config{Spec: "ribbon(value_bits=8)", Shards: 2}, RangeBytes: 3000, Formats: formats})
+			Build: bloomery.Config{Spec: "ribbon(value_bits=7)", Shards: 2}, RangeBytes: 3000, Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,6 +207,9 @@ func TestValuePlans(t *testing.T) {
 		{with, distribute.KeyFormat{ValueColumn: "2"}},
 		{with, distribute.KeyFormat{Name: "csv", Separator: "\t"}},
 		{with, distribute.KeyFormat{Name: "csv", ValueColumn: "0"}},
+		{with, distribute.KeyFormat{Name: "csv", ValueColumn: "1"}},
+		{with, distribute.KeyFormat{Name: "csv", Column: "2"}},
+		{with, distribute.KeyFormat{Name: "csv", Column: "k", ValueColumn: "k"}},
 		{with, distribute.KeyFormat{Separator: "\n"}},
 		{with, distribute.KeyFormat{Separator: "\xff"}},
 		{with, distribute.KeyFormat{Separator: "=="}},

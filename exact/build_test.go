@@ -220,7 +220,8 @@ func TestSteps(t *testing.T) {
 	filled := func(c Config) *Builder {
 		b, err := NewBuilder(c)
 		if err == nil {
-			err = feed(t.Context(), alone(chosen(n, .1, 1)), false, func(_, k [][]byte) error { return b.AddMembers(k) })
+			members := alone(chosen(n, .1, 1))
+			err = feed(t.Context(), members, false, func(_, k [][]byte) error { return b.AddMembers(k) })
 		}
 		if err == nil {
 			err = feed(t.Context(), alone(universeOf(n)), false, func(_, k [][]byte) error { return b.AddUniverse(k) })

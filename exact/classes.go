@@ -76,8 +76,8 @@ var allCodes = func() []code {
 }()
 
 // choose returns the codes to use, in ascending order, and for each partition the index of its code among them: the
-// smaller of what shrink and grow find. A code costs a part of the file, and bits for each partition. If ctx ends first,
-// it returns ctx.Err(). Time: a few microseconds for each partition.
+// smaller of what shrink and grow find. A code costs a part of the file, and bits for each partition. If ctx ends
+// first, it returns ctx.Err(). Time: a few microseconds for each partition.
 func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, index []uint8, err error) {
 	groups := grouped(partitions)
 	codes, least, err := shrink(ctx, groups, len(partitions), p)

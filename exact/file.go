@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/bloomery/bloomery/container"
@@ -28,13 +29,11 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 	return s, nil
 }
 
-// Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. Peak memory:
-// about twice the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
+// Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. On a 32-bit
+// platform it reads at most 512 MiB. Peak memory: about twice the bytes received. The error wraps that of r,
+// filter.ErrTooLarge or one of FromBytes.
 func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
-	if maxBytes == 0 {
-		maxBytes = DefaultMaxBytes
-	}
-	maxBytes = min(maxBytes, 1<<62)
+	maxBytes = readLimit(maxBytes)
 	var b bytes.Buffer
 	n, err := io.Copy(&b, io.LimitReader(r, int64(maxBytes)+1))
 	switch {
@@ -46,10 +45,17 @@ func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, 
 	return FromBytes(b.Bytes(), secret)
 }
 
+// readLimit returns the largest file that Read takes: with more a bytes.Buffer could panic on a 32-bit platform.
+func readLimit(maxBytes uint64) uint64 {
+	if maxBytes == 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	return min(maxBytes, math.MaxInt/4)
+}
+
 // FromBytes returns the set in data, which must not change afterwards: its words are shared where they are aligned. It
-// verifies all checksums. The error wraps container.ErrMagic
-// (ErrFilter for a filter file), ErrVersion, ErrHash, ErrSecret (ErrNoSecret if none was
-// given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
+// verifies all checksums. The error wraps container.ErrMagic (ErrFilter for a filter file), ErrVersion, ErrHash,
+// ErrSecret (ErrNoSecret if none was given), ErrChecksum, ErrCorrupt or io.ErrUnexpectedEOF, with the byte offset.
 func FromBytes(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return parse(data, secret)
 }

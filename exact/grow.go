@@ -51,8 +51,8 @@ func candidates(groups []group) (codes []code) {
 		wanted[1] = wanted[1] || 2*g.members > g.keys
 	}
 	for _, c := range allCodes {
-		useful := c.rate() == constant || c.rate() <= bits.Len64(keys) // a higher rate lets less than one other key pass
-		if useful && wanted[c%2] {
+		// With more bits level 1 has less than one false positive.
+		if useful := c.rate() == constant || c.rate() <= bits.Len64(keys); useful && (wanted[c%2] || c == 0) {
 			codes = append(codes, c)
 		}
 	}
@@ -73,8 +73,8 @@ type grower struct {
 // grow returns better codes than best, with which the size is least, or best if it finds none. It starts with the best
 // code for all partitions together, and adds one code after the other; see next. Many small partitions need that: the
 // best code for all of them together is often the best one for none of them alone. It ignores gains below 1/32, which
-// are within the error of the costs, and sets of few partitions, where it gains a level 1 at most. If ctx ends first, it
-// returns ctx.Err().
+// are within the error of the costs, and sets of few partitions, where it gains a level 1 at most. If ctx ends first,
+// it returns ctx.Err().
 func grow(
 	ctx context.Context, groups []group, partitions int, best []code, least uint64, p *stages,
 ) ([]code, error) {

@@ -71,6 +71,14 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
+// TestCandidates: without a level 1 it does not matter of which keys there are more.
+func TestCandidates(t *testing.T) {
+	codes := candidates([]group{{tally{3, 2}, 100}})
+	if !slices.Contains(codes, 0) || slices.Contains(codes, 2) || !slices.Contains(codes, 3) {
+		t.Errorf("%v", codes)
+	}
+}
+
 // tiny yields n partitions of a key each, of which every hundredth is a member, but the first removed of these.
 func tiny(n, removed int, members bool) iter.Seq2[[]byte, []byte] {
 	return func(yield func(partition, key []byte) bool) {

@@ -173,6 +173,12 @@ func TestRefused(t *testing.T) {
 	if _, err := FromBytes(keyed, new([filter.SecretSize]byte)); !errors.Is(err, container.ErrSecret) {
 		t.Errorf("the wrong secret: %v", err)
 	}
+	const limit = math.MaxInt / 4
+	for asked, want := range map[uint64]uint64{0: min(DefaultMaxBytes, limit), 7: 7, math.MaxUint64: limit} {
+		if got := readLimit(asked); got != want {
+			t.Errorf("reads %d bytes of %d, want %d", got, asked, want)
+		}
+	}
 	if _, err := Read(bytes.NewReader(good), uint64(len(good))-1, nil); !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("more than maxBytes: %v", err)
 	}

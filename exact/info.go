@@ -37,8 +37,8 @@ type ClassInfo struct {
 // BitsPerMember returns Bits divided by Members, or 0 if there are none.
 func (i Info) BitsPerMember() float64 { return perMember(float64(i.Bits), i.Members) }
 
-// EntropyPerMember returns Entropy divided by Members, or with partitions PartitionEntropy divided by the members of the
-// base. It returns 0 if there are none.
+// EntropyPerMember returns Entropy divided by Members, or with partitions PartitionEntropy divided by the members of
+// the base. It returns 0 if there are none.
 func (i Info) EntropyPerMember() float64 {
 	if i.Partitions == 0 {
 		return perMember(i.Entropy, i.Members)

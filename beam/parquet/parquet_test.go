@@ -160,7 +160,7 @@ func TestValues(t *testing.T) {
 		var want []string
 		for i := range rows {
 			if of(i) {
-				want = append(want, fmt.Sprintf("%s=%d", keys[column][len(want)], 1<<32-1-i))
+				want = append(want, fmt.Sprintf("%s=%d", keys[column][len(want)], 1<<32-1-int64(i)))
 			}
 		}
 		for _, size := range []int64{2000, o.Size} {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -146,5 +147,32 @@ func TestFileChangedAtAnyTime(t *testing.T) {
 	t.Logf("%d runs had an answer, %d were refused", good, refused)
 	if good == 0 || refused == 0 {
 		t.Errorf("%d runs had an answer, %d were refused: too few to tell", good, refused)
+	}
+}
+
+// TestAllowPipe takes the list of build --allow from a named pipe whose writer is gone when the keys are read.
+func TestAllowPipe(t *testing.T) {
+	dir := t.TempDir()
+	list, keys := filepath.Join(dir, "list"), filepath.Join(dir, "keys")
+	if err := syscall.Mkfifo(list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keys, []byte("a\nb\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		w, err := os.OpenFile(list, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = w.WriteString("c\nd\n")
+			err = errors.Join(err, w.Close(), os.Remove(list)) // a second open fails
+		}
+		written <- err
+	}()
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"build", "-o", filepath.Join(dir, "f.bloom"), "--allow", list, keys}, nil,
+		io.Discard, &stderr)
+	if err := <-written; err != nil || code != exitOK {
+		t.Errorf("exit code %d, %v: %s", code, err, stderr.String())
 	}
 }

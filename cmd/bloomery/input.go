@@ -77,14 +77,9 @@ func (a *app) answering(what string) string {
 	return what
 }
 
-// readable returns an error if a file cannot be read. It does not check a pipe, because that would consume data.
+// readable returns an error if a file cannot be read. It does not open a pipe, whose writer could be gone later.
 func readable(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	switch st, err := f.Stat(); {
+	switch st, err := os.Stat(path); {
 	case err != nil:
 		return err
 	case st.IsDir():
@@ -92,6 +87,11 @@ func readable(path string) error {
 	case !st.Mode().IsRegular():
 		return nil
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s is empty", path)
 	} else if err != nil {

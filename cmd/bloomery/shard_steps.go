@@ -244,7 +244,7 @@ is read again to name the key.`,
 			}
 			bar.end()
 			if err != nil {
-				return adviseBuild(p.NameConflict(ctx, distribute.Files(), err, o), p.Spec)
+				return adviseBuild(a.nameShardConflict(c, &f, p, err), p.Spec)
 			}
 			r := shardBuilt{Plan: p.ID(), Shards: []shardEntry{}}
 			for _, e := range entries {
@@ -262,4 +262,18 @@ is read again to name the key.`,
 	}
 	f.register(c, "shards")
 	return c
+}
+
+// nameShardConflict names the key of an error about a key with two values. It reads ranges of the input again.
+func (a *app) nameShardConflict(c *cobra.Command, f *stepFlags, p *distribute.Plan, err error) error {
+	var both *distribute.ConflictError
+	if !errors.As(err, &both) {
+		return err
+	}
+	o, bar, failed := a.stepOptions(c, f, "naming the key")
+	if failed != nil {
+		return err
+	}
+	defer bar.end()
+	return p.NameConflict(c.Context(), distribute.Files(), err, o)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,9 @@ func (f *valueFlags) input(in inputFlags, bits int) (inputFlags, parseValues, er
 	if in.columns() {
 		if in.second = f.column; in.second == "" {
 			in.second = "2"
+		}
+		if keys := cmp.Or(in.column, "1"); keys == in.second {
+			return in, nil, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
 		}
 		return in, keyio.Values{Bits: bits, Column: true}.Read, nil
 	}

@@ -22,7 +22,7 @@ func (f *Filter) hasMany(dst []bool, hs []filter.Hash, cold bool) {
 	for len(hs) > 0 {
 		n := min(len(hs), batch)
 		for _, i := range first.HasMany(dst[:n], hs[:n], list[:], cold) {
-			dst[i] = first.Rest(hs[i].Hi, hs[i].Lo)
+			dst[i] = first.HasFurther(hs[i].Hi, hs[i].Lo)
 		}
 		dst, hs = dst[n:], hs[n:]
 	}

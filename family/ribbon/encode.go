@@ -136,7 +136,8 @@ func SectionWords(s filter.Spec) ([]uint64, error) {
 }
 
 // Decode makes a filter from the result of Encode and keeps its words. It returns an error if a section does not have
-// the size of SectionWords, bits behind the last class or the tail are set, or the Spec has no room for the keys.
+// the size of SectionWords, bits behind the last class or the tail are set, or there are keys without slots or slots
+// without keys.
 func Decode(e filter.Encoded) (*Filter, error) {
 	if err := e.CheckSections(SectionWords(e.Spec)); err != nil {
 		return nil, err

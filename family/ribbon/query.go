@@ -16,7 +16,7 @@ func (f *Filter) prepare() {
 	for i := range f.kernels {
 		f.kernels[i].Rest = f.hasTail
 		if i > 0 {
-			f.kernels[i-1].Rest = f.kernels[i].Has
+			f.kernels[i-1].Next = &f.kernels[i]
 		}
 	}
 	f.whole = f.kernels

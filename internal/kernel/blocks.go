@@ -1,11 +1,11 @@
-// Package kernel holds the query kernels of the families: Blocks (blocked), Slots (blockpartitioned) and Chains
-// (rankindexed) answer whether a key is present, and BestLanes and MapBytes are the inner loops of searches
-// (internal/anneal).
+// Package kernel holds the query kernels of the families: Blocks (blocked), Slots (blockpartitioned), Chains
+// (rankindexed) and Ribbon (ribbon) answer whether a key is present, and BestLanes and MapBytes are the inner loops of
+// searches (internal/anneal).
 //
 // Each kernel has a specification in plain Go, a faster form in Go, and on amd64 a form in assembly, AVX2 where it
-// helps. Tests hold all forms to the specification. The tag purego leaves out the assembly. gen, a module of its own
-// so that users do not download avo, writes vector_amd64.s: run go generate ./internal/kernel after a change, and CI
-// checks that nothing differs.
+// helps; Ribbon has one for AVX2 and one for AVX-512. Tests hold all forms to the specification. The tag purego leaves
+// out the assembly. gen, a module of its own so that users do not download avo, writes vector_amd64.s: run go generate
+// ./internal/kernel after a change, and CI checks that nothing differs.
 //
 // A query is one call of an assembly function that gets the whole filter by one pointer, and the Go methods around it
 // are small enough to be inlined. In a filter larger than the caches the number of instructions per query decides how

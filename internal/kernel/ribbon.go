@@ -13,7 +13,7 @@ import (
 // specification. All positions that follow from the fields must lie in Words and Classes: they are not checked.
 type Ribbon struct {
 	// The assembly depends on the order of these fields.
-	Words   []uint64  // of the layer, from the first column of a fingerprint in its first block on
+	Words   []uint64  // of the layer, from the first column of its first block that the kernel reads
 	Classes []uint64  // two bits a bucket
 	Bucket  uint64    // the first one of the layer in Classes
 	Low     uint64    // the bits of Lo that belong to a key
@@ -25,16 +25,17 @@ type Ribbon struct {
 	Limits  [4]uint64 // by class: starts of a bucket below the limit are bumped
 	Columns uint64    // of a block that is not wide
 	Wide    uint64    // blocks that have one column more, the first ones
-	Prints  uint64    // columns of the fingerprint in a block that is not wide
+	Prints  uint64    // columns that the kernel reads in a block that is not wide: for Has those of the fingerprint
 	C, D, F uint64    // factors of the coefficients and of the fingerprint
 	Width   uint64    // coefficients of a key, 64 or 128
 	how     uint64    // the code that answers
 	stride  uint64    // bytes of a block that is not wide
 	one     uint64    // 1
 	mask    uint64    // the bits of at most eight columns
-	keep    [8]uint64 // for each of eight columns all ones if it is one of the fingerprint, else 0
+	keep    [8]uint64 // for each of eight columns all ones if the kernel reads it, else 0
 
-	Rest func(hi, lo uint64) bool // answers for the keys that do not belong to the layer
+	Next *Ribbon                  // the layer for keys that do not belong to this one; nil: Rest answers
+	Rest func(hi, lo uint64) bool // answers if Next is nil
 }
 
 // The values of Ribbon.how besides byGo. Those of the other instruction set are three higher.
@@ -77,9 +78,17 @@ const RibbonBumped = 1<<64 - 1
 func (r *Ribbon) has(hi, lo uint64) bool {
 	start, bumped := r.start(hi)
 	if bumped {
-		return r.Rest(hi, lo)
+		return r.HasFurther(hi, lo)
 	}
 	return r.matches(start, hi, lo)
+}
+
+// HasFurther answers for a key that does not belong to this layer.
+func (r *Ribbon) HasFurther(hi, lo uint64) bool {
+	if r.Next != nil {
+		return r.Next.Has(hi, lo)
+	}
+	return r.Rest(hi, lo)
 }
 
 // hasManyGo is the specification of HasMany.

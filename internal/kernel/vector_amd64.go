@@ -184,33 +184,34 @@ var ribbonParities = [8]uint32{
 	0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000, 0x69960000,
 }
 
-// Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
+// Has reports whether the columns of a key with hash hi, lo give its fingerprint. For a key that does not belong to the
+// layer it reports what HasFurther does.
 func (r *Ribbon) Has(hi, lo uint64) bool {
-	return ribbonHas((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
+	return ribbonHas((*[37]uint64)(unsafe.Pointer(r)), hi, lo)
 }
 
 // ribbonHasGo answers for ribbonHas on machines without its instructions.
 //
 //lint:ignore U1000 the assembly jumps here
-func ribbonHasGo(r *[36]uint64, hi, lo uint64) bool { return (*Ribbon)(unsafe.Pointer(r)).has(hi, lo) }
+func ribbonHasGo(r *[37]uint64, hi, lo uint64) bool { return (*Ribbon)(unsafe.Pointer(r)).has(hi, lo) }
 
 // Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number
 // if the key does not belong to the layer.
 func (r *Ribbon) Get(hi, lo uint64) (result, columns uint64) {
-	return ribbonGet((*[36]uint64)(unsafe.Pointer(r)), hi, lo)
+	return ribbonGet((*[37]uint64)(unsafe.Pointer(r)), hi, lo)
 }
 
 // ribbonGetGo answers for ribbonGet on machines without its instructions.
 //
 //lint:ignore U1000 the assembly jumps here
-func ribbonGetGo(r *[36]uint64, hi, lo uint64) (result, columns uint64) {
+func ribbonGetGo(r *[37]uint64, hi, lo uint64) (result, columns uint64) {
 	return (*Ribbon)(unsafe.Pointer(r)).getGo(hi, lo)
 }
 
-// ribbonRestGo answers for ribbonHas if the key does not belong to the layer.
+// ribbonRestGo answers for ribbonHas if the key does not belong to this layer, and there is no next one.
 //
 //lint:ignore U1000 the assembly jumps here
-func ribbonRestGo(r *[36]uint64, hi, lo uint64) bool {
+func ribbonRestGo(r *[37]uint64, hi, lo uint64) bool {
 	return (*Ribbon)(unsafe.Pointer(r)).Rest(hi, lo)
 }
 
@@ -230,7 +231,7 @@ func (r *Ribbon) HasMany(dst []bool, hs []filter.Hash, bumped []uint16, cold boo
 		}
 		first := (*uint64)(unsafe.Pointer(unsafe.SliceData(hs[done:])))
 		list := bumped[len(got):]
-		k := ribbonHasMany((*[36]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
+		k := ribbonHasMany((*[37]uint64)(unsafe.Pointer(r)), unsafe.SliceData(dst[done:]), first, n, further,
 			unsafe.SliceData(list))
 		for i, left := range list[:k] {
 			list[i] = uint16(done + int(n) - int(left))

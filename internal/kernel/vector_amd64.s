@@ -1240,10 +1240,12 @@ TEXT ·chainsOpen(SB), NOSPLIT, $0-48
 	VZEROUPPER
 	RET
 
-// func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
+// func ribbonHas(r *[37]uint64, hi uint64, lo uint64) bool
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
 TEXT ·ribbonHas(SB), NOSPLIT, $0-25
-	MOVQ          r+0(FP), AX
+	MOVQ r+0(FP), AX
+
+layer:
 	MOVQ          192(AX), CX
 	CMPQ          CX, $0x03
 	JHI           further
@@ -1297,6 +1299,13 @@ TEXT ·ribbonHas(SB), NOSPLIT, $0-25
 	RET
 
 bumpedFew512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restFew512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restFew512:
 	JMP ·ribbonRestGo+0(SB)
 
 noFew512:
@@ -1364,23 +1373,30 @@ columnsNarrow512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R8
+	JLE           lastNarrow512
 	CMPB          CL, DI
 	JNE           endNarrow512
-	SUBQ          $0x08, R8
-	JLE           sameNarrow512
 	ADDQ          $0x40, SI
 	ADDQ          $0x40, DX
 	SHRQ          $0x08, DI
 	JMP           columnsNarrow512
 
-sameNarrow512:
-	CMPL CX, CX
+lastNarrow512:
+	CMPB CL, DI
 
 endNarrow512:
 	SETEQ ret+24(FP)
 	RET
 
 bumpedNarrow512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restNarrow512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restNarrow512:
 	JMP ·ribbonRestGo+0(SB)
 
 noNarrow512:
@@ -1461,24 +1477,31 @@ columnsBroad512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R9
+	JLE           lastBroad512
 	CMPB          CL, R8
 	JNE           endBroad512
-	SUBQ          $0x08, R9
-	JLE           sameBroad512
 	ADDQ          $0x40, SI
 	ADDQ          $0x40, DX
 	ADDQ          $0x40, DI
 	SHRQ          $0x08, R8
 	JMP           columnsBroad512
 
-sameBroad512:
-	CMPL CX, CX
+lastBroad512:
+	CMPB CL, R8
 
 endBroad512:
 	SETEQ ret+24(FP)
 	RET
 
 bumpedBroad512:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restBroad512
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restBroad512:
 	JMP ·ribbonRestGo+0(SB)
 
 further:
@@ -1555,6 +1578,13 @@ further:
 	RET
 
 bumpedFew256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restFew256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restFew256:
 	JMP ·ribbonRestGo+0(SB)
 
 noFew256:
@@ -1644,17 +1674,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
+	SUBQ         $0x08, R8
+	JLE          lastNarrow256
 	CMPB         AL, DI
 	JNE          endNarrow256
-	SUBQ         $0x08, R8
-	JLE          sameNarrow256
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, DX
 	SHRQ         $0x08, DI
 	JMP          columnsNarrow256
 
-sameNarrow256:
-	CMPL AX, AX
+lastNarrow256:
+	CMPB AL, DI
 
 endNarrow256:
 	SETEQ ret+24(FP)
@@ -1662,6 +1692,13 @@ endNarrow256:
 	RET
 
 bumpedNarrow256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restNarrow256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restNarrow256:
 	JMP ·ribbonRestGo+0(SB)
 
 noNarrow256:
@@ -1770,18 +1807,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, AX
+	SUBQ         $0x08, R9
+	JLE          lastBroad256
 	CMPB         AL, R8
 	JNE          endBroad256
-	SUBQ         $0x08, R9
-	JLE          sameBroad256
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, DI
 	SHRQ         $0x08, R8
 	JMP          columnsBroad256
 
-sameBroad256:
-	CMPL AX, AX
+lastBroad256:
+	CMPB AL, R8
 
 endBroad256:
 	SETEQ ret+24(FP)
@@ -1789,12 +1826,19 @@ endBroad256:
 	RET
 
 bumpedBroad256:
+	MOVQ  288(AX), AX
+	TESTQ AX, AX
+	JEQ   restBroad256
+	MOVQ  AX, r+0(FP)
+	JMP   layer
+
+restBroad256:
 	JMP ·ribbonRestGo+0(SB)
 
 other:
 	JMP ·ribbonHasGo+0(SB)
 
-// func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
+// func ribbonHasMany(r *[37]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV, MMX+
 TEXT ·ribbonHasMany(SB), NOSPLIT, $0-56
 	MOVQ  r+0(FP), AX
@@ -1985,17 +2029,17 @@ columnsNarrow512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R12
+	JLE           lastNarrow512
 	CMPB          CL, R11
 	JNE           endNarrow512
-	SUBQ          $0x08, R12
-	JLE           sameNarrow512
 	ADDQ          $0x40, R10
 	ADDQ          $0x40, DX
 	SHRQ          $0x08, R11
 	JMP           columnsNarrow512
 
-sameNarrow512:
-	CMPL CX, CX
+lastNarrow512:
+	CMPB CL, R11
 
 endNarrow512:
 	SETEQ (SI)
@@ -2121,18 +2165,18 @@ columnsBroad512:
 	VPOPCNTQ      Z19, Z19
 	VPTESTMQ.BCST 208(AX), Z19, K1
 	KMOVB         K1, CX
+	SUBQ          $0x08, R13
+	JLE           lastBroad512
 	CMPB          CL, R12
 	JNE           endBroad512
-	SUBQ          $0x08, R13
-	JLE           sameBroad512
 	ADDQ          $0x40, R10
 	ADDQ          $0x40, DX
 	ADDQ          $0x40, R11
 	SHRQ          $0x08, R12
 	JMP           columnsBroad512
 
-sameBroad512:
-	CMPL CX, CX
+lastBroad512:
+	CMPB CL, R12
 
 endBroad512:
 	SETEQ (SI)
@@ -2382,17 +2426,17 @@ columnsNarrow256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
+	SUBQ         $0x08, R12
+	JLE          lastNarrow256
 	CMPB         CL, R11
 	JNE          endNarrow256
-	SUBQ         $0x08, R12
-	JLE          sameNarrow256
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, DX
 	SHRQ         $0x08, R11
 	JMP          columnsNarrow256
 
-sameNarrow256:
-	CMPL CX, CX
+lastNarrow256:
+	CMPB CL, R11
 
 endNarrow256:
 	SETEQ (SI)
@@ -2547,18 +2591,18 @@ columnsBroad256:
 	VMOVDQU      ·ribbonParities+0(SB), Y7
 	VPSLLVD      Y3, Y7, Y3
 	VMOVMSKPS    Y3, CX
+	SUBQ         $0x08, R13
+	JLE          lastBroad256
 	CMPB         CL, R12
 	JNE          endBroad256
-	SUBQ         $0x08, R13
-	JLE          sameBroad256
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, R11
 	SHRQ         $0x08, R12
 	JMP          columnsBroad256
 
-sameBroad256:
-	CMPL CX, CX
+lastBroad256:
+	CMPB CL, R12
 
 endBroad256:
 	SETEQ (SI)
@@ -2582,7 +2626,7 @@ bumpedBroad256:
 other:
 	RET
 
-// func ribbonGet(r *[36]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
+// func ribbonGet(r *[37]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
 TEXT ·ribbonGet(SB), NOSPLIT, $0-40
 	MOVQ          r+0(FP), AX
@@ -2642,62 +2686,72 @@ bumpedFew512:
 	RET
 
 noFew512:
-	CMPQ         CX, $0x02
-	JNE          noNarrow512
-	MOVQ         72(AX), DX
-	IMULQ        hi+8(FP), DX
-	MULXQ        80(AX), BX, BX
-	MOVQ         88(AX), SI
-	SHRXQ        SI, BX, CX
-	BZHIQ        SI, BX, SI
-	ADDQ         48(AX), CX
-	MOVQ         CX, DI
-	SHRQ         $0x05, DI
-	MOVQ         24(AX), DX
-	ADDL         CX, CX
-	SHRXQ        CX, (DX)(DI*8), DX
-	ANDL         $0x03, DX
-	CMPQ         SI, 104(AX)(DX*8)
-	JCS          bumpedNarrow512
-	MOVQ         lo+16(FP), DX
-	ANDQ         56(AX), DX
-	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), CX, SI
-	XORQ         CX, SI
-	MOVQ         64(AX), CX
-	ROLQ         CL, SI
-	ORQ          $0x01, SI
-	SHLXQ        BX, 208(AX), DX
-	MOVQ         BX, CX
-	SHRQ         $0x12, CX
-	SHRQ         $0x06, BX
-	ADDQ         CX, BX
-	MULXQ        SI, CX, DX
-	VPBROADCASTQ CX, Z16
-	VPBROADCASTQ DX, Z17
-	MOVQ         144(AX), CX
-	MOVQ         BX, DX
-	CMPQ         BX, CX
-	CMOVQCC      CX, DX
-	MOVQ         200(AX), SI
-	IMULQ        BX, SI
-	LEAQ         (SI)(DX*8), SI
-	ADDQ         (AX), SI
-	XORL         DX, DX
-	CMPQ         BX, CX
-	SETCS        DL
-	LEAQ         (SI)(DX*8), DX
-	ADDQ         200(AX), DX
-	INCQ         BX
-	XORL         DI, DI
-	CMPQ         BX, CX
-	SETCS        DI
-	ADDQ         152(AX), DI
-	MOVQ         DI, CX
-	XORL         BX, BX
-	XORL         R8, R8
+	CMPQ          CX, $0x02
+	JNE           noNarrow512
+	MOVQ          72(AX), DX
+	IMULQ         hi+8(FP), DX
+	MULXQ         80(AX), BX, BX
+	MOVQ          88(AX), SI
+	SHRXQ         SI, BX, CX
+	BZHIQ         SI, BX, SI
+	ADDQ          48(AX), CX
+	MOVQ          CX, DI
+	SHRQ          $0x05, DI
+	MOVQ          24(AX), DX
+	ADDL          CX, CX
+	SHRXQ         CX, (DX)(DI*8), DX
+	ANDL          $0x03, DX
+	CMPQ          SI, 104(AX)(DX*8)
+	JCS           bumpedNarrow512
+	MOVQ          lo+16(FP), DX
+	ANDQ          56(AX), DX
+	XORQ          hi+8(FP), DX
+	MULXQ         160(AX), CX, SI
+	XORQ          CX, SI
+	MOVQ          64(AX), CX
+	ROLQ          CL, SI
+	ORQ           $0x01, SI
+	SHLXQ         BX, 208(AX), DX
+	MOVQ          BX, CX
+	SHRQ          $0x12, CX
+	SHRQ          $0x06, BX
+	ADDQ          CX, BX
+	MULXQ         SI, CX, DX
+	VPBROADCASTQ  CX, Z16
+	VPBROADCASTQ  DX, Z17
+	MOVQ          144(AX), CX
+	MOVQ          BX, DX
+	CMPQ          BX, CX
+	CMOVQCC       CX, DX
+	MOVQ          200(AX), SI
+	IMULQ         BX, SI
+	LEAQ          (SI)(DX*8), SI
+	ADDQ          (AX), SI
+	XORL          DX, DX
+	CMPQ          BX, CX
+	SETCS         DL
+	LEAQ          (SI)(DX*8), DX
+	ADDQ          200(AX), DX
+	INCQ          BX
+	XORL          DI, DI
+	CMPQ          BX, CX
+	SETCS         DI
+	ADDQ          152(AX), DI
+	MOVQ          DI, CX
+	MOVL          $0x000000ff, BX
+	BZHIL         DI, BX, BX
+	KMOVB         BX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, BX
+	MOVL          $0x00000008, R8
+	JMP           testedNarrow512
 
 columnsNarrow512:
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
 	MOVL          $0x000000ff, R9
 	BZHIL         DI, R9, R9
 	KMOVB         R9, K2
@@ -2709,12 +2763,12 @@ columnsNarrow512:
 	SHLXQ         R8, R9, R9
 	ORQ           R9, BX
 	ADDL          $0x08, R8
-	ADDQ          $0x40, SI
-	ADDQ          $0x40, DX
-	SUBQ          $0x08, DI
-	JHI           columnsNarrow512
-	MOVQ          BX, result+24(FP)
-	MOVQ          CX, columns+32(FP)
+
+testedNarrow512:
+	SUBQ $0x08, DI
+	JHI  columnsNarrow512
+	MOVQ BX, result+24(FP)
+	MOVQ CX, columns+32(FP)
 	RET
 
 bumpedNarrow512:
@@ -2723,74 +2777,86 @@ bumpedNarrow512:
 	RET
 
 noNarrow512:
-	CMPQ         CX, $0x03
-	JNE          other
-	MOVQ         72(AX), DX
-	IMULQ        hi+8(FP), DX
-	MULXQ        80(AX), BX, BX
-	MOVQ         88(AX), SI
-	SHRXQ        SI, BX, CX
-	BZHIQ        SI, BX, SI
-	ADDQ         48(AX), CX
-	MOVQ         CX, DI
-	SHRQ         $0x05, DI
-	MOVQ         24(AX), DX
-	ADDL         CX, CX
-	SHRXQ        CX, (DX)(DI*8), DX
-	ANDL         $0x03, DX
-	CMPQ         SI, 104(AX)(DX*8)
-	JCS          bumpedBroad512
-	MOVQ         lo+16(FP), DX
-	ANDQ         56(AX), DX
-	XORQ         hi+8(FP), DX
-	MULXQ        160(AX), DI, SI
-	XORQ         DI, SI
-	MOVQ         64(AX), CX
-	ROLQ         CL, SI
-	ORQ          $0x01, SI
-	MULXQ        168(AX), DI, R8
-	XORQ         DI, R8
-	ROLQ         CL, R8
-	SHLXQ        BX, 208(AX), DX
-	MOVQ         BX, CX
-	SHRQ         $0x12, CX
-	SHRQ         $0x06, BX
-	LEAQ         (BX)(CX*2), BX
-	MULXQ        SI, CX, SI
-	MULXQ        R8, DI, DX
-	ORQ          DI, SI
-	VPBROADCASTQ CX, Z16
-	VPBROADCASTQ SI, Z17
-	VPBROADCASTQ DX, Z18
-	MOVQ         144(AX), CX
-	MOVQ         BX, DX
-	CMPQ         BX, CX
-	CMOVQCC      CX, DX
-	MOVQ         200(AX), SI
-	IMULQ        BX, SI
-	LEAQ         (SI)(DX*8), SI
-	ADDQ         (AX), SI
-	XORL         DX, DX
-	CMPQ         BX, CX
-	SETCS        DL
-	LEAQ         (SI)(DX*8), DX
-	ADDQ         200(AX), DX
-	INCQ         BX
-	XORL         DI, DI
-	CMPQ         BX, CX
-	SETCS        DI
-	LEAQ         (DX)(DI*8), DI
-	ADDQ         200(AX), DI
-	INCQ         BX
-	XORL         R8, R8
-	CMPQ         BX, CX
-	SETCS        R8
-	ADDQ         152(AX), R8
-	MOVQ         R8, CX
-	XORL         BX, BX
-	XORL         R9, R9
+	CMPQ          CX, $0x03
+	JNE           other
+	MOVQ          72(AX), DX
+	IMULQ         hi+8(FP), DX
+	MULXQ         80(AX), BX, BX
+	MOVQ          88(AX), SI
+	SHRXQ         SI, BX, CX
+	BZHIQ         SI, BX, SI
+	ADDQ          48(AX), CX
+	MOVQ          CX, DI
+	SHRQ          $0x05, DI
+	MOVQ          24(AX), DX
+	ADDL          CX, CX
+	SHRXQ         CX, (DX)(DI*8), DX
+	ANDL          $0x03, DX
+	CMPQ          SI, 104(AX)(DX*8)
+	JCS           bumpedBroad512
+	MOVQ          lo+16(FP), DX
+	ANDQ          56(AX), DX
+	XORQ          hi+8(FP), DX
+	MULXQ         160(AX), DI, SI
+	XORQ          DI, SI
+	MOVQ          64(AX), CX
+	ROLQ          CL, SI
+	ORQ           $0x01, SI
+	MULXQ         168(AX), DI, R8
+	XORQ          DI, R8
+	ROLQ          CL, R8
+	SHLXQ         BX, 208(AX), DX
+	MOVQ          BX, CX
+	SHRQ          $0x12, CX
+	SHRQ          $0x06, BX
+	LEAQ          (BX)(CX*2), BX
+	MULXQ         SI, CX, SI
+	MULXQ         R8, DI, DX
+	ORQ           DI, SI
+	VPBROADCASTQ  CX, Z16
+	VPBROADCASTQ  SI, Z17
+	VPBROADCASTQ  DX, Z18
+	MOVQ          144(AX), CX
+	MOVQ          BX, DX
+	CMPQ          BX, CX
+	CMOVQCC       CX, DX
+	MOVQ          200(AX), SI
+	IMULQ         BX, SI
+	LEAQ          (SI)(DX*8), SI
+	ADDQ          (AX), SI
+	XORL          DX, DX
+	CMPQ          BX, CX
+	SETCS         DL
+	LEAQ          (SI)(DX*8), DX
+	ADDQ          200(AX), DX
+	INCQ          BX
+	XORL          DI, DI
+	CMPQ          BX, CX
+	SETCS         DI
+	LEAQ          (DX)(DI*8), DI
+	ADDQ          200(AX), DI
+	INCQ          BX
+	XORL          R8, R8
+	CMPQ          BX, CX
+	SETCS         R8
+	ADDQ          152(AX), R8
+	MOVQ          R8, CX
+	MOVL          $0x000000ff, BX
+	BZHIL         R8, BX, BX
+	KMOVB         BX, K2
+	VPANDQ.Z      (SI), Z16, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DX), Z17, K2, Z19
+	VPTERNLOGQ.Z  $0x78, (DI), Z18, K2, Z19
+	VPOPCNTQ      Z19, Z19
+	VPTESTMQ.BCST 208(AX), Z19, K1
+	KMOVB         K1, BX
+	MOVL          $0x00000008, R9
+	JMP           testedBroad512
 
 columnsBroad512:
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, DI
 	MOVL          $0x000000ff, R10
 	BZHIL         R8, R10, R10
 	KMOVB         R10, K2
@@ -2803,13 +2869,12 @@ columnsBroad512:
 	SHLXQ         R9, R10, R10
 	ORQ           R10, BX
 	ADDL          $0x08, R9
-	ADDQ          $0x40, SI
-	ADDQ          $0x40, DX
-	ADDQ          $0x40, DI
-	SUBQ          $0x08, R8
-	JHI           columnsBroad512
-	MOVQ          BX, result+24(FP)
-	MOVQ          CX, columns+32(FP)
+
+testedBroad512:
+	SUBQ $0x08, R8
+	JHI  columnsBroad512
+	MOVQ BX, result+24(FP)
+	MOVQ CX, columns+32(FP)
 	RET
 
 bumpedBroad512:
@@ -2948,10 +3013,40 @@ noFew256:
 	SETCS        DI
 	ADDQ         152(AX), DI
 	MOVQ         DI, AX
-	XORL         CX, CX
-	XORL         BX, BX
+	VMOVQ        DI, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (SI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (DX), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(SI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(DX), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	MOVL         $0x00000008, BX
+	JMP          testedNarrow256
 
 columnsNarrow256:
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
 	VMOVQ        DI, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
@@ -2983,12 +3078,12 @@ columnsNarrow256:
 	SHLXQ        BX, R8, R8
 	ORQ          R8, CX
 	ADDL         $0x08, BX
-	ADDQ         $0x40, SI
-	ADDQ         $0x40, DX
-	SUBQ         $0x08, DI
-	JHI          columnsNarrow256
-	MOVQ         CX, result+24(FP)
-	MOVQ         AX, columns+32(FP)
+
+testedNarrow256:
+	SUBQ $0x08, DI
+	JHI  columnsNarrow256
+	MOVQ CX, result+24(FP)
+	MOVQ AX, columns+32(FP)
 	VZEROUPPER
 	RET
 
@@ -3065,10 +3160,47 @@ noNarrow256:
 	SETCS        R8
 	ADDQ         152(AX), R8
 	MOVQ         R8, AX
-	XORL         CX, CX
-	XORL         BX, BX
+	VMOVQ        R8, X7
+	VPBROADCASTQ X7, Y7
+	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
+	VPCMPGTQ     ·ribbonNumbers+32(SB), Y7, Y6
+	VPMASKMOVQ   (SI), Y5, Y3
+	VPAND        Y0, Y3, Y3
+	VPMASKMOVQ   (DX), Y5, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   (DI), Y5, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y3, Y3
+	VPMASKMOVQ   32(SI), Y6, Y4
+	VPAND        Y0, Y4, Y4
+	VPMASKMOVQ   32(DX), Y6, Y7
+	VPAND        Y1, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPMASKMOVQ   32(DI), Y6, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VSHUFPS      $0x88, Y4, Y3, Y7
+	VSHUFPS      $0xdd, Y4, Y3, Y3
+	VPXOR        Y7, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPSLLD       $0x10, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x08, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSLLD       $0x04, Y3, Y7
+	VPXOR        Y7, Y3, Y3
+	VPSRLD       $0x1c, Y3, Y3
+	VMOVDQU      ·ribbonParities+0(SB), Y7
+	VPSLLVD      Y3, Y7, Y3
+	VMOVMSKPS    Y3, CX
+	MOVL         $0x00000008, BX
+	JMP          testedBroad256
 
 columnsBroad256:
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, DI
 	VMOVQ        R8, X7
 	VPBROADCASTQ X7, Y7
 	VPCMPGTQ     ·ribbonNumbers+0(SB), Y7, Y5
@@ -3106,13 +3238,12 @@ columnsBroad256:
 	SHLXQ        BX, R9, R9
 	ORQ          R9, CX
 	ADDL         $0x08, BX
-	ADDQ         $0x40, SI
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, DI
-	SUBQ         $0x08, R8
-	JHI          columnsBroad256
-	MOVQ         CX, result+24(FP)
-	MOVQ         AX, columns+32(FP)
+
+testedBroad256:
+	SUBQ $0x08, R8
+	JHI  columnsBroad256
+	MOVQ CX, result+24(FP)
+	MOVQ AX, columns+32(FP)
 	VZEROUPPER
 	RET
 

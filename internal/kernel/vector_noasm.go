@@ -56,7 +56,8 @@ const countsBits = true
 // Vector reports whether queries use vector code on this machine.
 const Vector = false
 
-// Has reports whether the columns of a key with hash hi, lo give its fingerprint, or what Rest reports.
+// Has reports whether the columns of a key with hash hi, lo give its fingerprint. For a key that does not belong to the
+// layer it reports what HasFurther does.
 func (r *Ribbon) Has(hi, lo uint64) bool { return r.has(hi, lo) }
 
 // Get returns the columns of a key, the first one lowest, and their number, at most 64; or RibbonBumped as the number

@@ -44,10 +44,10 @@ func chainsClose(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64)
 func chainsOpen(c *[32]uint64, base uint64, bit uint64, cell uint64, at uint64, v uint64)
 
 //go:noescape
-func ribbonHas(r *[36]uint64, hi uint64, lo uint64) bool
+func ribbonHas(r *[37]uint64, hi uint64, lo uint64) bool
 
 //go:noescape
-func ribbonHasMany(r *[36]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
+func ribbonHasMany(r *[37]uint64, dst *bool, hs *uint64, n uint64, ahead uint64, bumped *uint16) uint64
 
 //go:noescape
-func ribbonGet(r *[36]uint64, hi uint64, lo uint64) (result uint64, columns uint64)
+func ribbonGet(r *[37]uint64, hi uint64, lo uint64) (result uint64, columns uint64)

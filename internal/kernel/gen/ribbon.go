@@ -30,9 +30,10 @@ func (r ribbon) stride() Mem       { return r.field(25) }
 func (r ribbon) one() Mem          { return r.field(26) }
 func (r ribbon) mask() Mem         { return r.field(27) }
 func (r ribbon) keep(i int) Mem    { return r.field(28 + i) }
+func (r ribbon) next() Mem         { return r.field(36) }
 
 const (
-	ribbonType    = "r *[36]uint64" // see unsafe.Sizeof
+	ribbonType    = "r *[37]uint64" // see unsafe.Sizeof
 	ribbonSegment = 18
 )
 
@@ -45,10 +46,10 @@ type ribbonForm struct {
 	sums   ribbonSums
 }
 
-// masks loads the masks of the columns if they are the same for all keys.
-func (f ribbonForm) masks(r ribbon) {
+// sameColumns takes the columns if they are the same for all keys.
+func (f ribbonForm) sameColumns(r ribbon) {
 	if f.few {
-		f.sums.masks(r)
+		f.sums.columns(r)
 	}
 }
 
@@ -93,14 +94,21 @@ func ribbonHas() {
 	if err != nil {
 		panic(err)
 	}
+	Label("layer")
 	ribbonForms(r, func() { goOn("·ribbonHasGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
-		f.masks(r)
+		f.sameColumns(r)
 		ribbonCompare(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, true))
 		SETEQ(result.Addr)
 		f.sums.clear()
 		RET()
 		Label("bumped" + f.suffix)
+		MOVQ(r.next(), r.at)
+		TESTQ(r.at, r.at)
+		JEQ(LabelRef("rest" + f.suffix))
+		MOVQ(r.at, addr("r"))
+		JMP(LabelRef("layer"))
+		Label("rest" + f.suffix)
 		goOn("·ribbonRestGo")
 	})
 }
@@ -118,7 +126,7 @@ func ribbonGet() {
 	r := ribbon{Load(Param("r"), GP64())}
 	ribbonForms(r, func() { goOn("·ribbonGetGo") }, func(f ribbonForm) {
 		start := ribbonStart(r, addr("hi"), "bumped"+f.suffix)
-		f.masks(r)
+		f.sameColumns(r)
 		result, n := ribbonCollect(r, f, ribbonLocate(r, f, addr("hi"), addr("lo"), start, false))
 		Store(result, ReturnIndex(0))
 		Store(n, ReturnIndex(1))
@@ -145,7 +153,7 @@ func ribbonHasMany() {
 		dst := Load(Param("dst"), GP64())
 		n := Load(Param("n"), GP64())
 		list := Load(Param("bumped"), GP64())
-		f.masks(r)
+		f.sameColumns(r)
 		Label("key" + f.suffix)
 		ahead := GP64()
 		MOVQ(addr("ahead"), ahead)
@@ -241,7 +249,7 @@ type ribbonKey struct {
 	print   GPVirtual // the fingerprint, nil without
 }
 
-// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.sums.
+// ribbonLocate finds the columns of a key, with its fingerprint or without, and hands its coefficients to f.
 func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint bool) (k ribbonKey) {
 	c, low := GP64(), GP64()
 	MOVQ(lo, RDX)
@@ -319,23 +327,24 @@ func ribbonLocate(r ribbon, f ribbonForm, hi, lo Mem, start GPVirtual, withPrint
 // ribbonCompare sets the zero flag if the fingerprint of the key is what its columns give, else clears it.
 func ribbonCompare(r ribbon, f ribbonForm, k ribbonKey) {
 	if f.few {
-		sums := f.sums.few(r, k.at)
+		sums := f.sums.sums(r, k.at)
 		XORL(k.print.As32(), sums)
 		TESTB(sums.As8(), r.mask())
 		return
 	}
 	BZHIQ(k.columns, k.print, k.print)
 	Label("columns" + f.suffix)
-	sums := f.sums.some(r, k.at, k.columns)
+	f.sums.first(k.columns)
+	sums := f.sums.sums(r, k.at)
+	SUBQ(Imm(8), k.columns)
+	JLE(LabelRef("last" + f.suffix))
 	CMPB(sums.As8(), k.print.As8())
 	JNE(LabelRef("end" + f.suffix))
-	SUBQ(Imm(8), k.columns)
-	JLE(LabelRef("same" + f.suffix))
 	k.further()
 	SHRQ(Imm(8), k.print)
 	JMP(LabelRef("columns" + f.suffix))
-	Label("same" + f.suffix)
-	CMPL(sums.As32(), sums.As32())
+	Label("last" + f.suffix) // no branch that a short fingerprint would make unpredictable
+	CMPB(sums.As8(), k.print.As8())
 	Label("end" + f.suffix)
 }
 
@@ -344,18 +353,22 @@ func ribbonCollect(r ribbon, f ribbonForm, k ribbonKey) (result, n GPVirtual) {
 	n = GP64()
 	if f.few {
 		MOVQ(r.prints(), n)
-		return f.sums.few(r, k.at).As64().(GPVirtual), n
+		return f.sums.sums(r, k.at).As64().(GPVirtual), n
 	}
-	result, shift := GP64(), GP64()
 	MOVQ(k.columns, n)
-	XORL(result.As32(), result.As32())
-	XORL(shift.As32(), shift.As32())
+	f.sums.first(k.columns)
+	result = f.sums.sums(r, k.at).As64().(GPVirtual)
+	shift := GP64()
+	MOVL(U32(8), shift.As32())
+	JMP(LabelRef("tested" + f.suffix))
 	Label("columns" + f.suffix)
-	sums := f.sums.some(r, k.at, k.columns).As64()
+	k.further()
+	f.sums.first(k.columns)
+	sums := f.sums.sums(r, k.at).As64()
 	SHLXQ(shift, sums, sums)
 	ORQ(sums, result)
 	ADDL(Imm(8), shift.As32())
-	k.further()
+	Label("tested" + f.suffix)
 	SUBQ(Imm(8), k.columns)
 	JHI(LabelRef("columns" + f.suffix))
 	return result, n

@@ -7,18 +7,19 @@ import (
 )
 
 // ribbonSums is code for the sums of up to eight columns: the parities of the selected bits of two or three blocks.
+// Other columns are not read.
 type ribbonSums interface {
-	// coefficients takes the coefficients of the blocks.
+	// coefficients takes the words that select the bits of the blocks.
 	coefficients(by []GPVirtual)
 
-	// masks prepares calls of few: it reads r.mask.
-	masks(r ribbon)
+	// columns takes the columns of r.mask.
+	columns(r ribbon)
 
-	// few returns a register with the sums of the columns of r.mask, from these addresses on, in its lowest bits.
-	few(r ribbon, at []Mem) GPVirtual
+	// first takes the first n columns, or eight if there are more.
+	first(n GPVirtual)
 
-	// some does the same for the first n columns, or the first eight if there are more.
-	some(r ribbon, at []Mem, n GPVirtual) GPVirtual
+	// sums returns a register with the sums in its lowest bits. at has the first column of each block.
+	sums(r ribbon, at []Mem) GPVirtual
 
 	// clear ends the use of vector registers.
 	clear()
@@ -32,27 +33,22 @@ var (
 	keep512 = K2
 )
 
-func (sums512) clear() {}
-
 func (sums512) coefficients(by []GPVirtual) {
 	for i, c := range by {
 		VPBROADCASTQ(c, wide512[i])
 	}
 }
 
-func (sums512) masks(r ribbon) { KMOVB(r.mask(), keep512) }
+func (sums512) columns(r ribbon) { KMOVB(r.mask(), keep512) }
 
-func (s sums512) few(r ribbon, at []Mem) GPVirtual { return s.masked(r, at) }
-
-func (s sums512) some(r ribbon, at []Mem, n GPVirtual) GPVirtual {
+func (sums512) first(n GPVirtual) {
 	mask := GP32()
 	MOVL(U32(0xff), mask)
 	BZHIL(n.As32(), mask, mask)
 	KMOVB(mask, keep512)
-	return s.masked(r, at)
 }
 
-func (sums512) masked(r ribbon, at []Mem) GPVirtual {
+func (sums512) sums(r ribbon, at []Mem) GPVirtual {
 	odd, bits := K(), GP32()
 	VPANDQ_Z(at[0], wide512[0], keep512, Z19)
 	for i := 1; i < len(at); i++ {
@@ -64,8 +60,11 @@ func (sums512) masked(r ribbon, at []Mem) GPVirtual {
 	return bits
 }
 
-// sums256 uses AVX2. It folds each column to the highest four bits of a lane of 32 bits and shifts to its highest bit
-// their parity from a table.
+func (sums512) clear() {}
+
+// sums256 uses AVX2. It folds each column to the highest four bits of a lane of 32 bits, and shifts the parity of these
+// four from a table to the highest bit. With POPCNT of each column a query took 12.1 ns instead of 7.8 (r=8, 10,000
+// keys, Zen 4).
 type sums256 struct{}
 
 var (
@@ -74,8 +73,6 @@ var (
 	keep256 = []VecPhysical{Y5, Y6} // masks of these
 )
 
-func (sums256) clear() { VZEROUPPER() }
-
 func (sums256) coefficients(by []GPVirtual) {
 	for i, c := range by {
 		VMOVQ(c, wide256[i].AsX())
@@ -83,22 +80,19 @@ func (sums256) coefficients(by []GPVirtual) {
 	}
 }
 
-func (sums256) masks(r ribbon) {
+func (sums256) columns(r ribbon) {
 	VMOVDQU(r.keep(0), keep256[0])
 	VMOVDQU(r.keep(4), keep256[1])
 }
 
-func (s sums256) few(_ ribbon, at []Mem) GPVirtual { return s.masked(at) }
-
-func (s sums256) some(_ ribbon, at []Mem, n GPVirtual) GPVirtual {
+func (sums256) first(n GPVirtual) {
 	VMOVQ(n, X7)
 	VPBROADCASTQ(X7, Y7)
 	VPCMPGTQ(NewDataAddr(Symbol{Name: "·ribbonNumbers"}, 0), Y7, keep256[0])
 	VPCMPGTQ(NewDataAddr(Symbol{Name: "·ribbonNumbers"}, 32), Y7, keep256[1])
-	return s.masked(at)
 }
 
-func (sums256) masked(at []Mem) GPVirtual {
+func (sums256) sums(_ ribbon, at []Mem) GPVirtual {
 	for half, sum := range sum256 {
 		for i, a := range at {
 			a.Disp += 32 * half
@@ -125,3 +119,5 @@ func (sums256) masked(at []Mem) GPVirtual {
 	VMOVMSKPS(Y3, bits)
 	return bits
 }
+
+func (sums256) clear() { VZEROUPPER() }
