@@ -110,8 +110,8 @@ const manyKeys = 20_000
 
 // enough returns the number of slots with which a build of n keys tries no other variant. With w=128, one column and
 // many keys, about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more
-// than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured with
-// 100,000 to 10 million keys). With more columns variants have more slots: fewer of the equations that follow from
+// than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured
+// with 100,000 to 10 million keys). With more columns variants have more slots: fewer of the equations that follow from
 // others agree with them.
 func enough(n uint64) uint64 {
 	if n < manyKeys {
