@@ -88,10 +88,10 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 // maxTries is how many filters a build tries to keep its rate or size. The second one all but always does.
 const maxTries = 8
 
-// variants returns how many variants of the layers a build tries at most. With few keys chance decides the size of a
-// filter, and a build takes at most about three times as long as that of family fuse. With w=128, where a size counts,
-// chance decides the last 0.02%.
-func (b *Builder) variants(n uint64) uint64 {
+// variants returns how many variants of the layers a build with the columns of g tries at most. With few keys chance
+// decides the size of a filter, and a build takes at most about three times as long as that of family fuse. With w=128
+// and one column, where a slot is the largest part of a key's bits, chance decides the last 0.02%.
+func (b *Builder) variants(n uint64, g geometry) uint64 {
 	switch {
 	case n <= maxTail || b.c.Seed != 0:
 		return 1
@@ -99,19 +99,20 @@ func (b *Builder) variants(n uint64) uint64 {
 		return 3
 	case n < manyKeys:
 		return 2
-	case b.c.width() == 128:
+	case g.w == 128 && g.r+g.valueBits == 1 && g.wide == 0:
 		return 4
 	}
 	return 1
 }
 
-// manyKeys is the number of keys from which a build with w=64 tries one variant.
+// manyKeys is the number of keys from which most builds try one variant.
 const manyKeys = 20_000
 
-// enough returns the number of slots with which a build of n keys tries no other variant. With w=128 and many keys,
-// about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more than keys and
-// 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured with 100,000 to
-// 10 million keys).
+// enough returns the number of slots with which a build of n keys tries no other variant. With w=128, one column and
+// many keys, about three of four variants have no more, with 100,000 keys nine of ten. They have about 25 slots more
+// than keys and 72 for each segment, with a standard deviation of about 40 times the root of the segments (measured
+// with 100,000 to 10 million keys). With more columns variants have more slots: fewer of the equations that follow from
+// others agree with them.
 func enough(n uint64) uint64 {
 	if n < manyKeys {
 		return n + 8 + n/320
@@ -124,7 +125,7 @@ func enough(n uint64) uint64 {
 // one with enough or fewer slots.
 func (b *Builder) smallest(ctx context.Context, n uint64, g geometry) (*Filter, error) {
 	best, tail, err := b.attempt(ctx, n, g)
-	for g.seed = 1; err == nil && g.seed < b.variants(n) && best.allSlots() > enough(n); g.seed++ {
+	for g.seed = 1; err == nil && g.seed < b.variants(n, g) && best.allSlots() > enough(n); g.seed++ {
 		var f *Filter
 		var left []filter.Hash
 		if f, left, err = b.attempt(ctx, n, g); err == nil && f.bits() < best.bits() {

@@ -169,8 +169,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestVariants: with w=128 hardly a build has more than enough slots, and most need one variant. The first and the
-// fourth one need another one.
+// TestVariants: with w=128 and r=1 hardly a build has more than enough slots, and most need one variant. The first and
+// the fourth one need another one.
 func TestVariants(t *testing.T) {
 	const builds = 12
 	first := 0

@@ -211,8 +211,8 @@ func (k *Keys) Each(
 }
 
 // Change replaces each hash h by form(h), which must be another one for each hash, and sorts the hashes again. It may
-// be called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(), and
-// so does every later method except Close. Parts that were returned before are not valid any more.
+// be called after Finish when no other method runs, unless there is a file. If ctx ends first, it returns ctx.Err(),
+// and so does every later method except Close. Parts that were returned before are not valid any more.
 func (k *Keys) Change(ctx context.Context, form func(filter.Hash) filter.Hash) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
