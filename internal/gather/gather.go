@@ -236,14 +236,9 @@ func (k *Keys) Change(ctx context.Context, form func(filter.Hash) filter.Hash) e
 // Blocks calls f with all hashes in order, as Each gives them, in blocks of at most 64 KiB, for a family that takes
 // them one by one. f must neither change a block nor keep it. Errors are those of Each.
 func (k *Keys) Blocks(ctx context.Context, f func(hs []filter.Hash) error) error {
-	k.mu.Lock()
-	err, finished, a, r := k.err, k.finished, k.array, k.runs
-	k.mu.Unlock()
+	a, r, err := k.content()
 	if err != nil {
 		return err
-	}
-	if !finished {
-		return errNotFinished
 	}
 	if r.any() {
 		return r.merge(ctx, k.limit, f)
@@ -259,6 +254,16 @@ func (k *Keys) Blocks(ctx context.Context, f func(hs []filter.Hash) error) error
 		}
 	}
 	return nil
+}
+
+// content returns the hashes after Finish: those in memory, or the runs if there are any.
+func (k *Keys) content() (array, runs, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err == nil && !k.finished {
+		return array{}, runs{}, errNotFinished
+	}
+	return k.array, k.runs, k.err
 }
 
 // Spilled reports whether there is a file.

@@ -23,14 +23,9 @@ func (p *Part) Pieces() iter.Seq[[]filter.Hash] { return p.array.pieces(p.lo, p.
 
 // Parts is Each without copies: f is called once for each part, and may hand it to other goroutines.
 func (k *Keys) Parts(ctx context.Context, part func(filter.Hash) uint64, f func(Part) error) error {
-	k.mu.Lock()
-	err, finished, a, r := k.err, k.finished, k.array, k.runs
-	k.mu.Unlock()
+	a, r, err := k.content()
 	if err != nil {
 		return err
-	}
-	if !finished {
-		return errNotFinished
 	}
 	give := func(p Part) error {
 		if err := ctx.Err(); err != nil {

@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { certificate, issuers } from '../../example/revoked/list.js';
 import { launch, watch } from './chromium.mjs';
 import { lowContrast } from './contrast.mjs';
-import { hasRelease, servePublished, shownUpdates } from './published.mjs';
+import { hasRelease, refuses, servePublished, shownUpdates } from './published.mjs';
 
 const shots = process.env.BLOOMERY_SHOTS;
 /** What the releases change: issuer and serial number, and the releases in which it is revoked. */
@@ -84,19 +84,10 @@ test('no answer of a follower in the page is wrong', async () => {
 });
 
 test('a release that is older or changed is refused, and the page says so', async () => {
-  for (const [n, change, says] of [
+  await refuses(page, publish, [
     [1, undefined, /older/], [3, (text) => text.replace('"keys":8037', '"keys":8036'), /wrong signature/],
     [3, (text) => text.replace('"kind":"exact"', '"kind":"file"'), /wrong signature/],
-  ]) {
-    await publish(n, change);
-    await page.click('#poll');
-    await page.waitForFunction((source) =>
-      new RegExp(source).test(document.querySelector('#failure:not([hidden])')?.textContent), says.source);
-    assert.equal(await fact('release'), '3');
-  }
-  await publish(3);
-  await page.click('#poll');
-  await page.waitForSelector('#failure', { state: 'hidden' });
+  ]);
   assert.deepEqual(problems, []);
 });
 

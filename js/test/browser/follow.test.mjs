@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, watch } from './chromium.mjs';
 import { lowContrast } from './contrast.mjs';
-import { hasRelease, servePublished, shownUpdates } from './published.mjs';
+import { hasRelease, refuses, servePublished, shownUpdates } from './published.mjs';
 
 const shots = process.env.BLOOMERY_SHOTS;
 let browser, server, page, problems, publish;
@@ -51,18 +51,9 @@ test('the page follows new releases without a reload, by deltas', async () => {
 });
 
 test('a release that is older or changed is refused, and the page says so', async () => {
-  for (const [n, change, says] of [
+  await refuses(page, publish, [
     [1, undefined, /older/], [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
-  ]) {
-    await publish(n, change);
-    await page.click('#poll');
-    await page.waitForFunction((source) =>
-      new RegExp(source).test(document.querySelector('#failure:not([hidden])')?.textContent), says.source);
-    assert.equal(await fact('release'), '3');
-  }
-  await publish(3);
-  await page.click('#poll');
-  await page.waitForSelector('#failure', { state: 'hidden' });
+  ]);
   assert.deepEqual(problems, []);
 });
 

@@ -1,6 +1,7 @@
 // A folder of releases that the Go command wrote, served with the example pages. It has release-N.json of each, and the
 // objects of all.
 
+import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,4 +42,22 @@ export const hasRelease = (page, n) =>
 export async function shownUpdates(page) {
   const rows = await page.locator('#updates tr').allTextContents();
   return rows.map((text) => /^(\d)(delta|whole file)/.exec(text).slice(1));
+}
+
+/**
+ * Checks that the page at release 3 refuses each of the releases, says so, and takes it back with the next poll.
+ *
+ * @param {[number, ((text: string) => string) | undefined, RegExp][]} releases number, change, and what the page says
+ */
+export async function refuses(page, publish, releases) {
+  for (const [n, change, says] of releases) {
+    await publish(n, change);
+    await page.click('#poll');
+    await page.waitForFunction((source) =>
+      new RegExp(source).test(document.querySelector('#failure:not([hidden])')?.textContent), says.source);
+    assert.equal(await page.textContent('dd[data-fact=release]'), '3');
+  }
+  await publish(3);
+  await page.click('#poll');
+  await page.waitForSelector('#failure', { state: 'hidden' });
 }
