@@ -15,8 +15,8 @@ import (
 // of the built Set returns the value. A key that comes again must have the same value, or Build returns a
 // *filter.ValueError, which knows the hash of the key only. All keys of the Set must come with values.
 //
-// The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec has
-// no value_bits or the value has more bits. Then the key is not added.
+// The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
+// has no value_bits or the value has more bits. Then the key is not added.
 func (b *Builder) AddValue(key []byte, value uint64) error {
 	return b.addValue(b.hasher.Sum(key), value)
 }
@@ -105,7 +105,7 @@ func (b *Builder) takesValues(values ...uint64) error {
 // fitting returns an error if a value has more bits, or if a filter of this family has no values.
 func fitting(values []uint64, bits int) error {
 	if bits == 0 {
-		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need value_bits= in the Spec"}
+		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need it in the Spec"}
 	}
 	for _, v := range values {
 		if v>>bits != 0 {

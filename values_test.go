@@ -278,7 +278,8 @@ func TestValueTooLarge(t *testing.T) {
 
 // TestAskValuesMissing: a key that the set lacks is missing, and has no wrong value. Every key needs a value.
 func TestAskValuesMissing(t *testing.T) {
-	set, err := bloomery.BuildValues(t.Context(), maps.All(classes(10)), bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"})
+	c := bloomery.Config{Spec: "ribbon(r=32,value_bits=6)"}
+	set, err := bloomery.BuildValues(t.Context(), maps.All(classes(10)), c)
 	if err != nil {
 		t.Fatal(err)
 	}

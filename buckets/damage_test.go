@@ -86,8 +86,10 @@ func TestDamagedSet(t *testing.T) {
 		open   bool // Open finds it
 		want   error
 	}{
-		"no manifest": {func(d string) { _ = os.Remove(filepath.Join(d, "manifest.json")) }, true, bloomery.ErrNoManifest},
-		"missing":     {func(d string) { _ = os.Remove(filepath.Join(d, name)) }, true, fs.ErrNotExist},
+		"no manifest": {
+			func(d string) { _ = os.Remove(filepath.Join(d, "manifest.json")) }, true, bloomery.ErrNoManifest,
+		},
+		"missing": {func(d string) { _ = os.Remove(filepath.Join(d, name)) }, true, fs.ErrNotExist},
 		"short": {func(d string) {
 			damage(t, filepath.Join(d, name), func(b []byte) []byte { return b[:len(b)-64] })
 		}, true, shard.ErrChanged},
@@ -125,7 +127,8 @@ func TestDamagedSet(t *testing.T) {
 			}
 		})
 	}
-	if _, err := buckets.Open(t.Context(), good, buckets.Options{CacheBytes: 100}); !errors.Is(err, filter.ErrTooLarge) {
+	_, err := buckets.Open(t.Context(), good, buckets.Options{CacheBytes: 100})
+	if !errors.Is(err, filter.ErrTooLarge) {
 		t.Errorf("a cache that no shard fits in: %v", err)
 	}
 }

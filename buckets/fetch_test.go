@@ -82,7 +82,8 @@ func TestClose(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range uint64(20) {
 			wg.Go(func() {
-				if yes, err := s.ContainsContext(t.Context(), storetest.Key(i)); !yes || !errors.Is(err, buckets.ErrClosed) {
+				yes, err := s.ContainsContext(t.Context(), storetest.Key(i))
+				if !yes || !errors.Is(err, buckets.ErrClosed) {
 					t.Errorf("%v, %v", yes, err)
 				}
 			})

@@ -52,8 +52,8 @@ func (r result) entry() (e shard.Entry, err error) {
 
 // Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
 // reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a
-// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again. If a
-// key has two values, it is a *ConflictError. Other errors are those of bloomery.Builder and out.
+// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again. If
+// a key has two values, it is a *ConflictError. Other errors are those of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)

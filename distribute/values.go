@@ -73,7 +73,8 @@ func (k KeyFormat) values(bits int) keyio.Values {
 // checkBatch returns an error unless a batch has a value of at most that many bits for each key.
 func (p *Plan) checkBatch(b *keyio.Batch, bits int) error {
 	if len(b.Values) != len(b.Keys) {
-		return fmt.Errorf("%s: the format %q gives %d values for %d keys", b.Input, p.Keys.Name, len(b.Values), len(b.Keys))
+		return fmt.Errorf(
+			"%s: the format %q gives %d values for %d keys", b.Input, p.Keys.Name, len(b.Values), len(b.Keys))
 	}
 	for i, v := range b.Values {
 		if v>>bits != 0 {

@@ -126,7 +126,8 @@ func filesOf(folder map[string]string) (all []string) {
 // TestConflict: two ranges have a key with two values. The error of the build is a *filter.ValueError, as that of
 // Builder.Build, which also tells where they are.
 func TestConflict(t *testing.T) {
-	in := memoryOf("a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")
+	in := memoryOf(
+		"a", valued(2000, tabbed), "b", "key-5\t25\nother\t1\n", "c", "x\t1\n", "d", "key-7\t50\nkey-7\t50\n")
 	p, err := distribute.NewPlan(t.Context(), in, []string{"*"},
 		distribute.Config{Build: bloomery.Config{Spec: "ribbon(value_bits=8)", Shards: 1}, RangeBytes: 4000})
 	if err != nil {
@@ -145,7 +146,8 @@ func TestConflict(t *testing.T) {
 		t.Errorf("%+v, %v", e, both)
 	}
 	err = p.NameConflict(t.Context(), in, err, distribute.Options{})
-	if want := `key "key-7" has the values 49 and 50: want one value a key; see a, d`; err == nil || err.Error() != want {
+	const want = `key "key-7" has the values 49 and 50: want one value a key; see a, d`
+	if err == nil || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
 	changed := memoryOf("a", "x\t1\n")
@@ -181,7 +183,8 @@ func TestBadValues(t *testing.T) {
 		}
 		dir := t.TempDir()
 		o := distribute.Options{Formats: formats}
-		if _, err = all(t.Context(), p, in, distribute.Dir(dir), o); err == nil || !strings.Contains(err.Error(), tt.says) {
+		_, err = all(t.Context(), p, in, distribute.Dir(dir), o)
+		if err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v; want %s", err, tt.says)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.bloom")); len(left) > 0 {

@@ -22,8 +22,8 @@ type Batch struct {
 	// Header is the header row that stands before Rows, in the first batch of a pass if Options.Rows is set and the inputs
 	// have one. Work and emit get such a batch even if it has no keys.
 	Header []byte
-	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their memory
-	// is reused. Values.Read sets Values, to the value of each key.
+	// Out, Hashes and Values are scratch space in which work passes results to emit. They are empty at first; their
+	// memory is reused. Values.Read sets Values, to the value of each key.
 	Out    []byte
 	Hashes []filter.Hash
 	Values []uint64

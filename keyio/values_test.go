@@ -14,7 +14,10 @@ func TestValues(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"lines", Options{KeepEmpty: true}, Values{Bits: 4}, "a\t3\n\nb\tc\t15\r\n\t0\n", []string{"a=3", "b\tc=15", "=0"}},
+		{
+			"lines", Options{KeepEmpty: true}, Values{Bits: 4}, "a\t3\n\nb\tc\t15\r\n\t0\n",
+			[]string{"a=3", "b\tc=15", "=0"},
+		},
 		{"separator", Options{KeepEmpty: true}, Values{Bits: 64, Separator: '='}, "a=b=18446744073709551615",
 			[]string{"a=b=18446744073709551615"}},
 		{"NUL", Options{Format: Null, KeepEmpty: true}, Values{Bits: 8}, "a\nb\t3\x00c\t4", []string{"a\nb=3", "c=4"}},

@@ -27,8 +27,8 @@ var (
 // alone. The filter is read once and checked completely first; no secret is needed for a keyed one.
 //
 // It stores the objects, makes a delta from each older release that is kept, and then replaces release.json by rename.
-// After a crash at any moment the folder has the complete old release or the complete new one, and the next Publish
-// removes what was left behind. Objects that neither the new release nor the one before names are removed. If the
+// After a crash at any moment the folder has the complete old release or the complete new one. The next Publish removes
+// temporary files that were left behind, and the next release objects that neither it nor the one before names. If the
 // filter is that of the current release, nothing changes; see Options.Renew. A filter that was current earlier gets a
 // new, higher number.
 //

@@ -97,7 +97,8 @@ func readValues(t *testing.T, o distribute.Object, k distribute.KeyFormat, bits 
 	for _, s := range spans {
 		units := int64(0)
 		err = Format{}.Read(t.Context(), distribute.Files(), o, s, distribute.Reading{
-			Keys: k, ValueBits: bits, Work: func(*keyio.Batch) error { return nil }, Progress: func(u int64) { units = u },
+			Keys: k, ValueBits: bits, Work: func(*keyio.Batch) error { return nil },
+			Progress: func(u int64) { units = u },
 			Emit: func(b *keyio.Batch) error {
 				for i, key := range b.Keys {
 					if bits > 0 {

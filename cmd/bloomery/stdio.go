@@ -38,7 +38,8 @@ func (a *app) takeStdin() error {
 // stdinFree returns an error if keys are to be read from standard input and it is the filter or exact set.
 func (a *app) stdinFree(inputs []string) error {
 	if a.stdinTaken && (len(inputs) == 0 || slices.Contains(inputs, stdio)) {
-		return errors.New("standard input is the filter or set, so it cannot hold the keys too; name files with the keys")
+		return errors.New(
+			"standard input is the filter or set, so it cannot hold the keys too; name files with the keys")
 	}
 	return nil
 }

@@ -36,25 +36,28 @@ func TestMemory(t *testing.T) {
 		{"a hundred runs", Config{Memory: 64 << 10}, 400_000, 1 << 20, 1 << 20},
 	} {
 		tt.c.Dir = t.TempDir()
-		var k *Keys
-		add := allocated(func() {
-			k = New(tt.c)
-			for batch := range slices.Chunk(hs[:tt.n], 1000) {
-				if err := k.AddMany(batch); err != nil {
+		add, finish := tt.add+1, tt.finish+1
+		for try := 0; try < 5 && (add > tt.add || finish > tt.finish); try++ { // the runtime allocates at times, too
+			var k *Keys
+			add = min(add, allocated(func() {
+				k = New(tt.c)
+				for batch := range slices.Chunk(hs[:tt.n], 1000) {
+					if err := k.AddMany(batch); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}))
+			finish = min(finish, allocated(func() {
+				if _, err := k.Finish(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			}
-		})
-		finish := allocated(func() {
-			if _, err := k.Finish(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if add > tt.add || finish > tt.finish {
-			t.Errorf("%s: AddMany allocates %d bytes, Finish %d; want at most %d and %d",
-				tt.name, add, finish, tt.add, tt.finish)
+			}))
+			k.Close()
 		}
-		k.Close()
+		if add > tt.add || finish > tt.finish {
+			t.Errorf("%s: AddMany allocates more than %d bytes, or Finish more than %d, in each of five attempts",
+				tt.name, tt.add, tt.finish)
+		}
 	}
 }
 
