@@ -11,7 +11,7 @@ import (
 func TestView(t *testing.T) {
 	sizes := []int{1, 20, 300, 3000, 70_000}
 	if testing.Short() {
-		sizes = sizes[:4]
+		sizes = sizes[:3]
 	}
 	for _, spec := range []string{"ribbon(r=8)", "ribbon(r=1,w=128)", "ribbon(fpr=0.01)", "ribbon(r=32)",
 		"ribbon(bits_per_key=5.3,w=128)", "ribbon(r=31,wide=1000)"} {

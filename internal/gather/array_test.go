@@ -63,8 +63,12 @@ func input(seed uint64, make func(rnd *rand.Rand, i, n int) filter.Hash, n int) 
 }
 
 func TestSort(t *testing.T) {
+	sizes := []int{0, 1, 2, 3, smallSort, smallSort + 1, 1000, parallelSort, chunkLen + 1, 2*chunkLen + 20}
+	if testing.Short() {
+		sizes = sizes[:9]
+	}
 	for _, in := range inputs {
-		for _, n := range []int{0, 1, 2, 3, smallSort, smallSort + 1, 1000, parallelSort, chunkLen + 1, 2*chunkLen + 20} {
+		for _, n := range sizes {
 			hs := input(1, in.make, n)
 			want := slices.Clone(hs)
 			slices.SortFunc(want, compare)

@@ -13,8 +13,12 @@ import (
 // TestSortPages sorts arrays that end at and around the ends of pages, with one worker and with many, twice: the second
 // time with further hashes, some of which are those that are there already.
 func TestSortPages(t *testing.T) {
+	sizes := []int{chunkLen + pageLen, roomLen*2 + 5, chunkLen + 1, chunkLen + 2*pageLen - 1}
+	if testing.Short() {
+		sizes = sizes[1:2]
+	}
 	for _, in := range inputs {
-		for _, n := range []int{chunkLen + 1, chunkLen + pageLen, chunkLen + 2*pageLen - 1, roomLen*2 + 5} {
+		for _, n := range sizes {
 			hs := input(12, in.make, n)
 			more := append(input(13, in.make, pageLen+3), hs[:pageLen]...)
 			want := slices.Concat(hs, more)
