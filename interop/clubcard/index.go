@@ -78,8 +78,8 @@ func ReadIndex(data []byte) (*Index, error) {
 	return x, nil
 }
 
-// checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. Besides the sorting of
-// the logs, it takes time linear in the length of the file.
+// checkLogs fails if the logs do not ascend, if their entries overlap, or if an entry has no name. Besides the sorting
+// of the logs, it takes time linear in the length of the file.
 func (x *Index) checkLogs(in *input) {
 	for i := 1; i < len(x.logs); i++ {
 		if bytes.Compare(x.logs[i-1].log[:], x.logs[i].log[:]) >= 0 {

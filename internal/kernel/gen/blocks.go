@@ -129,7 +129,8 @@ func blocksHas() {
 	RET()
 
 	Label("go")
-	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)}, IsTerminal: true})
+	to := NewDataAddr(Symbol{Name: "·blocksHasGo"}, 0)
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{to}, IsTerminal: true})
 }
 
 // lineProbe returns a register with eight lanes whose lowest bits are those of eight probes. Its input is a register
@@ -201,17 +202,25 @@ func blocksHasMany() {
 		VZEROUPPER()
 		RET()
 	}
-	x, block := YMM(), YMM()
-	loop("line", 6, func(line Mem) {
+	line, split := layouts(h, v0, v1, ones)
+	loop("line", 6, line)
+	loop("split", 5, split)
+}
+
+// layouts returns what tests the key at h in a block of each layout, and sets the carry flag if the block has it.
+func layouts(h, v0, v1, ones Register) (line, split func(block Mem)) {
+	x, content := YMM(), YMM()
+	line = func(block Mem) {
 		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
-		VPTEST(ones, lineProbe(x, v0, v1, line))
-	})
-	loop("split", 5, func(half Mem) {
+		VPTEST(ones, lineProbe(x, v0, v1, block))
+	}
+	split = func(block Mem) {
 		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
 		splitMask(x, v0, v1)
-		VMOVDQU(half, block)
-		VPTEST(x, block)
-	})
+		VMOVDQU(block, content)
+		VPTEST(x, content)
+	}
+	return line, split
 }
 
 // blocksHasAt is blocksHasMany for blocks at given addresses. ahead is the distance in bytes from the address of a
@@ -248,17 +257,9 @@ func blocksHasAt() {
 		VZEROUPPER()
 		RET()
 	}
-	x, block := YMM(), YMM()
-	loop("line", func(line Mem) {
-		VPBROADCASTQ(Mem{Base: h, Disp: 8}, x)
-		VPTEST(ones, lineProbe(x, v0, v1, line))
-	})
-	loop("split", func(half Mem) {
-		VPBROADCASTD(Mem{Base: h, Disp: 8}, x)
-		splitMask(x, v0, v1)
-		VMOVDQU(half, block)
-		VPTEST(x, block)
-	})
+	line, split := layouts(h, v0, v1, ones)
+	loop("line", line)
+	loop("split", split)
 }
 
 // blocksAddSplit sets the bits of n keys in the split layout. ahead is as in blocksHasMany.
