@@ -112,3 +112,20 @@ func Mismatch(s Spec, other Filter) error {
 	}
 	return fmt.Errorf("%s and %s: %w", s, what, ErrMismatch)
 }
+
+// ErrShrunk means that a list has lost more keys since an earlier version than is allowed: it may be cut.
+var ErrShrunk = errors.New("the list has shrunk")
+
+// ShrinkError means that a good file was not replaced, since the new list has far fewer keys. It wraps ErrShrunk.
+type ShrinkError struct {
+	What          string // what was counted, such as "members"
+	Before, After uint64
+	Allowed       float64 // the fraction of Before that may be lost, in [0, 1]
+}
+
+func (e *ShrinkError) Error() string {
+	return fmt.Sprintf("%s: %d, and %d before: %.3g%% are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
+		100*float64(e.Before-e.After)/float64(e.Before), 100*e.Allowed)
+}
+
+func (e *ShrinkError) Unwrap() error { return ErrShrunk }

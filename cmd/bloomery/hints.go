@@ -37,6 +37,7 @@ var hints = []struct {
 	{container.ErrCorrupt, adviceDamaged},
 	{container.ErrChanged, "Nothing was written; run the command again."},
 	{filter.ErrRate, adviceMaxRate},
+	{filter.ErrShrunk, adviceShrink},
 	{filter.ErrKeys, adviceChanged},
 	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter

@@ -1,0 +1,43 @@
+// Package shrink guards good files: one that was made from a list is not replaced by one from a list that was cut.
+package shrink
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Defaults for the largest fraction of the keys of a list that may be lost.
+const (
+	List     = 0.5 // of a published list, or of one for a filter like an older one
+	Members  = 0.1 // of the members of an exact set
+	Universe = 0   // of the universe of an exact set
+)
+
+// Any allows every loss.
+const Any = 1
+
+// Check returns a *filter.ShrinkError if a list of before keys now has after keys and the loss exceeds the fraction
+// allowed, in [0, 1], of before. To lose all keys is always too much, unless allowed is Any. what names the keys in the
+// error.
+func Check(what string, before, after uint64, allowed float64) error {
+	if after >= before || allowed >= Any {
+		return nil
+	}
+	if lost := float64(before - after); after > 0 && lost <= allowed*float64(before) {
+		return nil
+	}
+	return &filter.ShrinkError{What: what, Before: before, After: after, Allowed: allowed}
+}
+
+// Allowed returns the fraction that an option allows: normal if the option is 0. The error wraps filter.ErrConfig if
+// the option is not in [0, 1].
+func Allowed(option, normal float64) (float64, error) {
+	switch {
+	case math.IsNaN(option) || option < 0 || option > Any:
+		return 0, &filter.ConfigError{Field: "shrink", Value: option, Reason: "want a fraction from 0 to 1"}
+	case option == 0:
+		return normal, nil
+	}
+	return option, nil
+}

@@ -1,0 +1,174 @@
+// Package untrusted opens and reads files that somebody else may have made: a filter, a release, a key, a lock file in a
+// folder that others can write. It never waits for a pipe, never reads a device without end, and never allocates more
+// than a limit.
+package untrusted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// ErrNotRegular means that a path names a folder, pipe, device or socket, and a regular file is needed.
+var ErrNotRegular = errors.New("not a regular file")
+
+// Open opens a regular file for reading. Symbolic links are followed. For a folder, pipe, device or socket it returns
+// at once an error wrapping ErrNotRegular: to open a pipe would wait for its writer. Other errors are those of os.Open.
+func Open(path string) (*os.File, fs.FileInfo, error) { return OpenFile(path, os.O_RDONLY, 0) }
+
+// OpenFile is Open with the flags and permissions of os.OpenFile.
+func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	f, st, err := OpenAny(path, flag, perm)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, nil, notRegular(path)
+	}
+	return f, st, nil
+}
+
+// OpenAny is OpenFile for everything that can be opened without waiting and does nothing then: a regular file or a
+// folder. The error for others wraps ErrNotRegular.
+func OpenAny(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	if st, err := os.Stat(path); err == nil && !plain(st) {
+		return nil, nil, notRegular(path) // to open some devices has effects
+	}
+	f, err := os.OpenFile(path, flag|nonblock, perm)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !plain(st) {
+		err = notRegular(path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+func plain(st fs.FileInfo) bool { return st.Mode().IsRegular() || st.IsDir() }
+
+func notRegular(path string) error { return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular} }
+
+// Limit bounds what ReadFile and Read accept.
+type Limit struct {
+	MaxBytes uint64 // of the whole file; above it the error wraps filter.ErrTooLarge
+	// Head is the number of first bytes that Check gets, or all bytes if there are fewer. Check is called before the
+	// rest is read, and its error is returned. nil accepts all.
+	Head  int
+	Check func(head []byte) error
+	// Streams also takes what is not a regular file, such as a named pipe: to open it may wait for a writer, until ctx
+	// ends. Folders are errors all the same.
+	Streams bool
+}
+
+// ReadFile returns the content of a file. Peak memory: the file; for a stream at most three times the bytes received,
+// and never more than three times MaxBytes. It returns the cause of ctx soon after ctx ends. Errors name the path, and
+// wrap ErrNotRegular, filter.ErrTooLarge, or those of Check or of the file system.
+func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
+	f, err := l.open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// Ends a Read of a pipe. Other files do not take a deadline and do not wait.
+	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo) })()
+	b, err := Read(ctx, f, l)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// open opens the file of ReadFile.
+func (l Limit) open(ctx context.Context, path string) (*os.File, error) {
+	if st, err := os.Stat(path); !l.Streams || err != nil || plain(st) {
+		f, _, err := Open(path)
+		return f, err
+	}
+	done := make(chan error, 1)
+	var f *os.File
+	go func() {
+		var err error
+		f, err = os.Open(path) // waits for the writer of a pipe
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return f, err
+	case <-ctx.Done():
+	}
+	// A writer that leaves at once ends the wait; else the open file would take the bytes of a later writer.
+	if w, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0); err == nil {
+		_ = w.Close()
+		if <-done == nil {
+			_ = f.Close()
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// chunk is the number of bytes that are read between two looks at the context.
+const chunk = 1 << 20
+
+// Read reads r up to its end. If r is a regular file at its start, memory is allocated once, in its size. Errors are
+// those of ReadFile without the path.
+func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
+	expected := uint64(0)
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			expected = uint64(st.Size())
+		}
+	}
+	most := min(l.MaxBytes, math.MaxInt-1)
+	if expected > most {
+		return nil, fmt.Errorf("%d bytes, expected at most %d: %w", expected, l.MaxBytes, filter.ErrTooLarge)
+	}
+	head := make([]byte, l.Head)
+	n, err := io.ReadFull(r, head)
+	head = head[:n]
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	if l.Check != nil {
+		if err := l.Check(head); err != nil {
+			return nil, err
+		}
+	}
+	b := append(make([]byte, 0, max(expected+1, uint64(n), 512)), head...)
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Read(b[len(b):min(cap(b), len(b)+chunk)])
+		b = b[:len(b)+n]
+		switch {
+		case uint64(len(b)) > most:
+			return nil, fmt.Errorf("more than %d bytes: %w", l.MaxBytes, filter.ErrTooLarge)
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
