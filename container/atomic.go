@@ -15,7 +15,8 @@ import (
 // folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
 // completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
 // error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
-// If path is a symbolic link, its target is replaced. Errors name path, not the temporary file.
+// If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the temporary
+// file.
 //
 // The new file has the owner, group and permissions of the old one; without an old one the umask decides. If this
 // process may not set owner or group, the file is written all the same, with permissions that let nobody but the writer
@@ -31,7 +32,7 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 // writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
 	target, mode := path, fs.FileMode(0o666)
-	old, err := os.Stat(path)
+	old, err := statOld(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -40,8 +41,10 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return fmt.Errorf("%s is not a regular file", path)
 	default:
 		mode = 0o600
-		if target, err = filepath.EvalSymlinks(path); err != nil {
-			return err
+		if !noLinks(ctx) {
+			if target, err = filepath.EvalSymlinks(path); err != nil {
+				return err
+			}
 		}
 	}
 	if !inBatch(ctx) {
