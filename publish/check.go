@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/delta"
@@ -29,7 +28,7 @@ type Checked struct {
 // ErrRelease, ErrVersion, ErrObject, or those of bloomery.Open and delta.Patch. pinned keys, if any, must have signed
 // the release: see Verify. progress, if not nil, is called after each older release.
 func Check(ctx context.Context, dir string, pinned []PublicKey, progress func(done, all int)) (Checked, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, ReleaseName))
+	raw, err := readRelease(ctx, filepath.Join(dir, ReleaseName))
 	if err != nil {
 		return Checked{}, err
 	}
@@ -59,8 +58,8 @@ type checker struct {
 }
 
 // see returns the content of an object that is right. It counts each object once.
-func (c *checker) see(what string, o Object) []byte {
-	b, err := c.read(o)
+func (c *checker) see(ctx context.Context, what string, o Object) []byte {
+	b, err := c.read(ctx, o, maxNumber)
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("%s: %w", what, err))
 		return nil
@@ -74,8 +73,8 @@ func (c *checker) see(what string, o Object) []byte {
 }
 
 // content returns the file of a release, and for a set its manifest, if it and all shards are right.
-func (c *checker) content(what string, o Object) ([]byte, *shard.Manifest) {
-	b := c.see(what, o)
+func (c *checker) content(ctx context.Context, what string, o Object) ([]byte, *shard.Manifest) {
+	b := c.see(ctx, what, o)
 	if b == nil || c.report.Release.Kind != Set {
 		return b, nil
 	}
@@ -85,7 +84,7 @@ func (c *checker) content(what string, o Object) ([]byte, *shard.Manifest) {
 		return nil, nil
 	}
 	for _, e := range m.Shards {
-		if c.see(what+": "+e.File, Object{e.SHA256, e.Bytes}) == nil {
+		if c.see(ctx, what+": "+e.File, Object{e.SHA256, e.Bytes}) == nil {
 			return nil, nil
 		}
 	}
@@ -94,17 +93,17 @@ func (c *checker) content(what string, o Object) ([]byte, *shard.Manifest) {
 
 func (c *checker) check(ctx context.Context, progress func(done, all int)) error {
 	r := c.report.Release
-	file, m := c.content("the filter", r.Object)
+	file, m := c.content(ctx, "the filter", r.Object)
 	if file != nil {
-		if err := c.decode(file, m); err != nil {
+		if err := c.decode(ctx, file, m); err != nil {
 			c.errs = append(c.errs, err)
 		}
 	}
-	h, err := c.history(r)
+	h, err := c.history(ctx, r)
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("the history: %w", err))
 	} else if r.History != nil {
-		c.see("the history", *r.History)
+		c.see(ctx, "the history", *r.History)
 	}
 	c.report.History = h
 	for i, step := range h {
@@ -123,7 +122,7 @@ func (c *checker) check(ctx context.Context, progress func(done, all int)) error
 }
 
 // decode checks the current filter.
-func (c *checker) decode(file []byte, m *shard.Manifest) error {
+func (c *checker) decode(ctx context.Context, file []byte, m *shard.Manifest) error {
 	if c.report.Release.Kind == Exact {
 		_, err := exact.Inspect(file)
 		return err
@@ -133,7 +132,7 @@ func (c *checker) decode(file []byte, m *shard.Manifest) error {
 		return err
 	}
 	for _, e := range m.Shards {
-		b, err := c.read(Object{e.SHA256, e.Bytes})
+		b, err := c.read(ctx, Object{e.SHA256, e.Bytes}, maxNumber)
 		if err == nil {
 			_, err = decode(b, false)
 		}
@@ -147,11 +146,11 @@ func (c *checker) decode(file []byte, m *shard.Manifest) error {
 // step checks an older release, and that its delta gives the current one.
 func (c *checker) step(ctx context.Context, step Step, current *shard.Manifest) {
 	what := fmt.Sprintf("release %d", step.Number)
-	old, m := c.content(what, Object{step.SHA256, step.Bytes})
+	old, m := c.content(ctx, what, Object{step.SHA256, step.Bytes})
 	if step.Delta == nil {
 		return
 	}
-	d := c.see(what+": its delta", *step.Delta)
+	d := c.see(ctx, what+": its delta", *step.Delta)
 	r := c.report.Release
 	if old == nil || d == nil || r.Kind == Set && current == nil {
 		return
@@ -165,7 +164,7 @@ func (c *checker) step(ctx context.Context, step Step, current *shard.Manifest) 
 		for _, e := range current.Shards {
 			sums[e.File] = e.SHA256
 		}
-		got, err = delta.PatchSet(ctx, c.set(old, m), d, limit, func(name string, content []byte) error {
+		got, err = delta.PatchSet(ctx, c.set(ctx, old, m, maxNumber), d, limit, func(name string, content []byte) error {
 			if sums[name] != sha256.Sum256(content) {
 				return fmt.Errorf("%w: shard %s", ErrObject, name)
 			}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -42,7 +42,7 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	if dir, ok := bloomery.ShardedDir(path); ok {
 		return loadSet(ctx, dir, s, o)
 	}
-	b, err := os.ReadFile(path)
+	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxNumber, Head: 8, Check: checkMagic})
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,14 @@ func load(ctx context.Context, path string, s *objects, o Options) (*content, er
 	return c, err
 }
 
+// checkMagic returns an error unless a file that begins with head is a filter file or an exact set.
+func checkMagic(head []byte) error {
+	if container.HasMagic(bytes.NewReader(head)) || exact.HasMagic(bytes.NewReader(head)) {
+		return nil
+	}
+	return container.ErrMagic
+}
+
 // loadExact is load for an exact set, whose bytes are given.
 func loadExact(ctx context.Context, path string, b []byte, s *objects, o Options) (*content, error) {
 	i, err := exact.Inspect(b)
@@ -69,7 +77,7 @@ func loadExact(ctx context.Context, path string, b []byte, s *objects, o Options
 		return nil, fmt.Errorf("%s: an exact set has no trimmed form: %w", path, filter.ErrUnsupported)
 	}
 	c := &content{kind: Exact, file: b, total: uint64(len(b)), keys: i.Members, due: i.BuildDue()}
-	c.spec = fmt.Sprintf("exact(universe=%d,partitions=%d,updates=%d)", i.Universe, i.Partitions, i.Updates)
+	c.spec = fmt.Sprintf(exactSpec, i.Universe, i.Partitions, i.Updates)
 	c.Object, err = s.put(ctx, b)
 	return c, err
 }
@@ -166,7 +174,10 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 		}
 		e := &m.Shards[i]
 		path := filepath.Join(dir, e.File)
-		b, err := os.ReadFile(path)
+		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: e.Bytes})
+		if errors.Is(err, filter.ErrTooLarge) {
+			err = shard.ErrChanged
+		}
 		if err == nil && (uint64(len(b)) != e.Bytes || sha256.Sum256(b) != e.SHA256) {
 			err = shard.ErrChanged
 		}
@@ -208,7 +219,7 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 
 // readManifest reads the manifest in the folder of a sharded set.
 func readManifest(dir string) (*shard.Manifest, error) {
-	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
+	f, _, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
 	}

@@ -43,7 +43,8 @@ func (p *publisher) deltas(ctx context.Context, older History, c *content) error
 
 // diff returns the delta from an older filter to c.
 func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, error) {
-	was, err := s.read(old)
+	most := 4*c.total + 1<<26 // a delta from a larger filter would not be smaller than c
+	was, err := s.read(ctx, old, most)
 	if err != nil {
 		return nil, err
 	}
@@ -54,51 +55,51 @@ func (s *objects) diff(ctx context.Context, old Object, c *content) ([]byte, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrObject, err)
 	}
-	return delta.DiffSet(ctx, s.set(was, m), s.set(c.file, c.manifest))
+	return delta.DiffSet(ctx, s.set(ctx, was, m, most), s.set(ctx, c.file, c.manifest, most))
 }
 
-// set returns a sharded set of objects.
-func (s *objects) set(manifest []byte, m *shard.Manifest) delta.Set {
+// set returns a sharded set of objects of at most so many bytes each.
+func (s *objects) set(ctx context.Context, manifest []byte, m *shard.Manifest, most uint64) delta.Set {
 	return delta.Set{Manifest: manifest, Shard: func(i int) ([]byte, error) {
-		return s.read(Object{m.Shards[i].SHA256, m.Shards[i].Bytes})
+		return s.read(ctx, Object{m.Shards[i].SHA256, m.Shards[i].Bytes}, most)
 	}}
 }
 
-// named returns the objects that a release and its history name, with the shards of their manifests. r may be nil.
-// Manifests that cannot be read name nothing.
-func (s *objects) named(r *Release, h History) map[Hash]bool {
+// named returns the objects that a release and its history name, with the shards of their manifests. If a manifest
+// cannot be read, nobody knows which shards are in use: named returns the error, and no object may be removed.
+func (s *objects) named(ctx context.Context, r *Release, h History) (map[Hash]bool, error) {
 	names := map[Hash]bool{}
-	if r == nil {
-		return names
-	}
 	add := func(o *Object) {
 		if o != nil {
 			names[o.SHA256] = true
 		}
 	}
-	content := func(o Object) {
+	content := func(o Object) error {
 		add(&o)
 		if r.Kind != Set {
-			return
+			return nil
 		}
-		b, err := s.read(o)
+		b, err := s.read(ctx, o, maxNumber)
 		if err != nil {
-			return
+			return err
 		}
-		if m, err := shard.ReadManifest(bytes.NewReader(b)); err == nil {
-			for _, e := range m.Shards {
-				names[e.SHA256] = true
-			}
+		m, err := shard.ReadManifest(bytes.NewReader(b))
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrObject, err)
 		}
+		for _, e := range m.Shards {
+			names[e.SHA256] = true
+		}
+		return nil
 	}
-	content(r.Object)
 	add(r.History)
 	if r.Previous != nil {
 		add(r.Previous.Delta)
 	}
-	for _, step := range h {
-		content(Object{step.SHA256, step.Bytes})
-		add(step.Delta)
+	err := content(r.Object)
+	for i := 0; i < len(h) && err == nil; i++ {
+		err = content(Object{h[i].SHA256, h[i].Bytes})
+		add(h[i].Delta)
 	}
-	return names
+	return names, err
 }

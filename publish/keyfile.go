@@ -1,11 +1,15 @@
 package publish
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // PublicSuffix is the suffix of the file with the public key, beside that of the private one.
@@ -74,11 +78,10 @@ func FindPublicKey(textOrPath string) (PublicKey, error) {
 }
 
 func readKeyFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+	b, err := untrusted.ReadFile(context.Background(), path, untrusted.Limit{MaxBytes: maxKeyFile})
+	if errors.Is(err, filter.ErrTooLarge) {
+		err = fmt.Errorf("%s: %w: more than %d bytes; want a file as bloomery keygen writes them", path, ErrKey,
+			maxKeyFile)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	return string(b), err
 }

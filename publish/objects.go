@@ -11,9 +11,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // ObjectsName is the name of the folder with the objects, in the folder of a publisher.
@@ -25,7 +27,7 @@ var ErrObject = errors.New("an object of the release is missing or damaged")
 // objects is the folder of objects.
 type objects struct {
 	dir     string
-	written []Object // by put, in order; files that were there already are not in it
+	written []Object // by put, in order; what was there already, whole or damaged, is not in it
 }
 
 func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) }
@@ -33,67 +35,67 @@ func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) 
 // put stores an object, unless it is there already. A file of its name with other content is replaced.
 func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
 	o := Object{sha256.Sum256(content), uint64(len(content))}
-	if s.has(o) == nil {
+	if s.has(ctx, o) == nil {
 		return o, nil
 	}
-	err := container.WriteAtomic(container.Batch(ctx), s.path(o.SHA256), func(w io.Writer) error {
+	_, err := os.Lstat(s.path(o.SHA256))
+	isNew := errors.Is(err, fs.ErrNotExist)
+	err = container.WriteAtomic(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
-	if err == nil {
+	if err == nil && isNew {
 		s.written = append(s.written, o)
 	}
 	return o, err
 }
 
-// open opens an object and checks its length. The error wraps ErrObject if it is missing or has another length.
+// open opens an object and checks its length. The error wraps ErrObject if it is missing, no regular file, or has
+// another length.
 func (s *objects) open(o Object) (*os.File, error) {
-	f, err := os.Open(s.path(o.SHA256))
-	if errors.Is(err, fs.ErrNotExist) {
+	f, st, err := untrusted.Open(s.path(o.SHA256))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, untrusted.ErrNotRegular) {
 		return nil, fmt.Errorf("%w: %w", ErrObject, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err == nil && (!st.Mode().IsRegular() || uint64(st.Size()) != o.Bytes) {
-		err = fmt.Errorf("%w: %s has %d bytes, want %d", ErrObject, f.Name(), st.Size(), o.Bytes)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if uint64(st.Size()) != o.Bytes {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w: %s has %d bytes, want %d", ErrObject, f.Name(), st.Size(), o.Bytes)
 	}
 	return f, nil
 }
 
 // has returns an error unless the object is there, with the right content.
-func (s *objects) has(o Object) error {
+func (s *objects) has(ctx context.Context, o Object) error {
 	f, err := s.open(o)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return s.copy(io.Discard, f, o)
+	return o.copy(ctx, io.Discard, f)
 }
 
-// read returns the content of an object.
-func (s *objects) read(o Object) ([]byte, error) {
+// read returns the content of an object. The error wraps filter.ErrTooLarge if it has more than most bytes.
+func (s *objects) read(ctx context.Context, o Object, most uint64) ([]byte, error) {
+	if o.Bytes > min(most, math.MaxInt) {
+		return nil, fmt.Errorf("object %s: %d bytes: %w", o.SHA256, o.Bytes, filter.ErrTooLarge)
+	}
 	f, err := s.open(o)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if o.Bytes > math.MaxInt {
-		return nil, fmt.Errorf("%s: %d bytes: %w", f.Name(), o.Bytes, filter.ErrTooLarge)
-	}
 	b := bytes.NewBuffer(make([]byte, 0, o.Bytes)) // the file has that length
-	err = s.copy(b, f, o)
+	err = o.copy(ctx, b, f)
 	return b.Bytes(), err
 }
 
-// copy copies an object to w and checks it.
-func (s *objects) copy(w io.Writer, f *os.File, o Object) error {
+// copy copies an object to w and checks it. It returns ctx.Err() soon after ctx ends.
+func (o Object) copy(ctx context.Context, w io.Writer, f *os.File) error {
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(f, int64(o.Bytes)))
+	n, err := io.Copy(io.MultiWriter(w, sum), &reading{ctx, io.LimitReader(f, int64(o.Bytes))})
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,13 @@ func (s *objects) copy(w io.Writer, f *os.File, o Object) error {
 	return nil
 }
 
-// undo removes what put has written, after an error: a full disk gets its space back.
+// any reports whether there is an object.
+func (s *objects) any() (bool, error) {
+	all, err := os.ReadDir(s.dir)
+	return slices.ContainsFunc(all, func(e fs.DirEntry) bool { return isHash(e.Name()) }), err
+}
+
+// undo removes the new files of put, after an error: a full disk gets its space back.
 func (s *objects) undo() {
 	for _, o := range s.written {
 		_ = os.Remove(s.path(o.SHA256))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // Defaults of Options.
@@ -16,13 +18,23 @@ const (
 // Options are the options of Publish. The zero value publishes unsigned releases, with the defaults noted at fields.
 type Options struct {
 	// Name is the name of the published filter. It never changes in a folder: if the current release has another one,
-	// the error wraps ErrName. Default: that of the current release, or in a new folder the name of the folder.
+	// the error wraps ErrName. Default: the name that State has for the folder, else that of the current release, or in
+	// a new folder the name of the folder.
 	Name string
-	// Number is the number of the release, above that of the current one; a new release is then made even of the same
-	// filter. It is for a folder that was lost: readers take no lower number than they have seen. Default: the next.
+	// Number is the number of the release, above that of the current one and the one in State; a new release is then
+	// made even of the same filter. It is for a folder that was lost: readers take no lower number than they have seen.
+	// With Name and Number stated, a release.json that cannot be trusted is replaced, and nothing of it is taken over:
+	// see ErrUntrusted. Default: the next.
 	Number uint64
-	// Sign has the keys that sign the release, at most 16.
+	// Sign has the keys that sign the release, at most 16. One of them must have signed the current release.
 	Sign []PrivateKey
+	// Rotate has older keys that may have signed the current release instead: see Report.Rotated.
+	Rotate []PublicKey
+	// State has the paths of files that remember the newest release of each list that a key has signed, usually one
+	// beside the file of each key of Sign: its path and StateSuffix. With them an older release.json that was put back,
+	// or a lost one, does not lead to numbers that are used twice. They are created if needed, locked while release.json
+	// is replaced, and written before it. A file that is missing and may not be created is a warning in Report.
+	State []string
 	// Unsigned allows an unsigned release after a signed one. Readers that pin a key refuse it.
 	Unsigned bool
 	// Keep is the number of older releases that are kept, with a delta from each of them, at most MaxKeep. In addition
@@ -36,6 +48,10 @@ type Options struct {
 	Renew bool
 	// Trim publishes the trimmed form of the filter. The error wraps errors.ErrUnsupported if the family has none.
 	Trim bool
+	// Shrink is the largest fraction of the keys that may be lost since the current release, in (0, 1], where 1 allows
+	// an empty filter, too; of an exact set, of its members and of its universe. Else the error is a
+	// *filter.ShrinkError. Default: 0.5.
+	Shrink float64
 	// Now is the time of the release. Default: the time at the call.
 	Now time.Time
 	// Waiting, if not nil, is called before Publish waits for another publisher of the same folder.
@@ -66,6 +82,17 @@ func (o *Options) check() error {
 		return fmt.Errorf("%w: a lifetime of %v; want 1 second to 100 years", ErrOptions, o.Lifetime)
 	case len(o.Sign) > maxSignatures:
 		return fmt.Errorf("%w: %d keys; want at most %d", ErrOptions, len(o.Sign), maxSignatures)
+	case o.Number > maxNumber:
+		return fmt.Errorf("%w: number %d; want at most %d", ErrOptions, o.Number, uint64(maxNumber))
+	case len(o.Rotate) > 0 && len(o.Sign) == 0:
+		return fmt.Errorf("%w: older keys to rotate from, and no key that signs", ErrOptions)
+	}
+	var err error
+	if o.Shrink, err = shrink.Allowed(o.Shrink, shrink.List); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if len(o.Sign) == 0 {
+		o.State = nil
 	}
 	for i, k := range o.Sign {
 		if slices.ContainsFunc(o.Sign[:i], func(other PrivateKey) bool { return other.Public() == k.Public() }) {
@@ -81,6 +108,14 @@ type Report struct {
 	// Same is true if the filter is that of the current release: there is no new one. Renewed is true if that got a new
 	// expiry or other signatures.
 	Same, Renewed bool
+	// Rotated is the key of Options.Rotate that signed the release before, if none that signs now did. Readers that pin
+	// only that key refuse the release.
+	Rotated *PublicKey
+	// State has the files of Options.State that know the release.
+	State []string
+	// Behind is the number that Options.State had, if the folder had an older release or none: a publisher was killed,
+	// or the folder was lost or put back. A warning says so.
+	Behind uint64
 	// History lists the older releases that are kept, with their deltas. One with the SHA-256 of Release has the same
 	// content: its readers load nothing.
 	History History

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Errors of Publish, besides those of the filter file.
@@ -32,16 +33,26 @@ var (
 // filter is that of the current release, nothing changes; see Options.Renew. A filter that was current earlier gets a
 // new, higher number.
 //
+// Who can write dir, but has no key, can stop releases and nothing else. A signed release takes name, number, history
+// and expiry only from a release.json that a key of Options.Sign or Options.Rotate has signed, and only objects with
+// the right hash. The error wraps ErrUntrusted otherwise, with the reason: ErrUnsigned, ErrOtherKey, ErrSignature,
+// ErrRelease or ErrVersion. Options.State tells an older release.json, and a lost one (ErrLost), from the newest.
+//
 // Publish locks dir and waits while another process publishes there. Peak memory: two versions of a filter, or of a
 // shard, and a delta, besides what the delta takes. On error the current release is unchanged, and new files are
-// removed. The error wraps ErrName, ErrOptions, ErrRelease, ErrUnsigned (the current release is signed, and no key was
-// given), those of bloomery.Open, or that of the file system.
+// removed. Other errors wrap ErrName, ErrOptions, ErrKeyState, ErrUnsigned (the current release is signed, and no key
+// was given), filter.ErrShrunk, those of bloomery.Open, or that of the file system.
 func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 	if err := o.check(); err != nil {
 		return Report{}, err
 	}
 	p := publisher{dir: dir, o: o, store: objects{dir: filepath.Join(dir, ObjectsName)}}
-	if _, err := os.Stat(file); err != nil { // before the folder is made
+	f, _, err := untrusted.OpenAny(file, os.O_RDONLY, 0) // before the folder is made
+	if err != nil {
+		return Report{}, err
+	}
+	_ = f.Close()
+	if err := p.checkFolder(); err != nil {
 		return Report{}, err
 	}
 	if err := os.MkdirAll(p.store.dir, 0o777); err != nil {
@@ -64,9 +75,14 @@ type publisher struct {
 	dir     string
 	o       Options
 	store   objects
-	current *Release // in the folder, or nil
-	raw     []byte   // its release.json
-	older   History  // of current
+	states  *states
+	folder  string      // dir as state files have it
+	current *Release    // in the folder, if the next release may take it over, or nil
+	raw     []byte      // its release.json
+	older   History     // of current
+	name    string      // of the next release
+	last    *lastSigned // what the state files say about that name, or nil
+	keepAll bool        // no object is removed: it is not known which ones older releases name
 	report  Report
 }
 
@@ -81,15 +97,21 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 			return err
 		}
 	}
-	if err := p.readCurrent(); err != nil {
+	var err error
+	if p.states, err = openStates(ctx, p.o.State, p.warn); err != nil {
 		return err
 	}
-	name, err := p.name()
-	if err != nil {
+	if err := p.checkFolder(); err != nil { // again, under the lock
 		return err
 	}
-	if p.current != nil && p.o.Number != 0 && p.o.Number <= p.current.Number {
-		return fmt.Errorf("%w: number %d; the current release has %d", ErrOptions, p.o.Number, p.current.Number)
+	if err := p.readCurrent(ctx); err != nil {
+		return err
+	}
+	if err := p.findName(); err != nil {
+		return err
+	}
+	if err := p.compareState(ctx); err != nil {
+		return err
 	}
 	if p.current != nil && len(p.o.Sign) == 0 && !p.o.Unsigned {
 		if ids, err := Signers(p.raw); err != nil || len(ids) > 0 {
@@ -102,76 +124,21 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 		return err
 	}
 	p.report.Trimmed, p.report.BuildDue = c.trimmed, c.due
-	if p.current != nil && p.current.Kind != c.kind {
-		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
-			p.current.Kind, c.kind)
-	}
-	if p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 {
+	if p.unchanged(c) {
 		return p.renew(ctx)
 	}
-	return p.release(ctx, name, c)
-}
-
-// readCurrent reads the current release and its history, if there are any.
-func (p *publisher) readCurrent() error {
-	f, err := os.Open(p.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err := p.checkContent(c); err != nil {
 		return err
 	}
-	defer f.Close()
-	if p.raw, err = io.ReadAll(io.LimitReader(f, MaxRelease+1)); err != nil {
-		return err
-	}
-	if p.current, err = ParseRelease(p.raw); err != nil {
-		return fmt.Errorf("%s: %w; restore it, or publish in a new folder", p.path(), err)
-	}
-	if p.older, err = p.store.history(p.current); err != nil {
-		p.warn(fmt.Errorf("older releases are lost, readers that skipped releases load the whole filter: %w", err))
-	}
-	return nil
-}
-
-// history returns the history of a release.
-func (s *objects) history(r *Release) (History, error) {
-	if r.History == nil {
-		return nil, nil
-	}
-	b, err := s.read(*r.History)
-	if err != nil {
-		return nil, err
-	}
-	return ParseHistory(b)
-}
-
-// name returns the name of the release.
-func (p *publisher) name() (string, error) {
-	if p.current != nil {
-		if p.o.Name != "" && p.o.Name != p.current.Name {
-			return "", fmt.Errorf("%s: %w: %q, not %q; use one folder for each", p.dir, ErrName, p.current.Name,
-				p.o.Name)
-		}
-		return p.current.Name, nil
-	}
-	name := p.o.Name
-	if name == "" {
-		path, err := filepath.Abs(p.dir)
-		if err != nil {
-			return "", err
-		}
-		name = filepath.Base(path)
-	}
-	if !ValidName(name) || name == string(filepath.Separator) {
-		return "", fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, MaxName)
-	}
-	return name, nil
+	return p.release(ctx, c)
 }
 
 // renew ends a Publish of the filter of the current release. It gives that a new expiry if it needs one.
 func (p *publisher) renew(ctx context.Context) error {
 	p.report.Release, p.report.Same, p.report.History = p.current, true, p.older
+	if l := p.last; l != nil && l.Number == p.current.Number {
+		p.report.State = p.states.paths
+	}
 	before, err := Signers(p.raw)
 	if err != nil {
 		return err
@@ -181,13 +148,14 @@ func (p *publisher) renew(ctx context.Context) error {
 		now = append(now, k.Public().ID())
 	}
 	p.clean(nil)
-	if p.o.Renew || p.current.Expires.Sub(p.o.Now) < p.o.Lifetime/2 || !slices.Equal(before, now) {
+	left := p.current.Expires.Sub(p.o.Now)
+	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, now) {
 		r := *p.current
 		if r.Expires = p.o.Now.Add(p.o.Lifetime); !r.Expires.After(r.Published) {
 			return fmt.Errorf("%w: the clock says %s, before release %d was published", ErrOptions,
 				p.o.Now.Format(timeForm), r.Number)
 		}
-		if err := p.write(ctx, &r); err != nil {
+		if err := p.sign(ctx, &r); err != nil {
 			return err
 		}
 		p.report.Renewed = true
@@ -197,13 +165,12 @@ func (p *publisher) renew(ctx context.Context) error {
 }
 
 // release publishes new content.
-func (p *publisher) release(ctx context.Context, name string, c *content) error {
+func (p *publisher) release(ctx context.Context, c *content) error {
 	r := &Release{
-		Name: name, Number: 1, Published: p.o.Now, Expires: p.o.Now.Add(p.o.Lifetime), Kind: c.kind,
+		Name: p.name, Published: p.o.Now, Expires: p.o.Now.Add(p.o.Lifetime), Kind: c.kind,
 		Object: c.Object, Total: c.total, Spec: c.spec, Keys: c.keys, FPRChosen: c.chosen, FPRPosterior: c.posterior,
 	}
 	if was := p.current; was != nil {
-		r.Number = was.Number + 1
 		all := append(History{{Number: was.Number, Published: was.Published, SHA256: was.SHA256, Bytes: was.Bytes,
 			Keys: was.Keys, FPRPosterior: was.FPRPosterior}}, p.older...)
 		r.Previous = &Previous{Number: was.Number, SHA256: was.SHA256}
@@ -224,20 +191,57 @@ func (p *publisher) release(ctx context.Context, name string, c *content) error 
 		}
 		p.report.History = kept
 	}
-	if p.o.Number != 0 {
-		r.Number = p.o.Number
-	}
 	container.SyncFolder(p.store.dir)
-	if err := p.write(ctx, r); err != nil {
+	if err := p.sign(ctx, r); err != nil {
 		return err
 	}
-	keep := p.store.named(r, p.report.History)
-	for h := range p.store.named(p.current, p.older) {
-		keep[h] = true
-	}
-	p.clean(keep)
+	p.clean(p.keep(ctx, r))
 	p.finish()
 	return nil
+}
+
+// keep returns the objects of a new release and of the one before, or nil if they are not known.
+func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
+	if p.current == nil || p.keepAll { // the next release cleans
+		return nil
+	}
+	keep, err := p.store.named(ctx, r, p.report.History)
+	if err == nil {
+		var before map[Hash]bool
+		before, err = p.store.named(ctx, p.current, p.older)
+		maps.Copy(keep, before)
+	}
+	if err != nil {
+		p.warn(fmt.Errorf("objects of earlier releases are still there: %w", err))
+		return nil
+	}
+	return keep
+}
+
+// sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. It
+// locks the state files meanwhile: other folders may have the same keys. Nothing that is signed reaches the folder
+// before the number is recorded, not even a temporary file: somebody could keep it, and show it later.
+func (p *publisher) sign(ctx context.Context, r *Release) error {
+	unlock, err := p.states.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p.last = p.states.of(p.name)
+	if r.Number == 0 {
+		if r.Number, err = p.number(); err != nil {
+			return err
+		}
+	}
+	if p.last == nil || r.Number >= p.last.Number {
+		err := p.states.record(ctx, lastSigned{Name: r.Name, Number: r.Number, SHA256: r.SHA256, Kind: r.Kind,
+			Keys: r.Keys, Universe: universeOf(r.Spec), Folder: p.folder})
+		if err != nil {
+			return err
+		}
+	}
+	p.report.State = p.states.paths
+	return p.write(ctx, r)
 }
 
 // write replaces release.json. From then on no error undoes the release.
@@ -246,7 +250,7 @@ func (p *publisher) write(ctx context.Context, r *Release) error {
 	if err != nil {
 		return err
 	}
-	err = container.WriteAtomic(ctx, p.path(), func(w io.Writer) error {
+	err = container.WriteAtomic(container.NoLinks(ctx), p.path(), func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})

@@ -184,7 +184,10 @@ func TestRetention(t *testing.T) {
 			t.Errorf("release %d: %d older ones", v+1, len(r.History))
 		}
 		s := objects{dir: filepath.Join(dir, ObjectsName)}
-		named := s.named(r.Release, r.History)
+		named, err := s.named(t.Context(), r.Release, r.History)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for h := range before {
 			if _, err := os.Stat(s.path(h)); err != nil {
 				t.Fatalf("release %d: an object of the one before is gone: %v", v+1, err)

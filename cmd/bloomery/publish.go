@@ -16,12 +16,13 @@ import (
 
 // publishFlags are the flags of bloomery publish.
 type publishFlags struct {
-	name, expires         string
-	sign, key             []string
+	name, expires, state  string
+	sign, key, rotate     []string
 	keep                  int
 	number                uint64
 	renew, trim, unsigned bool
 	check                 bool
+	shrink                shrinkFlags
 }
 
 func (a *app) publishCommand() *cobra.Command {
@@ -43,8 +44,15 @@ old and one of at least 30 days. Deltas are small if the filter keeps its size, 
 fuse are as large as the filter: build rankindexed, standard or partitioned for lists that change. publish prints how
 far the false-positive rate has drifted, and when a fresh build is due.
 
-Without --sign the release is not signed, and readers must allow that. With --check nothing is published: all files of
-DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,
+Without --sign the release is not signed, and readers must allow that. With it, release.json in DIR counts only if a
+key of --sign has signed it, or one of --rotate: who can write DIR, but has no key, cannot choose what is signed next.
+KEY.state, beside each KEY, remembers the name and the highest number of each list that was signed, so that a number
+is never used twice, also if DIR is lost or put back to an older state. The first signature in a folder with unsigned
+releases needs --name and --number, and so does one above a release.json of somebody else. With a new key, give readers
+its public key first, then name the old one once: --rotate OLD.pub.
+
+A list that has lost more than half of its keys is refused, see --shrink. With --check nothing is published: all files
+of DIR are read and checked, and each delta is applied. Exit code 1 if the release has expired, 2 if a file is wrong.`,
 		Example: `  bloomery publish site/blocklist blocked.bloom
   bloomery publish site/signed blocked.bloom --sign release.key --expires 3d
   bloomery publish site/signed --check --key release.key.pub`,
@@ -61,29 +69,36 @@ DIR are read and checked, and each delta is applied. Exit code 1 if the release 
 			if len(f.key) > 0 {
 				return errors.New("--key is for --check; --sign names the private key")
 			}
-			return a.publish(c.Context(), args[0], args[1], f)
+			return a.publish(c, args[0], args[1], f)
 		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.name, "name", "", "name of the filter (default: that in the current release, or that of DIR)")
 	flags.Uint64Var(&f.number, "number", 0, "number of the release, if DIR was lost (default: the next one)")
 	flags.StringArrayVar(&f.sign, "sign", nil, "`file` with a private key of bloomery keygen (may be repeated)")
+	flags.StringArrayVar(&f.rotate, "rotate", nil,
+		"public `key`, or a file with it, that signed the current release and is replaced (may be repeated)")
+	flags.StringVar(&f.state, "state", "", "`file` that remembers what was signed (default: KEY.state beside each KEY)")
 	flags.IntVar(&f.keep, "keep", publish.DefaultKeep, "number of older versions to keep, with a delta from each")
 	flags.StringVar(&f.expires, "expires", "7d", "time until readers warn that the release is old, such as 36h or 7d")
 	flags.BoolVar(&f.renew, "renew", false, "sign the current release anew, with a new expiry")
 	flags.BoolVar(&f.trim, "trim", false, "publish the trimmed form, see bloomery trim")
+	f.shrink.register(c, "50%")
 	flags.BoolVar(&f.unsigned, "unsigned", false, "allow an unsigned release after a signed one")
 	flags.BoolVar(&f.check, "check", false, "publish nothing, check DIR")
 	flags.StringArrayVar(&f.key, "key", nil, "public `key`, or a file with it, that must have signed, for --check")
-	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires", "number"} {
+	for _, other := range []string{"sign", "renew", "trim", "unsigned", "name", "keep", "expires", "number",
+		"rotate", "state", "shrink"} {
 		c.MarkFlagsMutuallyExclusive("check", other)
 	}
-	c.MarkFlagsMutuallyExclusive("sign", "unsigned")
+	for _, other := range []string{"sign", "rotate", "state"} {
+		c.MarkFlagsMutuallyExclusive("unsigned", other)
+	}
 	return c
 }
 
 // options returns the options of the flags.
-func (f *publishFlags) options(a *app) (o publish.Options, err error) {
+func (f *publishFlags) options(a *app, c *cobra.Command) (o publish.Options, err error) {
 	o = publish.Options{Name: f.name, Keep: f.keep, Renew: f.renew, Trim: f.trim, Unsigned: f.unsigned,
 		Number: f.number}
 	if f.keep < 0 {
@@ -95,6 +110,18 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 	if o.Lifetime, err = parseSpan("--expires", f.expires); err != nil {
 		return o, err
 	}
+	if o.Shrink, err = f.shrink.read(c); err != nil {
+		return o, err
+	}
+	if len(f.sign) == 0 && (len(f.rotate) > 0 || f.state != "") {
+		return o, errors.New("--rotate and --state need --sign")
+	}
+	if o.Rotate, err = publicKeys("--rotate", f.rotate); err != nil {
+		return o, err
+	}
+	if f.state != "" {
+		o.State = []string{f.state}
+	}
 	for _, path := range f.sign {
 		k, err := publish.ReadPrivateKey(path)
 		if err != nil {
@@ -105,13 +132,28 @@ func (f *publishFlags) options(a *app) (o publish.Options, err error) {
 				path)
 		}
 		o.Sign = append(o.Sign, k)
+		if f.state == "" {
+			o.State = append(o.State, path+publish.StateSuffix)
+		}
 	}
 	return o, nil
 }
 
+// publicKeys returns the public keys of a flag.
+func publicKeys(flag string, texts []string) (keys []publish.PublicKey, err error) {
+	for _, text := range texts {
+		k, err := publish.FindPublicKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
 // publish publishes a filter and prints the report.
-func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) error {
-	o, err := f.options(a)
+func (a *app) publish(c *cobra.Command, dir, file string, f publishFlags) error {
+	o, err := f.options(a, c)
 	if err != nil {
 		return err
 	}
@@ -123,28 +165,46 @@ func (a *app) publish(ctx context.Context, dir, file string, f publishFlags) err
 	p := a.later(func() string { return "deltas" })
 	defer p.end()
 	o.Progress = p.count
-	r, err := publish.Publish(ctx, dir, file, o)
-	if errors.Is(err, publish.ErrUnsigned) {
-		err = &advised{err, "Sign the new one too: --sign KEY; or publish it as it is: --unsigned."}
-	}
+	r, err := publish.Publish(c.Context(), dir, file, o)
 	if err != nil {
-		return err
+		return advisePublish(err)
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintln(a.stderr, "bloomery: warning:", w)
 	}
-	return a.printPublished(r)
+	return a.printPublished(r, o)
+}
+
+const adviceStated = "--name NAME --number N, with N above all numbers that readers have seen"
+
+// advisePublish adds a hint to an error of publish.Publish.
+func advisePublish(err error) error {
+	is := func(target error) bool { return errors.Is(err, target) }
+	untrusted := is(publish.ErrUntrusted)
+	switch {
+	case untrusted && is(publish.ErrUnsigned):
+		return &advised{err, "A first signature takes nothing from an unsigned folder. State both: " + adviceStated + "."}
+	case untrusted && is(publish.ErrOtherKey):
+		return &advised{err, `If you have replaced your key: --rotate OLD.pub. If somebody else has signed it, take nothing from
+  it: ` + adviceStated + "."}
+	case untrusted:
+		return &advised{err, "Restore release.json from a copy, or take nothing from it: " + adviceStated + "."}
+	case is(publish.ErrLost):
+		return &advised{err, `Restore release.json, or KEY.state beside the key. Without them, state both:
+  ` + adviceStated + ". If nothing was ever published in the folder: --number 1."}
+	case is(publish.ErrUnsigned):
+		return &advised{err, "Sign the new one too: --sign KEY; or publish it as it is: --unsigned."}
+	case is(publish.ErrKeyState):
+		return &advised{err, "Nothing was published. --state FILE keeps the state in another place."}
+	}
+	return err
 }
 
 // checkPublished is publish --check.
 func (a *app) checkPublished(ctx context.Context, dir string, f publishFlags) error {
-	var pinned []publish.PublicKey
-	for _, text := range f.key {
-		k, err := publish.FindPublicKey(text)
-		if err != nil {
-			return fmt.Errorf("--key: %w", err)
-		}
-		pinned = append(pinned, k)
+	pinned, err := publicKeys("--key", f.key)
+	if err != nil {
+		return err
 	}
 	p := a.later(func() string { return "checking" })
 	defer p.end()

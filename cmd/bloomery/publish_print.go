@@ -22,7 +22,11 @@ type published struct {
 	TotalBytes   uint64           `json:"total_bytes"`
 	Same         bool             `json:"same"`    // the filter was published already
 	Renewed      bool             `json:"renewed"` // and has a new expiry or other signatures
-	Deltas       []publishedDelta `json:"deltas"`  // from kept releases, the newest first
+	SignedBy     []string         `json:"signed_by,omitempty"`
+	RotatedFrom  string           `json:"rotated_from,omitempty"`  // id of the key that signed the release before
+	State        []string         `json:"state,omitempty"`         // files that remember what was signed
+	Behind       uint64           `json:"folder_behind,omitempty"` // release that they had, if the folder had less
+	Deltas       []publishedDelta `json:"deltas"`                  // from kept releases, the newest first
 	DailyBytes   uint64           `json:"daily_bytes"`
 	TrimmedBytes uint64           `json:"trimmed_bytes,omitempty"`
 	FPRChosen    float64          `json:"fpr_chosen,omitempty"`
@@ -45,13 +49,19 @@ type publishedDelta struct {
 }
 
 // printPublished prints the report of publish.
-func (a *app) printPublished(r publish.Report) error {
+func (a *app) printPublished(r publish.Report, o publish.Options) error {
 	p := published{
 		Name: r.Release.Name, Release: r.Release.Number, SHA256: r.Release.SHA256, Kind: r.Release.Kind,
 		Published: r.Release.Published, Expires: r.Release.Expires, Keys: r.Release.Keys, TotalBytes: r.Release.Total,
 		Same: r.Same, Renewed: r.Renewed, Deltas: []publishedDelta{}, DailyBytes: r.Daily, TrimmedBytes: r.Trimmed,
 		FPRChosen: r.Release.FPRChosen, FPRPosterior: r.Release.FPRPosterior, RateSlope: r.Drift.Slope,
-		ExactDue: r.BuildDue, Removed: r.Removed, RemovedBytes: r.RemovedBytes,
+		ExactDue: r.BuildDue, Removed: r.Removed, RemovedBytes: r.RemovedBytes, State: r.State, Behind: r.Behind,
+	}
+	for _, k := range o.Sign {
+		p.SignedBy = append(p.SignedBy, k.Public().ID())
+	}
+	if r.Rotated != nil {
+		p.RotatedFrom = r.Rotated.ID()
 	}
 	if r.Drift.Due != publish.Never {
 		p.BuildDue = &r.Drift.Due
@@ -93,6 +103,10 @@ func (p published) print(w *tabwriter.Writer, drift publish.Drift) {
 		fmt.Fprintf(w, "filter\t%d keys, %s\n", p.Keys, bytesText(p.TotalBytes))
 	}
 	fmt.Fprintf(w, "expires\t%s\n", p.Expires.Format(time.DateTime+" MST"))
+	if p.RotatedFrom != "" {
+		fmt.Fprintf(w, "rotated\tfrom key %s to %s: readers that pin only the old key refuse this release\n",
+			p.RotatedFrom, strings.Join(p.SignedBy, ", "))
+	}
 	for i, d := range p.Deltas {
 		head := ""
 		if i == 0 {

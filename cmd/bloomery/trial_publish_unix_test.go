@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,12 +193,27 @@ func (s shelf) named(t *testing.T, names map[string]bool) {
 	}
 }
 
-// TestTrialPublishKills kills the publisher at random moments. Then a reader finds the complete old or new release, and
-// the next publisher leaves nothing but the objects of the new release and the one before.
+// signedLast returns the highest number in the state file of a key, which has one list.
+func signedLast(t *testing.T, key string) uint64 {
+	t.Helper()
+	b, err := os.ReadFile(key + publish.StateSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct{ Lists []struct{ Release uint64 } }
+	if err := json.Unmarshal(b, &s); err != nil || len(s.Lists) != 1 {
+		t.Fatalf("%v: %s", err, b)
+	}
+	return s.Lists[0].Release
+}
+
+// TestTrialPublishKills kills the publisher at random moments. Then a reader finds the complete old or new release,
+// signed, no number stands for two contents, and the next publisher goes on with the next number that was never signed,
+// and leaves nothing but the objects of the new release and the one before.
 func TestTrialPublishKills(t *testing.T) {
 	wantKills := 10
 	if *long {
-		wantKills = 100
+		wantKills = 250
 	}
 	for what, shards := range map[string]bool{"file": false, "set": true} {
 		t.Run(what, func(t *testing.T) {
@@ -223,7 +240,14 @@ func TestTrialPublishKills(t *testing.T) {
 				must(v)
 			}
 			took := must(len(files) - 1)
-			kills, replaced, left, round := 0, 0, 0, 0
+			kills, replaced, left, round, gaps := 0, 0, 0, 0, 0
+			contents := map[uint64]publish.Hash{}
+			see := func(r *publish.Release) {
+				if was, ok := contents[r.Number]; ok && was != r.SHA256 {
+					t.Fatalf("release %d has two contents", r.Number)
+				}
+				contents[r.Number] = r.SHA256
+			}
 			for ; kills < wantKills; round++ { // some rounds end before the kill
 				before, err := s.read()
 				if err != nil {
@@ -236,6 +260,14 @@ func TestTrialPublishKills(t *testing.T) {
 				if err != nil || now.Number != before.Number && now.Number != before.Number+1 ||
 					now.Number == before.Number && now.SHA256 != before.SHA256 {
 					t.Fatalf("kill %d: %v, release %d after %d", round, err, now.Number, before.Number)
+				}
+				see(now)
+				signed := signedLast(t, key)
+				if signed < now.Number || signed > before.Number+1 {
+					t.Fatalf("kill %d: release %d, and %d was signed", round, now.Number, signed)
+				}
+				if signed > now.Number {
+					gaps++
 				}
 				names := map[string]bool{}
 				s.named(t, names)
@@ -250,9 +282,10 @@ func TestTrialPublishKills(t *testing.T) {
 				}
 				must(2*round + 8)
 				after, err := s.read()
-				if err != nil || after.Number != now.Number+1 {
+				if err != nil || after.Number != signed+1 || signedLast(t, key) != after.Number {
 					t.Fatalf("after kill %d: %v, release %d after %d", round, err, after.Number, now.Number)
 				}
+				see(after)
 				s.named(t, names)
 				for _, name := range entriesOf(t, filepath.Join(s.dir, publish.ObjectsName)) {
 					if !names[name] {
@@ -263,8 +296,13 @@ func TestTrialPublishKills(t *testing.T) {
 					t.Errorf("after kill %d: %q", round, all)
 				}
 			}
-			t.Logf("%d kills in %d rounds; %d times the release was the new one; "+
-				"%d temporary files, none after the next publisher", kills, round, replaced, left)
+			if all := entriesOf(t, dir); slices.ContainsFunc(all, func(name string) bool {
+				return strings.Contains(name, ".tmp-")
+			}) {
+				t.Errorf("beside the key: %q", all)
+			}
+			t.Logf("%d kills in %d rounds; %d times the release was the new one, %d times a number was signed and not "+
+				"used; %d temporary files, none after the next publisher", kills, round, replaced, gaps, left)
 		})
 	}
 }

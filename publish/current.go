@@ -1,0 +1,289 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// ErrUntrusted means that the next release may not take over anything of the release.json in the folder, since it is
+// unsigned, signed by other keys, changed or damaged. The error wraps the reason, such as ErrUnsigned, ErrOtherKey,
+// ErrSignature or ErrRelease. If Options.Name and Options.Number are stated, Publish replaces that release.json.
+var ErrUntrusted = errors.New("the current release cannot be trusted")
+
+// ErrLost means that the folder has objects, but no release.json, and nothing says which numbers its readers have seen.
+// State Options.Name and Options.Number.
+var ErrLost = errors.New("release.json is lost, and the number of the next release is not known")
+
+// checkFolder returns an error if release.json or objects is a symbolic link, a pipe or the like: who can write the
+// folder could make the publisher read, replace and remove files elsewhere.
+func (p *publisher) checkFolder() error {
+	for path, folder := range map[string]bool{p.path(): false, p.store.dir: true} {
+		st, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case folder && !st.IsDir():
+			return fmt.Errorf("%s: %w: want a folder, not a link; DIR itself may be one", path, untrusted.ErrNotRegular)
+		case !folder && !st.Mode().IsRegular():
+			return fmt.Errorf("%s: %w", path, untrusted.ErrNotRegular)
+		}
+	}
+	return nil
+}
+
+// readRelease reads a release.json of at most MaxRelease bytes. The error of a longer one wraps ErrRelease.
+func readRelease(ctx context.Context, path string) ([]byte, error) {
+	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: MaxRelease})
+	if errors.Is(err, filter.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrRelease, err)
+	}
+	return b, err
+}
+
+// readCurrent reads the current release and its history, if there are any that the next release may take over.
+func (p *publisher) readCurrent(ctx context.Context) error {
+	raw, err := readRelease(ctx, p.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var r *Release
+	if err == nil {
+		r, err = p.trusted(raw)
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || !isUntrusted(err):
+		return err
+	case p.o.Name != "" && p.o.Number != 0:
+		p.warn(fmt.Errorf("%s: nothing was taken over: %w", p.path(), err))
+		return nil
+	default:
+		return fmt.Errorf("%s: %w: %w", p.path(), ErrUntrusted, err)
+	}
+	p.current, p.raw = r, raw
+	if ahead := r.Published.Sub(p.o.Now); ahead > 24*time.Hour {
+		p.warn(fmt.Errorf("release %d says that it was published at %s, and here it is %s: is the clock right?",
+			r.Number, r.Published.Format(timeForm), p.o.Now.Format(timeForm)))
+	}
+	return p.readHistory(ctx)
+}
+
+// isUntrusted reports whether an error says that a release.json cannot be used, not that it could not be read.
+func isUntrusted(err error) bool {
+	for _, e := range []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// trusted returns the content of the current release.json. If the next release is signed, a key that signs it or one of
+// Options.Rotate must have signed this one, too.
+func (p *publisher) trusted(raw []byte) (*Release, error) {
+	if len(p.o.Sign) > 0 {
+		keys := make([]PublicKey, len(p.o.Sign))
+		for i, k := range p.o.Sign {
+			keys[i] = k.Public()
+		}
+		_, err := Verify(raw, keys...)
+		if errors.Is(err, ErrOtherKey) && len(p.o.Rotate) > 0 {
+			var old PublicKey
+			if old, err = Verify(raw, p.o.Rotate...); err == nil {
+				p.report.Rotated = &old
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ParseRelease(raw)
+}
+
+// readHistory reads the history of the current release. If it is damaged, there are no deltas, and a warning says so.
+func (p *publisher) readHistory(ctx context.Context) (err error) {
+	p.older, err = p.store.history(ctx, p.current)
+	switch {
+	case err == nil:
+	case isUntrusted(err) || errors.Is(err, ErrObject):
+		p.older, p.keepAll = nil, true
+		p.warn(fmt.Errorf("older releases are lost, readers that skipped releases load the whole filter: %w", err))
+	default: // it may be there the next time
+		return err
+	}
+	return nil
+}
+
+// history returns the history of a release.
+func (s *objects) history(ctx context.Context, r *Release) (History, error) {
+	if r.History == nil {
+		return nil, nil
+	}
+	b, err := s.read(ctx, *r.History, MaxHistory)
+	if err != nil {
+		return nil, err
+	}
+	return ParseHistory(b)
+}
+
+// findName sets the name of the release, and what the state files know about it.
+func (p *publisher) findName() (err error) {
+	if p.folder, err = folderOf(p.dir); err != nil {
+		return err
+	}
+	name := p.o.Name
+	if name == "" && p.folder != "" {
+		if name, err = p.states.nameIn(p.folder); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.current != nil && name != "" && name != p.current.Name:
+		return fmt.Errorf("%s: %w: %q, not %q; use one folder for each", p.dir, ErrName, p.current.Name, name)
+	case p.current != nil:
+		name = p.current.Name
+	case name == "":
+		path, err := filepath.Abs(p.dir)
+		if err != nil {
+			return err
+		}
+		name = filepath.Base(path)
+	}
+	if !ValidName(name) || name == string(filepath.Separator) {
+		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, MaxName)
+	}
+	p.name, p.last = name, p.states.of(name)
+	return nil
+}
+
+// compareState compares the folder with the state files. A folder that is lost or older than they say is reported, and
+// the numbers go on behind theirs.
+func (p *publisher) compareState(ctx context.Context) error {
+	last, current := p.last, p.current
+	switch {
+	case current == nil && last == nil:
+		return p.begin(ctx)
+	case last == nil || last.Number == 0:
+	case current == nil:
+		if p.o.Number == 0 {
+			p.warn(fmt.Errorf("%s is lost: the state of the key says that release %d of %q was signed; readers load "+
+				"the whole filter", p.path(), last.Number, last.Name))
+		}
+		p.report.Behind = last.Number
+	case last.Number > current.Number || last.Number == current.Number && last.SHA256 != current.SHA256:
+		p.warn(fmt.Errorf("%s has release %d, and the state of the key says that %d was signed: a publisher was "+
+			"killed, or an older folder was put back", p.path(), current.Number, last.Number))
+		p.report.Behind = last.Number
+	case last.Number < current.Number:
+		p.warn(fmt.Errorf("%s has release %d, and the state of the key says that %d was the last one signed here: if "+
+			"nobody else has the key, it was stolen", p.path(), current.Number, last.Number))
+	}
+	if p.o.Number == 0 { // whether there will be a new release depends on the content
+		return nil
+	}
+	_, err := p.number()
+	return err
+}
+
+// begin checks that a list of which nothing is known may start in the folder. It records that, so that a publisher that
+// was killed before its first release is not taken for one whose release.json is lost.
+func (p *publisher) begin(ctx context.Context) error {
+	lost, err := p.store.any()
+	if err != nil {
+		return err
+	}
+	if stated := p.o.Name != "" && p.o.Number != 0; lost && !stated {
+		err := fmt.Errorf("%s: %w", p.dir, ErrLost)
+		if len(p.o.Sign) > 0 {
+			return err
+		}
+		p.warn(err)
+	}
+	unlock, err := p.states.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if p.last = p.states.of(p.name); p.last != nil {
+		return nil
+	}
+	return p.states.record(ctx, lastSigned{Name: p.name})
+}
+
+// floor returns the highest number that was used.
+func (p *publisher) floor() uint64 {
+	var n uint64
+	if p.current != nil {
+		n = p.current.Number
+	}
+	if p.last != nil {
+		n = max(n, p.last.Number)
+	}
+	return n
+}
+
+// number returns the number of the next release.
+func (p *publisher) number() (uint64, error) {
+	used := p.floor()
+	switch {
+	case p.o.Number != 0 && p.o.Number <= used:
+		return 0, fmt.Errorf("%w: number %d; release %d of %q was published", ErrOptions, p.o.Number, used, p.name)
+	case p.o.Number != 0:
+		return p.o.Number, nil
+	case used >= maxNumber:
+		return 0, fmt.Errorf("%w: release %d of %q has the highest number that there is: make a new key, let readers pin "+
+			"only that one, and state the name and a number", ErrOptions, used, p.name)
+	}
+	return used + 1, nil
+}
+
+// unchanged reports whether content is that of the current release, and nothing newer may have been signed.
+func (p *publisher) unchanged(c *content) bool {
+	return p.current != nil && p.current.SHA256 == c.SHA256 && p.o.Number == 0 && p.report.Behind == 0
+}
+
+// checkContent compares new content with the newest release that is known: its kind stays, and it has not shrunk.
+func (p *publisher) checkContent(c *content) error {
+	var was lastSigned
+	if r := p.current; r != nil {
+		was = lastSigned{Number: r.Number, Kind: r.Kind, Keys: r.Keys, Universe: universeOf(r.Spec)}
+	}
+	if p.last != nil && p.last.Number >= was.Number {
+		was = *p.last
+	}
+	if was.Number == 0 {
+		return nil
+	}
+	if was.Kind != c.kind {
+		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
+			was.Kind, c.kind)
+	}
+	what := "keys"
+	if c.kind == Exact {
+		what = "members"
+	}
+	return errors.Join(shrink.Check(what, was.Keys, c.keys, p.o.Shrink),
+		shrink.Check("keys of the universe", was.Universe, universeOf(c.spec), p.o.Shrink))
+}
+
+// exactSpec is the spec of an exact set.
+const exactSpec = "exact(universe=%d,partitions=%d,updates=%d)"
+
+// universeOf returns the size of the universe in the spec of an exact set, and 0 for other specs.
+func universeOf(spec string) uint64 {
+	var universe, partitions, updates uint64
+	if _, err := fmt.Sscanf(spec, exactSpec, &universe, &partitions, &updates); err != nil {
+		return 0
+	}
+	return universe
+}

@@ -1,0 +1,269 @@
+package publish
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// StateSuffix is the suffix of the state file beside the file of a private key: see Options.State.
+const StateSuffix = ".state"
+
+// ErrKeyState means that a state file of Options.State cannot be read or written.
+var ErrKeyState = errors.New("the state of the key cannot be used")
+
+const (
+	keyStateFormat = "bloomery-key-state"
+	maxKeyState    = 4 << 20 // bytes
+	maxLists       = 1000    // in a state file
+	maxFolder      = 1 << 10 // bytes of a path; a longer one is not kept
+)
+
+// lastSigned is the newest release of a list that a key may have signed. It is on disk before release.json is replaced:
+// whenever a publisher is killed, no number is used for two contents.
+type lastSigned struct {
+	Name     string `json:"name"`
+	Number   uint64 `json:"release"` // 0: the first one was begun
+	SHA256   Hash   `json:"sha256"`
+	Kind     string `json:"kind,omitempty"`
+	Keys     uint64 `json:"keys"`
+	Universe uint64 `json:"universe,omitempty"` // of an exact set
+	Folder   string `json:"folder,omitempty"`   // that published it, as an absolute path
+}
+
+// check returns an error if a field is out of range.
+func (l *lastSigned) check() error {
+	switch {
+	case !ValidName(l.Name):
+		return fmt.Errorf("name %.80q", l.Name)
+	case l.Number > maxNumber || l.Keys > maxNumber || l.Universe > maxNumber:
+		return fmt.Errorf("%q: release %d, %d keys, universe %d", l.Name, l.Number, l.Keys, l.Universe)
+	case l.Number > 0 && l.Kind != File && l.Kind != Set && l.Kind != Exact:
+		return fmt.Errorf("%q: kind %.40q", l.Name, l.Kind)
+	case len(l.Folder) > maxFolder:
+		return fmt.Errorf("%q: a folder of %d bytes", l.Name, len(l.Folder))
+	}
+	return nil
+}
+
+// keyState is a state file.
+type keyState struct {
+	Format  string       `json:"format"`
+	Version int          `json:"version"`
+	Lists   []lastSigned `json:"lists"` // sorted by name
+}
+
+// parseKeyState returns the lists of a state file. An empty file has none: it was just created.
+func parseKeyState(b []byte) ([]lastSigned, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, nil
+	}
+	var s keyState
+	err := json.Unmarshal(b, &s)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Format != keyStateFormat || s.Version != 1:
+		return nil, fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
+	case len(s.Lists) > maxLists:
+		return nil, fmt.Errorf("%d lists; want at most %d", len(s.Lists), maxLists)
+	}
+	for i := range s.Lists {
+		if err := s.Lists[i].check(); err != nil {
+			return nil, err
+		}
+		if i > 0 && s.Lists[i].Name <= s.Lists[i-1].Name {
+			return nil, fmt.Errorf("%q after %q; want different names in order", s.Lists[i].Name, s.Lists[i-1].Name)
+		}
+	}
+	return s.Lists, nil
+}
+
+// marshalKeyState returns a state file, with one list a line.
+func marshalKeyState(lists []lastSigned) ([]byte, error) {
+	if len(lists) > maxLists {
+		return nil, fmt.Errorf("%d lists; want at most %d: remove lines of lists that are no longer published",
+			len(lists), maxLists)
+	}
+	out := fmt.Appendf(nil, `{"format":%q,"version":1,"lists":[`, keyStateFormat)
+	for i := range lists {
+		line, err := json.Marshal(&lists[i])
+		if err = cmp.Or(lists[i].check(), err); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, '\n'), line...)
+	}
+	return append(out, "\n]}\n"...), nil
+}
+
+// merge returns lists with the entry l in the place of the one of its name. l is the only one with its folder.
+func merge(lists []lastSigned, l lastSigned) []lastSigned {
+	lists = slices.Clone(lists)
+	for i := range lists {
+		if l.Folder != "" && lists[i].Folder == l.Folder {
+			lists[i].Folder = ""
+		}
+	}
+	at, found := slices.BinarySearchFunc(lists, l.Name, func(e lastSigned, name string) int {
+		return strings.Compare(e.Name, name)
+	})
+	if !found {
+		return slices.Insert(lists, at, l)
+	}
+	lists[at] = l
+	return lists
+}
+
+// states are the state files of the keys that sign, in the order of their paths. Each process locks them in that order.
+type states struct {
+	paths []string
+	lists [][]lastSigned // of each file, when it was last read
+}
+
+// openStates reads state files, and creates missing ones. Files that are missing and cannot be created, because their
+// folder is read-only, are left out: warn gets the error.
+func openStates(ctx context.Context, paths []string, warn func(error)) (*states, error) {
+	s := new(states)
+	paths = slices.Clone(paths)
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = createFile(path, "", 0o644)
+			if errors.Is(err, fs.ErrExist) {
+				err = nil // another publisher was faster
+			}
+			if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+				warn(fmt.Errorf("%w: %w; without it, only release.json says which numbers are used", ErrKeyState, err))
+				continue
+			}
+		}
+		if err == nil {
+			err = container.MayWrite(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		s.paths = append(s.paths, path)
+	}
+	return s, s.read(ctx)
+}
+
+// read reads all files.
+func (s *states) read(ctx context.Context) error {
+	s.lists = nil
+	for _, path := range s.paths {
+		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxKeyState})
+		var lists []lastSigned
+		if err == nil {
+			if lists, err = parseKeyState(b); err != nil {
+				err = fmt.Errorf("%s: %w; repair it, or remove it: then the signed release.json counts", path, err)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		s.lists = append(s.lists, lists)
+	}
+	return nil
+}
+
+// lock locks all files, reads them again, and returns a function that unlocks them.
+func (s *states) lock(ctx context.Context) (unlock func(), err error) {
+	var locked []*os.File
+	unlock = func() {
+		for _, f := range locked {
+			_ = flock.Unlock(f)
+		}
+	}
+	for _, path := range s.paths {
+		f, _, err := flock.Lock(ctx, path, nil)
+		if err != nil {
+			unlock()
+			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+		locked = append(locked, f)
+	}
+	if err := s.read(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// of returns the entry of a list with the highest number, or nil if no file has one.
+func (s *states) of(name string) *lastSigned {
+	var last *lastSigned
+	for _, lists := range s.lists {
+		for i := range lists {
+			if l := &lists[i]; l.Name == name && (last == nil || l.Number > last.Number) {
+				last = l
+			}
+		}
+	}
+	return last
+}
+
+// nameIn returns the name of the list that a folder publishes, or "" if the files do not know it. The error wraps
+// ErrName if they say different ones.
+func (s *states) nameIn(folder string) (name string, err error) {
+	for _, lists := range s.lists {
+		for i := range lists {
+			switch l := &lists[i]; {
+			case l.Folder != folder || l.Name == name:
+			case name == "":
+				name = l.Name
+			default:
+				return "", fmt.Errorf("%s: %w: %q or %q, as the states of the keys say; state the name", folder, ErrName,
+					name, l.Name)
+			}
+		}
+	}
+	return name, nil
+}
+
+// record replaces the entry of a list in all files, which are locked.
+func (s *states) record(ctx context.Context, l lastSigned) error {
+	for i, path := range s.paths {
+		b, err := marshalKeyState(merge(s.lists[i], l))
+		if err == nil {
+			err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
+				_, err := w.Write(b)
+				return err
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrKeyState, err)
+		}
+	}
+	return nil
+}
+
+// folderOf returns the path of a folder as state files have it, or "" if it is too long for them.
+func folderOf(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil || len(path) > maxFolder {
+		return "", err
+	}
+	return path, nil
+}
