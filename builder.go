@@ -14,7 +14,8 @@ import (
 )
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
-// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing.
+// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing. After
+// Build, also a failed one, and Close, all methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes in a spool: in memory up to Config.Memory, then in a temporary file.
@@ -53,14 +54,15 @@ type stripe struct {
 	hs     []filter.Hash
 	valued []filter.Hash // of keys with values
 	values []uint64      // and these
-	_      [32]byte      // so that two locks do not share a cache line
+	spent  bool          // no Build will contain further keys
+	_      [24]byte      // so that two locks do not share a cache line
 }
 
 // stripeLen is the number of hashes of a full stripe: 64 KiB.
 const stripeLen = 4096
 
 var (
-	errSpent   = errors.New("bloomery: the Builder was built or closed")
+	errSpent   = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
 	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 )
 
@@ -339,6 +341,16 @@ func (b *Builder) unspool(ctx context.Context) error {
 	return err
 }
 
+// spend drops the keys in the stripes, which then take no others.
+func spend(all *[stripes]stripe) {
+	for i := range all {
+		s := &all[i]
+		s.mu.Lock()
+		s.hs, s.valued, s.values, s.spent = nil, nil, nil, true
+		s.mu.Unlock()
+	}
+}
+
 // Close drops the keys and removes their temporary file. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
@@ -348,6 +360,7 @@ func (b *Builder) Close() error {
 
 func (b *Builder) close() (err error) {
 	b.done = true
+	spend(&b.stripes)
 	if s, ok := b.inner.(filter.Spiller); ok {
 		err = s.Close()
 	}

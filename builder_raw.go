@@ -46,6 +46,9 @@ func (r *rawKeys) add(key string) error {
 func (r *rawKeys) addMany(keys [][]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.spent {
+		return errSpent
+	}
 	r.added += uint64(len(keys))
 	for _, k := range keys {
 		if err := r.put(k); err != nil {

@@ -11,3 +11,6 @@ func SetLockedMemory(n int64) (old int64) {
 	old, lockedMemory = lockedMemory, n
 	return old
 }
+
+// ErrSpent is the error of a Builder that takes no more keys.
+var ErrSpent = errSpent

@@ -107,8 +107,8 @@ var exampleSetup = map[string]string{
 	"bloomery verify": "bloomery build -o blocked.bloom blocklist.txt",
 	"bloomery info": "bloomery build -o monday.bloom monday.txt" +
 		" && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery get": "bloomery build -o routes.bloom --value-bits 8 keys.txt",
-	"bloomery convert":       "bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery get":         "bloomery build -o routes.bloom --value-bits 8 keys.txt",
+	"bloomery convert":     "bloomery build -o seen.bloom --family redisbloom log.txt",
 	"bloomery shard range": shardSetup,
 	"bloomery shard build": shardSetup + " && bloomery shard range large.set --all",
 	"bloomery shard finish": shardSetup +
