@@ -70,6 +70,9 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (b *Builder, err error) {
+	if err := c.checkOne(); err != nil {
+		return nil, err
+	}
 	if b, err = c.memberBuilder(); err != nil {
 		return nil, err
 	}
@@ -123,7 +126,7 @@ func (c Config) builder() (*Builder, error) {
 // and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkRates()); err != nil {
+		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		return &Builder{config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e}, nil
@@ -136,7 +139,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkRates(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
 	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen}
@@ -176,6 +179,9 @@ func (b *Builder) later() error {
 // start makes the family's builder for that number of keys. If the number is 0 and the builder needs it, start makes
 // none; forms of a family that count keys need it.
 func (b *Builder) start(keys uint64) error {
+	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+		return err
+	}
 	inner, err := b.family.NewBuilder(b.spec, keys)
 	if err != nil {
 		return err
@@ -295,8 +301,16 @@ func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
 			return nil, err
 		}
 	}
+	if b.family.Name != "" && b.config.Like == nil { // families that gather keys know their number only now
+		if err := b.config.checkSize(b.family, b.spec, b.count()); err != nil {
+			return nil, err
+		}
+	}
 	f, err := b.inner.Build(ctx)
 	b.inner = nil
+	if err == nil {
+		err = b.config.checkBuilt(f)
+	}
 	return f, err
 }
 

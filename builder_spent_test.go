@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -223,29 +222,6 @@ func TestGatherersAfterEnd(t *testing.T) {
 			if g.add() == nil {
 				t.Errorf("%s: %s takes keys after Close", form, what)
 			}
-		}
-	}
-}
-
-// TestExactAfterBuild is TestAddAfterBuild for an exact set.
-func TestExactAfterBuild(t *testing.T) {
-	for how, end := range map[string]func(b *exact.Builder) error{
-		"Build": func(b *exact.Builder) error { _, err := b.Build(t.Context()); return err },
-		"Close": func(b *exact.Builder) error { return b.Close() },
-	} {
-		b, err := exact.NewBuilder(exact.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		key := [][]byte{[]byte("a")}
-		if err := errors.Join(b.AddUniverse(key), b.AddMembers(key), end(b)); err != nil {
-			t.Fatal(err)
-		}
-		if b.AddMembers(key) == nil || b.AddUniverse(key) == nil {
-			t.Errorf("a Builder takes keys after %s", how)
-		}
-		if _, err := b.Build(t.Context()); err == nil {
-			t.Errorf("Build after %s", how)
 		}
 	}
 }

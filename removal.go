@@ -60,6 +60,9 @@ type Removed struct {
 // key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
 // error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
+	if err := c.checkFields(); err != nil {
+		return nil, err
+	}
 	if s.shards != nil {
 		if err := s.can(filter.CanRemove); err != nil {
 			return nil, err

@@ -246,6 +246,9 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 			return nil, err
 		}
 	}
+	if err := b.config.checkSetSize(b.each, n); err != nil {
+		return nil, err
+	}
 	if err := b.readAllowed(ctx); err != nil {
 		return nil, err
 	}

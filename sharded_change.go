@@ -140,6 +140,9 @@ var errEnded = errors.New("bloomery: the Addition was added or closed, and takes
 // default 64 MiB, then in a temporary file in c.TempDir. For other Sets it keeps nothing: keys are added at once. Of c
 // it also uses Progress. The error wraps errors.ErrUnsupported if the family is static. Close it when done.
 func (s *Set) Addition(c Config) (*Addition, error) {
+	if err := c.checkFields(); err != nil {
+		return nil, err
+	}
 	if err := s.can(filter.CanAdd); err != nil {
 		return nil, err
 	}
