@@ -36,7 +36,7 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err := c.checkLike(); err != nil {
 		return nil, err
 	}
-	old, err := c.Like.Snapshot()
+	old, err := c.Like.plainForm()
 	switch {
 	case err != nil:
 		return nil, err
