@@ -44,8 +44,8 @@ type Key interface{ ~string | ~[]byte | ~uint64 }
 type Config struct {
 	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
 	Spec string
-	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It is ignored
-	// if Spec is set. Needs.Keys is ignored: set Keys.
+	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It cannot be
+	// combined with Spec. Needs.Keys is ignored: set Keys. New needs a filter that takes keys, as if Needs.Add were set.
 	Needs plan.Needs
 	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
 	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
@@ -77,8 +77,13 @@ type Config struct {
 	// Keys, Build returns a *filter.KeysError. Duplicates count as keys and increase the size, except in families that
 	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
 	Keys uint64
+	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
+	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
+	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
+	// Memory. Families that gather their keys count duplicates here.
+	MaxBytes uint64
 	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. Build and New ignore it.
+	// of keys. It must be 0 for Build, a Builder and New, which make one filter.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
@@ -129,6 +134,10 @@ func New(c Config) (*Set, error) {
 	if c.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}
 	}
+	if err := c.checkOne(); err != nil {
+		return nil, err
+	}
+	c.Needs.Add = c.Needs.Add || c.open()
 	c, err := c.Resolve(context.Background())
 	if err != nil {
 		return nil, err
@@ -142,6 +151,9 @@ func New(c Config) (*Set, error) {
 	}
 	h, err := family.Hasher(spec, c.Hash, c.Seed, c.Secret)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkSize(family, spec, c.Keys); err != nil {
 		return nil, err
 	}
 	f, err := family.New(spec, c.Keys)
@@ -188,7 +200,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	if err != nil {
 		return families.Family{}, s, err
 	}
-	if err := c.checkRates(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return families.Family{}, s, err
 	}
 	f, err := families.ByName(s.Family())

@@ -14,7 +14,8 @@ import (
 )
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
-// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing.
+// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing. After
+// Build, also a failed one, and Close, all methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes in a spool: in memory up to Config.Memory, then in a temporary file.
@@ -53,14 +54,15 @@ type stripe struct {
 	hs     []filter.Hash
 	valued []filter.Hash // of keys with values
 	values []uint64      // and these
-	_      [32]byte      // so that two locks do not share a cache line
+	spent  bool          // no Build will contain further keys
+	_      [24]byte      // so that two locks do not share a cache line
 }
 
 // stripeLen is the number of hashes of a full stripe: 64 KiB.
 const stripeLen = 4096
 
 var (
-	errSpent   = errors.New("bloomery: the Builder was built or closed")
+	errSpent   = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
 	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 )
 
@@ -68,6 +70,9 @@ var (
 // filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
 // Keys, Build calls the planner.
 func NewBuilder(c Config) (b *Builder, err error) {
+	if err := c.checkOne(); err != nil {
+		return nil, err
+	}
 	if b, err = c.memberBuilder(); err != nil {
 		return nil, err
 	}
@@ -121,7 +126,7 @@ func (c Config) builder() (*Builder, error) {
 // and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkRates()); err != nil {
+		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		return &Builder{config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e}, nil
@@ -134,7 +139,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkRates(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
 	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen}
@@ -174,6 +179,9 @@ func (b *Builder) later() error {
 // start makes the family's builder for that number of keys. If the number is 0 and the builder needs it, start makes
 // none; forms of a family that count keys need it.
 func (b *Builder) start(keys uint64) error {
+	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+		return err
+	}
 	inner, err := b.family.NewBuilder(b.spec, keys)
 	if err != nil {
 		return err
@@ -293,8 +301,16 @@ func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
 			return nil, err
 		}
 	}
+	if b.family.Name != "" && b.config.Like == nil { // families that gather keys know their number only now
+		if err := b.config.checkSize(b.family, b.spec, b.count()); err != nil {
+			return nil, err
+		}
+	}
 	f, err := b.inner.Build(ctx)
 	b.inner = nil
+	if err == nil {
+		err = b.config.checkBuilt(f)
+	}
 	return f, err
 }
 
@@ -339,6 +355,16 @@ func (b *Builder) unspool(ctx context.Context) error {
 	return err
 }
 
+// spend drops the keys in the stripes, which then take no others.
+func spend(all *[stripes]stripe) {
+	for i := range all {
+		s := &all[i]
+		s.mu.Lock()
+		s.hs, s.valued, s.values, s.spent = nil, nil, nil, true
+		s.mu.Unlock()
+	}
+}
+
 // Close drops the keys and removes their temporary file. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
@@ -348,6 +374,7 @@ func (b *Builder) Close() error {
 
 func (b *Builder) close() (err error) {
 	b.done = true
+	spend(&b.stripes)
 	if s, ok := b.inner.(filter.Spiller); ok {
 		err = s.Close()
 	}

@@ -39,6 +39,9 @@ func (b *Builder) AddHash(h filter.Hash) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	if s.hs == nil {
 		s.hs = make([]filter.Hash, 0, stripeLen)
 	}

@@ -38,6 +38,9 @@ func (b *Builder) addValue(h filter.Hash, value uint64) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	s.valued, s.values = append(s.valued, h), append(s.values, value)
 	if len(s.valued) < stripeLen {
 		return nil

@@ -57,7 +57,7 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 	if s.filter == nil {
 		return e, errEmpty
 	}
-	plain, err := s.Snapshot()
+	plain, err := s.plainForm()
 	if err != nil {
 		return e, err
 	}
@@ -91,11 +91,11 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 	if o == nil || o.filter == nil {
 		return v, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
 	}
-	a, err := s.Snapshot()
+	a, err := s.plainForm()
 	if err != nil {
 		return v, err
 	}
-	b, err := o.Snapshot()
+	b, err := o.plainForm()
 	if err != nil {
 		return v, err
 	}

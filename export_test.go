@@ -11,3 +11,9 @@ func SetLockedMemory(n int64) (old int64) {
 	old, lockedMemory = lockedMemory, n
 	return old
 }
+
+// ErrSpent is the error of a Builder that takes no more keys.
+var ErrSpent = errSpent
+
+// ErrUnlocked is the error of a Locked that was closed.
+var ErrUnlocked = errUnlocked

@@ -157,7 +157,7 @@ func (s *Set) encode() (*container.File, error) {
 	if s.filter == nil {
 		return nil, errEmpty
 	}
-	plain, err := s.Snapshot()
+	plain, err := s.plainForm()
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (c Config) checkLike() error {
 				Reason: "with like, size, hash function, chosen rate and shards are those of that set; leave it out"}
 		}
 	}
-	return c.checkRates()
+	return c.checkFields()
 }
 
 // likeBuilder returns the Builder of a Config with Like.
@@ -36,7 +36,7 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err := c.checkLike(); err != nil {
 		return nil, err
 	}
-	old, err := c.Like.Snapshot()
+	old, err := c.Like.plainForm()
 	switch {
 	case err != nil:
 		return nil, err
@@ -46,6 +46,9 @@ func (c Config) likeBuilder() (*Builder, error) {
 	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys}
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
+		return nil, err
+	}
+	if err := c.checkBuilt(old.filter); err != nil {
 		return nil, err
 	}
 	b.trim = !c.Concurrent && (old.stored.Trimmed || !b.spec.Equal(old.Spec()))
@@ -100,5 +103,5 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 
 // likeShards returns the Config of each shard of a set like Like; Like is still that of the set.
 func (c Config) likeShards() Config {
-	return Config{Like: c.Like, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir}
+	return Config{Like: c.Like, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir}
 }

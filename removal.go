@@ -60,6 +60,9 @@ type Removed struct {
 // key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
 // error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
+	if err := c.checkFields(); err != nil {
+		return nil, err
+	}
 	if s.shards != nil {
 		if err := s.can(filter.CanRemove); err != nil {
 			return nil, err
@@ -78,7 +81,7 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 }
 
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
-// list. AddMany may be called from several goroutines at the same time, but not after Look or Remove.
+// list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
 func (r *Removal) AddMany(keys [][]byte) error {
 	buf := hashBuffers.Get().(*[]filter.Hash)
 	hs := (*buf)[:0]
@@ -91,8 +94,13 @@ func (r *Removal) AddMany(keys [][]byte) error {
 	return err
 }
 
+var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")
+
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
 func (r *Removal) AddHashes(hs []filter.Hash) error {
+	if r.looked {
+		return errLooked
+	}
 	if r.spill != nil {
 		return r.spill.Add(hs)
 	}

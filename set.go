@@ -142,7 +142,7 @@ func (s *Set) FPRChosen() float64 { return s.chosen }
 // SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
 // filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
 func (s *Set) SetFPRChosen(rate float64) error {
-	if err := (Config{FPRChosen: rate}).checkRates(); err != nil {
+	if err := (Config{FPRChosen: rate}).checkFields(); err != nil {
 		return err
 	}
 	s.chosen = rate

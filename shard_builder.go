@@ -21,6 +21,7 @@ import (
 // ShardBuilder builds a sharded set: a folder with a manifest and the filters of the shards, see package shard. Open
 // opens it. Each shard is the filter that Build makes of its keys. All methods except Build and Close are safe for
 // concurrent use, and none of them keeps a key. Every ShardBuilder must be closed; after Build, Close does nothing.
+// After Build, also a failed one, and Close, all methods that add keys return an error.
 //
 // The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
 // to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
@@ -157,6 +158,9 @@ func (b *ShardBuilder) AddHash(h filter.Hash) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	if s.hs == nil {
 		s.hs = make([]filter.Hash, 0, stripeLen)
 	}
@@ -241,6 +245,9 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if err := b.config.checkSetSize(b.each, n); err != nil {
+		return nil, err
 	}
 	if err := b.readAllowed(ctx); err != nil {
 		return nil, err
@@ -345,6 +352,7 @@ func (b *ShardBuilder) close() (err error) {
 		return nil
 	}
 	b.done = true
+	spend(&b.stripes)
 	if b.spool != nil {
 		err = b.spool.Close()
 	}

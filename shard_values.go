@@ -33,6 +33,8 @@ func (b *ShardBuilder) takesValues(values []uint64) error {
 		return &filter.ConfigError{Field: field, Value: value, Reason: reason}
 	}
 	switch {
+	case b.spill == nil && b.spool == nil:
+		return errSpent
 	case b.config.Allow != nil:
 		return bad("allow", "list", "a sharded set with values has no exceptions; leave one out")
 	case b.spill == nil:

@@ -19,7 +19,7 @@ import (
 type Locked struct {
 	*Set
 	path string
-	file *os.File
+	file *os.File // nil after Close
 	was  fs.FileInfo
 }
 
@@ -64,14 +64,32 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	return &Locked{Set: set, path: path, file: file, was: was}, nil
 }
 
+var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
+
 // Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
 // names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
 // one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
-// error wrapping container.ErrChanged. Call it at most once.
-func (l *Locked) Replace(ctx context.Context) error { return l.Set.Replace(ctx, l.path, l.was) }
+// error wrapping container.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
+func (l *Locked) Replace(ctx context.Context) error {
+	if err := l.held(); err != nil {
+		return err
+	}
+	return l.Set.Replace(ctx, l.path, l.was)
+}
+
+// held returns an error after Close.
+func (l *Locked) held() error {
+	if l.file == nil {
+		return fmt.Errorf("%s: %w", l.path, errUnlocked)
+	}
+	return nil
+}
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.
 func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
+	if err := l.held(); err != nil {
+		return err
+	}
 	if t := l.Set.shards; t != nil || s.shards != nil {
 		if t == nil || s.shards == nil || len(t.parts) != len(s.shards.parts) {
 			return fmt.Errorf("%s: the number of shards differs: %w", l.path, filter.ErrMismatch)
@@ -81,12 +99,17 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 	return s.Replace(ctx, l.path, l.was)
 }
 
-// Close releases the lock. The Set remains usable, unless it is sharded.
+// Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
 func (l *Locked) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.file = nil
 	if t := l.Set.shards; t != nil {
 		if err := t.close(); err != nil {
-			return errors.Join(err, flock.Unlock(l.file))
+			return errors.Join(err, flock.Unlock(file))
 		}
 	}
-	return flock.Unlock(l.file)
+	return flock.Unlock(file)
 }

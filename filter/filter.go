@@ -211,7 +211,7 @@ type Reoptimizer interface {
 }
 
 // Builder builds a filter from the hashes of all its keys. AddMany may be called from several goroutines at the same
-// time. Call Build once, after all calls of AddMany have returned.
+// time. Call Build once, after all calls of AddMany have returned. After that, both return an error.
 type Builder interface {
 	// AddMany adds keys. It does not keep hs.
 	AddMany(hs []Hash) error

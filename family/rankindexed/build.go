@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -259,7 +260,7 @@ func NewBuilder(c Config) (filter.Builder, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &countingBuilder{newConcurrent(f)}, nil
+		return &countingBuilder{c: newConcurrent(f)}, nil
 	}
 	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, c.check()
 }
@@ -308,10 +309,18 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 }
 
 // countingBuilder adds keys to a filter when they come.
-type countingBuilder struct{ c *Concurrent }
+type countingBuilder struct {
+	c     *Concurrent
+	built atomic.Bool
+}
+
+var errBuilt = errors.New("rankindexed: the Builder has built its filter, and takes no more keys")
 
 // AddMany adds keys.
 func (b *countingBuilder) AddMany(hs []filter.Hash) error {
+	if b.built.Load() {
+		return errBuilt
+	}
 	for _, h := range hs {
 		if err := b.c.Add(h); err != nil {
 			return err
@@ -322,6 +331,9 @@ func (b *countingBuilder) AddMany(hs []filter.Hash) error {
 
 // Build returns a *Filter.
 func (b *countingBuilder) Build(ctx context.Context) (filter.Filter, error) {
+	if b.built.Swap(true) {
+		return nil, errBuilt
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
