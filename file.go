@@ -23,8 +23,9 @@ import (
 //
 // A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of
 // all shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the
-// manifest; Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that
-// names it.
+// manifest; Check does this for all. While a shard is not loaded, since that failed, Contains is true for its keys, and
+// Err returns a *shard.Error that names it. After an error that may pass, such as too many open files, the first query
+// of its keys after a pause loads it: after 100 ms, then after twice as long each time, at most 30 s. Damage is final.
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
 //
@@ -39,6 +40,9 @@ func Open(path string, o ...Option) (*Set, error) {
 func openFile(path string, o options) (*Set, error) {
 	if dir, ok := ShardedDir(path); ok {
 		return openShards(dir, o)
+	}
+	if err := o.open(path); err != nil {
+		return nil, err
 	}
 	var f *container.File
 	var m *container.Mapping
@@ -155,7 +159,7 @@ func (s *Set) encode() (*container.File, error) {
 		return nil, errSharded
 	}
 	if s.filter == nil {
-		return nil, errEmpty
+		return nil, s.empty()
 	}
 	plain, err := s.Snapshot()
 	if err != nil {
