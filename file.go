@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/inset"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -197,10 +198,14 @@ func (s *Set) encode() (*container.File, error) {
 //
 // A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
 // Locked.Replace. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
-// loaded are read one after the other.
+// loaded are read one after the other. A file of a sharded set is not replaced by a Set of one filter: the error then
+// wraps filter.ErrConfig.
 func (s *Set) Save(ctx context.Context, path string) error {
 	if s.shards != nil {
 		return s.saveShards(ctx, path)
+	}
+	if err := inset.Check(path); err != nil {
+		return err
 	}
 	f, err := s.encode()
 	if err != nil {
@@ -218,6 +223,9 @@ func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 			return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
 		}
 		return s.shards.replace(ctx, s, was)
+	}
+	if err := inset.Check(path); err != nil {
+		return err
 	}
 	f, err := s.encode()
 	if err != nil {

@@ -26,6 +26,7 @@ var rooms = map[string][]string{
 	"internal/untrusted":  {"filter"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
+	"internal/inset":      {"filter", "shard", "internal/untrusted"},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
@@ -65,7 +66,7 @@ var rooms = map[string][]string{
 	"examples/signup":  {".", "publish"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
-		"delta", "internal/retry", "internal/untrusted"},
+		"delta", "internal/retry", "internal/untrusted", "internal/inset"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
 		"internal/retry"},
@@ -76,7 +77,7 @@ var rooms = map[string][]string{
 	"interop/clubcard":  {"container"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
 		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact"},
+		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
 }
 
 func TestLayers(t *testing.T) {
