@@ -45,7 +45,7 @@ func (s *Set) Allower(like *Set) (*Allower, error) {
 	case s.shards != nil:
 		return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
 	case s.filter == nil:
-		return nil, errEmpty
+		return nil, s.empty()
 	case s.concurrent != nil:
 		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case s.hasher.ID().Foreign():

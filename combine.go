@@ -46,7 +46,7 @@ func (s *Set) Intersect(o *Set) error {
 
 func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, passed func([]uint64)) error) error {
 	if s.filter == nil {
-		return errEmpty
+		return s.empty()
 	}
 	if o == nil || o.filter == nil {
 		return fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
@@ -158,6 +158,9 @@ func (s *Set) like(f filter.Filter) *Set {
 func (s *Set) Clone() (*Set, error) {
 	if s.shards != nil {
 		return s.cloneShards((*Set).Clone)
+	}
+	if err := s.fault.Load(); s.filter == nil && err != nil {
+		return nil, *err
 	}
 	if s.filter == nil {
 		return new(Set), nil

@@ -55,7 +55,7 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 		return s.estimateShardsInterval()
 	}
 	if s.filter == nil {
-		return e, errEmpty
+		return e, s.empty()
 	}
 	plain, err := s.plainForm()
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 		return s.estimateShardsOverlap(o)
 	}
 	if s.filter == nil {
-		return v, errEmpty
+		return v, s.empty()
 	}
 	if o == nil || o.filter == nil {
 		return v, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)

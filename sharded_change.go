@@ -241,7 +241,7 @@ func (s *Set) addGrouped(hs []filter.Hash) error {
 // family returns the family of the filter.
 func (s *Set) family() (families.Family, error) {
 	if s.filter == nil && s.shards == nil {
-		return families.Family{}, errEmpty
+		return families.Family{}, s.empty()
 	}
 	return families.ByName(s.Spec().Family())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/inset"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
@@ -25,7 +26,8 @@ type Locked struct {
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
 // another process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of
-// Open, and ctx.Err() when ctx ends.
+// Open, and ctx.Err() when ctx ends; for one shard of a sharded set, which changes only with its folder, the error wraps
+// filter.ErrConfig.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }
@@ -47,6 +49,8 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		}
 	} else if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
+	} else if err := inset.Check(path); err != nil {
+		return nil, err
 	}
 	file, was, err := flock.Lock(ctx, path, waiting)
 	if err != nil {
