@@ -136,7 +136,7 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	return &Set{hasher: b.hasher, records: []*record{r}}, nil
+	return &Set{version: version, hasher: b.hasher, records: []*record{r}}, nil
 }
 
 // names numbers the partitions in the order of their first use.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // DefaultMaxBytes is the largest file that Read takes if maxBytes is 0: 1 GiB.
@@ -102,18 +103,29 @@ func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 
 // write writes the file, and returns the size of each record in bytes.
 func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
-	var previous uint32
-	var at uint64
+	p := place{version: s.version, hasher: s.hasher}
 	for _, r := range s.records {
 		copied := *r
-		if err := copied.writeTo(w, at, s.hasher, previous); err != nil {
+		if err := copied.writeTo(w, p); err != nil {
 			return nil, err
 		}
-		previous = copied.crc
-		at += copied.size
+		p.previous = copied.crc
+		p.at += copied.size
 		sizes = append(sizes, copied.size)
 	}
-	return sizes, nil
+	if s.trailerSize() > 0 {
+		end := trailer.Trailer{Length: p.at + trailer.Size, Updates: uint32(len(s.records) - 1)}
+		_, err = w.Write(end.Append(nil, p.previous))
+	}
+	return sizes, err
+}
+
+// trailerSize returns the number of bytes of the trailer, 0 if the file has none.
+func (s *Set) trailerSize() uint64 {
+	if s.version < trailer.FirstVersion {
+		return 0
+	}
+	return trailer.Size
 }
 
 // AppendBinary appends the file of the set to b.

@@ -13,6 +13,7 @@ const partitionMask = 1<<32 - 1
 // Set answers whether keys of a universe are members, without error. It does not change, so all methods are
 // safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
 type Set struct {
+	version uint64 // of the file
 	hasher  filter.Hasher
 	records []*record // the base, then updates
 }

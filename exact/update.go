@@ -44,7 +44,8 @@ func (s *Set) Config(c Config) Config {
 
 // Update returns old with one more record, so that its answers are those of members in universe, which need not be the
 // universe of old. The record takes about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30
-// to 50 bytes besides. If nothing has changed, the result is old. The same input gives the same bytes.
+// to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format. The
+// same input gives the same bytes.
 //
 // The hash function is that of old, whatever c says. Memory and errors are those of Build, and 16 bytes for each key
 // that is toggled; or the error is ErrUpdates.
@@ -122,7 +123,8 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 		return nil, u, err
 	}
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
-	return &Set{hasher: old.hasher, records: append(old.records[:len(old.records):len(old.records)], r)}, u, nil
+	records := append(old.records[:len(old.records):len(old.records)], r)
+	return &Set{version: version, hasher: old.hasher, records: records}, u, nil
 }
 
 // comparison compares the answers of a set with what they should be.
@@ -231,7 +233,9 @@ func (c *comparison) listed(ctx context.Context, r record) (*record, error) {
 }
 
 // measure sets the size of a record.
-func (c *comparison) measure(r *record) error { return r.writeTo(io.Discard, 0, c.hasher, 0) }
+func (c *comparison) measure(r *record) error {
+	return r.writeTo(io.Discard, place{version: version, hasher: c.hasher})
+}
 
 // BuildDue returns why a set with its updates should be built anew, or an empty text. That is due when the updates take
 // a third of the bytes of the base, or when there are 100 of them: every query asks all records. Readers then load the
