@@ -111,6 +111,10 @@ func (s *Set) parseEnd(c *cursor) bool {
 	if s.trailerSize() == 0 {
 		return len(s.records) > 0 && c.left() == 0
 	}
+	if c.left() == 0 {
+		c.fail("trailer", fmt.Errorf("%w: the file was cut at the end of a record", io.ErrUnexpectedEOF))
+		return true
+	}
 	if !bytes.HasPrefix(c.data[c.at:], []byte(trailer.Magic)) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 const (
@@ -47,8 +48,12 @@ func (s *Set) Config(c Config) Config {
 // to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format. The
 // same input gives the same bytes.
 //
-// The hash function is that of old, whatever c says. Memory and errors are those of Build, and 16 bytes for each key
-// that is toggled; or the error is ErrUpdates.
+// A list that was cut would take away members: if there are fewer members or keys of the universe than in old, by more
+// than c.Shrink allows, the error is a *filter.ShrinkError. Their numbers are compared, not the keys: a set does not
+// have the keys of its universe.
+//
+// The hash function is that of old, whatever c says. Memory and other errors are those of Build, and 16 bytes for each
+// key that is toggled; or the error is ErrUpdates.
 func Update(ctx context.Context, old *Set, members, universe iter.Seq[[]byte], c Config) (*Set, Updated, error) {
 	if old.Partitioned() {
 		return nil, Updated{}, errPartitioned(true)
@@ -109,6 +114,9 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 	}
 	u = c.Updated
 	last := old.records[len(old.records)-1]
+	if err := c.lost(last); err != nil {
+		return nil, Updated{}, err
+	}
 	next := record{universe: c.universe, members: c.members, partitions: uint64(len(b.names.ids))}
 	if b.config.Partitioned {
 		next.partitions = max(next.partitions, 1)
@@ -125,6 +133,21 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
 	records := append(old.records[:len(old.records):len(old.records)], r)
 	return &Set{version: version, hasher: old.hasher, records: records}, u, nil
+}
+
+// lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
+// allows.
+func (c *comparison) lost(last *record) error {
+	keys, err := shrink.Allowed(c.config.Shrink, shrink.Universe)
+	if err != nil {
+		return err
+	}
+	members, err := shrink.Allowed(c.config.Shrink, shrink.Members)
+	if err != nil {
+		return err
+	}
+	return errors.Join(shrink.Check("members", last.members, c.members, members),
+		shrink.Check("keys of the universe", last.universe, c.universe, keys))
 }
 
 // comparison compares the answers of a set with what they should be.

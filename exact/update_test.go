@@ -105,9 +105,9 @@ func (l *list) update(t testing.TB, old *Set) (s *Set, u Updated) {
 	t.Helper()
 	var err error
 	if old.Partitioned() {
-		s, u, err = UpdatePartitioned(t.Context(), old, l.members(), l.universe(), Config{})
+		s, u, err = UpdatePartitioned(t.Context(), old, l.members(), l.universe(), Config{Shrink: 1})
 	} else {
-		s, u, err = Update(t.Context(), old, second(l.members()), second(l.universe()), Config{})
+		s, u, err = Update(t.Context(), old, second(l.members()), second(l.universe()), Config{Shrink: 1})
 	}
 	if err != nil {
 		t.Fatal(err)

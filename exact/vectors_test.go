@@ -121,7 +121,7 @@ func (v vectorSet) build(t *testing.T) (*Set, []member) {
 
 // updated returns the set with an update to these keys.
 func updated(t *testing.T, s *Set, all []member) (*Set, error) {
-	b, err := NewBuilder(s.Config(Config{}))
+	b, err := NewBuilder(s.Config(Config{Shrink: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
