@@ -23,6 +23,10 @@ var rooms = map[string][]string{
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/clock":      {},
+	"internal/untrusted":  {"filter"},
+	"internal/shrink":     {"filter"},
+	"internal/retry":      {"filter", "container", "shard"},
+	"internal/inset":      {"filter", "shard", "internal/untrusted"},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
@@ -62,10 +66,10 @@ var rooms = map[string][]string{
 	"examples/signup":  {".", "publish"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
-		"delta"},
+		"delta", "internal/retry", "internal/untrusted", "internal/inset"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
-		"internal/trailer", "internal/untrusted", "internal/shrink"},
+		"internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
 	"internal/trailer": {"container"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
 		"publish/transport"},
@@ -74,7 +78,7 @@ var rooms = map[string][]string{
 	"interop/clubcard":  {"container"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
 		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact"},
+		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
 }
 
 func TestLayers(t *testing.T) {

@@ -61,8 +61,11 @@ func perMember(bits float64, members uint64) float64 {
 	return bits / float64(members)
 }
 
-// Info describes the set.
+// Info describes the set. It is zero for the zero Set, and for a closed one.
 func (s *Set) Info() Info {
+	if s.empty() != nil {
+		return Info{}
+	}
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,

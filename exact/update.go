@@ -39,7 +39,9 @@ type Updated struct {
 // Config returns c with the hash function and the partitioning of s, for a Builder whose Update takes s. The secret of
 // a keyed hash is that of s.
 func (s *Set) Config(c Config) Config {
-	c.hashed, c.Partitioned = &s.hasher, s.Partitioned()
+	if len(s.records) > 0 {
+		c.hashed, c.Partitioned = &s.hasher, s.Partitioned()
+	}
 	return c
 }
 
@@ -95,6 +97,9 @@ func (b *Builder) Update(ctx context.Context, old *Set) (*Set, Updated, error) {
 }
 
 func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err error) {
+	if err := old.empty(); err != nil {
+		return nil, u, err
+	}
 	switch {
 	case b.hasher != old.hasher:
 		return nil, u, &filter.ConfigError{Field: "seed", Value: b.hasher.Seed(),
