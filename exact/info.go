@@ -10,6 +10,10 @@ type Info struct {
 	Universe, Members uint64 // numbers of keys
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
+	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is cut at the
+	// end of an update, it answers as before the updates that are lost, without an error. Build and Update make
+	// version 2, of which every cut is an error.
+	Version int
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
 	// size of the file.
 	Bits, Bytes uint64
@@ -57,11 +61,15 @@ func perMember(bits float64, members uint64) float64 {
 	return bits / float64(members)
 }
 
-// Info describes the set.
+// Info describes the set. It is zero for the zero Set, and for a closed one.
 func (s *Set) Info() Info {
+	if s.empty() != nil {
+		return Info{}
+	}
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
+		Version:          int(s.version),
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
@@ -80,6 +88,7 @@ func (s *Set) Info() Info {
 		}
 	}
 	sizes, _ := s.write(io.Discard)
+	i.Bytes = s.trailerSize()
 	for n, size := range sizes {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
