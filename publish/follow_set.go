@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -242,11 +241,10 @@ func link(from, to string) error {
 }
 
 // unnamed returns the shards in the folder that none of the manifests names, of which some may be nil. ok is false if
-// that cannot be known: a distributed build works in the folder.
+// that cannot be known. Workers of a distributed build in the folder write to a folder of their own.
 func (p *poll) unnamed(keep ...*shard.Manifest) (names []string, ok bool) {
 	all, err := os.ReadDir(p.file)
-	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
-	if err != nil || slices.ContainsFunc(all, building) {
+	if err != nil {
 		return nil, false
 	}
 	named := map[string]bool{}
