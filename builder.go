@@ -35,8 +35,9 @@ type Builder struct {
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
-	bits   int     // of a value that each key comes with, else 0
+	bits   int     // of the values that may come with the keys, else 0
 	added  atomic.Uint64
+	valued atomic.Uint64 // keys that came with values
 
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
@@ -67,8 +68,8 @@ var (
 )
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
-// Keys, Build calls the planner.
+// filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes
+// milliseconds. With other Needs and without Keys, Build calls the planner.
 func NewBuilder(c Config) (b *Builder, err error) {
 	if err := c.checkOne(); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (c Config) memberBuilder() (*Builder, error) {
 // builder is memberBuilder without Like.
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
-	if c.open() && c.Keys == 0 {
+	if c.open() && c.Keys == 0 && c.Needs.ValueBits == 0 { // a filter with values takes them with the keys
 		return b, b.later()
 	}
 	var err error
@@ -279,7 +280,16 @@ func (b *Builder) checkKeys() error {
 	if n := b.count(); b.exact != 0 && n != b.exact {
 		return &filter.KeysError{Announced: b.exact, Added: n}
 	}
+	if n, v := b.count(), b.valued.Load(); b.config.Like != nil && b.bits > 0 && v != n {
+		return withoutValues(n - v)
+	}
 	return nil
+}
+
+// withoutValues returns the error for keys without values where all need one.
+func withoutValues(keys uint64) error {
+	return &filter.ConfigError{Field: "values", Value: "none",
+		Reason: fmt.Sprintf("%d keys came without a value; give each key its value", keys)}
 }
 
 // make returns the filter of all keys.

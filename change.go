@@ -313,7 +313,7 @@ func (s *Set) noValues(could bool) error {
 	if s.filter == nil && s.shards == nil {
 		return s.empty()
 	}
-	others := append(families.With(filter.CanValues), families.With(filter.CanBuildValues)...)
+	others := families.With(filter.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {
 		problem = "%s was built without values; families with value_bits=: %s: %w"

@@ -227,9 +227,8 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if b.config.Keys != 0 && n != b.config.Keys {
 		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
 	}
-	if v := b.valued.Load(); v != 0 && v != n {
-		return nil, &filter.ConfigError{Field: "value_bits", Value: n - v,
-			Reason: "so many keys came without a value; add all keys with AddManyValues"}
+	if err := b.checkValues(); err != nil {
+		return nil, err
 	}
 	if b.spool != nil {
 		b.config.Keys = max(n, 1)
@@ -309,7 +308,7 @@ func (b *ShardBuilder) shards(ctx context.Context, entries []shard.Entry, chosen
 
 // shard builds and writes a shard.
 func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgress) (shard.Entry, float64, error) {
-	c.Keys, c.Progress = b.spill.Count(s), p.of(s)
+	c.Keys, c.Progress = b.keysOf(s), p.of(s)
 	var err error
 	if c.Like != nil {
 		if c.Like, err = b.config.Like.Shard(s); err != nil {
@@ -321,10 +320,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 		return shard.Entry{}, 0, err
 	}
 	defer one.Close()
-	add := one.AddHashes
-	if b.valued.Load() > 0 {
-		add = one.addWithValues
-	}
+	add := b.adder(one)
 	if err := b.spill.Each(ctx, s, add); err != nil {
 		return shard.Entry{}, 0, err
 	}

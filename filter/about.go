@@ -79,7 +79,7 @@ const (
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
-	CanBuildValues                     // Getter with values from the build: its builder is a ValueBuilder
+	CanBuildValues                     // Getter whose values may come with the keys of the build: its builder is a ValueBuilder
 )
 
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".

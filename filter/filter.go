@@ -219,7 +219,8 @@ type Builder interface {
 	Build(ctx context.Context) (Filter, error)
 }
 
-// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values.
+// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values that cannot change
+// later; else keys of AddMany have the value 0.
 type ValueBuilder interface {
 	Builder
 	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several

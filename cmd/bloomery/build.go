@@ -122,11 +122,13 @@ comes.
 The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
 
-A ribbon filter takes a value with each key of the build: --family ribbon --value-bits 8 reads lines such as
-"10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a --value-column. bloomery get prints the values, which
-cannot change. A key may come again with the same value only. "ribbon(r=0)" stores the values without fingerprints, in
-1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary value for keys that were not
-in the input. So use that form only where all keys that are asked for were in the input.
+With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
+--value-column, by default the second one. bloomery get prints the values. A key may come again with the same value
+only. The values of --family rankindexed, which is also the choice without --family, can change (put), and keys that look
+alike, at the false-positive rate, share one. If no key of the inputs has a value, all values are 0 until put sets them.
+The values of --family ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores the values
+without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary
+value for keys that were not in the input. So use that form only where all keys that are asked for were in the input.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
@@ -267,7 +269,7 @@ func (a *app) printChoice(best plan.Choice) {
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
 	if best.Can.Has(filter.CanAdd | filter.CanValues) {
-		fmt.Fprintln(a.stderr, "  values: none yet, put sets them; --family ribbon reads them with the keys")
+		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0; put changes them")
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
@@ -313,7 +315,7 @@ func (a *app) buildSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
 	defer limitGarbage(&config)()
-	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (a *app) shardSet(
 	defer limitGarbage(&config)()
 	failed := a.allow(ctx, f.allow, f.in, &config)
 	var p *progress // of the pass that is running
-	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
 		return nil, err
 	}

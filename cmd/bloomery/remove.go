@@ -120,12 +120,15 @@ func (a *app) removeFrom(
 		return seen, err
 	}
 	defer list.Close()
+	watch := watchValues(set, f.in)
+	defer a.warnValues("the filter", watch)
 	shown := 0
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
 		return missing(set, b)
 	}, func(b *keyio.Batch) error {
 		for i := 0; i < len(b.Out) && shown < maxNamed && !a.quiet; i++ {
 			if b.Out[i] != 0 {
+				watch.absent(b.Keys[i])
 				shown++
 				fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", b.Keys[i])
 			}

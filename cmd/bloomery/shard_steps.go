@@ -102,8 +102,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return fmt.Errorf("--range %s: every range is a file from which every shard reads; want 64KiB or more", f.size)
 	}
 	config.RangeBytes = int64(min(size, 1<<50))
-	bits := bitsAtBuild(config.Build)
-	in, _, err := f.values.input(f.in, bits)
+	in, parse, err := f.values.input(f.in, specAtBuild(config.Build))
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return err
 	}
 	config.Keys = distribute.KeysOf(o)
-	if bits > 0 && !in.columns() {
+	if parse != nil && !in.columns() {
 		config.Keys.Separator = string(f.values.separator)
 	}
 	for i, pattern := range args {

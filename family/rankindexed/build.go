@@ -253,7 +253,8 @@ func over(g Geometry, sections [levels][]uint64) *Filter {
 }
 
 // NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In
-// the others a key that is added several times is one key, and the number of distinct keys gives the size.
+// the others a key that is added several times is one key, and the number of distinct keys gives the size. With values
+// it is a filter.ValueBuilder; a key that is added without one has the value 0.
 func NewBuilder(c Config) (filter.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
@@ -262,12 +263,15 @@ func NewBuilder(c Config) (filter.Builder, error) {
 		}
 		return &countingBuilder{c: newConcurrent(f)}, nil
 	}
-	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, c.check()
+	b := &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), config: c}
+	b.values.Keys = gather.New(gather.Config{})
+	return b, c.check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	gather.Intake
+	values valued
 	config Config
 }
 
@@ -294,18 +298,23 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	parts := n>>16 + 1
 	done := uint64(0)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
-	err = b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+	report := func(keys int) error {
+		if done += uint64(keys); b.Progress != nil {
+			b.Progress(filter.Progress{Done: float64(done) / float64(n)})
+		}
+		return ctx.Err()
+	}
+	if b.values.Added() > 0 {
+		return f, b.values.fill(ctx, f, b.Keys, part, report)
+	}
+	return f, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
 				return err
 			}
 		}
-		if done += uint64(len(hs)); b.Progress != nil {
-			b.Progress(filter.Progress{Done: float64(done) / float64(n)})
-		}
-		return ctx.Err()
+		return report(len(hs))
 	})
-	return f, err
 }
 
 // countingBuilder adds keys to a filter when they come.
