@@ -32,7 +32,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	}
 	defer unlock()
 	p := &poll{Follower: f}
-	if p.was, err = f.readState(); err != nil {
+	if p.was, err = f.readState(ctx); err != nil {
 		return nil, err
 	}
 	if p.held, err = f.look(ctx); err != nil {
@@ -58,8 +58,7 @@ type poll struct {
 
 func (p *poll) do(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: MaxRelease}
-	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.trusts(s) &&
-		(p.options.name == "" || p.options.name == s.Name) {
+	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
