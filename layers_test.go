@@ -72,7 +72,7 @@ var rooms = map[string][]string{
 		"internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
 	"internal/trailer": {"container"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
-		"publish/transport"},
+		"internal/shrink", "internal/untrusted", "publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard":  {"container"},

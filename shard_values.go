@@ -39,7 +39,7 @@ func (b *ShardBuilder) takesValues(values []uint64) (static bool, err error) {
 	}
 	switch {
 	case b.spill == nil && b.spool == nil:
-		return errSpent
+		return false, errSpent
 	case b.config.Allow != nil:
 		return bad("allow", "list", "a sharded set with values has no exceptions; leave one out")
 	case b.spill == nil:
