@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // TestDamagedFiles cuts and flips the small files of publishers and followers, 2,000 times each: what reads them refuses
@@ -38,11 +37,12 @@ func TestDamagedFiles(t *testing.T) {
 
 	// The states are those that a publisher and a follower write.
 	s := newSite(t)
-	s.publish("list", s.build(0, 1000))
-	follower := s.follower(at("copy"))
-	if _, err := follower.Poll(t.Context()); err != nil {
+	s.publish(filterOf(t, 1000, 0))
+	follower, err := NewFollower(s.dir, at("copy"), WithKeys(s.keys[0].Public()))
+	if err != nil {
 		t.Fatal(err)
 	}
+	mustPoll(t, follower)
 	keys := &states{paths: []string{at("key.state")}, lists: [][]lastSigned{nil}}
 	for i, name := range []string{"a list", "another list"} {
 		l := lastSigned{Name: name, Number: uint64(17 * (i + 1)), Kind: File, Keys: 1000, Folder: "/srv/" + name}
@@ -179,15 +179,5 @@ func TestSeal(t *testing.T) {
 		if bad[i] = c ^ 1; checkSeal(bad) == nil {
 			t.Errorf("%s is accepted", bad)
 		}
-	}
-}
-
-// testRelease returns a release with all fields.
-func testRelease() *Release {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return &Release{
-		Name: "a list", Number: 17, Published: at, Expires: at.Add(time.Hour), Kind: File,
-		Object: Object{Hash{1}, 1000}, Total: 1000, Spec: "standard(fpr=0.01)", Keys: 500, FPRChosen: 0.01,
-		FPRPosterior: 0.009, Previous: &Previous{16, Hash{2}, &Object{Hash{3}, 100}}, History: &Object{Hash{4}, 200},
 	}
 }
