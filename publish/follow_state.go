@@ -65,7 +65,9 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	var s state
-	err = json.Unmarshal(b, &s)
+	if err = checkSeal(b); err == nil {
+		err = json.Unmarshal(b, &s)
+	}
 	switch {
 	case err != nil:
 	case s.Format != stateFormat || s.Version != 1:
@@ -92,7 +94,7 @@ func (f *Follower) writeState(ctx context.Context, was, s *state) error {
 		return nil
 	}
 	return container.WriteAtomic(ctx, f.file+stateSuffix, func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
+		_, err := w.Write(seal(b))
 		return err
 	})
 }
