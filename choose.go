@@ -77,7 +77,7 @@ func (c Config) Check() error {
 
 // checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
-	if err := c.checkRates(); err != nil {
+	if err := errors.Join(c.checkRates(), c.checkShrink()); err != nil {
 		return err
 	}
 	switch {

@@ -32,6 +32,7 @@ type buildFlags struct {
 	wishes wishFlags
 	shards shardsFlag
 	allow  allowFlags
+	shrink shrinkFlags
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -64,6 +65,9 @@ func (a *app) buildCommand() *cobra.Command {
 			if c.Flags().Changed("like") {
 				return a.buildLike(c, &f, args)
 			}
+			if c.Flags().Changed("shrink") {
+				return errors.New("--shrink: only a filter like an older one is compared with it; add --like OLD")
+			}
 			if c.Flags().Changed("shards") {
 				return a.buildShards(c, &f, args)
 			}
@@ -92,6 +96,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.hash.register(c)
 	f.wishes.register(c)
 	f.allow.register(c)
+	f.shrink.register(c, "with --like at most half, never all")
 	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
@@ -140,7 +145,11 @@ copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched ag
 keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
 Families: all; but all bits of ribbon and fuse change with their keys, so that updates are whole files. OLD is needed
-for the build only; -o may name it.
+for the build only; -o may name it. If OLD has values, every key needs one.
+
+A list that was cut must not replace a good one: with --like, nothing is written if the new filter has less than half of
+the keys of OLD, or none, and the same holds for the list of --allow, and for how often keys come in a filter that
+counts. --shrink allows it, --shrink=80% up to that loss. A build without --like compares nothing.
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
@@ -296,6 +305,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	}
 	a.warnRate(f.output, r.info)
 	a.warnRoom(f, r)
+	a.warnAllow(r.info)
 	switch {
 	case a.json:
 		return a.printJSON(r)
@@ -325,10 +335,10 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	what := "reading"
-	if input.Rewindable() && config.Like == nil && parse == nil {
+	if input.Rewindable() && config.Like == nil && (parse == nil || config.Spec == "") {
 		what, p = "building", newProgress()
 		a.show(p, "counting", input.Size())
-		config.Keys, err = input.Count(ctx)
+		config.Keys, err = countKeys(ctx, input, parse)
 		p.end()
 		if err != nil {
 			return nil, err
