@@ -114,7 +114,8 @@ type Config struct {
 	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
 	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
 	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
-	// nor do families and hash functions of other systems.
+	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
+	// Add, Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
 }
 

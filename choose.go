@@ -68,8 +68,8 @@ func (c Config) Check() error {
 	case c.Like != nil:
 		return c.checkLike()
 	case c.open():
-		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
-		return errors.Join(c.checkNeeds(), err)
+		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
 	b := Builder{config: c}
 	return b.resolve()

@@ -13,6 +13,8 @@ type About struct {
 	Also Also
 	// Can is the set of abilities that at least one form of the family has.
 	Can Ability
+	// Bounded says that a filter is full when it has its capacity, or a few keys more: Add then returns ErrFull.
+	Bounded bool
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
 	// DefaultFPR is the rate of Default, and 0 if that is not a rate.

@@ -54,16 +54,29 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 		}
 		static := !k.Can.Has(filter.CanAdd)
 		choice, why := c.try(k, n)
+		if why == "" && n.FPR == 0 && float64(choice.Bits) < n.least(k) {
+			why = "is smaller than the size"
+		}
 		switch {
 		case why != "":
 			refused = refused || static
 		case static || !refused:
 			return choice, true
+		case k.Can.Has(filter.CanCount) && !n.Count: // larger, for what was not asked for
 		case !ok || n.better(choice, best):
 			best, ok = choice, true
 		}
 	}
 	return best, ok
+}
+
+// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, and in families of cache
+// lines one less.
+func (n *Needs) least(k kind) float64 {
+	if k.Can.Has(filter.CanOneLine) {
+		return 0.9*n.budget() - 512
+	}
+	return 0.9 * n.budget()
 }
 
 // better reports whether a comes before b in the order of a plan.

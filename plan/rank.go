@@ -138,7 +138,8 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		choice.Spec = k.sized(n, filter.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
-	if b := n.budget(); row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
+	b := n.budget()
+	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
 		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
 		choice.Spec = k.sized(n, size)
 		row = Forecast(choice.Spec, k.counted(n))
@@ -148,7 +149,7 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	}
 	choice.Bits, choice.FPRPrior = row.Bits, row.FPRPrior
 	choice.BitsPerKey = float64(row.Bits) / float64(n.all())
-	if b := n.budget(); b > 0 && float64(row.Bits) > b+n.slack() {
+	if b > 0 && float64(row.Bits) > b+n.slack() {
 		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
 	}
 	if k.LineFrom > row.FPRPrior && n.OneLine {

@@ -180,7 +180,11 @@ func familyHelp() string {
 
 // buildConfig returns the checked Config of the flags. It reads no keys.
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
-	b.TempDir, b.Seed, b.Chosen = f.memory.dir, f.hash.seed, a.printChoice
+	b.TempDir, b.Seed = f.memory.dir, f.hash.seed
+	b.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
+	if len(f.allow.lists) > 0 {
+		b.Allow = func(func([]byte) bool) {} // for Check; allow sets the list
+	}
 	size, err := f.size.read(c)
 	if err != nil {
 		return b, err
@@ -265,19 +269,33 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 	return err
 }
 
-// printChoice prints the choice of the planner.
-func (a *app) printChoice(best plan.Choice) {
+// printChoice prints the choice of the planner, for a filter that is exact for a list or not.
+func (a *app) printChoice(best plan.Choice, exact bool) {
 	if a.quiet {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
-	if best.Can.Has(filter.CanAdd) {
-		const later = filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge
-		fmt.Fprintf(a.stderr, "  later it can: %s\n", best.Can&later)
-	} else {
+	values := best.Can.Has(filter.CanValues)
+	switch {
+	case exact:
+		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
+	case best.Can.Has(filter.CanAdd):
+		can := best.Can & (filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge)
+		full := false
+		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
+			can, full = can&^filter.CanAdd, true
+		}
+		fmt.Fprintf(a.stderr, "  later it can: %s\n", can)
+		if full {
+			fmt.Fprintln(a.stderr, "  it has room for the keys of the build; --capacity N makes room for others")
+		}
+	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	if best.Can.Has(filter.CanAdd | filter.CanValues) {
+	switch {
+	case values && exact:
+		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0")
+	case values:
 		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0; put changes them")
 	}
 	if best.Warning != "" {
