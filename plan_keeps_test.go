@@ -2,6 +2,7 @@ package bloomery_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -31,7 +32,10 @@ func TestKeepsRate(t *testing.T) {
 				const seeds = 8
 				mean, most := 0.0, 0.0
 				for seed := range uint64(seeds) {
-					info := planned(t, choice.Spec, n, seed)
+					info, bytes := planned(t, choice.Spec, n, seed)
+					if off := math.Abs(float64(bytes) - float64(choice.FileBytes)); off > 128+0.05*float64(bytes) {
+						t.Errorf("%s, %d keys: a file of %d bytes, planned %d", choice.Spec, n, bytes, choice.FileBytes)
+					}
 					mean += info.FPRPosterior / seeds
 					most = max(most, info.FPRPosterior)
 					if info.Bits > choice.Bits*11/10+256 {
@@ -80,8 +84,33 @@ func TestBelowRibbon(t *testing.T) {
 	}
 }
 
-// planned returns the Info of a filter of n keys.
-func planned(t *testing.T, s filter.Spec, n, seed uint64) filter.Info {
+// TestOverBound: what the plan says about the distance of a static filter to the smallest possible size is so in the
+// file that is built.
+func TestOverBound(t *testing.T) {
+	for _, n := range []uint64{1, 100, 1000, 30_000} {
+		for _, fpr := range []float64{0.9, 0.4, 0.01, 1. / 65536} {
+			choice, err := plan.Default(t.Context(), plan.Needs{Keys: n, FPR: fpr, Unpatented: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bytes := planned(t, choice.Spec, n, 1)
+			times := 8 * float64(bytes) / (float64(n) * math.Log2(1/fpr))
+			var said float64
+			if _, err := fmt.Sscanf(choice.Reason, "static, %f times the smallest possible size", &said); err != nil {
+				if _, err := fmt.Sscanf(choice.Reason, "static, %f%% over the smallest possible size", &said); err != nil {
+					t.Fatalf("%s: %v", choice.Reason, err)
+				}
+				said = 1 + said/100
+			}
+			if slack := 160 * 8 / (float64(n) * math.Log2(1/fpr)); math.Abs(said-times) > 0.01*times+slack {
+				t.Errorf("%d keys, rate %g: %s, and it is %.3g times", n, fpr, choice.Reason, times)
+			}
+		}
+	}
+}
+
+// planned returns the Info of a filter of n keys, and the length of its file.
+func planned(t *testing.T, s filter.Spec, n, seed uint64) (filter.Info, uint64) {
 	t.Helper()
 	keys := func(yield func(string) bool) {
 		for i := range n {
@@ -94,5 +123,9 @@ func planned(t *testing.T, s filter.Spec, n, seed uint64) filter.Info {
 	if err != nil {
 		t.Fatalf("%s, %d keys: %v", s, n, err)
 	}
-	return set.Info()
+	bytes, err := set.EncodedLen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Info(), bytes
 }

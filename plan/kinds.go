@@ -10,6 +10,7 @@ type kind struct {
 	filter.Form
 	spills  bool // its builder can keep keys in a file
 	bounded bool // full at its capacity
+	header  uint64
 }
 
 // kinds are all forms of all families.
@@ -18,7 +19,7 @@ var kinds = allKinds()
 func allKinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
-			all = append(all, kind{Form: form, spills: form.Can.Has(filter.CanSpill), bounded: f.Bounded})
+			all = append(all, kind{Form: form, spills: form.Can.Has(filter.CanSpill), bounded: f.Bounded, header: f.FileBytes})
 		}
 	}
 	return all
