@@ -135,6 +135,8 @@ The values of --family ribbon cannot change, are always right, and every key nee
 without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary
 value for keys that were not in the input. So use that form only where all keys that are asked for were in the input.
 
+A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is refused.
+
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
 temporary file. For bitsandblooms these are the keys themselves.
