@@ -153,7 +153,7 @@ func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config
 	if errors.As(err, &both) {
 		for k := range keys {
 			if both.Of(sum(k)) {
-				both.Key = textOf(k)
+				both.Key = nameOf(k)
 				break
 			}
 		}

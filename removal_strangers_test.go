@@ -46,6 +46,27 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestRemovalClosed: errors say what is wrong in the words of a user.
+func TestRemovalClosed(t *testing.T) {
+	s := build(t, words(10), bloomery.Config{Spec: "rankindexed"})
+	r, err := s.Removal(bloomery.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AddMany(keysOf(0, 0, 1)); err == nil || err.Error() != "the list of keys is complete, and takes no more" {
+		t.Errorf("after Look: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AddMany(keysOf(0, 0, 1)); err == nil || err.Error() != "the list of keys is closed" {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
 // TestHalfStrangers: with half of the keys known a list is not the wrong one. By force any list is removed.
 func TestHalfStrangers(t *testing.T) {
 	keys := keysOf(0, 0, 1000)

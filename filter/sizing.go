@@ -47,7 +47,7 @@ func (s Sizing) Check() error {
 	case !(s.FPR >= 0 && s.FPR < 1):
 		return &ConfigError{"fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01"}
 	case set > 1:
-		return &ConfigError{"size", fmt.Sprintf("%+v", s), "give only one of bits_per_key, fpr and bytes"}
+		return &ConfigError{"size", "two sizes", "give only one of bits_per_key, fpr and bytes"}
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (s *Spill) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = errors.New("run: the Spill is closed")
+		s.err = errors.New("the list of keys is closed")
 	}
 	s.buffer = NewBuffer(len(s.counts), 0)
 	if s.file != nil {
