@@ -111,6 +111,9 @@ func (l *losses) check(keys uint64) error {
 		return err
 	}
 	// Keys that look alike share counts, at the false-positive rate.
+	if x.before <= 1 {
+		return nil
+	}
 	if alike := 1 + 3*l.old.Info().FPRPosterior*float64(x.sampled); float64(x.before) > alike {
 		return shrink.Check("repetitions of keys, which the filter counts", x.before, x.after, l.allowed)
 	}

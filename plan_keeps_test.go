@@ -68,7 +68,7 @@ func TestBelowRibbon(t *testing.T) {
 		keys uint64
 		fpr  float64
 		most float64 // bits a key
-	}{{100, 1e-12, 45}, {100, 1e-10, 36}, {1_000_000, 1e-12, 46.5}, {1_000_000, 2.4e-10, 32.2}} {
+	}{{100, 1e-12, 45}, {5000, 1e-10, 44}, {1_000_000, 1e-12, 46.5}, {1_000_000, 2.4e-10, 32.2}} {
 		choice, err := plan.Default(t.Context(), plan.Needs{Keys: c.keys, FPR: c.fpr, Unpatented: true})
 		if err != nil || choice.BitsPerKey > c.most {
 			t.Errorf("%+v: %s, %.4g bits a key, %v", c, choice.Spec, choice.BitsPerKey, err)

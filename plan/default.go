@@ -70,13 +70,14 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 	return best, ok
 }
 
-// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, and in families of cache
-// lines one less.
+// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, or a bit per key less, and
+// in families of cache lines one less.
 func (n *Needs) least(k kind) float64 {
+	least := min(0.9*n.budget(), n.budget()-float64(n.all()))
 	if k.Can.Has(filter.CanOneLine) {
-		return 0.9*n.budget() - 512
+		return least - 512
 	}
-	return 0.9 * n.budget()
+	return least
 }
 
 // better reports whether a comes before b in the order of a plan.
