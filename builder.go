@@ -248,7 +248,7 @@ func (b *Builder) checkLosses(set *Set) error {
 	if err := b.losses.compare(set); err != nil || b.part {
 		return err
 	}
-	return b.losses.check(set.Len())
+	return b.losses.check(set.distinctLen())
 }
 
 func (b *Builder) build(ctx context.Context) (*Set, error) {

@@ -47,6 +47,24 @@ func TestShrink(t *testing.T) {
 	}
 }
 
+// TestShrinkDuplicates: keys that come several times count once where the bits tell it, in the old set and the new one.
+func TestShrinkDuplicates(t *testing.T) {
+	keys := words(3000)
+	for _, spec := range []string{"standard", "blocked", "counting"} {
+		old := build(t, slices.Concat(keys, keys, keys, keys), bloomery.Config{Spec: spec + "(capacity=12000)"})
+		if spec != "counting" { // which would lose counts
+			if _, err := bloomery.Build(t.Context(), slices.Values(keys), bloomery.Config{Like: old}); err != nil {
+				t.Errorf("%s: each key once: %v", spec, err)
+			}
+		}
+		cut := slices.Concat(keys[:700], keys[:700], keys[:700], keys[:700])
+		_, err := bloomery.Build(t.Context(), slices.Values(cut), bloomery.Config{Like: old})
+		if !errors.Is(err, filter.ErrShrunk) {
+			t.Errorf("%s: 700 of 3000 keys four times: %v", spec, err)
+		}
+	}
+}
+
 // TestShrinkSharded: the guard is for the whole set, and the folder stays as it is.
 func TestShrinkSharded(t *testing.T) {
 	keys := words(200) // so few that some shards lose more than half
