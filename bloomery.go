@@ -52,8 +52,8 @@ type Config struct {
 	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
 	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
 	// again; their rate rises as keys change, see Set.CheckFPR. ribbon and fuse keep only the size of their
-	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error wrapping filter.ErrFull if Like has
-	// no room for the keys.
+	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
+	// wrapping filter.ErrFull if Like has no room for the keys.
 	//
 	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
 	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that

@@ -117,8 +117,8 @@ func (c Config) builder() (*Builder, error) {
 
 // Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
 // keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
-// Build has returned.
+// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
+// until Build has returned.
 //
 // For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
 // and builds one shard after the other. The new Set is in memory.

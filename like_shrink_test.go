@@ -113,7 +113,9 @@ func TestShrinkCounts(t *testing.T) {
 			}
 		}
 	}
-	for _, spec := range []string{"counting", "rankindexed(counting=1)", "dleft(counting=1)", "rankindexed(counting=1,fpr=0.3)"} {
+	for _, spec := range []string{
+		"counting", "rankindexed(counting=1)", "dleft(counting=1)", "rankindexed(counting=1,fpr=0.3)",
+	} {
 		build := func(times int, c bloomery.Config) (*bloomery.Set, error) {
 			return bloomery.Build(t.Context(), log(times), c)
 		}
@@ -122,7 +124,8 @@ func TestShrinkCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for times, ok := range map[int]bool{0: false, 1: true, 2: true} {
-			if _, err := build(times, bloomery.Config{Like: set}); ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
+			_, err := build(times, bloomery.Config{Like: set})
+			if ok != (err == nil) || !ok && !errors.Is(err, filter.ErrShrunk) {
 				t.Errorf("%s, %d more: %v", spec, times, err)
 			}
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/bloomery/bloomery/plan"
 )
 
-// TestKeepsRate builds what Default chooses for few keys at all rates, and for all needs: the filter keeps the rate, and
-// has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over the seeds counts.
+// TestKeepsRate builds what Default chooses for few keys at all rates, and for all needs: the filter keeps the rate,
+// and has the size that was planned. Bits of the Bloom families scatter, so that for them the mean over the seeds
+// counts.
 func TestKeepsRate(t *testing.T) {
 	for name, needs := range map[string]plan.Needs{
 		"none": {}, "add": {Add: true}, "remove": {Remove: true}, "count": {Count: true}, "line": {OneLine: true},
@@ -61,8 +62,8 @@ func TestKeepsRate(t *testing.T) {
 	}
 }
 
-// TestBelowRibbon: at rates below 2^-32 a static build takes the form with the fewest bits of those that there are, about
-// 40 at 1e-12 and not the 57 of a Bloom filter.
+// TestBelowRibbon: at rates below 2^-32 a static build takes the form with the fewest bits of those that there are,
+// about 40 at 1e-12 and not the 57 of a Bloom filter.
 func TestBelowRibbon(t *testing.T) {
 	for _, c := range []struct {
 		keys uint64
@@ -74,7 +75,9 @@ func TestBelowRibbon(t *testing.T) {
 			t.Errorf("%+v: %s, %.4g bits a key, %v", c, choice.Spec, choice.BitsPerKey, err)
 		}
 	}
-	for _, n := range []plan.Needs{{Keys: 1000, BitsPerKey: 48}, {Keys: 1000, Bytes: 6000}, {Keys: 100, BitsPerKey: 2000}} {
+	for _, n := range []plan.Needs{
+		{Keys: 1000, BitsPerKey: 48}, {Keys: 1000, Bytes: 6000}, {Keys: 100, BitsPerKey: 2000},
+	} {
 		n.Unpatented = true
 		choice, err := plan.Default(t.Context(), n)
 		asked := max(n.BitsPerKey, float64(n.Bytes)*8/float64(n.Keys))

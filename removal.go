@@ -218,8 +218,9 @@ func (r *Removal) wrong(seen Removed) error {
 
 // Remove removes the keys of the list. If Strangers is MaxStrangers or more, or more than half of the distinct keys are
 // not in the Set, it changes nothing unless force is true, and returns the result of Look and an error wrapping
-// filter.ErrStrangers. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be without some of
-// the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most once.
+// filter.ErrStrangers. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be
+// without some of the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most
+// once.
 func (r *Removal) Remove(ctx context.Context, force bool) (Removed, error) {
 	seen, err := r.Look(ctx)
 	if err != nil {

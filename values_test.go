@@ -250,8 +250,8 @@ func TestShardedBuildValues(t *testing.T) {
 	}
 }
 
-// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two values
-// of a key are an error, in memory and in files. With Like all keys need values.
+// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two
+// values of a key are an error, in memory and in files. With Like all keys need values.
 func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {

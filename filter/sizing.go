@@ -64,8 +64,9 @@ func (s Sizing) Bits(keys uint64) (uint64, error) {
 	return BitsFor(s.BitsPerKey * float64(keys))
 }
 
-// AtMost returns an error wrapping ErrConfig if the size, in bits per key or bytes, is by more than a bit per key larger
-// than most bits, the largest filter of a family for that number of keys: it would be smaller than was asked for.
+// AtMost returns an error wrapping ErrConfig if the size, in bits per key or bytes, is by more than a bit per key
+// larger than most bits, the largest filter of a family for that number of keys: it would be smaller than was asked
+// for.
 func (s Sizing) AtMost(most, keys uint64, family string) error {
 	asked, err := s.Bits(keys)
 	if err != nil || keys == 0 || asked <= most+keys {
@@ -75,7 +76,8 @@ func (s Sizing) AtMost(most, keys uint64, family string) error {
 	if s.Bytes != 0 {
 		field, value = "bytes", s.Bytes
 	}
-	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or blocked"
+	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
+		"blocked"
 	return &ConfigError{field, value, fmt.Sprintf(reason, family, float64(most)/float64(keys), (most+7)/8, keys)}
 }
 

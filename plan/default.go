@@ -70,8 +70,8 @@ func (c Costs) first(n *Needs) (best Choice, ok bool) {
 	return best, ok
 }
 
-// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, or a bit per key less, and
-// in families of cache lines one less.
+// least returns the fewest bits of a filter that has the size that was asked for: nine tenths, or a bit per key less,
+// and in families of cache lines one less.
 func (n *Needs) least(k kind) float64 {
 	least := min(0.9*n.budget(), n.budget()-float64(n.all()))
 	if k.Can.Has(filter.CanOneLine) {

@@ -62,7 +62,8 @@ func (k kind) counted(n *Needs) uint64 {
 	return n.all()
 }
 
-// Room for later keys of which only Needs.Add speaks, in filters that are full at their capacity: an eighth of the keys.
+// Room for later keys of which only Needs.Add speaks, in filters that are full at their capacity: an eighth of the
+// keys.
 const (
 	unasked   = 8
 	leastRoom = 16

@@ -129,13 +129,15 @@ that change or describe the filter warn if its rate has left the chosen one.
 
 With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
 --value-column, by default the second one. bloomery get prints the values. A key may come again with the same value
-only. The values of --family rankindexed, which is also the choice without --family, can change (put), and keys that look
-alike, at the false-positive rate, share one. If no key of the inputs has a value, all values are 0 until put sets them.
-The values of --family ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores the values
-without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary
-value for keys that were not in the input. So use that form only where all keys that are asked for were in the input.
+only. The values of --family rankindexed, which is also the choice without --family, can change (put), and keys that
+look alike, at the false-positive rate, share one. If no key of the inputs has a value, all values are 0 until put sets
+them. The values of --family ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores the
+values without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an
+arbitrary value for keys that were not in the input. So use that form only where all keys that are asked for were in the
+input.
 
-A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is refused.
+A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is
+refused.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a

@@ -67,8 +67,8 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 	return r
 }
 
-// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as after
-// the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
+// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
+// after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
 func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
 	if set.Manifest() != nil || i.FPRPosterior >= 0.9*i.FPRPrior {
 		return 0

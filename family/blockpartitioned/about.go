@@ -5,7 +5,8 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "as partitioned, in one cache line per query",
-	Can:       filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself | filter.CanOneLine,
+	Can: filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself |
+		filter.CanOneLine,
 	FileBytes: 208,
 	Default:   "8 bits a key", Sizes: []string{"blocks"},
 	Parameters: append([]filter.Parameter{

@@ -181,7 +181,8 @@ func (o order) room(bits uint64) bool {
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is unknown.
+// within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
+// unknown.
 func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // TestFewKeys: the mean rate of filters of few keys, over many sets of random places, is at most the one that was asked
-// for, and the filters are not much larger than they must be. With the formula for many keys it is up to 80 times as high.
+// for, and the filters are not much larger than they must be. With the formula for many keys it is up to 80 times as
+// high.
 func TestFewKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 2, 5, 10, 30} {

@@ -57,7 +57,8 @@ func fewest(n uint64, p float64) (places float64, k int) {
 
 // scatter returns the mean rate of a filter over that of one with the mean number of set places. Few keys set more or
 // fewer places by chance, and the rate is the power k of their share: its mean is above the power of the mean, by 2% at
-// k = n/5 and 5% at k = n/2. To the second order it follows from the variance of the number of places that kn random ones leave empty.
+// k = n/5 and 5% at k = n/2. To the second order it follows from the variance of the number of places that kn random
+// ones leave empty.
 func scatter(n uint64, m float64, k int) float64 {
 	load := float64(k) * float64(n) / m
 	empty := math.Exp(-load)
@@ -68,8 +69,8 @@ func scatter(n uint64, m float64, k int) float64 {
 // noScatter is the scatter that sizes do not count, half of what filter.Info.Exceeds ignores.
 const noScatter = 1.05
 
-// fewKeys returns the fewest places whose mean rate is p, for so few keys that scatter counts, and its k. If k is not 0,
-// it is that one.
+// fewKeys returns the fewest places whose mean rate is p, for so few keys that scatter counts, and its k. If k is not
+// 0, it is that one.
 func fewKeys(n uint64, p float64, k int) (places float64, best int) {
 	places = math.Inf(1)
 	for try := max(k, 1); try <= MaxK && (k == 0 || try == k); try++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// TestPairs: a Spill gives both entries of each hash one after the other, from memory and from its file, in the shard of
-// the hash.
+// TestPairs: a Spill gives both entries of each hash one after the other, from memory and from its file, in the shard
+// of the hash.
 func TestPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, n = 5, 3 * pageLen
