@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -28,7 +29,8 @@ func (c Config) checkLike() error {
 				Reason: "with like, size, hash function, chosen rate and shards are those of that set; leave it out"}
 		}
 	}
-	return c.checkRates()
+	_, err := shrink.Allowed(c.Shrink, shrink.List)
+	return errors.Join(c.checkRates(), err)
 }
 
 // checkShrink returns an error if Shrink is set without Like.

@@ -117,7 +117,8 @@ Without --family the filter is of the first of these families that does what you
 
 The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
 --for speed take the first filter in the order of bloomery plan instead. --budget and --memory limit the build. Without
-a size the false-positive rate is 1%.
+a size the false-positive rate is 1%. Rates below 2^-32 and sizes above 33 bits a key are beyond ribbon: the choice is
+then the smallest of the others. With --family, a size that the family cannot use is an error.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
 "blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
