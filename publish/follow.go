@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -54,6 +52,7 @@ type followOptions struct {
 	transport transport.Config
 	open      []bloomery.Option
 	secret    *[filter.SecretSize]byte
+	guard     guard
 	now       func() time.Time
 }
 
@@ -120,15 +119,16 @@ type Follower struct {
 	options followOptions
 	kind    string // File: filter files and sharded sets only; Exact: exact sets only; empty: all
 
-	poll sync.Mutex
-	sums sums
+	polls chan struct{} // has an element while a poll runs
+	sums  sums
 }
 
 // NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
 // The error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
 func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
-	f := &Follower{file: filepath.Clean(file), sums: sums{}}
-	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now}
+	f := &Follower{file: filepath.Clean(file), polls: make(chan struct{}, 1), sums: sums{}}
+	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now,
+		guard: guard{owner: ownerOf, user: os.Geteuid()}}
 	for _, set := range o {
 		set(&f.options)
 	}
@@ -151,21 +151,6 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 		return nil, fmt.Errorf("%s: %w", f.source, ErrNoKey)
 	}
 	return f, nil
-}
-
-// lock takes the lock of the file against other followers of it.
-func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
-	path := f.file + lockSuffix
-	l, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	_ = l.Close()
-	locked, _, err := flock.Lock(ctx, path, nil)
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = flock.Unlock(locked) }, nil
 }
 
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -24,8 +26,9 @@ import (
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
 // Event is nil and the file is as before, and complete. It ends soon after ctx does.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
-	f.poll.Lock()
-	defer f.poll.Unlock()
+	if err := f.options.guard.follows(f.file); err != nil {
+		return nil, err
+	}
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -93,14 +96,14 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	if event.Delta, event.From, err = p.update(ctx); err != nil {
 		return nil, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
-	p.clean()
+	p.clean("")
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
 }
 
 // tidy removes what a follower has left that was killed, when the file is current.
 func (p *poll) tidy(ctx context.Context) {
-	p.clean()
+	p.clean("")
 	own := filepath.Base(p.file)
 	container.RemoveAbandoned(filepath.Dir(p.file), func(name string) bool {
 		return name == own || name == own+stateSuffix
@@ -126,15 +129,14 @@ func (p *poll) mayReplace() error {
 	if p.was != nil || !p.held.exists || p.held.folder {
 		return nil
 	}
-	in, err := os.Open(p.file)
+	in, st, err := untrusted.Open(p.file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	st, err := in.Stat()
 	head := func() io.Reader { return io.NewSectionReader(in, 0, 16) }
-	if err != nil || st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
-		return err
+	if st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
+		return nil
 	}
 	return fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)
 }
@@ -209,7 +211,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	if p.release.Kind == Set {
 		return p.patchSet(ctx, text)
 	}
-	old, err := os.ReadFile(p.file)
+	old, err := untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
 	if err != nil {
 		return c, err
 	}
@@ -234,32 +236,46 @@ func (p *poll) install(ctx context.Context, c loaded) error {
 	if p.release.Kind == Set {
 		return p.installSet(ctx, c)
 	}
-	if err := p.opens(c); err != nil {
+	if err := p.opens(ctx, c); err != nil {
 		return err
 	}
 	if err := p.writeState(ctx, p.was, p.next); err != nil {
 		return err
 	}
 	delete(p.sums, p.file)
-	return container.WriteAtomic(ctx, p.file, func(w io.Writer) error {
+	return container.WriteAtomic(ctx, p.file, func(w io.Writer) (err error) {
 		if c.part == "" {
-			_, err := w.Write(c.bytes)
-			return err
+			_, err = w.Write(c.bytes)
+		} else {
+			err = p.copyPart(w, c.part, p.release.Object)
 		}
-		in, err := os.Open(c.part)
 		if err != nil {
 			return err
 		}
-		defer in.Close()
-		_, err = io.Copy(w, in)
-		return err
+		return p.unchanged()
 	})
+}
+
+// unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
+func (p *poll) unchanged() error {
+	now, err := os.Stat(p.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !p.held.exists {
+			return nil
+		}
+	} else if err != nil {
+		return err
+	} else if p.held.exists && p.held.file.is(now) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w during the poll", p.file, container.ErrChanged)
 }
 
 // held is what there is at the path of the file.
 type held struct {
 	exists, folder bool
 	sum            Hash // of the file or of the manifest of a complete set, or zero
+	file           known
 	set            heldSet
 }
 
@@ -277,9 +293,10 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	case h.folder:
 		h.set, h.sum, err = f.lookSet(ctx)
 	case !st.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file; name another", f.file)
+		err = fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
 	default:
-		h.sum, err = f.sums.of(ctx, f.file)
+		h.file, err = f.sums.of(ctx, f.file)
+		h.sum = h.file.sum
 	}
 	return h, err
 }

@@ -18,16 +18,25 @@ import (
 type Config struct {
 	Connect   time.Duration // limit of a connection and of its TLS handshake, each; default 10 s
 	Answer    time.Duration // limit of the time from a request to its headers; default 30 s
-	Stall     time.Duration // limit of the time between two parts of a body; default 30 s
+	Stall     time.Duration // limit of the time between two parts of a body; default DefaultStall
 	TLS       *tls.Config   // default: the certificates of the system
 	UserAgent string        // default: bloomery
+	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall: it takes at
+	// most 2 × Stall + bytes / MinRate. It and Stall count for polls of every Source. Default: DefaultMinRate.
+	MinRate int64
 }
+
+// Defaults of Config.
+const (
+	DefaultStall   = 30 * time.Second
+	DefaultMinRate = 64 << 10 // bytes a second
+)
 
 func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, 30 * time.Second}} {
+	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, DefaultStall}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}
