@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -76,7 +78,8 @@ func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) 
 // filter also in memory. Above it the error wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
 func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.maxBytes = max(n, 1) } }
 
-// OnEvent calls f after every poll, with each of its events in turn. f must not call the Follower.
+// OnEvent calls f after every poll, with each of its events in turn, and with Expired when the release expires. f must
+// not call the Follower. No two functions of OnEvent and OnProgress run at the same time.
 func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
 
 // OnProgress calls f while bodies are loaded, with the bytes loaded by this poll and those that it expects to load. The
@@ -119,8 +122,10 @@ type Follower struct {
 	options followOptions
 	kind    string // File: filter files and sharded sets only; Exact: exact sets only; empty: all
 
-	polls chan struct{} // has an element while a poll runs
-	sums  sums
+	polls  chan struct{} // has an element while a poll runs
+	sums   sums
+	newest atomic.Pointer[state] // that a poll has accepted
+	calls  sync.Mutex            // held while a function of the caller runs
 }
 
 // NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
@@ -159,7 +164,8 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error
 // wraps ErrKind.
 //
-// Live.Err returns the error of the last poll; see also OnEvent. Options of opening are those of WithOpen.
+// Live.Err returns the error of the last poll, wraps ErrExpired from the moment on when the release has expired, and the
+// cause of ctx after its end; see also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	f, err := NewFollower(address, file, o...)
 	if err != nil {
@@ -232,5 +238,8 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 			}
 			l.Report(err)
 		})
+		if ctx.Err() != nil {
+			l.Report(fmt.Errorf("%s is not followed any more: %w", f.file, context.Cause(ctx)))
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -22,10 +23,24 @@ func (o Object) match(b []byte) error {
 	return nil
 }
 
+// inMemory is the largest object in bytes that is loaded without a part file. A larger one is resumed by the next poll.
+const inMemory = 64 << 10
+
 // object loads an object into memory and checks it.
 func (p *poll) object(ctx context.Context, o Object) ([]byte, error) {
 	if o.Bytes > p.options.maxBytes {
 		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed", o.Bytes, p.options.maxBytes)
+	}
+	if o.Bytes > inMemory {
+		path, err := p.download(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: o.Bytes})
+		if err != nil {
+			return nil, err
+		}
+		return b, o.match(b)
 	}
 	b, _, err := p.load(ctx, objectName(o.SHA256), transport.Request{MaxBytes: int64(o.Bytes)})
 	if err != nil {

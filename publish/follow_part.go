@@ -130,7 +130,7 @@ func (p *poll) fill(ctx context.Context, out *os.File, o Object) (resumed bool, 
 // rest appends to a file what is missing behind at bytes, whose sum is given, and returns the length then.
 func (p *poll) rest(ctx context.Context, out *os.File, sum hash.Hash, at int64, o Object) (int64, error) {
 	name := objectName(o.SHA256)
-	got, err := p.source.Get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
+	got, err := p.get(ctx, name, transport.Request{Offset: at, MaxBytes: int64(o.Bytes)})
 	if err != nil {
 		return at, err
 	}
@@ -148,7 +148,7 @@ func (p *poll) rest(ctx context.Context, out *os.File, sum hash.Hash, at int64, 
 		}
 	}
 	p.expected -= at
-	n, err := io.Copy(io.MultiWriter(out, sum), p.count(got.Body))
+	n, err := io.Copy(io.MultiWriter(out, sum), got.Body)
 	at += n
 	if err == nil && uint64(at) < o.Bytes {
 		err = io.ErrUnexpectedEOF

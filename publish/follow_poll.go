@@ -24,7 +24,9 @@ import (
 // all of it, compares it with its hash, opens it, and replaces the file.
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
-// Event is nil and the file is as before, and complete. It ends soon after ctx does.
+// Event is nil and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
+// 2 × Stall + bytes / MinRate of transport.Config together; a download that takes longer is resumed by the next poll. It
+// waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if err := f.options.guard.follows(f.file); err != nil {
 		return nil, err
@@ -34,7 +36,9 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 		return nil, err
 	}
 	defer unlock()
-	p := &poll{Follower: f}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &poll{Follower: f, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
 	if p.was, err = f.readState(ctx); err != nil {
 		return nil, err
 	}
@@ -45,6 +49,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.newest.Store(p.next)
 	return event, f.expired(p.next)
 }
 
@@ -54,6 +59,7 @@ type poll struct {
 	was, next *state // before and after; was is nil if there is none
 	held      held
 	release   *Release
+	pace      *pace
 	loaded    int64 // bytes of all bodies
 	expected  int64 // bytes of all bodies that are known to be loaded
 	unused    error // why a delta was not used
@@ -268,7 +274,7 @@ func (p *poll) unchanged() error {
 	} else if p.held.exists && p.held.file.is(now) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w during the poll", p.file, container.ErrChanged)
+	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 }
 
 // held is what there is at the path of the file.
@@ -303,16 +309,16 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 
 // load reads a whole object into memory.
 func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]byte, *transport.Object, error) {
-	o, err := p.source.Get(ctx, name, r)
+	o, err := p.get(ctx, name, r)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer o.Body.Close()
 	if o.NotModified {
 		return nil, o, nil
 	}
 	var b bytes.Buffer
-	n, err := io.Copy(&b, p.count(o.Body))
-	_ = o.Body.Close()
+	n, err := io.Copy(&b, o.Body)
 	if err == nil && o.Size >= 0 && n != o.Size {
 		err = io.ErrUnexpectedEOF
 	}
@@ -320,21 +326,4 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
 	}
 	return b.Bytes(), o, nil
-}
-
-// count counts the bytes of a body.
-func (p *poll) count(body io.Reader) io.Reader { return &counted{p, body} }
-
-type counted struct {
-	p *poll
-	io.Reader
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.p.loaded += int64(n)
-	if c.p.options.progress != nil && c.p.expected > 0 {
-		c.p.options.progress(c.p.loaded, c.p.expected)
-	}
-	return n, err
 }

@@ -92,7 +92,7 @@ func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
 	}
 	now, err := p.readManifest(ctx)
 	if err == nil && !bytes.Equal(now, p.held.set.text) {
-		err = fmt.Errorf("%s: %w during the poll", p.file, container.ErrChanged)
+		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 	}
 	if err != nil {
 		_ = flock.Unlock(l)

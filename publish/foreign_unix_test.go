@@ -216,7 +216,7 @@ func TestPartChanges(t *testing.T) {
 	s.publish(first)
 	mustPoll(t, f)
 	r := s.publish(second)
-	p := &poll{Follower: f, release: r, held: held{exists: true}}
+	p := &poll{Follower: f, release: r, pace: newPace(time.Minute, 0, func(error) {})}
 	path, err := p.download(t.Context(), r.Object)
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestPartChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	p = &poll{Follower: f, release: r}
+	p = &poll{Follower: f, release: r, pace: p.pace}
 	if _, err := p.fill(t.Context(), out, r.Object); err == nil {
 		t.Error("filled a file that cannot be written")
 	}
