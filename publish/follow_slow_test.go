@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -78,7 +79,13 @@ func silence(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 func TestSlowServers(t *testing.T) {
 	t.Parallel()
 	plain := func(serve func(c net.Conn)) func(t *testing.T, c *transport.Config) string {
-		return func(t *testing.T, _ *transport.Config) string { return "http://" + raw(t, serve) }
+		return func(t *testing.T, _ *transport.Config) string {
+			return "http://" + raw(t, func(c net.Conn) {
+				if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+					serve(c)
+				}
+			})
+		}
 	}
 	overTLS := func(version2 bool, h http.HandlerFunc) func(t *testing.T, c *transport.Config) string {
 		return func(t *testing.T, c *transport.Config) string {
