@@ -93,7 +93,8 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 		cancel(nil)
 		return nil, fmt.Errorf("%s: %w", p.address, err)
 	}
-	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall, Name: p.address + "/" + name}
+	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall,
+		Name: p.address + "/" + name}
 	o.Body = limits.Body(ctx, cancel, body, o.Offset)
 	return o, nil
 }

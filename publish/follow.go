@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/publish/transport"
@@ -161,11 +163,11 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
 // release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
 // first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
-// signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error
-// wraps ErrKind.
+// signatures, formats, names, secrets and limits, if the release cannot be opened, and if nothing is published at that
+// address. If an exact set is published, the error wraps ErrKind.
 //
-// Live.Err returns the error of the last poll, wraps ErrExpired from the moment on when the release has expired, and the
-// cause of ctx after its end; see also OnEvent. Options of opening are those of WithOpen.
+// Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and after the end
+// of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	f, err := NewFollower(address, file, o...)
 	if err != nil {
@@ -203,24 +205,31 @@ type updater func(context.Context, live)
 
 // follow is Follow. open opens the file with a poll loop.
 func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, error)) (none L, err error) {
-	failures, first := 0, error(nil)
-	for {
-		if l, err := open(f.updater(ctx, false, nil)); err == nil {
+	for failures := 1; ; failures++ {
+		if st, err := os.Stat(f.file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return none, f.notRegular()
+		}
+		l, opened := open(f.updater(ctx, false, nil))
+		if opened == nil {
 			return l, nil
 		}
-		var event Event
-		if event, first = f.Poll(ctx); event != nil {
-			f.tell(event, first, 0)
-			return open(f.updater(ctx, true, first))
+		event, err := f.Poll(ctx)
+		if event != nil {
+			f.tell(event, err, 0)
+			return open(f.updater(ctx, true, err))
 		}
-		if ctx.Err() != nil || !passes(first) {
-			return none, first
+		if !errors.Is(opened, fs.ErrNotExist) {
+			err = errors.Join(err, opened) // there is a file
 		}
-		failures++
-		wait := f.delay(failures, first)
-		f.tell(nil, first, wait)
+		// Neither a later release nor an error that passes makes a wrong secret right, or a limit large enough.
+		final := errors.Is(opened, container.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
+		if ctx.Err() != nil || final || !passes(err) {
+			return none, err
+		}
+		wait := f.delay(failures, err)
+		f.tell(nil, err, wait)
 		if !sleep(ctx, wait) {
-			return none, errors.Join(first, context.Cause(ctx))
+			return none, errors.Join(err, context.Cause(ctx))
 		}
 	}
 }

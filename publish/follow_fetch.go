@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
@@ -29,7 +30,8 @@ const inMemory = 64 << 10
 // object loads an object into memory and checks it.
 func (p *poll) object(ctx context.Context, o Object) ([]byte, error) {
 	if o.Bytes > p.options.maxBytes {
-		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed", o.Bytes, p.options.maxBytes)
+		return nil, fmt.Errorf("an object of %d bytes, and at most %d are allowed: %w", o.Bytes, p.options.maxBytes,
+			filter.ErrTooLarge)
 	}
 	if o.Bytes > inMemory {
 		path, err := p.download(ctx, o)

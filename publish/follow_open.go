@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/bloomery/bloomery"
@@ -32,7 +31,7 @@ func (p *poll) opens(ctx context.Context, c loaded) error {
 	case errors.Is(err, container.ErrNoSecret): // its version and family are known: who has the secret can open it
 		return nil
 	case err != nil:
-		return fmt.Errorf("this program cannot open it: %w", err)
+		return cannotOpen(err)
 	}
 	return s.Close()
 }
@@ -51,7 +50,7 @@ func (p *poll) opensExact(ctx context.Context, c loaded) (err error) {
 		_, err = exact.FromBytes(b, p.options.secret)
 	}
 	if err != nil {
-		return fmt.Errorf("this program cannot open it: %w", err)
+		return cannotOpen(err)
 	}
 	return nil
 }

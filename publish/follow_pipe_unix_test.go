@@ -35,6 +35,14 @@ func TestPipes(t *testing.T) {
 		}
 	}
 	f := s.follower(s.dir)
+	pipe(f.file)
+	if _, err := Follow(ctx, s.dir, f.file); !errors.Is(err, untrusted.ErrNotRegular) {
+		t.Errorf("Follow: %v", err)
+	}
+	if _, err := FollowExact(ctx, s.dir, f.file); !errors.Is(err, untrusted.ErrNotRegular) {
+		t.Errorf("FollowExact: %v", err)
+	}
+	f = s.follower(s.dir)
 	pipe(f.part(r.SHA256))
 	mustPoll(t, f)
 	holds(t, f, content)

@@ -123,9 +123,9 @@ func (p *poll) tidy(ctx context.Context) {
 func (p *poll) fits() error {
 	switch {
 	case p.held.exists && p.held.folder && p.release.Kind != Set:
-		return fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)
+		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
 	case p.held.exists && !p.held.folder && p.release.Kind == Set:
-		return fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)
+		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (p *poll) mayReplace() error {
 	if st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
 		return nil
 	}
-	return fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)
+	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
 // update replaces the file by the release.
@@ -163,8 +163,11 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	}
 	p.expected = p.loaded + int64(p.release.Total)
 	content, err := p.whole(ctx)
+	if err != nil && p.unused != nil {
+		err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what comes next
+	}
 	if err != nil {
-		return false, from, errors.Join(err, p.unused)
+		return false, from, err
 	}
 	return false, from, p.install(ctx, content)
 }
@@ -299,12 +302,17 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	case h.folder:
 		h.set, h.sum, err = f.lookSet(ctx)
 	case !st.Mode().IsRegular():
-		err = fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
+		err = f.notRegular()
 	default:
 		h.file, err = f.sums.of(ctx, f.file)
 		h.sum = h.file.sum
 	}
 	return h, err
+}
+
+// notRegular is the error if the path has a pipe, a device or a socket, which nobody must open.
+func (f *Follower) notRegular() error {
+	return fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
 }
 
 // load reads a whole object into memory.

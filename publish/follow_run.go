@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -234,16 +237,32 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lasting are the errors that another poll will hardly mend.
-var lasting = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
-	ErrOtherName, ErrKind, ErrState, fs.ErrNotExist, fs.ErrPermission}
+// permanent are the errors that another poll will hardly mend.
+var permanent = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
+	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrNotExist,
+	fs.ErrPermission}
+
+// lasting marks another error that only another release or other options can mend.
+type lasting struct{ error }
+
+func (l lasting) Unwrap() error { return l.error }
+
+// cannotOpen returns the error of a release that this program cannot open. It is lasting unless the system has failed,
+// for example without memory.
+func cannotOpen(err error) error {
+	err = fmt.Errorf("this program cannot open it: %w", err)
+	if errors.As(err, new(syscall.Errno)) {
+		return err
+	}
+	return lasting{err}
+}
 
 // passes reports whether an error may pass.
 func passes(err error) bool {
-	for _, l := range lasting {
-		if errors.Is(err, l) {
+	for _, p := range permanent {
+		if errors.Is(err, p) {
 			return false
 		}
 	}
-	return true
+	return !errors.As(err, new(lasting))
 }

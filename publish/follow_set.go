@@ -150,17 +150,17 @@ func (p *poll) wholeSet(ctx context.Context) (c loaded, err error) {
 func (p *poll) installSet(ctx context.Context, c loaded) error {
 	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
 	if err != nil {
-		return err
+		return lasting{err}
 	}
 	for _, e := range m.Shards { // so that the sum does not overflow
 		if e.Bytes > p.release.Total {
-			return fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
-				shard.ErrManifest, e.File, e.Bytes, p.release.Total)
+			return lasting{fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
+				shard.ErrManifest, e.File, e.Bytes, p.release.Total)}
 		}
 	}
 	if total := m.Bytes() + uint64(len(c.bytes)); total != p.release.Total {
-		return fmt.Errorf("%w: its files have %d bytes, and the release names %d",
-			shard.ErrManifest, total, p.release.Total)
+		return lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d",
+			shard.ErrManifest, total, p.release.Total)}
 	}
 	unlock, err := p.lockSet(ctx)
 	if err != nil {
@@ -233,7 +233,7 @@ func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
 	case errors.Is(err, container.ErrNoSecret):
 		return nil
 	case err != nil:
-		return fmt.Errorf("this program cannot open it: %w", err)
+		return cannotOpen(err)
 	}
 	return s.Close()
 }
