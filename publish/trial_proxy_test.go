@@ -82,13 +82,7 @@ var faults = []fault{
 	{name: "redirect in a circle", serve: func(_ *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
 		to(r.URL.Path+"?circle")(w, r)
 	}},
-	{name: "replay", serve: func(e *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
-		if strings.HasSuffix(r.URL.Path, ReleaseName) {
-			_, _ = w.Write(e.oldRelease())
-			return
-		}
-		_, _ = w.Write(e.anyObject(e.own))
-	}},
+	replay,
 	{name: "another list", serve: func(e *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
 		e.mix(w, r, e.other)
 	}},
@@ -114,17 +108,30 @@ var faults = []fault{
 	{name: "gzip", serve: func(_ *evil, w http.ResponseWriter, r *http.Request, _ []byte) { zip(w, r) }},
 }
 
+// replay is the most dangerous fault: what it serves is signed.
+var replay = fault{name: "replay", serve: func(e *evil, w http.ResponseWriter, r *http.Request, _ []byte) {
+	if strings.HasSuffix(r.URL.Path, ReleaseName) {
+		_, _ = w.Write(e.oldRelease())
+		return
+	}
+	_, _ = w.Write(e.anyObject(e.own))
+}}
+
 func (e *evil) int(n int) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.rand.IntN(n)
 }
 
-// oldRelease returns one of all release.json of the list.
+// oldRelease returns one of all release.json of the list, often of one whose objects are still there.
 func (e *evil) oldRelease() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.texts[e.rand.IntN(len(e.texts))]
+	from := e.texts
+	if e.rand.IntN(4) > 0 {
+		from = from[max(0, len(from)-4):]
+	}
+	return from[e.rand.IntN(len(from))]
 }
 
 // anyObject returns an object of a folder.
@@ -152,6 +159,9 @@ func (e *evil) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	mode := e.mode
 	f := faults[e.rand.IntN(len(faults))]
+	if strings.HasSuffix(r.URL.Path, ReleaseName) && e.rand.IntN(3) == 0 {
+		f = replay
+	}
 	if mode == faulty && (e.rand.IntN(2) == 0 || r.URL.RawQuery == "right") {
 		mode = honest
 	}
