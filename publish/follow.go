@@ -24,9 +24,11 @@ var (
 	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
 	// is newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before.
+	// ErrOlder means that the server has an older release than one that was seen before, signed by a key that is pinned
+	// now. What was signed only by keys that are not pinned any more does not count.
 	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen before.
+	// ErrConflict means that a release has other content than the release of the same number that was seen before,
+	// signed by a key that is pinned now.
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
@@ -116,8 +118,8 @@ func WithSecret(secret *[filter.SecretSize]byte) FollowOption {
 // of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe
 // for concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
-// Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
-// and during a download FILE.part-*, which the next poll resumes.
+// Beside FILE lie FILE.follow, with the newest release that each key has signed, FILE.follow.lock, which a poll locks,
+// and during a download FILE.part-*, which the next poll resumes. WithForeign says who may own and write them.
 type Follower struct {
 	file    string
 	source  transport.Source

@@ -265,11 +265,12 @@ func TestExpiresDuringPoll(t *testing.T) {
 			web := s.serve()
 			s.expires = time.Now().Add(4 * time.Second)
 			s.publish(filterOf(t, 1000, 0))
+			file := filepath.Join(t.TempDir(), "f")
 			var once sync.Once
 			told := make(chan Event, 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			live, err := Follow(ctx, web.URL, filepath.Join(t.TempDir(), "f"), WithKeys(s.keys[0].Public()),
+			live, err := Follow(ctx, web.URL, file, WithKeys(s.keys[0].Public()),
 				WithInterval(20*time.Millisecond), OnEvent(func(e Event) {
 					if _, ok := e.(Expired); ok {
 						once.Do(func() { told <- e })
@@ -282,8 +283,7 @@ func TestExpiresDuringPoll(t *testing.T) {
 				t.Errorf("at the start: %v", err)
 			}
 			if c.locks {
-				file := strings.Fields(strings.TrimPrefix(live.String(), "bloomery.Live("))[0]
-				lock, _, err := flock.Lock(t.Context(), strings.TrimSuffix(file, ",")+lockSuffix, nil)
+				lock, _, err := flock.Lock(t.Context(), file+lockSuffix, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -191,6 +191,7 @@ type proxied struct {
 	shift   atomic.Int64      // of the clock of publisher and reader, in nanoseconds
 	numbers map[Hash]uint64   // of the releases
 	content map[uint64][]byte // of the files
+	expires map[uint64]time.Time
 	newest  uint64
 }
 
@@ -244,7 +245,7 @@ func (p *proxied) next() {
 	p.mu.Lock()
 	p.texts = append(p.texts, text)
 	p.mu.Unlock()
-	p.numbers[r.SHA256] = r.Number
+	p.numbers[r.SHA256], p.expires[r.Number] = r.Number, r.Expires
 	if p.content[r.Number], err = os.ReadFile(filepath.Join(p.own, ObjectsName, r.SHA256.String())); err != nil {
 		p.t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestTrialProxy(t *testing.T) {
 			t.Logf("seed %d", seed)
 			dir := t.TempDir()
 			p := &proxied{t: t, set: set, key: testKey(t, "A"), numbers: map[Hash]uint64{},
-				content: map[uint64][]byte{}, evil: &evil{own: filepath.Join(dir, "list"),
+				content: map[uint64][]byte{}, expires: map[uint64]time.Time{}, evil: &evil{own: filepath.Join(dir, "list"),
 					other: filepath.Join(dir, "other"), stranger: filepath.Join(dir, "stranger"),
 					rand: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}, mode: honest}}
 			p.publish(p.other, 1, p.key)
@@ -357,7 +358,13 @@ func (p *proxied) follow(polls int) {
 			if !errors.Is(l.Err(), ErrExpired) {
 				t.Errorf("poll %d: expired, and Err is %v", done, l.Err())
 			}
-			if late := time.Since(freezes); freezes.IsZero() || late > lookAgain+slack {
+			if p.now().Before(p.expires[n]) {
+				t.Errorf("poll %d: release %d is good until %v", done, n, p.expires[n])
+			}
+			if freezes.IsZero() {
+				return // of a replay, until the next release comes through
+			}
+			if late := time.Since(freezes); late > lookAgain+slack {
 				t.Errorf("poll %d: expired, seen after %v", done, late)
 			}
 			expiries++
