@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -95,7 +96,7 @@ func OnProgress(f func(loaded, expected int64)) FollowOption {
 // WithSource makes a follower read from s, such as a bucket. The address of the follower is then that of s.
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
-// WithTransport configures requests to web servers.
+// WithTransport configures requests to web servers. Its Stall and MinRate also bound polls of other sources.
 func WithTransport(c transport.Config) FollowOption {
 	return func(o *followOptions) { o.transport = c }
 }
@@ -218,9 +219,11 @@ func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, erro
 		event, err := f.Poll(ctx)
 		if event != nil {
 			f.tell(event, err, 0)
-			return open(f.updater(ctx, true, err))
-		}
-		if !errors.Is(opened, fs.ErrNotExist) {
+			if l, opened = open(f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
+				return l, opened
+			}
+			err = opened // the system has failed: too many open files, no memory
+		} else if !errors.Is(opened, fs.ErrNotExist) {
 			err = errors.Join(err, opened) // there is a file
 		}
 		// Neither a later release nor an error that passes makes a wrong secret right, or a limit large enough.

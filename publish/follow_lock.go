@@ -42,7 +42,7 @@ func (f *Follower) lockFile(ctx context.Context, path string) (*os.File, error) 
 	if err != nil {
 		return nil, err
 	}
-	if by, ok := g.owner(path, st); ok && by.uid == g.user && !g.off && st.Mode().Perm()&0o077 != 0 {
+	if by, ok := g.owner(path, st); ok && by.uid == g.user && by.links == 1 && !g.off && st.Mode().Perm()&0o077 != 0 {
 		_ = l.Chmod(0o600) // an older version let others read it
 	}
 	_ = l.Close()
