@@ -15,7 +15,7 @@ import (
 // folder, syncs and renames it, and syncs the folder. After a crash at any moment the file is completely the old one or
 // completely the new one. If write fails, or ctx ends before the rename, it removes the temporary file and returns the
 // error, or ctx.Err(). The temporary file of a process that was killed is removed by the next writer of the same file.
-// If path is a symbolic link, its target is replaced. Errors name path, not the temporary file.
+// If path is a symbolic link, its target is replaced; see Direct. Errors name path, not the temporary file.
 //
 // The new file has the owner, group and permissions of the old one; without an old one the umask decides. If this
 // process may not set owner or group, the file is written all the same, with permissions that let nobody but the writer
@@ -32,6 +32,11 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
 	target, mode := path, fs.FileMode(0o666)
 	old, err := os.Stat(path)
+	if isDirect(ctx) {
+		if old, err = os.Lstat(path); err == nil && old.Mode()&fs.ModeSymlink != 0 {
+			old, err = nil, fs.ErrNotExist
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -40,6 +45,9 @@ func writeAtomic(ctx context.Context, path string, check func() error, write fun
 		return fmt.Errorf("%s is not a regular file", path)
 	default:
 		mode = 0o600
+		if isDirect(ctx) {
+			break
+		}
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}

@@ -72,3 +72,27 @@ func TestInterruptedWrite(t *testing.T) {
 		t.Errorf("left behind: %v", names)
 	}
 }
+
+// TestDirect replaces a link and leaves its target.
+func TestDirect(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	if err := WriteAtomic(t.Context(), target, half("old", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	for _, text := range []string{"new", "newer"} {
+		if err := WriteAtomic(Direct(t.Context()), link, half(text, nil)); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Lstat(link)
+		if err != nil || !st.Mode().IsRegular() || st.Size() != int64(len(text)) {
+			t.Errorf("%s: %v, %v", text, st, err)
+		}
+	}
+	if text, _ := os.ReadFile(target); string(text) != "old" {
+		t.Errorf("the target is %q", text)
+	}
+}

@@ -9,4 +9,12 @@ type batchKey struct{}
 // caller calls SyncFolder, and RemoveAbandoned at some time.
 func Batch(ctx context.Context) context.Context { return context.WithValue(ctx, batchKey{}, true) }
 
+type directKey struct{}
+
+// Direct returns a context in which WriteAtomic and WriteFile replace a symbolic link itself, not its target: in a
+// folder where others can make links.
+func Direct(ctx context.Context) context.Context { return context.WithValue(ctx, directKey{}, true) }
+
+func isDirect(ctx context.Context) bool { return ctx.Value(directKey{}) != nil }
+
 func inBatch(ctx context.Context) bool { return ctx.Value(batchKey{}) != nil }

@@ -48,7 +48,7 @@ func (f *Follower) clean(keep string) {
 			path, other, newest = other, path, st.ModTime()
 		}
 		if path != "" {
-			_ = os.RemoveAll(path)
+			_ = f.options.guard.remove(path)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (p *poll) openPart(path string) (*os.File, error) {
 		_ = out.Close()
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		if failed := os.RemoveAll(path); failed != nil {
+		if failed := g.remove(path); failed != nil {
 			return nil, errors.Join(err, failed)
 		}
 	}

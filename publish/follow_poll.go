@@ -28,9 +28,11 @@ import (
 // 2 × Stall + bytes / MinRate of transport.Config together; a download that takes longer is resumed by the next poll. It
 // waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
-	if err := f.options.guard.follows(f.file); err != nil {
+	target, err := f.options.guard.follows(f.file)
+	if err != nil {
 		return nil, err
 	}
+	ctx = container.Direct(ctx)
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	defer unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &poll{Follower: f, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
+	p := &poll{Follower: f, target: target, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
 	if p.was, err = f.readState(ctx); err != nil {
 		return nil, err
 	}
@@ -56,6 +58,7 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 // poll is one poll.
 type poll struct {
 	*Follower
+	target    string // the file, or that of its link when the poll began
 	was, next *state // before and after; was is nil if there is none
 	held      held
 	release   *Release
@@ -252,7 +255,7 @@ func (p *poll) install(ctx context.Context, c loaded) error {
 		return err
 	}
 	delete(p.sums, p.file)
-	return container.WriteAtomic(ctx, p.file, func(w io.Writer) (err error) {
+	return container.WriteAtomic(ctx, p.target, func(w io.Writer) (err error) {
 		if c.part == "" {
 			_, err = w.Write(c.bytes)
 		} else {

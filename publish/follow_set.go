@@ -91,6 +91,9 @@ func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	now, err := p.readManifest(ctx)
+	if err == nil {
+		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
+	}
 	if err == nil && !bytes.Equal(now, p.held.set.text) {
 		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 	}
@@ -216,7 +219,7 @@ func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 // opensSet returns an error if this program cannot open the set. It opens it in a folder of links to the shards.
 func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
 	trial := p.part(p.release.SHA256) + trialSuffix
-	if err := errors.Join(os.RemoveAll(trial), os.Mkdir(trial, 0o700)); err != nil {
+	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}
 	defer os.RemoveAll(trial)

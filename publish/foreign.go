@@ -33,8 +33,9 @@ type guard struct {
 
 type owner struct{ uid, gid, links int }
 
-// folder returns an error wrapping ErrForeign if others may replace the files of a folder.
-func (g guard) folder(dir string) error {
+// folder returns an error wrapping ErrForeign if others may replace the files of a folder. strict allows no other owner
+// for root: in a sticky folder, anybody can make a folder.
+func (g guard) folder(dir string, strict bool) error {
 	st, err := os.Stat(dir)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func (g guard) folder(dir string) error {
 	if g.off || st.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	if by, ok := g.owner(dir, st); ok && by.uid != g.user && by.uid != 0 && g.user != 0 {
+	if by, ok := g.owner(dir, st); ok && by.uid != g.user && by.uid != 0 && (strict || g.user != 0) {
 		return fmt.Errorf("folder %s: %w: it belongs to user %d", dir, ErrForeign, by.uid)
 	}
 	if g.shared(dir, st) {
@@ -82,39 +83,50 @@ func (g guard) open(path string, flag int, perm fs.FileMode) (*os.File, fs.FileI
 	return f, st, nil
 }
 
-// follows returns an error wrapping ErrForeign if others may change where the followed file is: its link, the folder of
-// that, or of its target. A folder that is followed must itself not be open to others.
-func (g guard) follows(file string) error {
-	if err := g.folder(filepath.Dir(file)); err != nil {
-		return err
+// follows returns the path of the followed file, or of the target of its link. The error wraps ErrForeign if others may
+// change the link, its folder or that of the target. A folder that is followed must itself not be open to others.
+func (g guard) follows(file string) (target string, err error) {
+	target = file
+	if err := g.folder(filepath.Dir(file), false); err != nil {
+		return "", err
 	}
 	st, err := os.Lstat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		if err := g.trusts(file, st); err != nil {
-			return err
+			return "", err
 		}
-		target, err := filepath.EvalSymlinks(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the link itself is replaced
+		if target, err = filepath.EvalSymlinks(file); errors.Is(err, fs.ErrNotExist) {
+			return file, nil // the link itself is replaced
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = g.folder(filepath.Dir(target), false)
 		}
-		if err := g.folder(filepath.Dir(target)); err != nil {
-			return err
-		}
-		st, err = os.Lstat(target)
-		if err != nil {
-			return err
+		if err == nil {
+			st, err = os.Lstat(target)
 		}
 	}
 	if err == nil && st.IsDir() {
-		err = g.folder(file)
+		var in fs.FileInfo
+		if in, err = os.Stat(filepath.Dir(target)); err == nil {
+			err = g.folder(target, in.Mode()&fs.ModeSticky != 0)
+		}
 	}
-	return err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return target, err
+}
+
+// remove removes a file, or a folder with all that is in it unless it belongs to another user.
+func (g guard) remove(path string) error {
+	st, err := os.Lstat(path)
+	if err == nil && st.IsDir() && g.trusts(path, st) == nil {
+		return os.RemoveAll(path)
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // perm returns the permissions of a new file or folder that others must not write, or with private must not open.

@@ -7,12 +7,15 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/container"
 )
 
 const strangerID = 12345 // of a user
@@ -115,6 +118,14 @@ func TestForeignFiles(t *testing.T) {
 			}
 			return mode(t, dir, 0o775)
 		}, false, true},
+		{"set of another user in a sticky folder", func(t *testing.T, f *Follower) string {
+			mode(t, filepath.Dir(f.file), 0o777|fs.ModeSticky)
+			if err := os.Mkdir(f.file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			give(t, f, f.file)
+			return f.file
+		}, false, false},
 		{"folder of another user", func(t *testing.T, f *Follower) string {
 			dir := filepath.Dir(f.file)
 			give(t, f, dir)
@@ -216,7 +227,8 @@ func TestPartChanges(t *testing.T) {
 	s.publish(first)
 	mustPoll(t, f)
 	r := s.publish(second)
-	p := &poll{Follower: f, release: r, pace: newPace(time.Minute, 0, func(error) {})}
+	p := &poll{Follower: f, release: r, target: f.file,
+		pace: newPace(time.Minute, 0, func(error) {})}
 	path, err := p.download(t.Context(), r.Object)
 	if err != nil {
 		t.Fatal(err)
@@ -309,4 +321,36 @@ func linked(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestLinksDuringPoll: links that another user makes while a poll loads are not followed.
+func TestLinksDuringPoll(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	content := filterOf(t, 1000, 0)
+	s.publish(content)
+	f := s.follower(web.URL)
+	victims := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")}
+	made := 0
+	web.hook(at(objectPath, func(w http.ResponseWriter, _ *http.Request) {
+		for i, path := range []string{f.file, f.file + stateSuffix} {
+			write(t, victims[i], content, 0o600)
+			if err := os.Symlink(victims[i], path); err != nil {
+				t.Error(err)
+			}
+		}
+		made++
+		_, _ = w.Write(content)
+	}))
+	if _, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) || made != 1 {
+		t.Errorf("%v, %d times", err, made)
+	}
+	for _, path := range victims {
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, content) {
+			t.Errorf("%s has %d bytes: %v", path, len(b), err)
+		}
+	}
+	if st, err := os.Lstat(f.file + stateSuffix); err != nil || !st.Mode().IsRegular() {
+		t.Errorf("the state: %v, %v", st, err)
+	}
 }
