@@ -31,9 +31,10 @@ func addTo(t *testing.T, path, key string) {
 }
 
 // TestSetChangedDuringPoll: a set that is changed locally at any moment of a poll stays readable, and the next poll
-// makes it the release.
+// makes it the release. That holds also if the shards of the release are missing.
 func TestSetChangedDuringPoll(t *testing.T) {
-	for _, delta := range []bool{true, false} {
+	for _, way := range []string{"delta", "whole", "no shards"} {
+		delta := way == "delta"
 		s := newSite(t)
 		web := s.serve()
 		f := s.follower(web.URL)
@@ -50,20 +51,25 @@ func TestSetChangedDuringPoll(t *testing.T) {
 				changed++
 				addTo(t, f.file, "local")
 			}
-			return false
+			missing := way == "no shards" && changed > 0 && !strings.HasSuffix(q.URL.Path, when)
+			if missing {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			return missing
 		})
 		if e, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) || changed != 1 {
 			t.Errorf("%v, %v, %d changes", e, err, changed)
 		}
 		set, err := bloomery.Open(f.file)
 		if err != nil {
-			t.Fatalf("delta %v: the set is destroyed: %v", delta, err)
+			t.Fatalf("%s: the set is destroyed: %v", way, err)
 		}
 		if err := set.Check(t.Context(), nil); err != nil || !set.ContainsString("local") ||
 			!set.ContainsString("version1") {
-			t.Errorf("delta %v: the local set has other keys: %v", delta, err)
+			t.Errorf("%s: the local set has other keys: %v", way, err)
 		}
 		_ = set.Close()
+		web.around.Store(nil)
 		mustPoll(t, f)
 		s.holdsSet(f, 2, true)
 	}
