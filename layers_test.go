@@ -44,7 +44,6 @@ var rooms = map[string][]string{
 	"shard":             {"filter"},
 	"internal/spool":    {"filter"},
 	"internal/flock":    {"internal/untrusted"},
-	"internal/shrink":   {"filter"},
 	"internal/run":      {"filter", "shard"},
 	"admission":         {"filter", "family/*"},
 	"keyio":             {"filter"},
