@@ -75,7 +75,7 @@ var rooms = map[string][]string{
 		"internal/shrink", "internal/untrusted", "publish/transport"},
 	"publish/transport": {},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
-	"interop/clubcard":  {"container"},
+	"interop/clubcard":  {"container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
 		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
 		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
