@@ -78,7 +78,7 @@ type Config struct {
 	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
 	Keys uint64
 	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. Build and New ignore it.
+	// of keys. More shards than keys are an error if there are more than 4,096. Build and New ignore it.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64

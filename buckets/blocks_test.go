@@ -115,8 +115,8 @@ func TestBlocksRefused(t *testing.T) {
 	}
 }
 
-// TestBlocksVerified damages blocks on their way: before Verify nobody can see that. After Verify, an answer is right or
-// an error, also for blocks that were in the cache, and what Verify finds damaged is an error of Verify.
+// TestBlocksVerified damages blocks on their way: before Verify nobody can see that. After Verify, an answer is right
+// or an error, also for blocks that were in the cache, and what Verify finds damaged is an error of Verify.
 func TestBlocksVerified(t *testing.T) {
 	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
 	f := &storetest.Faulty{Store: buckets.Folder(dir), Flip: 1}

@@ -10,8 +10,8 @@ import (
 // chunkSize is the number of bytes that a checksum of chunks covers.
 const chunkSize = 4096
 
-// chunks are checksums of a shard, one for each chunkSize bytes from its start on. They depend on a random seed, so that
-// nobody else can make other bytes that have them. It is the Writer of the bytes until end.
+// chunks are checksums of a shard, one for each chunkSize bytes from its start on. They depend on a random seed, so
+// that nobody else can make other bytes that have them. It is the Writer of the bytes until end.
 type chunks struct {
 	seed maphash.Seed
 	sums []uint64

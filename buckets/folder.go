@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// Folder returns the Store of a folder: distribute.Dir, a distribute.Locker and distribute.Renamer. It is not gocloud.dev/blob/fileblob, whose listing leaves out
-// folders that it may not read, which would lose keys in silence, whose files are not synced, and which takes no names
-// that end with .attrs.
+// Folder returns the Store of a folder: distribute.Dir, a distribute.Locker and distribute.Renamer. It is not
+// gocloud.dev/blob/fileblob, whose listing leaves out folders that it may not read, which would lose keys in silence,
+// whose files are not synced, and which takes no names that end with .attrs.
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }

@@ -21,9 +21,9 @@ import (
 // of bytes read so far. The error is the *shard.Error of a shard that is damaged or cannot be read, or the cause of
 // ctx.
 //
-// With Options.Blocks, Verify keeps a checksum of each 4 KiB, in memory of 0.2% of the set. From then on, until a Refresh
-// that changes the set, queries read 4 KiB instead of a block and compare them, and a difference is an error wrapping
-// shard.ErrChanged.
+// With Options.Blocks, Verify keeps a checksum of each 4 KiB, in memory of 0.2% of the set. From then on, until a
+// Refresh that changes the set, queries read 4 KiB instead of a block and compare them, and a difference is an error
+// wrapping shard.ErrChanged.
 func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return s.each(ctx, progress, func(ctx context.Context, r remote, count func(io.Reader) io.Reader) error {
 		to, keep := io.Discard, func() {}

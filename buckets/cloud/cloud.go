@@ -37,8 +37,8 @@ type Driver struct {
 	Page int
 }
 
-// New returns the Store of a bucket, which is a distribute.Conditional. Names begin after prefix, which is empty or ends
-// with a slash. Close closes the bucket.
+// New returns the Store of a bucket, which is a distribute.Conditional. Names begin after prefix, which is empty or
+// ends with a slash. Close closes the bucket.
 func New(b *blob.Bucket, prefix string, d Driver) buckets.Store {
 	if d.Listed == nil || d.Stat == nil {
 		d.Listed, d.Stat = listedTime, statTime

@@ -2,8 +2,9 @@
 //
 // Credentials and region come from the environment, as for every program with the SDK of AWS. The URL takes the
 // parameters of gocloud.dev/blob/s3blob, among them region=, profile=, endpoint=, use_path_style=true and
-// anonymous=true. Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT and
-// in the completion of uploads in parts, as S3 does since 2024: one that ignores them lets a late worker replace a shard.
+// anonymous=true. Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT
+// and in the completion of uploads in parts, as S3 does since 2024: one that ignores them lets a late worker replace a
+// shard.
 package s3
 
 import (
