@@ -90,7 +90,8 @@ type Config struct {
 	// Memory. Families that gather their keys count duplicates here.
 	MaxBytes uint64
 	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. It must be 0 for Build, a Builder and New, which make one filter.
+	// of keys. More shards than keys are an error if there are more than 4,096. It must be 0 for Build, a Builder and
+	// New, which make one filter.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64

@@ -67,6 +67,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	if err = b.config.checkAllow(b.hasher); err != nil {
 		return nil, err
 	}
+	if c.Like == nil && c.Keys > 0 {
+		if err := run.CheckShards(b.config.Shards, c.Keys); err != nil {
+			return nil, err
+		}
+	}
 	if c.Like != nil {
 		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
 			return nil, err
@@ -233,6 +238,11 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	n := b.added.Load()
 	if b.config.Keys != 0 && n != b.config.Keys {
 		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
+	}
+	if b.config.Like == nil {
+		if err := run.CheckShards(b.config.Shards, n); err != nil {
+			return nil, err
+		}
 	}
 	if err := b.checkValues(); err != nil {
 		return nil, err
