@@ -33,6 +33,8 @@ type Builder struct {
 	effort  filter.Effort  // and its effort
 
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
+	losses *losses // with Config.Like and of an Optimizer, else nil
+	part   bool    // it builds a shard: losses are those of the whole set
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
 	bits   int     // of the values that may come with the keys, else 0
@@ -120,8 +122,8 @@ func (c Config) builder() (*Builder, error) {
 
 // Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
 // keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
-// Build has returned.
+// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
+// until Build has returned.
 //
 // For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
 // and builds one shard after the other. The new Set is in memory.
@@ -130,7 +132,13 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
-		return &Builder{config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e}, nil
+		guard, err := newLosses(s, c.Shrink)
+		if err != nil {
+			return nil, err
+		}
+		return &Builder{
+			config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e, losses: guard,
+		}, nil
 	}
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {
@@ -143,7 +151,11 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen}
+	guard, err := newLosses(s, c.Shrink)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen, losses: guard}
 	b.take(inner)
 	return b, nil
 }
@@ -225,6 +237,9 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
+	if err == nil {
+		err = b.checkLosses(set)
+	}
 	if err == nil && b.config.Capacity > 0 {
 		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
 			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
@@ -234,6 +249,14 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	return set, nil
+}
+
+// checkLosses returns an error if the Set has lost too much of the older one that it replaces.
+func (b *Builder) checkLosses(set *Set) error {
+	if err := b.losses.compare(set); err != nil || b.part {
+		return err
+	}
+	return b.losses.check(set.distinctLen())
 }
 
 func (b *Builder) build(ctx context.Context) (*Set, error) {

@@ -86,6 +86,7 @@ func (b *Builder) Hasher() filter.Hasher { return b.hasher }
 // give passes hashes to the builder or the spool.
 func (b *Builder) give(hs []filter.Hash) error {
 	b.added.Add(uint64(len(hs)))
+	b.losses.add(hs)
 	switch {
 	case b.shards != nil:
 		return b.shards.Add(hs)

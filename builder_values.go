@@ -122,7 +122,8 @@ func fitting(values []uint64, bits int) error {
 	return nil
 }
 
-var errNoSpec = errors.New("bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
+var errNoSpec = errors.New(
+	"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
 // ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
@@ -156,7 +157,7 @@ func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config
 	if errors.As(err, &both) {
 		for k := range keys {
 			if both.Of(sum(k)) {
-				both.Key = textOf(k)
+				both.Key = nameOf(k)
 				break
 			}
 		}

@@ -69,8 +69,8 @@ func (c Config) Check() error {
 	case c.Like != nil:
 		return c.checkLike()
 	case c.open():
-		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
-		return errors.Join(c.checkNeeds(), err)
+		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
 	b := Builder{config: c}
 	return b.resolve()
@@ -78,7 +78,7 @@ func (c Config) Check() error {
 
 // checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
-	if err := c.checkFields(); err != nil {
+	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
 		return err
 	}
 	switch {

@@ -50,6 +50,8 @@ func TestFiles(t *testing.T) {
 		switch {
 		case f.Name == "fuse": // has at most 32 bits a slot
 			c.Spec, keys = "fuse(width=32)", make([]uint64, 270_000)
+		case f.Can.Has(filter.CanSpill) && !f.Can.Has(filter.CanSearch): // they use 32 to 92 bits a key
+			keys = make([]uint64, 300_000)
 		case f.Can.Has(filter.CanSearch):
 			c.Spec, keys = f.Name+"(bits_per_key=32,effort=fast)", make([]uint64, 300_000)
 		}

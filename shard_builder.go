@@ -39,6 +39,8 @@ type ShardBuilder struct {
 	valued  atomic.Uint64   // keys that came with values
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
+	losses *losses // with Config.Like, else nil
+
 	mu   sync.Mutex
 	done bool
 }
@@ -64,6 +66,16 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	}
 	if err = b.config.checkAllow(b.hasher); err != nil {
 		return nil, err
+	}
+	if c.Like == nil && c.Keys > 0 {
+		if err := run.CheckShards(b.config.Shards, c.Keys); err != nil {
+			return nil, err
+		}
+	}
+	if c.Like != nil {
+		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
+			return nil, err
+		}
 	}
 	if b.folder, err = openFolder(dir); err != nil {
 		return nil, err
@@ -227,6 +239,11 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if b.config.Keys != 0 && n != b.config.Keys {
 		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
 	}
+	if b.config.Like == nil {
+		if err := run.CheckShards(b.config.Shards, n); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.checkValues(); err != nil {
 		return nil, err
 	}
@@ -260,6 +277,9 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	}
 	m := &shard.Manifest{
 		Spec: b.Spec(), Hash: b.hasher.ID(), Seed: b.hasher.Seed(), FPRChosen: shard.Chosen(chosen), Shards: entries,
+	}
+	if err := b.losses.check(m.Keys()); err != nil {
+		return nil, err
 	}
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.hasher.KeyCheck()
@@ -320,6 +340,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 		return shard.Entry{}, 0, err
 	}
 	defer one.Close()
+	one.part = true
 	add := b.adder(one)
 	if err := b.spill.Each(ctx, s, add); err != nil {
 		return shard.Entry{}, 0, err
@@ -331,6 +352,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 	if err := b.except(ctx, set, s, c.Like); err != nil {
 		return shard.Entry{}, 0, err
 	}
+	b.losses.addShard(one.losses, set)
 	e, err := b.folder.write(ctx, set, s, b.config.Shards)
 	p.report(s, 1)
 	return e, set.FPRChosen(), err

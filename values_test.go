@@ -141,6 +141,13 @@ func TestBuildValuesErrors(t *testing.T) {
 		both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
 		t.Errorf("two values: %v", err)
 	}
+	numbers := func(yield func(uint64, uint64) bool) {
+		_ = yield(5, 1) && yield(1234567, 2) && yield(1234567, 3)
+	}
+	_, err = bloomery.BuildValues(t.Context(), numbers, bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	if want := `key "1234567" has the values 2 and 3: want one value a key`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 	one := maps.All(map[string]uint64{"a": 70})
 	for spec, want := range map[string]error{
 		"ribbon(value_bits=6)": filter.ErrConfig, "ribbon": filter.ErrConfig, "standard": filter.ErrUnsupported,
@@ -243,8 +250,8 @@ func TestShardedBuildValues(t *testing.T) {
 	}
 }
 
-// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two values
-// of a key are an error, in memory and in files. With Like all keys need values.
+// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two
+// values of a key are an error, in memory and in files. With Like all keys need values.
 func TestMixedValues(t *testing.T) {
 	want := classes(30_000)
 	for _, memory := range []int64{0, 1} {

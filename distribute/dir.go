@@ -197,8 +197,8 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 	return nil
 }
 
-// Lock creates the folder if it does not exist. Unlocking removes the temporary files that killed writers have left, and
-// the folder if Lock has created it and it is still empty.
+// Lock creates the folder if it does not exist. Unlocking removes the temporary files that killed writers have left,
+// and the folder if Lock has created it and it is still empty.
 func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 	_, err = os.Stat(d.root)
 	created := errors.Is(err, fs.ErrNotExist)

@@ -20,15 +20,16 @@ import (
 const finishedName = "finished"
 
 // Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
-// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set
-// that the manifest does not name. If Finish was interrupted after the manifest, it only removes.
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of others,
+// and the files of an earlier set that the manifest does not name. If Finish was interrupted after the manifest, it
+// only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
 // ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
 // out. Before the manifest is written, an error leaves the set that is there as it is.
 //
-// If out is a Locker, Finish waits for its lock and has it all the time. In a Conditional Store without a lock, a Finish
-// that comes too late is refused, too: ErrSetChanged.
+// If out is a Locker, Finish waits for its lock and has it all the time. In a Conditional Store without a lock, a
+// Finish that comes too late is refused, too: ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manifest, err error) {
 	err = locked(ctx, out, 0, func() error { m, err = p.finish(ctx, out, o); return err })
 	return m, err

@@ -97,8 +97,8 @@ type found struct {
 }
 
 // find looks for the file of a finished shard: where Build wrote it, and where an interrupted Finish may have moved it.
-// old returns the manifest in the output, or nil. check returns an error unless the file is the one of a result. The error
-// wraps fs.ErrNotExist if the shard is not built, and is the one of check or of built if it is damaged.
+// old returns the manifest in the output, or nil. check returns an error unless the file is the one of a result. The
+// error wraps fs.ErrNotExist if the shard is not built, and is the one of check or of built if it is damaged.
 func (p *Plan) find(
 	ctx context.Context, out Source, s int, old func() (*shard.Manifest, error), check func(result) error,
 ) (f found, err error) {
@@ -163,7 +163,9 @@ func (p *Plan) has(ctx context.Context, out Source) (bool, error) {
 // attempt calls write, which writes the working files names. If the plan was in the output before, and was removed
 // meanwhile, by the Finish of this plan or of another one, attempt removes them: nobody else would. The error then
 // wraps ErrNoPlan, unless done reports that the work is in the set that is there now.
-func (p *Plan) attempt(ctx context.Context, out Store, write func() error, names func() []string, done func() bool) error {
+func (p *Plan) attempt(
+	ctx context.Context, out Store, write func() error, names func() []string, done func() bool,
+) error {
 	before, err := p.has(ctx, out)
 	if err != nil {
 		return err

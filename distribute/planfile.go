@@ -30,8 +30,8 @@ var saveWait = 2 * time.Second
 
 // Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
 // error if the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no
-// manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps bloomery.ErrLocked
-// if another process builds or changes a set there and does not end within two seconds.
+// manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps
+// bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {

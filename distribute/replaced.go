@@ -105,8 +105,8 @@ func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(contex
 	}, err
 }
 
-// clearShards removes the shards in a Conditional Store that its manifest does not name: a plan that was given up has left
-// them, and Build would have to write beside them.
+// clearShards removes the shards in a Conditional Store that its manifest does not name: a plan that was given up has
+// left them, and Build would have to write beside them.
 func clearShards(ctx context.Context, out Store) error {
 	if _, ok := out.(Conditional); !ok {
 		return nil

@@ -61,8 +61,8 @@ type Builder struct {
 	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
 }
 
-// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set, or
-// a number is out of range.
+// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set,
+// or a number is out of range.
 func NewBuilder(c Config) (*Builder, error) {
 	switch _, err := shrink.Allowed(c.Shrink, 0); {
 	case err != nil:

@@ -3,6 +3,9 @@ package exact
 import (
 	"io"
 	"math"
+	"math/rand/v2"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Info describes a set.
@@ -25,6 +28,10 @@ type Info struct {
 	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over
 	// the partitions as the keys of the universe.
 	OutsideRate float64
+	// UnknownRate is the share of keys in partitions outside of the universe for which the answer is true: such a
+	// partition gets any class. It is measured with 8192 random names: its standard error is at most 0.006. It is 0
+	// without partitions.
+	UnknownRate float64
 	Classes     []ClassInfo // of the base
 }
 
@@ -75,8 +82,7 @@ func (s *Set) Info() Info {
 	}
 	for n, r := range s.records {
 		i.Bits += r.bits()
-		rate := r.outsideRate()
-		i.OutsideRate = i.OutsideRate*(1-rate) + rate*(1-i.OutsideRate)
+		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
 		if n > 0 {
 			continue
 		}
@@ -86,6 +92,9 @@ func (s *Set) Info() Info {
 				OutsideRate: c.outsideRate(),
 			})
 		}
+	}
+	if s.Partitioned() {
+		i.UnknownRate = s.unknownRate()
 	}
 	sizes, _ := s.write(io.Discard)
 	i.Bytes = s.trailerSize()
@@ -99,6 +108,28 @@ func (s *Set) Info() Info {
 
 // ldexp returns a logarithm of log2Choose in bits.
 func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
+
+// toggled returns how often exactly one of two independent events occurs.
+func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
+
+// unknownRate returns Info.UnknownRate.
+func (s *Set) unknownRate() float64 {
+	const names = 1 << 13
+	random := rand.New(rand.NewPCG(1, 2)) // the same figure each time
+	sum := 0.0
+	for range names {
+		name, rate := filter.Hash{Hi: random.Uint64(), Lo: random.Uint64()}, 0.0
+		for _, r := range s.records {
+			if r.kind == kindPositions {
+				rate = toggled(rate, r.positions.outsideRate())
+			} else {
+				rate = toggled(rate, r.class(name).outsideRate())
+			}
+		}
+		sum += rate
+	}
+	return sum / names
+}
 
 // outsideRate is Info.OutsideRate of one record.
 func (r *record) outsideRate() float64 {

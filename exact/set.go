@@ -14,8 +14,8 @@ const partitionMask = 1<<32 - 1
 // Set answers whether keys of a universe are members, without error. It does not change, so all methods are
 // safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
 //
-// The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers: it
-// contains everything, and Err says why.
+// The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers:
+// it contains everything, and Err says why.
 type Set struct {
 	version uint64 // of the file
 	hasher  filter.Hasher

@@ -47,8 +47,8 @@ func (s *Set) Config(c Config) Config {
 
 // Update returns old with one more record, so that its answers are those of members in universe, which need not be the
 // universe of old. The record takes about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30
-// to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format. The
-// same input gives the same bytes.
+// to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format.
+// The same input gives the same bytes.
 //
 // A list that was cut would take away members: if there are fewer members or keys of the universe than in old, by more
 // than c.Shrink allows, the error is a *filter.ShrinkError. Their numbers are compared, not the keys: a set does not

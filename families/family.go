@@ -134,7 +134,8 @@ func (f Family) BuildValueBits(s filter.Spec) int {
 	return int(min(s.Reader().Uint("value_bits"), 32))
 }
 
-// NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set later.
+// NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set
+// later.
 func (f Family) NeedsValues(s filter.Spec) bool {
 	return f.BuildValueBits(s) > 0 && !f.Can.Has(filter.CanValues)
 }

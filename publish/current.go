@@ -202,12 +202,13 @@ func (p *publisher) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if stated := p.o.Name != "" && p.o.Number != 0; lost && !stated {
-		err := fmt.Errorf("%s: %w", p.dir, ErrLost)
-		if len(p.o.Sign) > 0 {
-			return err
-		}
-		p.warn(err)
+	switch stated := p.o.Name != "" && p.o.Number != 0; {
+	case !lost || stated:
+	case len(p.o.Sign) > 0:
+		return fmt.Errorf("%s: %w", p.dir, ErrLost)
+	case p.o.Number == 0:
+		p.warn(fmt.Errorf("%s has objects, but no %s: the numbers start at 1 again, and readers that have seen a higher "+
+			"one refuse that; state a number", p.dir, ReleaseName))
 	}
 	unlock, err := p.states.lock(ctx)
 	if err != nil {

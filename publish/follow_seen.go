@@ -66,7 +66,8 @@ func (f *Follower) mayFollow(was *state, number uint64, sum Hash) error {
 	for _, id := range f.ids() {
 		seen, ok := was.Seen[id]
 		if ok && number == seen.Release && sum != seen.SHA256 {
-			return fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before", ErrConflict, number, sum, seen.SHA256)
+			return fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before",
+				ErrConflict, number, sum, seen.SHA256)
 		}
 		if seen.Release > floor.Release {
 			floor, by = seen, id

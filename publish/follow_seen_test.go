@@ -112,6 +112,27 @@ func TestNumbersOfStrangers(t *testing.T) {
 	holds(t, f, second)
 }
 
+// TestStolenName: a reader whose first release was signed by a thief, with another name and the largest number, recovers
+// with the next key and the right name.
+func TestStolenName(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	stolen, next := testKey(t, "A"), testKey(t, "E")
+	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
+	f := s.follower(web.URL)
+	s.signs(first, maxNumber, stolen)
+	s.release(s.publishing(t), maxNumber, func(r *Release) { r.Name = "of the thief" })
+	mustPoll(t, f)
+	s.signs(second, 18, next)
+	f = f.pinning(t, web.URL, next)
+	refuses(t, f, ErrOtherName, first)
+	f.options.name = "list"
+	mustPoll(t, f)
+	holds(t, f, second)
+	f.options.name = ""
+	mustPoll(t, f)
+}
+
 // TestConditionsOfKeys: a server may answer that nothing has changed only while the key that has signed the release is
 // pinned: else a thief could keep a reader on a release that expires in a hundred years.
 func TestConditionsOfKeys(t *testing.T) {

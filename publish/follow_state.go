@@ -55,18 +55,28 @@ type state struct {
 // readState returns the state, or nil if there is none.
 func (f *Follower) readState(ctx context.Context) (*state, error) {
 	path := f.file + stateSuffix
-	b, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxState})
+	in, st, err := f.options.guard.open(path, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, untrusted.ErrNotRegular), errors.Is(err, filter.ErrTooLarge):
+	case errors.Is(err, untrusted.ErrNotRegular):
 		return nil, fmt.Errorf("%w: %w; remove it", ErrState, err)
 	case err != nil:
 		return nil, err
 	}
+	defer in.Close()
+	if f.options.guard.shared(path, st) && !f.options.guard.off {
+		return nil, fmt.Errorf("%s: %w: its permissions are %v", path, ErrForeign, st.Mode())
+	}
 	var s state
-	if err = checkSeal(b); err == nil {
-		err = json.Unmarshal(b, &s)
+	b, err := untrusted.Read(ctx, in, untrusted.Limit{MaxBytes: maxState})
+	switch {
+	case err == nil:
+		if err = checkSeal(b); err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+	case !errors.Is(err, filter.ErrTooLarge):
+		return nil, err
 	}
 	switch {
 	case err != nil:
@@ -93,10 +103,19 @@ func (f *Follower) writeState(ctx context.Context, was, s *state) error {
 	if old, err := json.Marshal(was); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
-	return container.WriteAtomic(ctx, f.file+stateSuffix, func(w io.Writer) error {
+	path := f.file + stateSuffix
+	err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
 		_, err := w.Write(seal(b))
 		return err
 	})
+	if err != nil || f.options.guard.off {
+		return err
+	}
+	st, err := os.Lstat(path)
+	if err == nil && f.options.guard.shared(path, st) { // the umask lets others write
+		err = os.Chmod(path, st.Mode().Perm()&^0o022)
+	}
+	return err
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before, or nil.
@@ -167,27 +186,24 @@ func (k known) is(now fs.FileInfo) bool {
 	return os.SameFile(k.info, now) && k.info.Size() == now.Size() && k.info.ModTime().Equal(now.ModTime())
 }
 
-// of returns the SHA-256 of a file.
-func (s sums) of(ctx context.Context, path string) (sum Hash, err error) {
-	in, err := os.Open(path)
+// of returns what is known of a file, with its SHA-256.
+func (s sums) of(ctx context.Context, path string) (k known, err error) {
+	in, now, err := untrusted.Open(path)
 	if err != nil {
-		return sum, err
+		return k, err
 	}
 	defer in.Close()
-	now, err := in.Stat()
-	if err != nil {
-		return sum, err
-	}
 	if k, ok := s[path]; ok && k.is(now) {
-		return k.sum, nil
+		return k, nil
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, &reading{ctx, in}); err != nil {
-		return sum, err
+		return k, err
 	}
-	h.Sum(sum[:0])
-	s[path] = known{now, sum}
-	return sum, nil
+	k.info = now
+	h.Sum(k.sum[:0])
+	s[path] = k
+	return k, nil
 }
 
 // reading is a Reader that ends with its context.

@@ -37,6 +37,9 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 	if config.MaxFPR, err = f.rate.read(c); err != nil {
 		return err
 	}
+	if config.Shrink, err = f.shrink.read(c); err != nil {
+		return err
+	}
 	sharded := anySharded(f.like)
 	var o []bloomery.Option
 	if !sharded {

@@ -123,6 +123,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 		return err
 	}
 	a.warnRate(dir, r.info)
+	a.warnAllow(r.info)
 	switch {
 	case a.json:
 		return a.printJSON(r)

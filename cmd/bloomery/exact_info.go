@@ -18,9 +18,12 @@ C(universe, members) bits, or with partitions the sum of that over the partition
 without the headers of the file; file_bytes is the whole file.
 
 outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
-partitions as the keys of the universe. A class is the partitions with the same r: level 1 of the set has the rate 2^-r,
-and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than
-others. After updates, classes and the entropy of partitions are still those of the build.
+partitions as the keys of the universe. In a partition that the universe did not have, answers are yes at another rate,
+unknown_partition_rate, which is known to about 0.01: such a partition gets any class.
+
+A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
+partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
+the entropy of partitions are still those of the build.
 
 version is that of the file format. A file of version 1, which older programs wrote, does not say how long it is: cut
 at the end of an update, it is a complete older file, with the answers from before. In later versions every cut is an
@@ -64,6 +67,9 @@ func (a *app) printExact(r exactReport) error {
 	}
 	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
 	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
+	}
 	for _, c := range r.Classes {
 		inverted := ""
 		if c.Inverted {
@@ -92,6 +98,7 @@ type exactReport struct {
 	BuildDue         string       `json:"build_due,omitempty"` // why the set should be built anew
 	Hash             string       `json:"hash"`
 	OutsideRate      float64      `json:"outside_rate"`
+	UnknownRate      float64      `json:"unknown_partition_rate"` // in partitions outside of the universe
 	Classes          []exactClass `json:"classes"`
 }
 
@@ -110,7 +117,7 @@ func exactReportOf(set *exact.Set) exactReport {
 		Members: i.Members, Universe: i.Universe, Partitions: i.Partitions, Updates: i.Updates, Bits: i.Bits,
 		BitsPerMember: i.BitsPerMember(), EntropyPerMember: i.EntropyPerMember(), FileBytes: i.Bytes,
 		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate, UpdateBytes: i.UpdateBytes, BuildDue: i.BuildDue(),
-		Version: i.Version, CutSeen: i.Version > 1,
+		UnknownRate: i.UnknownRate, Version: i.Version, CutSeen: i.Version > 1,
 	}
 	if i.Members > 0 {
 		r.EntropyTotal = i.Entropy / float64(i.Members)

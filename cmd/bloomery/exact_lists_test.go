@@ -113,7 +113,8 @@ func TestExactCutInput(t *testing.T) {
 	some := write("members", lines(members))
 	plain := write("universe", all)
 	base, out := filepath.Join(dir, "base.exact"), filepath.Join(dir, "out.exact")
-	if code, _ := runOn(t, "", "exact", "build", "-q", "-o", base, "--members", some, "--universe", plain); code != exitOK {
+	args := []string{"exact", "build", "-q", "-o", base, "--members", some, "--universe", plain}
+	if code, _ := runOn(t, "", args...); code != exitOK {
 		t.Fatalf("build: exit code %d", code)
 	}
 	for name, compress := range map[string]func(w io.Writer) io.WriteCloser{

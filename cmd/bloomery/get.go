@@ -15,8 +15,9 @@ func (a *app) getCommand() *cobra.Command {
 		Short: "Print the values of keys",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
 value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
-has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate, an arbitrary value, and always in a filter without
-fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key was printed, 1 if none was, 2 on an error.
+has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate,
+an arbitrary value, and always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key
+was printed, 1 if none was, 2 on an error.
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
 		Example: "  bloomery get routes.bloom addresses.txt",

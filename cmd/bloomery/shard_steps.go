@@ -215,10 +215,11 @@ func (a *app) shardBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build DIR [SHARD...]",
 		Short: "Build the filters of shards from the run files",
-		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. Finished
-shards are kept after their checksums were compared. As many as there are cores are built at the same time, and share
---memory. If a run file is damaged, it is removed, and its range must be run again. If a key has two values, the input
-is read again to name the key.`,
+		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. They
+are written to the working folder of the plan, from where shard finish moves them. Finished shards are kept after their
+checksums were compared. As many as there are cores are built at the same time, and share --memory. If a run file is
+damaged, it is removed, and its range must be run again. If a key has two values, the input is read again to name the
+key.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,

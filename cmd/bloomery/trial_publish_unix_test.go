@@ -307,6 +307,52 @@ func TestTrialPublishKills(t *testing.T) {
 	}
 }
 
+// TestTrialPublishFirstKills kills publishers before and after the first release of a folder. The next one goes on with
+// the number after the last that was signed.
+func TestTrialPublishFirstKills(t *testing.T) {
+	wantKills := 4
+	if *long {
+		wantKills = 100
+	}
+	dir := t.TempDir()
+	files := versions(t, dir, 2, 300_000, true)
+	key := filepath.Join(dir, "key")
+	public, err := publish.CreateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, kills, begun := 100*time.Millisecond, 0, 0
+	for round := 0; kills < wantKills; round++ {
+		s := shelf{filepath.Join(dir, fmt.Sprint("site", round)), public}
+		if err := os.RemoveAll(key + publish.StateSuffix); err != nil {
+			t.Fatal(err)
+		}
+		if killed(t, program("", "publish", s.dir, files[0], "--sign", key), took, false) {
+			kills++
+		}
+		first, err := s.read()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(s.dir, publish.ObjectsName)); err == nil && first == nil {
+			begun++
+		}
+		start := time.Now()
+		if out, err := program("", "publish", s.dir, files[1], "--sign", key).CombinedOutput(); err != nil {
+			t.Fatalf("after kill %d: %v, %s", round, err, out)
+		}
+		took = time.Since(start)
+		next, err := s.read()
+		switch {
+		case err != nil || next.Number > 2 || first != nil && next.Number != first.Number+1:
+			t.Fatalf("after kill %d: %v, %+v after %+v", round, err, next, first)
+		case signedLast(t, key) != next.Number:
+			t.Fatalf("after kill %d: release %d, and %d was signed", round, next.Number, signedLast(t, key))
+		}
+	}
+	t.Logf("%d kills, %d of them before the first release", kills, begun)
+}
+
 // TestTrialPublishRaces has several publishers work on one folder at once, while a reader reads it: every release is
 // complete, and the numbers have no gap.
 func TestTrialPublishRaces(t *testing.T) {

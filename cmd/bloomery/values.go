@@ -52,8 +52,8 @@ func (f *valueFlags) register(c *cobra.Command) {
 // parseValues sets the values of a batch; see keyio.Values.
 type parseValues func(*keyio.Batch) error
 
-// input returns the flags of inputs for a filter of that Spec, and the function that reads the values of a batch, nil if
-// the filter has none. If keys may come without values, all keys of the inputs have one or none has.
+// input returns the flags of inputs for a filter of that Spec, and the function that reads the values of a batch, nil
+// if the filter has none. If keys may come without values, all keys of the inputs have one or none has.
 func (f *valueFlags) input(in inputFlags, s filter.Spec) (inputFlags, parseValues, error) {
 	family, _ := families.ByName(s.Family()) // else the zero Family, which has no values
 	bits, keep := family.BuildValueBits(s), in.keep
@@ -92,8 +92,8 @@ func (s *sameForAll) read(b *keyio.Batch) error {
 	return nil
 }
 
-const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain the separator, name another one:
-  --separator. Keys without values have the value 0, and put sets them.`
+const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain the separator, name
+  another one: --separator. Keys without values have the value 0, and put sets them.`
 
 // read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
 func (f *valueFlags) read(in inputFlags, bits int) (inputFlags, keyio.Values, error) {

@@ -47,7 +47,7 @@ func (a *app) warnValues(path string, w *valueWatch) {
 	if w == nil || w.lines.Load() == 0 || 2*w.keys.Load() <= w.lines.Load() {
 		return
 	}
-	fmt.Fprintf(a.stderr, "bloomery: warning: %d lines were not found, and without the number behind the tab %d are in %s\n"+
-		"  Lines are keys here. If these have values, take the keys only: --input-format tsv.\n",
-		w.lines.Load(), w.keys.Load(), path)
+	const text = "bloomery: warning: %d lines were not found, and without the number behind the tab %d are in %s\n" +
+		"  Lines are keys here. If these have values, take the keys only: --input-format tsv.\n"
+	fmt.Fprintf(a.stderr, text, w.lines.Load(), w.keys.Load(), path)
 }

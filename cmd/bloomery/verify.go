@@ -53,6 +53,8 @@ compare the observed false-positive rate with the one that follows from its bits
 too are left out, and each counts once; for that, at most 20 bytes for each of them, and for each member among them, are
 kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one.
 
+A filter without keys holds what an empty list says: no absent key may be present more often than at its rate.
+
 The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
 stated or the chosen rate would show this many false positives less than once in 10,000.
@@ -126,7 +128,7 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	if staticValues(set.Spec()) {
 		v.WrongValues = &counts.WrongValues
 	}
-	if v.Members == 0 {
+	if v.Members == 0 && info.Keys > 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
 	if v.Absent == 0 {

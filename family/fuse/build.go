@@ -107,7 +107,10 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return 0, 0, &filter.ConfigError{Field: field, Value: value,
 			Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
 	}
-	return slots, uint(min(total/slots, MaxWidth)), nil
+	if total/slots > MaxWidth {
+		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
+	}
+	return slots, uint(total / slots), nil
 }
 
 // Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,

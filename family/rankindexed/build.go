@@ -147,7 +147,7 @@ func (c Config) Plan() (Geometry, error) {
 		o.fpr = DefaultFPR
 	}
 	if o.fpr == 0 {
-		return o.within(c.Size)
+		return o.within(c.Size, max(c.Keys, c.Capacity))
 	}
 	g, ok := o.search()
 	if !ok {
@@ -182,8 +182,9 @@ func (o order) room(bits uint64) bool {
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate among those of at most that size.
-func (o order) within(size filter.Sizing) (Geometry, error) {
+// within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
+// unknown.
+func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err
@@ -196,13 +197,15 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 	if o.fpr = math.Exp2(high); !o.room(bits) {
 		high = 0
 	}
+	lowest := true // whether there is no filter of a lower rate, of any size
 	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
-		if g, ok := o.search(); ok && g.Bits() <= bits {
+		g, ok := o.search()
+		if ok && g.Bits() <= bits {
 			best, high = g, middle
 		} else {
-			low = middle
+			low, lowest = middle, !ok
 		}
 	}
 	if best.Buckets == 0 {
@@ -214,6 +217,9 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 			}
 		}
 		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
+	}
+	if lowest || 10*(best.Bits()/9+leastBits) < bits {
+		return best, size.AtMost(best.Bits(), keys, Family)
 	}
 	return best, nil
 }

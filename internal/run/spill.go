@@ -48,8 +48,8 @@ func (s *Spill) AddValues(hs []filter.Hash, values []uint64) error {
 	return s.add(len(hs), 1, func(from, to int) { s.buffer.AddValues(hs[from:to], values[from:to]) })
 }
 
-// AddPairs is Add for hashes with values of any size. Each then gives two entries for each hash, which count as two: the
-// hash, and one with the same Hi and the value in place of Lo.
+// AddPairs is Add for hashes with values of any size. Each then gives two entries for each hash, which count as two:
+// the hash, and one with the same Hi and the value in place of Lo.
 func (s *Spill) AddPairs(hs []filter.Hash, values []uint64) error {
 	return s.add(len(hs), 2, func(from, to int) { s.buffer.AddPairs(hs[from:to], values[from:to]) })
 }
@@ -146,7 +146,7 @@ func (s *Spill) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = errors.New("run: the Spill is closed")
+		s.err = errors.New("the list of keys is closed")
 	}
 	s.buffer = NewBuffer(len(s.counts), 0)
 	if s.file != nil {

@@ -5,8 +5,8 @@
 //	12  4  number of updates
 //	16  4  CRC-32C of the CRC of the last record, which is the 4 bytes before the trailer, and of bytes 0 to 15
 //
-// Numbers are little endian. An update replaces the trailer by its record and a new trailer, so that a file that was cut
-// anywhere has none at its end. Files of version 1 have no trailer. docs/format/exact.md describes the whole file.
+// Numbers are little endian. An update replaces the trailer by its record and a new trailer, so that a file that was
+// cut anywhere has none at its end. Files of version 1 have no trailer. docs/format/exact.md describes the whole file.
 package trailer
 
 import (

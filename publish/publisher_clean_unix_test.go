@@ -1,0 +1,131 @@
+//go:build unix
+
+package publish
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+)
+
+// unreadable replaces a file by a link to itself, whose error is neither that it is missing nor that it is damaged, and
+// returns a function that puts the file back.
+func unreadable(t *testing.T, path string) (repair func()) {
+	t.Helper()
+	kept := filepath.Join(t.TempDir(), "kept")
+	if err := errors.Join(os.Rename(path, kept), os.Symlink(path, path)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := errors.Join(os.Remove(path), os.Rename(kept, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCleanUnreadable: a manifest of an older set cannot be read for a moment. Then no object is removed: when it can be
+// read again, all that the history names is there.
+func TestCleanUnreadable(t *testing.T) {
+	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
+	o := Options{Now: start, Keep: 8}
+	var releases []*Release
+	for v := range 4 {
+		releases = append(releases, mustPublish(t, dir, build(t, src, 40*v, 3, bloomery.Config{}), o).Release)
+	}
+	store := filepath.Join(dir, ObjectsName)
+	next := 4
+	for _, old := range releases[:3] { // the last one is the current release at first
+		before := names(t, store)
+		repair := unreadable(t, filepath.Join(store, old.SHA256.String()))
+		r, err := Publish(t.Context(), dir, build(t, src, 40*next, 3, bloomery.Config{}), o)
+		if err != nil || r.Removed != 0 || len(r.Warnings) == 0 {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		repair()
+		for _, name := range before {
+			if _, err := os.Stat(filepath.Join(store, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := Check(t.Context(), dir, nil, nil); err != nil {
+			t.Error(err)
+		}
+		next++
+	}
+	// With nothing wrong, the next release removes what is no longer named.
+	if r := mustPublish(t, dir, build(t, src, 40*next, 3, bloomery.Config{}), o); r.Removed == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestHistoryUnreadable: a history that cannot be read for a moment stops the release. One that is damaged costs the
+// deltas; the objects stay until the release after.
+func TestHistoryUnreadable(t *testing.T) {
+	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
+	o := Options{Now: start}
+	var r *Release
+	for v := range 4 {
+		r = mustPublish(t, dir, build(t, src, v, 0, bloomery.Config{}), o).Release
+	}
+	store := filepath.Join(dir, ObjectsName)
+	history := filepath.Join(store, r.History.SHA256.String())
+	before, all := released(t, dir), names(t, store)
+	repair := unreadable(t, history)
+	next := build(t, src, 5, 0, bloomery.Config{})
+	if _, err := Publish(t.Context(), dir, next, o); err == nil {
+		t.Error("the history is lost")
+	}
+	repair()
+	if string(released(t, dir)) != string(before) || !slices.Equal(names(t, store), all) {
+		t.Error("the folder has changed")
+	}
+	if err := os.WriteFile(history, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Publish(t.Context(), dir, next, o)
+	if err != nil || len(got.Warnings) != 1 || got.Removed != 0 || len(got.History) != 1 {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if now := names(t, store); !slices.Equal(slices.DeleteFunc(now, func(s string) bool {
+		return !slices.Contains(all, s)
+	}), all) {
+		t.Error("objects were removed")
+	}
+}
+
+// TestUndoKeepsLive: a release fails after objects were written. Those that were there before stay, also one that could
+// not be read and was written again.
+func TestUndoKeepsLive(t *testing.T) {
+	src, dir := t.TempDir(), filepath.Join(t.TempDir(), "list")
+	o := Options{Now: start}
+	one := build(t, src, 1, 2, bloomery.Config{})
+	first := mustPublish(t, dir, one, o).Release
+	two := build(t, src, 50, 2, bloomery.Config{})
+	mustPublish(t, dir, two, o)
+	store := filepath.Join(dir, ObjectsName)
+	manifest := filepath.Join(store, first.SHA256.String())
+	if err := os.WriteFile(manifest, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := names(t, store)
+	// release.json becomes a folder while the objects are written: the last step fails.
+	once := sync.OnceFunc(func() {
+		path := filepath.Join(dir, ReleaseName)
+		if err := errors.Join(os.Rename(path, path+".kept"), os.Mkdir(path, 0o700)); err != nil {
+			t.Error(err)
+		}
+	})
+	o.Progress = func(int, int) { once() }
+	if _, err := Publish(t.Context(), dir, one, o); err == nil {
+		t.Fatal("release.json is a folder")
+	}
+	if now := names(t, store); !slices.Equal(now, all) {
+		t.Errorf("%q, want %q", now, all)
+	}
+}

@@ -1,0 +1,208 @@
+//go:build unix
+
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// soon runs f and fails the test if it does not return. A pipe that is opened would wait for ever.
+func soon(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatalf("%s: it waits", what)
+		return nil
+	}
+}
+
+// special puts something that is no regular file at a path.
+var special = map[string]func(path string) error{
+	"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+	"folder": func(path string) error { return os.Mkdir(path, 0o700) },
+	"sparse": func(path string) error {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(1<<40), f.Close())
+	},
+}
+
+// TestSpecialFiles: pipes, devices, folders and huge files where Publish and Check read are an error at once.
+func TestSpecialFiles(t *testing.T) {
+	src := t.TempDir()
+	good, next := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})
+	for what, make := range special {
+		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+		r := mustPublish(t, dir, good, s.Options)
+		replaced := func(path string) (repair func()) {
+			if err := os.Rename(path, path+".kept"); err != nil {
+				t.Fatal(err)
+			}
+			if err := make(path); err != nil {
+				t.Skip(what, ": ", err)
+			}
+			return func() {
+				if err := errors.Join(os.RemoveAll(path), os.Rename(path+".kept", path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		publish := func(file string) func() error {
+			return func() error { _, err := Publish(t.Context(), dir, file, s.Options); return err }
+		}
+		check := func() error { _, err := Check(t.Context(), dir, nil, nil); return err }
+
+		repair := replaced(filepath.Join(dir, ReleaseName))
+		for name, f := range map[string]func() error{"publish": publish(next), "same": publish(good), "check": check} {
+			err := soon(t, what, f)
+			if want := map[bool]error{true: ErrRelease, false: untrusted.ErrNotRegular}[what == "sparse"]; !errors.Is(err, want) {
+				t.Errorf("release.json is a %s, %s: %v", what, name, err)
+			}
+		}
+		repair()
+
+		file := filepath.Join(t.TempDir(), "file")
+		if err := make(file); err != nil {
+			t.Skip(what, ": ", err)
+		}
+		want := map[string]error{"folder": bloomery.ErrNoManifest, "sparse": container.ErrMagic}[what]
+		if want == nil {
+			want = untrusted.ErrNotRegular
+		}
+		if err := soon(t, what, publish(file)); !errors.Is(err, want) {
+			t.Errorf("FILE is a %s: %v", what, err)
+		}
+		for name, f := range map[string]func() error{
+			"private": func() error { _, err := ReadPrivateKey(file); return err },
+			"public":  func() error { _, err := FindPublicKey(file); return err },
+		} {
+			if err := soon(t, what, f); !errors.Is(err, untrusted.ErrNotRegular) && !errors.Is(err, ErrKey) {
+				t.Errorf("a %s key is a %s: %v", name, what, err)
+			}
+		}
+
+		repair = replaced(s.State[0])
+		if err := soon(t, what, publish(next)); !errors.Is(err, ErrKeyState) {
+			t.Errorf("the state is a %s: %v", what, err)
+		}
+		repair()
+
+		repair = replaced(filepath.Join(dir, ObjectsName, r.Release.SHA256.String()))
+		if err := soon(t, what, check); !errors.Is(err, ErrObject) {
+			t.Errorf("an object is a %s, check: %v", what, err)
+		}
+		if err := soon(t, what, publish(next)); err != nil { // without a delta
+			t.Errorf("an object is a %s: %v", what, err)
+		}
+		repair()
+	}
+}
+
+// TestSpecialShards: a manifest and a shard of FILE that are pipes or devices.
+func TestSpecialShards(t *testing.T) {
+	for _, name := range []string{shard.ManifestName, shard.Name(1, 2, "")} {
+		for _, what := range []string{"pipe", "device"} {
+			set := build(t, t.TempDir(), 1, 2, bloomery.Config{})
+			path := filepath.Join(set, name)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := special[what](path); err != nil {
+				t.Skip(err)
+			}
+			err := soon(t, name, func() error {
+				_, err := Publish(t.Context(), filepath.Join(t.TempDir(), "x"), set, Options{})
+				return err
+			})
+			if !errors.Is(err, untrusted.ErrNotRegular) {
+				t.Errorf("%s is a %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
+// TestCancelled: a context that has ended stops Publish and Check, also in the middle of an object.
+func TestCancelled(t *testing.T) {
+	dir, file := filepath.Join(t.TempDir(), "list"), build(t, t.TempDir(), 1, 0, bloomery.Config{})
+	mustPublish(t, dir, file, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Publish(ctx, dir, file, Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := Check(ctx, dir, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestLinks: links in the published folder lead elsewhere. Publish replaces and removes nothing there.
+func TestLinks(t *testing.T) {
+	src := t.TempDir()
+	one, two := build(t, src, 1, 0, bloomery.Config{}), build(t, src, 2, 0, bloomery.Config{})
+	s := newSigner(t, "A")
+	dir, other := filepath.Join(t.TempDir(), "list"), filepath.Join(t.TempDir(), "other")
+	mustPublish(t, other, one, Options{})
+	mustPublish(t, other, two, Options{})
+	kept := names(t, filepath.Join(other, ObjectsName))
+
+	r := mustPublish(t, dir, one, s.Options)
+	release, objects := filepath.Join(dir, ReleaseName), filepath.Join(dir, ObjectsName)
+	elsewhere := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(elsewhere, []byte("private"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, target := range map[string]string{release: elsewhere, objects: filepath.Join(other, ObjectsName)} {
+		if err := errors.Join(os.Rename(path, path+".kept"), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{s.Options, {}, {Sign: s.Sign, Name: "list", Number: 90}} {
+			if _, err := Publish(t.Context(), dir, two, o); !errors.Is(err, untrusted.ErrNotRegular) {
+				t.Errorf("%s is a link: %v", path, err)
+			}
+		}
+		if err := errors.Join(os.Remove(path), os.Rename(path+".kept", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := names(t, filepath.Join(other, ObjectsName)); fmt.Sprint(now) != fmt.Sprint(kept) {
+		t.Errorf("another list has %q, want %q", now, kept)
+	}
+
+	// An object of the next release is a link already: it is replaced, not its target.
+	b, err := os.ReadFile(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(objects, Hash(sha256.Sum256(b)).String())
+	if err := os.Symlink(elsewhere, link); err != nil {
+		t.Fatal(err)
+	}
+	next := mustPublish(t, dir, two, s.Options)
+	if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() || next.Release.Number != r.Release.Number+1 {
+		t.Errorf("%v, %v", st, err)
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || !bytes.Equal(text, []byte("private")) {
+		t.Errorf("a file elsewhere has %q, %v", text, err)
+	}
+}

@@ -1,0 +1,377 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+)
+
+// signer is a machine that publishes with one key and its state file, each time with new content.
+type signer struct {
+	t        *testing.T
+	src      string
+	version  int
+	contents map[uint64]Hash // by number, over all folders and keys
+	Options
+}
+
+func newSigner(t *testing.T, letter string) *signer {
+	dir := t.TempDir()
+	return &signer{t: t, src: dir, contents: map[uint64]Hash{}, Options: Options{Now: start,
+		Sign: []PrivateKey{testKey(t, letter)}, State: []string{filepath.Join(dir, "key"+StateSuffix)}}}
+}
+
+// next returns a file with new content.
+func (s *signer) next() string {
+	s.version++
+	return build(s.t, s.src, s.version, 0, bloomery.Config{Spec: "standard(k=2,m=4096)"})
+}
+
+// publish publishes new content. No number may come twice.
+func (s *signer) publish(dir string) Report {
+	s.t.Helper()
+	r := mustPublish(s.t, dir, s.next(), s.Options)
+	if was, ok := s.contents[r.Release.Number]; ok {
+		s.t.Fatalf("release %d has two contents: %s and %s", r.Release.Number, was, r.Release.SHA256)
+	}
+	s.contents[r.Release.Number] = r.Release.SHA256
+	return r
+}
+
+// refuses checks that new content is refused with an error.
+func (s *signer) refuses(what, dir string, o Options, want error) {
+	s.t.Helper()
+	if r, err := Publish(s.t.Context(), dir, s.next(), o); !errors.Is(err, want) {
+		s.t.Errorf("%s: %v, %+v; want %v", what, err, r.Release, want)
+	}
+}
+
+// keep returns a function that puts release.json back as it is now.
+func keep(t *testing.T, dir string) func() {
+	b := released(t, dir)
+	return func() {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, ReleaseName), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRollback: an older signed release.json is put back, by who can write the folder. The next release has a number
+// that was never signed, also if its content is that of the older one.
+func TestRollback(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	back := keep(t, dir)
+	s.publish(dir)
+	if r := s.publish(dir); r.Release.Number != 3 || r.Behind != 0 || len(r.Warnings) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	back()
+	r := s.publish(dir)
+	if r.Release.Number != 4 || r.Behind != 3 || len(r.Warnings) == 0 || r.Release.Previous.Number != 1 {
+		t.Errorf("new content: %+v", r)
+	}
+	back()
+	file := filepath.Join(s.src, "v1")
+	if r := mustPublish(t, dir, file, s.Options); r.Release.Number != 5 || r.Same || r.Behind != 4 {
+		t.Errorf("the old content: %+v", r)
+	}
+	if r := mustPublish(t, dir, file, s.Options); !r.Same || r.Behind != 0 {
+		t.Errorf("the same again: %+v", r)
+	}
+	if o := s.Options; true {
+		o.Number = 5
+		s.refuses("a number that was signed", dir, o, ErrOptions)
+	}
+}
+
+// TestLostRelease: release.json is lost, or the whole folder. With a state the numbers go on; without one the publisher
+// refuses to start again if there are objects.
+func TestLostRelease(t *testing.T) {
+	for _, lost := range []string{ReleaseName, ""} {
+		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "folder")
+		s.Name = "list"
+		s.publish(dir)
+		s.publish(dir)
+		if err := os.RemoveAll(filepath.Join(dir, lost)); err != nil {
+			t.Fatal(err)
+		}
+		s.Name = "" // the state knows the name of the folder
+		r := s.publish(dir)
+		if r.Release.Number != 3 || r.Release.Name != "list" || r.Release.Previous != nil || r.Behind != 2 ||
+			len(r.Warnings) != 1 {
+			t.Errorf("lost %q: %+v", lost, r)
+		}
+	}
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.State = nil
+	s.publish(dir)
+	if err := os.Remove(filepath.Join(dir, ReleaseName)); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("without a state", dir, s.Options, ErrLost)
+	s.Name, s.Number = "list", 7
+	if r := s.publish(dir); r.Release.Number != 7 {
+		t.Errorf("%+v", r.Release)
+	}
+	// An unsigned list starts again, with a warning.
+	unsigned := filepath.Join(t.TempDir(), "list")
+	mustPublish(t, unsigned, s.next(), Options{})
+	if err := os.Remove(filepath.Join(unsigned, ReleaseName)); err != nil {
+		t.Fatal(err)
+	}
+	if r := mustPublish(t, unsigned, s.next(), Options{}); r.Release.Number != 1 || len(r.Warnings) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestKilledFirst: a publisher was killed before its first release. The next one starts at 1.
+func TestKilledFirst(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(filepath.Join(t.TempDir(), "another"))
+	delete(s.contents, 1)
+	before, err := os.ReadFile(s.State[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.publish(dir)
+	delete(s.contents, 1)
+	begun := strings.Replace(string(before), "]}", `,{"name":"list","release":0,"sha256":"`+Hash{}.String()+
+		`","keys":0}`+"\n]}", 1)
+	if err := errors.Join(os.Remove(filepath.Join(dir, ReleaseName)),
+		os.WriteFile(s.State[0], []byte(begun), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.publish(dir); r.Release.Number != 1 {
+		t.Errorf("%+v", r.Release)
+	}
+}
+
+// TestForeignList: release.json of another list of the same key is put into the folder. Its name is not taken over.
+func TestForeignList(t *testing.T) {
+	s := newSigner(t, "A")
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	s.publish(one)
+	s.version += 10
+	delete(s.contents, 1)
+	s.publish(two)
+	if err := os.WriteFile(filepath.Join(one, ReleaseName), released(t, two), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("the state knows the folder", one, s.Options, ErrName)
+	o := s.Options
+	o.State, o.Name = nil, "one"
+	s.refuses("the name is stated", one, o, ErrName)
+}
+
+// TestElsewhere: a release that the key signed, but not on this machine, is a warning.
+func TestElsewhere(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	elsewhere := *s
+	elsewhere.State = nil
+	elsewhere.publish(dir)
+	s.version = elsewhere.version
+	if r := s.publish(dir); r.Release.Number != 3 || len(r.Warnings) != 1 || r.Behind != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.publish(dir); r.Release.Number != 4 || len(r.Warnings) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTwoStates: each of two keys has a state. Either of them alone knows all numbers.
+func TestTwoStates(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	one, two := testKey(t, "A"), testKey(t, "E")
+	state := []string{s.State[0], filepath.Join(s.src, "two"+StateSuffix)}
+	s.publish(dir)
+	s.Sign, s.State = []PrivateKey{one, two}, state
+	if r := s.publish(dir); r.Release.Number != 2 || !reflect.DeepEqual(r.State, state) {
+		t.Errorf("%+v", r)
+	}
+	for i, key := range s.Sign {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		s := *s
+		s.Sign, s.State = []PrivateKey{key}, state[i:i+1]
+		if r, err := Publish(t.Context(), dir, s.next(), s.Options); err != nil || r.Release.Number != 3 {
+			t.Errorf("key %d: %v, %+v", i, err, r.Release)
+		}
+	}
+}
+
+// TestSharedKey: publishers of several lists share a key and its state at the same time. Then it knows all of them.
+func TestSharedKey(t *testing.T) {
+	s := newSigner(t, "A")
+	folder, file := t.TempDir(), s.next()
+	const lists, releases = 8, 3
+	var wg sync.WaitGroup
+	for i := range lists {
+		wg.Go(func() {
+			for n := range releases {
+				o := s.Options
+				if n > 0 {
+					o.Number = uint64(n + 1)
+				}
+				if _, err := Publish(t.Context(), filepath.Join(folder, fmt.Sprint("list", i)), file, o); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b, err := os.ReadFile(s.State[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := parseKeyState(b)
+	if err != nil || len(all) != lists {
+		t.Fatalf("%v: %s", err, b)
+	}
+	for i, l := range all {
+		if l.Name != fmt.Sprint("list", i) || l.Number != releases || l.Keys != 2000 || l.Kind != File {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// TestOneListTwoFolders: one list in two folders, with one key, at the same time: each number stands for one content.
+func TestOneListTwoFolders(t *testing.T) {
+	s := newSigner(t, "A")
+	s.Name = "list"
+	files := []string{s.next(), s.next(), s.next(), s.next()}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, dir := range []string{t.TempDir(), t.TempDir()} {
+		wg.Go(func() {
+			for i := range 10 {
+				r, err := Publish(t.Context(), dir, files[i%len(files)], s.Options)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if was, ok := s.contents[r.Release.Number]; ok && was != r.Release.SHA256 {
+					t.Errorf("release %d has two contents", r.Release.Number)
+				}
+				s.contents[r.Release.Number] = r.Release.SHA256
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestBadState: a damaged state is an error, and so is one that cannot be replaced; nothing is published.
+func TestBadState(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	good, err := os.ReadFile(s.State[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := released(t, dir)
+	for what, bad := range map[string]string{
+		"cut":     string(good[:len(good)/2]),
+		"zeros":   string(make([]byte, len(good))),
+		"format":  strings.Replace(string(good), keyStateFormat, "bloomery-follow", 1),
+		"version": strings.Replace(string(good), `"version":1`, `"version":2`, 1),
+		"number":  strings.Replace(string(good), `"release":1`, `"release":9007199254740992`, 1),
+		"kind":    strings.Replace(string(good), `"kind":"file"`, `"kind":"tree"`, 1),
+		"twice":   strings.Replace(string(good), "\n]}", ","+strings.SplitN(string(good), "\n", 3)[1]+"\n]}", 1),
+		"large":   string(good) + strings.Repeat(" ", maxKeyState),
+	} {
+		if bad == string(good) {
+			t.Fatalf("%s: nothing has changed", what)
+		}
+		if err := os.WriteFile(s.State[0], []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.refuses(what, dir, s.Options, ErrKeyState)
+	}
+	if string(released(t, dir)) != string(before) {
+		t.Error("the folder has changed")
+	}
+	if err := os.Remove(s.State[0]); err != nil { // the signed release.json counts
+		t.Fatal(err)
+	}
+	if r := s.publish(dir); r.Release.Number != 2 || len(r.Warnings) != 0 {
+		t.Errorf("%+v", r)
+	}
+	missing := s.Options
+	missing.State = []string{filepath.Join(t.TempDir(), "none", "key.state")}
+	s.refuses("a folder that is missing", dir, missing, ErrKeyState)
+}
+
+// TestReadOnlyKey: the folder of the key is read-only, as a mounted secret. A state that was never there is a warning,
+// one that cannot be replaced is an error.
+func TestReadOnlyKey(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("only folders of an ordinary user on Unix can be read-only")
+	}
+	for _, exists := range []bool{false, true} {
+		s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+		folder := t.TempDir()
+		s.State = []string{filepath.Join(folder, "key.state")}
+		if exists {
+			s.publish(dir)
+		}
+		if err := os.Chmod(folder, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if exists {
+			s.refuses("read-only", dir, s.Options, ErrKeyState)
+		} else if r := s.publish(dir); len(r.Warnings) != 1 || len(r.State) != 0 {
+			t.Errorf("%+v", r)
+		}
+		if err := os.Chmod(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFullState: a state file has room for maxLists lists.
+func TestFullState(t *testing.T) {
+	var all []lastSigned
+	for i := range maxLists {
+		all = merge(all, lastSigned{Name: fmt.Sprintf("list %04d", i), Number: 1, Kind: Exact, Folder: "/site"})
+	}
+	b, err := marshalKeyState(all)
+	if err != nil || len(b) > maxKeyState {
+		t.Fatal(err)
+	}
+	got, err := parseKeyState(b)
+	if err != nil || !reflect.DeepEqual(got, all) {
+		t.Errorf("%v, %d lists", err, len(got))
+	}
+	for i, l := range got {
+		if (l.Folder != "") != (i == maxLists-1) {
+			t.Errorf("%d: several lists have one folder", i)
+		}
+	}
+	if _, err := marshalKeyState(merge(all, lastSigned{Name: "one more"})); err == nil {
+		t.Error("one list too many")
+	}
+}
+
+// TestFuture: a release that says that it comes from the future is a warning.
+func TestFuture(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	s.Now = start.Add(-3 * 24 * time.Hour)
+	if r := s.publish(dir); len(r.Warnings) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
