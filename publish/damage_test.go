@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -180,4 +181,10 @@ func TestSeal(t *testing.T) {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
+}
+
+// unsealed returns a state file without its check, as older versions wrote it.
+func unsealed(b []byte) string {
+	body, _, _ := strings.Cut(string(b), checkMark)
+	return body + "}\n"
 }
