@@ -58,7 +58,7 @@ var signatures = []signature{
 	{magic: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", what: "an Office document", do: "save it as CSV"},
 	{magic: "\x89BLMRY\r\n", what: "a filter of Bloomery", // package container
 		do: "it does not contain its keys: name the list that it was built from"},
-	{magic: "\x89BLX\x01", what: "an exact set of Bloomery", // package exact
+	{magic: "\x89BLX", what: "an exact set of Bloomery", // package exact
 		do: "it does not contain its keys: name the lists that it was built from"},
 	{magic: "\x7fELF", what: "a program", do: "name the file with the keys"},
 	{magic: "\x89PNG\r\n\x1a\n", what: "an image", do: "name the file with the keys"},
