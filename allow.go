@@ -45,7 +45,7 @@ func (s *Set) Allower(like *Set) (*Allower, error) {
 	case s.shards != nil:
 		return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
 	case s.filter == nil:
-		return nil, errEmpty
+		return nil, s.empty()
 	case s.concurrent != nil:
 		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
 	case s.hasher.ID().Foreign():
@@ -133,6 +133,9 @@ func (c Config) checkAllow(h filter.Hasher) error {
 		return bad("none", "the set that the new one is like is exact for a list: give the list again")
 	case c.Allow == nil:
 		return nil
+	case c.Needs.Add || c.Needs.Remove || c.Needs.Count || c.Needs.Merge || c.Needs.Writers:
+		return bad("list", "the exceptions hold only for the keys of the build, so that no key can be added, removed or "+
+			"merged, and no count can change; leave out the list or these needs")
 	case c.Concurrent:
 		return bad("list", "a set for many writers takes further keys, which may be in the list; leave one out")
 	case h.ID().Foreign():

@@ -78,6 +78,7 @@ func TestAllowShards(t *testing.T) {
 // shardAlone builds a shard from its keys and its part of the list.
 func shardAlone(t *testing.T, c Config, i, n, allowed int) *Set {
 	t.Helper()
+	shards := c.Shards
 	c, err := c.ForShard(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func shardAlone(t *testing.T, c Config, i, n, allowed int) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, shards := b.Hasher(), c.Shards
+	h := b.Hasher()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}

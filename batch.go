@@ -30,10 +30,18 @@ func (s *Set) HasMany(dst []bool, hs []filter.Hash) {
 		return
 	}
 	if s.filter == nil {
-		clear(dst)
+		s.allUnknown(dst)
 		return
 	}
 	s.query(dst, hs, false)
+}
+
+// allUnknown is HasMany for a Set without a filter.
+func (s *Set) allUnknown(dst []bool) {
+	answer := s.unknown()
+	for i := range dst {
+		dst[i] = answer
+	}
 }
 
 // query is HasMany for a Set of one filter. cold says that the caches probably hold nothing of it.
@@ -92,7 +100,7 @@ func containsMany[K any](
 		}
 		return
 	case s.filter == nil && s.shards == nil:
-		clear(dst)
+		s.allUnknown(dst)
 		return
 	case s.raw != nil:
 		for i, k := range keys {

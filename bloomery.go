@@ -27,6 +27,7 @@ package bloomery
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"iter"
 
 	"github.com/bloomery/bloomery/families"
@@ -44,20 +45,26 @@ type Key interface{ ~string | ~[]byte | ~uint64 }
 type Config struct {
 	// Spec names a family and its parameters, see the package comment. Default: DefaultSpec, unless Needs is set.
 	Spec string
-	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It is ignored
-	// if Spec is set. Needs.Keys is ignored: set Keys.
+	// Needs makes the planner choose the filter, as the command does without --family; see Config.Choose. It cannot be
+	// combined with Spec. Needs.Keys is ignored: set Keys. New needs a filter that takes keys, as if Needs.Add were set.
 	Needs plan.Needs
 	// Like, if not nil, is a Set of a similar key list, such as yesterday's. The new Set has its geometry, hash
 	// function with seed or secret, chosen rate and form (see Set.Trimmed), so that few bits differ: few bytes update a
 	// copy of Like, see package delta. Families that search keep what the search of Like has chosen and do not search
 	// again; their rate rises as keys change, see Set.CheckFPR. ribbon and fuse keep only the size of their
-	// fingerprints: all their bits change with their keys. Build returns an error wrapping filter.ErrFull if Like has
-	// no room for the keys.
+	// fingerprints: all their bits change with their keys. If Like has values, every key needs one. Build returns an error
+	// wrapping filter.ErrFull if Like has no room for the keys.
 	//
 	// Spec, Needs, Capacity, FPRChosen, Seed, Secret and Hash must not be set, and Shards must be 0 or that of Like.
 	// Like must not change before Build has returned. A ShardBuilder takes a sharded Set, Build and a Builder one that
 	// is not, New none.
 	Like *Set
+	// Shrink is the largest fraction, in [0, 1], of the keys of Like that the new Set may have lost. Default: 0.5, and
+	// never all of them; 1 allows every loss. It holds for the keys, for the list of Allow, and for counts: how often keys
+	// come again in a Set that counts. If more is lost, Build returns a *filter.ShrinkError, and a ShardBuilder leaves the
+	// folder as it is: a list that was cut must not replace a good one. An Optimizer takes it, too. It must be 0 without
+	// Like.
+	Shrink float64
 	// Capacity is the number of keys for which the planner must choose a filter, including keys that are added later:
 	// it raises Needs.Later. With a Spec, use its parameter capacity instead. Build returns an error wrapping
 	// filter.ErrFull if the Set would have more distinct keys than Capacity, as far as its bits tell.
@@ -77,8 +84,14 @@ type Config struct {
 	// Keys, Build returns a *filter.KeysError. Duplicates count as keys and increase the size, except in families that
 	// drop them (ribbon, fuse, partitioned, blockpartitioned, twochoice, and rankindexed without counters).
 	Keys uint64
+	// MaxBytes, if not 0, is the largest size in bytes of the filter that is made, of all shards together: set it to use
+	// a Config from someone else. If the Config, or the number of keys, asks for more, the error wraps
+	// filter.ErrTooLarge, before memory is allocated for the filter. A build takes memory for the keys besides; see
+	// Memory. Families that gather their keys count duplicates here.
+	MaxBytes uint64
 	// Shards is the number of shards of a ShardBuilder and BuildShards, at most shard.Max. 0 is AutoShards of the number
-	// of keys. Build and New ignore it.
+	// of keys. More shards than keys are an error if there are more than 4,096. It must be 0 for Build, a Builder and
+	// New, which make one filter.
 	Shards int
 	// Seed of the hash function. The same keys, Spec and Seed give the same file, byte for byte.
 	Seed uint64
@@ -107,7 +120,8 @@ type Config struct {
 	// If one of them is a member, the error is a *filter.AllowedError. The Builder keeps the hashes of all keys until
 	// then, as without Keys. With Like, exceptions have about the geometry of those of that Set. A ShardBuilder ranges
 	// over Allow before it makes the shards, and again only to name the keys that are members. New does not take it,
-	// nor do families and hash functions of other systems.
+	// nor do families and hash functions of other systems. The keys of the Set cannot change: Needs must not ask for
+	// Add, Remove, Count, Merge or Writers.
 	Allow iter.Seq[[]byte]
 }
 
@@ -129,6 +143,10 @@ func New(c Config) (*Set, error) {
 	if c.Allow != nil {
 		return nil, &filter.ConfigError{Field: "allow", Value: "list", Reason: "exceptions need all members; use Build"}
 	}
+	if err := c.checkOne(); err != nil {
+		return nil, err
+	}
+	c.Needs.Add = c.Needs.Add || c.open()
 	c, err := c.Resolve(context.Background())
 	if err != nil {
 		return nil, err
@@ -142,6 +160,9 @@ func New(c Config) (*Set, error) {
 	}
 	h, err := family.Hasher(spec, c.Hash, c.Seed, c.Secret)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkSize(family, spec, c.Keys); err != nil {
 		return nil, err
 	}
 	f, err := family.New(spec, c.Keys)
@@ -188,7 +209,7 @@ func (c Config) family() (families.Family, filter.Spec, error) {
 	if err != nil {
 		return families.Family{}, s, err
 	}
-	if err := c.checkRates(); err != nil {
+	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
 		return families.Family{}, s, err
 	}
 	f, err := families.ByName(s.Family())

@@ -14,7 +14,8 @@ import (
 )
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
-// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing.
+// concurrent use, and none of them keeps a key. Every Builder must be closed; after Build, Close does nothing. After
+// Build, also a failed one, and Close, all methods that add keys return an error.
 //
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes in a spool: in memory up to Config.Memory, then in a temporary file.
@@ -32,10 +33,13 @@ type Builder struct {
 	effort  filter.Effort  // and its effort
 
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
+	losses *losses // with Config.Like and of an Optimizer, else nil
+	part   bool    // it builds a shard: losses are those of the whole set
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	exact  uint64  // the number of keys that must be added, 0 if it is unknown
-	bits   int     // of a value that each key comes with, else 0
+	bits   int     // of the values that may come with the keys, else 0
 	added  atomic.Uint64
+	valued atomic.Uint64 // keys that came with values
 
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
 
@@ -53,21 +57,25 @@ type stripe struct {
 	hs     []filter.Hash
 	valued []filter.Hash // of keys with values
 	values []uint64      // and these
-	_      [32]byte      // so that two locks do not share a cache line
+	spent  bool          // no Build will contain further keys
+	_      [24]byte      // so that two locks do not share a cache line
 }
 
 // stripeLen is the number of hashes of a full stripe: 64 KiB.
 const stripeLen = 4096
 
 var (
-	errSpent   = errors.New("bloomery: the Builder was built or closed")
+	errSpent   = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
 	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
 )
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
-// filter.ErrTooLarge. With Needs and Keys it calls the planner, which takes milliseconds. With Needs and without
-// Keys, Build calls the planner.
+// filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes
+// milliseconds. With other Needs and without Keys, Build calls the planner.
 func NewBuilder(c Config) (b *Builder, err error) {
+	if err := c.checkOne(); err != nil {
+		return nil, err
+	}
 	if b, err = c.memberBuilder(); err != nil {
 		return nil, err
 	}
@@ -89,7 +97,7 @@ func (c Config) memberBuilder() (*Builder, error) {
 // builder is memberBuilder without Like.
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
-	if c.open() && c.Keys == 0 {
+	if c.open() && c.Keys == 0 && c.Needs.ValueBits == 0 { // a filter with values takes them with the keys
 		return b, b.later()
 	}
 	var err error
@@ -114,17 +122,23 @@ func (c Config) builder() (*Builder, error) {
 
 // Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
 // keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress and MaxFPR. If the family has no search, the error wraps errors.ErrUnsupported. s must not change until
-// Build has returned.
+// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
+// until Build has returned.
 //
 // For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
 // and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkRates()); err != nil {
+		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
-		return &Builder{config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e}, nil
+		guard, err := newLosses(s, c.Shrink)
+		if err != nil {
+			return nil, err
+		}
+		return &Builder{
+			config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e, losses: guard,
+		}, nil
 	}
 	old, ok := s.filter.(filter.Reoptimizer)
 	if !ok {
@@ -134,10 +148,14 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkRates(); err != nil {
+	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen}
+	guard, err := newLosses(s, c.Shrink)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen, losses: guard}
 	b.take(inner)
 	return b, nil
 }
@@ -174,6 +192,9 @@ func (b *Builder) later() error {
 // start makes the family's builder for that number of keys. If the number is 0 and the builder needs it, start makes
 // none; forms of a family that count keys need it.
 func (b *Builder) start(keys uint64) error {
+	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+		return err
+	}
 	inner, err := b.family.NewBuilder(b.spec, keys)
 	if err != nil {
 		return err
@@ -216,6 +237,9 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, errSpent
 	}
 	set, err := b.build(ctx)
+	if err == nil {
+		err = b.checkLosses(set)
+	}
 	if err == nil && b.config.Capacity > 0 {
 		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
 			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
@@ -225,6 +249,14 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	return set, nil
+}
+
+// checkLosses returns an error if the Set has lost too much of the older one that it replaces.
+func (b *Builder) checkLosses(set *Set) error {
+	if err := b.losses.compare(set); err != nil || b.part {
+		return err
+	}
+	return b.losses.check(set.distinctLen())
 }
 
 func (b *Builder) build(ctx context.Context) (*Set, error) {
@@ -271,7 +303,16 @@ func (b *Builder) checkKeys() error {
 	if n := b.count(); b.exact != 0 && n != b.exact {
 		return &filter.KeysError{Announced: b.exact, Added: n}
 	}
+	if n, v := b.count(), b.valued.Load(); b.config.Like != nil && b.bits > 0 && v != n {
+		return withoutValues(n - v)
+	}
 	return nil
+}
+
+// withoutValues returns the error for keys without values where all need one.
+func withoutValues(keys uint64) error {
+	return &filter.ConfigError{Field: "values", Value: "none",
+		Reason: fmt.Sprintf("%d keys came without a value; give each key its value", keys)}
 }
 
 // make returns the filter of all keys.
@@ -293,8 +334,16 @@ func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
 			return nil, err
 		}
 	}
+	if b.family.Name != "" && b.config.Like == nil { // families that gather keys know their number only now
+		if err := b.config.checkSize(b.family, b.spec, b.count()); err != nil {
+			return nil, err
+		}
+	}
 	f, err := b.inner.Build(ctx)
 	b.inner = nil
+	if err == nil {
+		err = b.config.checkBuilt(f)
+	}
 	return f, err
 }
 
@@ -339,6 +388,16 @@ func (b *Builder) unspool(ctx context.Context) error {
 	return err
 }
 
+// spend drops the keys in the stripes, which then take no others.
+func spend(all *[stripes]stripe) {
+	for i := range all {
+		s := &all[i]
+		s.mu.Lock()
+		s.hs, s.valued, s.values, s.spent = nil, nil, nil, true
+		s.mu.Unlock()
+	}
+}
+
 // Close drops the keys and removes their temporary file. No Add may run at the same time.
 func (b *Builder) Close() error {
 	b.mu.Lock()
@@ -348,6 +407,7 @@ func (b *Builder) Close() error {
 
 func (b *Builder) close() (err error) {
 	b.done = true
+	spend(&b.stripes)
 	if s, ok := b.inner.(filter.Spiller); ok {
 		err = s.Close()
 	}

@@ -39,6 +39,9 @@ func (b *Builder) AddHash(h filter.Hash) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	if s.hs == nil {
 		s.hs = make([]filter.Hash, 0, stripeLen)
 	}
@@ -83,6 +86,7 @@ func (b *Builder) Hasher() filter.Hasher { return b.hasher }
 // give passes hashes to the builder or the spool.
 func (b *Builder) give(hs []filter.Hash) error {
 	b.added.Add(uint64(len(hs)))
+	b.losses.add(hs)
 	switch {
 	case b.shards != nil:
 		return b.shards.Add(hs)

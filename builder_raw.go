@@ -15,6 +15,7 @@ import (
 type rawKeys struct {
 	family families.Family
 	spec   filter.Spec
+	config Config
 	known  uint64 // the number of keys, 0 if unknown
 
 	mu     sync.Mutex
@@ -25,7 +26,7 @@ type rawKeys struct {
 }
 
 func newRawKeys(f families.Family, s filter.Spec, c Config) *rawKeys {
-	r := &rawKeys{family: f, spec: s, known: c.Keys}
+	r := &rawKeys{family: f, spec: s, config: c, known: c.Keys}
 	if s.Has("m") && s.Has("k") {
 		r.known = max(c.Keys, 1) // the spec determines the size
 	}
@@ -46,6 +47,9 @@ func (r *rawKeys) add(key string) error {
 func (r *rawKeys) addMany(keys [][]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.spent {
+		return errSpent
+	}
 	r.added += uint64(len(keys))
 	for _, k := range keys {
 		if err := r.put(k); err != nil {
@@ -75,6 +79,9 @@ func (r *rawKeys) make(keys uint64) error {
 	}
 	if r.filter != nil {
 		return nil
+	}
+	if err := r.config.checkSize(r.family, r.spec, keys); err != nil {
+		return err
 	}
 	f, err := r.family.New(r.spec, keys)
 	if err == nil {

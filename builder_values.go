@@ -11,9 +11,11 @@ import (
 	"github.com/bloomery/bloomery/filter"
 )
 
-// AddValue adds a key with its value, for a Spec of a static family with values, such as ribbon(value_bits=8): Set.Get
-// of the built Set returns the value. A key that comes again must have the same value, or Build returns a
-// *filter.ValueError, which knows the hash of the key only. All keys of the Set must come with values.
+// AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
+// Set returns the value. A key that comes again must have the same value, or Build returns a *filter.ValueError, which
+// knows the hash of the key only. All keys of a ribbon must come with values, and with Like all keys if that Set has
+// values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys that look alike, Get
+// returns the value of one.
 //
 // The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
 // has no value_bits or the value has more bits. Then the key is not added.
@@ -38,6 +40,9 @@ func (b *Builder) addValue(h filter.Hash, value uint64) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	s.valued, s.values = append(s.valued, h), append(s.values, value)
 	if len(s.valued) < stripeLen {
 		return nil
@@ -78,6 +83,7 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 		}
 	}
 	b.added.Add(uint64(len(hs)))
+	b.valued.Add(uint64(len(hs)))
 	return b.inner.(filter.ValueBuilder).AddValues(hs, values)
 }
 
@@ -116,7 +122,8 @@ func fitting(values []uint64, bits int) error {
 	return nil
 }
 
-var errNoSpec = errors.New("bloomery: values at the build need a Spec such as ribbon(value_bits=8)")
+var errNoSpec = errors.New(
+	"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
 // ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
@@ -150,7 +157,7 @@ func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config
 	if errors.As(err, &both) {
 		for k := range keys {
 			if both.Of(sum(k)) {
-				both.Key = textOf(k)
+				both.Key = nameOf(k)
 				break
 			}
 		}

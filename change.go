@@ -280,7 +280,7 @@ func (s *Set) getHash(h filter.Hash) (value uint64, ok bool, err error) {
 	main, exceptions := s.main()
 	v, is := main.(filter.Getter)
 	if !is || v.ValueBits() == 0 {
-		return 0, false, s.noValues(is)
+		return 0, s.filter == nil && s.unknown(), s.noValues(is)
 	}
 	err = s.guarding(func() {
 		if exceptions == nil || exceptions.Has(h) {
@@ -311,9 +311,9 @@ func (s *Set) ValueBits() (int, error) {
 // noValues returns the error for a filter without values; could says that others of its family have some.
 func (s *Set) noValues(could bool) error {
 	if s.filter == nil && s.shards == nil {
-		return errEmpty
+		return s.empty()
 	}
-	others := append(families.With(filter.CanValues), families.With(filter.CanBuildValues)...)
+	others := families.With(filter.CanBuildValues) // all whose values can change are among them
 	problem := "%s does not keep values; families that do: %s: %w"
 	if could {
 		problem = "%s was built without values; families with value_bits=: %s: %w"

@@ -40,10 +40,10 @@ func (c Config) BuildMemory() int64 {
 }
 
 // Resolve returns a Config with a Spec. If c has Needs and no Spec, it calls Choose and Chosen, and sets Memory to 7/8
-// of BuildMemory: the rest is for buffers. Else it returns c. Errors are those of Choose.
+// of BuildMemory: the rest is for buffers; the result has no Needs. Else it returns c. Errors are those of Choose.
 func (c Config) Resolve(ctx context.Context) (Config, error) {
 	if !c.open() {
-		return c, nil
+		return c, c.checkFields()
 	}
 	choice, err := c.Choose(ctx)
 	if err != nil {
@@ -54,6 +54,7 @@ func (c Config) Resolve(ctx context.Context) (Config, error) {
 		c.FPRChosen = cmp.Or(c.FPRChosen, c.Needs.FPR)
 	}
 	c.Memory = c.BuildMemory() - c.BuildMemory()/8
+	c.Needs = plan.Needs{} // a Spec takes their place
 	if c.Chosen != nil {
 		c.Chosen(choice)
 	}
@@ -68,8 +69,8 @@ func (c Config) Check() error {
 	case c.Like != nil:
 		return c.checkLike()
 	case c.open():
-		_, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
-		return errors.Join(c.checkNeeds(), err)
+		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
 	b := Builder{config: c}
 	return b.resolve()
@@ -77,7 +78,7 @@ func (c Config) Check() error {
 
 // checkNeeds is Check for a Config with Needs.
 func (c Config) checkNeeds() error {
-	if err := c.checkRates(); err != nil {
+	if err := errors.Join(c.checkFields(), c.checkShrink()); err != nil {
 		return err
 	}
 	switch {

@@ -46,7 +46,7 @@ func (s *Set) Intersect(o *Set) error {
 
 func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, passed func([]uint64)) error) error {
 	if s.filter == nil {
-		return errEmpty
+		return s.empty()
 	}
 	if o == nil || o.filter == nil {
 		return fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
@@ -60,11 +60,11 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 	if err := s.own(); err != nil {
 		return err
 	}
-	mine, err := s.Snapshot()
+	mine, err := s.plainForm()
 	if err != nil {
 		return err
 	}
-	other, err := o.Snapshot()
+	other, err := o.plainForm()
 	if err != nil {
 		return err
 	}
@@ -118,13 +118,24 @@ func (s *Set) Guarded(f func() error) (err error) {
 	return err
 }
 
-// Snapshot returns a Set in the plain form, for one writer. For a Set for many writers it returns a copy, also while
-// others write. The copy contains all changes that returned before Snapshot began. Each concurrent change is contained
-// completely or not at all. If the filter is growing, Snapshot waits for the end of that. For another Set it returns s.
+// Snapshot returns a copy of s in the plain form, for one writer. Later changes of either do not affect the other. A Set
+// for many writers may change meanwhile: the copy contains all changes that returned before Snapshot began. Each
+// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of that.
+//
+// The copy takes the memory of the filter, also that of a mapped Set. Of a sharded Set it copies the shards that were
+// changed, as Clone does. Save and WriteTo need no Snapshot.
 func (s *Set) Snapshot() (*Set, error) {
-	if s.shards != nil && s.shards.options.concurrent {
+	switch {
+	case s.shards != nil && s.shards.options.concurrent:
 		return s.cloneShards((*Set).Snapshot)
+	case s.concurrent == nil:
+		return s.Clone()
 	}
+	return s.plainForm()
+}
+
+// plainForm returns a Snapshot of a Set for many writers, and any other Set itself, for use while that does not change.
+func (s *Set) plainForm() (*Set, error) {
 	if s.concurrent == nil {
 		return s, nil
 	}
@@ -147,6 +158,9 @@ func (s *Set) like(f filter.Filter) *Set {
 func (s *Set) Clone() (*Set, error) {
 	if s.shards != nil {
 		return s.cloneShards((*Set).Clone)
+	}
+	if err := s.fault.Load(); s.filter == nil && err != nil {
+		return nil, *err
 	}
 	if s.filter == nil {
 		return new(Set), nil
@@ -283,7 +297,7 @@ func (s *Set) Trimmed() (*Set, error) {
 	if s.shards != nil {
 		return s.trimmedShards(false)
 	}
-	plain, err := s.Snapshot()
+	plain, err := s.plainForm()
 	if err != nil {
 		return nil, err
 	}

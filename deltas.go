@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -56,6 +57,9 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 func PatchFile(ctx context.Context, old string, d []byte, out string, o delta.Options) error {
 	if dir, ok := ShardedDir(old); ok {
 		return patchFolder(ctx, dir, d, out, o)
+	}
+	if err := inset.Check(out); err != nil {
+		return err
 	}
 	b, err := os.ReadFile(old)
 	if err != nil {

@@ -55,9 +55,9 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 		return s.estimateShardsInterval()
 	}
 	if s.filter == nil {
-		return e, errEmpty
+		return e, s.empty()
 	}
-	plain, err := s.Snapshot()
+	plain, err := s.plainForm()
 	if err != nil {
 		return e, err
 	}
@@ -86,16 +86,16 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 		return s.estimateShardsOverlap(o)
 	}
 	if s.filter == nil {
-		return v, errEmpty
+		return v, s.empty()
 	}
 	if o == nil || o.filter == nil {
 		return v, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
 	}
-	a, err := s.Snapshot()
+	a, err := s.plainForm()
 	if err != nil {
 		return v, err
 	}
-	b, err := o.Snapshot()
+	b, err := o.plainForm()
 	if err != nil {
 		return v, err
 	}

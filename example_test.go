@@ -50,7 +50,7 @@ func Example() {
 	fmt.Println(opened.ContainsString("yopmail.com"), opened.Info().Spec, opened.Info().Bits, "bits")
 	// Output:
 	// true false
-	// true standard(k=10,m=44) 44 bits
+	// true standard(k=8,m=46) 46 bits
 }
 
 // Keys may be integers, which need no conversion to bytes.

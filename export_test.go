@@ -6,8 +6,20 @@ func SetDerivedMemory(n uint64) (old uint64) {
 	return old
 }
 
+// WithOpening has f called with the path of each file, or each shard, before it is opened, mapped or
+// read. An error of f takes the place of that of the system.
+func WithOpening(f func(path string) error) Option {
+	return func(o *options) { o.opening = f }
+}
+
 // SetLockedMemory sets the memory limit of a Locked sharded Set and returns the old one.
 func SetLockedMemory(n int64) (old int64) {
 	old, lockedMemory = lockedMemory, n
 	return old
 }
+
+// ErrSpent is the error of a Builder that takes no more keys.
+var ErrSpent = errSpent
+
+// ErrUnlocked is the error of a Locked that was closed.
+var ErrUnlocked = errUnlocked

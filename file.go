@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/inset"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -23,8 +24,9 @@ import (
 //
 // A folder, or the manifest.json in it, is a sharded set. Open then checks the manifest and the sizes and headers of
 // all shards. A shard is loaded on first use, mapped or read like a file, and then compared completely with the
-// manifest; Check does this for all. If that fails, Contains is true for its keys, and Err returns a *shard.Error that
-// names it.
+// manifest; Check does this for all. While a shard is not loaded, since that failed, Contains is true for its keys, and
+// Err returns a *shard.Error that names it. After an error that may pass, such as too many open files, the first query
+// of its keys after a pause loads it: after 100 ms, then after twice as long each time, at most 30 s. Damage is final.
 // Shards that another process replaces stay readable. Symbolic links are followed: the manifest fixes the content. A
 // shard takes one file descriptor while it is mapped.
 //
@@ -39,6 +41,9 @@ func Open(path string, o ...Option) (*Set, error) {
 func openFile(path string, o options) (*Set, error) {
 	if dir, ok := ShardedDir(path); ok {
 		return openShards(dir, o)
+	}
+	if err := o.open(path); err != nil {
+		return nil, err
 	}
 	var f *container.File
 	var m *container.Mapping
@@ -155,9 +160,9 @@ func (s *Set) encode() (*container.File, error) {
 		return nil, errSharded
 	}
 	if s.filter == nil {
-		return nil, errEmpty
+		return nil, s.empty()
 	}
-	plain, err := s.Snapshot()
+	plain, err := s.plainForm()
 	if err != nil {
 		return nil, err
 	}
@@ -193,10 +198,14 @@ func (s *Set) encode() (*container.File, error) {
 //
 // A sharded Set is saved as a folder: path is a new folder, or that of a sharded set, which is replaced as by
 // Locked.Replace. If another process builds or changes the set there, the error wraps ErrLocked. Shards that are not
-// loaded are read one after the other.
+// loaded are read one after the other. A file of a sharded set is not replaced by a Set of one filter: the error then
+// wraps filter.ErrConfig.
 func (s *Set) Save(ctx context.Context, path string) error {
 	if s.shards != nil {
 		return s.saveShards(ctx, path)
+	}
+	if err := inset.Check(path); err != nil {
+		return err
 	}
 	f, err := s.encode()
 	if err != nil {
@@ -214,6 +223,9 @@ func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo) error {
 			return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
 		}
 		return s.shards.replace(ctx, s, was)
+	}
+	if err := inset.Check(path); err != nil {
+		return err
 	}
 	f, err := s.encode()
 	if err != nil {

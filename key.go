@@ -3,6 +3,7 @@ package bloomery
 import (
 	"encoding/binary"
 	"reflect"
+	"strconv"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -28,4 +29,12 @@ func textOf[K Key](k K) string {
 		return string(bitvec.As[[]byte](k))
 	}
 	return string(binary.LittleEndian.AppendUint64(nil, bitvec.As[uint64](k)))
+}
+
+// nameOf returns a key for an error: an integer in decimal digits, other keys as they are.
+func nameOf[K Key](k K) string {
+	if reflect.TypeFor[K]().Kind() == reflect.Uint64 {
+		return strconv.FormatUint(bitvec.As[uint64](k), 10)
+	}
+	return textOf(k)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -28,7 +29,16 @@ func (c Config) checkLike() error {
 				Reason: "with like, size, hash function, chosen rate and shards are those of that set; leave it out"}
 		}
 	}
-	return c.checkRates()
+	_, err := shrink.Allowed(c.Shrink, shrink.List)
+	return errors.Join(c.checkFields(), err)
+}
+
+// checkShrink returns an error if Shrink is set without Like.
+func (c Config) checkShrink() error {
+	if c.Shrink != 0 && c.Like == nil {
+		return &filter.ConfigError{Field: "shrink", Value: c.Shrink, Reason: "it is for like; leave it out"}
+	}
+	return nil
 }
 
 // likeBuilder returns the Builder of a Config with Like.
@@ -36,16 +46,23 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err := c.checkLike(); err != nil {
 		return nil, err
 	}
-	old, err := c.Like.Snapshot()
+	guard, err := newLosses(c.Like, c.Shrink)
+	if err != nil {
+		return nil, err
+	}
+	old, err := c.Like.plainForm()
 	switch {
 	case err != nil:
 		return nil, err
 	case old.shards != nil:
 		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
 	}
-	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys}
+	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys, losses: guard}
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
+		return nil, err
+	}
+	if err := c.checkBuilt(old.filter); err != nil {
 		return nil, err
 	}
 	b.trim = !c.Concurrent && (old.stored.Trimmed || !b.spec.Equal(old.Spec()))
@@ -100,5 +117,6 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 
 // likeShards returns the Config of each shard of a set like Like; Like is still that of the set.
 func (c Config) likeShards() Config {
-	return Config{Like: c.Like, Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir}
+	return Config{Like: c.Like, Shrink: c.Shrink, MaxBytes: c.MaxBytes, Workers: c.Workers, Memory: c.Memory,
+		TempDir: c.TempDir}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/retry"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -23,14 +24,16 @@ const DefaultInterval = time.Second
 // new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All
 // methods are safe for concurrent use.
 //
-// If the new file is damaged, needs another secret or is missing, Live keeps the current Set, Err returns the error,
-// and Live tries again when the file changes.
+// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may pass,
+// such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most 30 s,
+// and never less often than it checks the file if the interval is shorter. After damage, or with the wrong secret, it
+// tries again when the file changes.
 type Live struct {
 	path    string
 	options options
 	current atomic.Pointer[generation]
-	failed  atomic.Pointer[error]
-	reports atomic.Pointer[error] // of the updater
+	failed  atomic.Pointer[retry.Failure] // of the last attempt to open the file, or nil
+	reports atomic.Pointer[error]         // of the updater
 	swaps   atomic.Uint64
 
 	reload sync.Mutex // held while a file is opened
@@ -96,38 +99,48 @@ func (l *Live) follow(ctx context.Context) {
 	if interval <= 0 {
 		interval = DefaultInterval
 	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			_ = l.Reload() // Err returns the error
+		case <-timer.C:
+			_ = l.check(false) // Err returns the error
+			timer.Reset(l.failed.Load().Wait(time.Now(), interval))
 		}
 	}
 }
 
-// Reload checks the file now and swaps it in if it has changed. If the file cannot be opened, Reload returns the error
-// and keeps the current Set; Err returns the same error until a Reload succeeds.
-func (l *Live) Reload() error {
+// Reload checks the file now and swaps it in if it has changed, or if the last attempt failed with an error that may
+// pass. If the file cannot be opened, Reload returns the error and keeps the current Set; Err returns the same error
+// until a Reload succeeds.
+func (l *Live) Reload() error { return l.check(true) }
+
+// check is Reload. If now is false, it does not open an unchanged file before the pause after a failure is over.
+func (l *Live) check(now bool) error {
 	l.reload.Lock()
 	defer l.reload.Unlock()
 	if l.stop != nil && l.current.Load() == nil {
 		return errClosed
 	}
-	now, err := os.Stat(l.file())
-	if err == nil && l.seen != nil && os.SameFile(now, l.seen) && now.Size() == l.seen.Size() &&
-		now.ModTime().Equal(l.seen.ModTime()) {
-		return l.failure()
+	st, err := os.Stat(l.file())
+	same := err == nil && l.seen != nil && os.SameFile(st, l.seen) && st.Size() == l.seen.Size() &&
+		st.ModTime().Equal(l.seen.ModTime())
+	before := l.failed.Load()
+	if same && (before == nil || before.Final() || !now && !before.Due(time.Now())) {
+		return before.Cause()
 	}
-	l.seen = now // nil if there is no file, so that a new one is opened
+	l.seen = st // nil if there is no file, so that a new one is opened
 	var set *Set
 	if err == nil {
 		set, err = openFile(l.path, l.options)
 	}
 	if err != nil {
-		l.failed.Store(&err)
+		if st != nil && !same {
+			before = nil // another file
+		}
+		l.failed.Store(retry.After(before, err, time.Now()))
 		return err
 	}
 	l.failed.Store(nil)
@@ -145,13 +158,6 @@ func (l *Live) file() string {
 		return filepath.Join(dir, shard.ManifestName)
 	}
 	return l.path
-}
-
-func (l *Live) failure() error {
-	if err := l.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 var errClosed = errors.New("bloomery: the Live set is closed")
@@ -202,22 +208,22 @@ func (g *generation) settle() {
 }
 
 // View calls f with the current Set, which stays open until f returns. f must not keep, change or close it. After Close
-// f gets an empty Set.
+// f gets a closed Set.
 func (l *Live) View(f func(s *Set)) {
 	g, u := l.acquire()
 	if g == nil {
-		f(new(Set))
+		f(newClosed(errClosed))
 		return
 	}
 	defer g.release(u)
 	f(g.set)
 }
 
-// Contains is Set.Contains on the current file. After Close it returns false.
+// Contains is Set.Contains on the current file. After Close it returns true, and Err an error.
 func (l *Live) Contains(key []byte) bool {
 	g, u := l.acquire()
 	if g == nil {
-		return false
+		return true
 	}
 	defer g.release(u)
 	return g.set.Contains(key)
@@ -227,7 +233,7 @@ func (l *Live) Contains(key []byte) bool {
 func (l *Live) ContainsString(key string) bool {
 	g, u := l.acquire()
 	if g == nil {
-		return false
+		return true
 	}
 	defer g.release(u)
 	return g.set.ContainsString(key)
@@ -237,7 +243,7 @@ func (l *Live) ContainsString(key string) bool {
 func (l *Live) ContainsUint64(key uint64) bool {
 	g, u := l.acquire()
 	if g == nil {
-		return false
+		return true
 	}
 	defer g.release(u)
 	return g.set.ContainsUint64(key)
@@ -270,9 +276,12 @@ func (l *Live) Info() (i filter.Info) {
 func (l *Live) Swaps() uint64 { return l.swaps.Load() }
 
 // Err returns the error of the last Reload, or an error if the current file was changed in place (see Set.Err), or the
-// error of the last Report, or nil.
+// error of the last Report, or nil. After Close it returns an error.
 func (l *Live) Err() (err error) {
-	if err := l.failure(); err != nil {
+	if l.current.Load() == nil {
+		return errClosed
+	}
+	if err := l.failed.Load().Cause(); err != nil {
 		return err
 	}
 	l.View(func(s *Set) { err = s.Err() })
@@ -285,7 +294,8 @@ func (l *Live) Err() (err error) {
 	return nil
 }
 
-// Close stops following the file, waits for running queries, and closes the Set. Later queries find no keys.
+// Close stops following the file, waits for running queries, and closes the Set. Later queries cannot
+// know their answer: Contains is true, and Err returns an error.
 func (l *Live) Close() error {
 	l.stop()
 	l.done.Wait()

@@ -93,8 +93,11 @@ func (s *Set) MarshalText() ([]byte, error) {
 
 // UnmarshalBinary replaces s by the set in b, which must be a whole filter file of at most DefaultMaxBytes. It copies
 // b. For a filter with a secret, s must have the secret, such as NewSet(nil, filter.NewKeyedHasher(secret)); else the
-// error wraps container.ErrSecret. A Set for many writers remains one. On error s is unchanged.
-func (s *Set) UnmarshalBinary(b []byte) error {
+// error wraps container.ErrSecret. A Set for many writers remains one. On error s is unchanged, except
+// that a Set without a filter then answers true, and its Err returns the error.
+func (s *Set) UnmarshalBinary(b []byte) error { return s.loaded(s.unmarshal(b)) }
+
+func (s *Set) unmarshal(b []byte) error {
 	if len(b) > DefaultMaxBytes {
 		return fmt.Errorf("%d bytes, at most %d: %w; take FromBytes", len(b), DefaultMaxBytes, filter.ErrTooLarge)
 	}
@@ -113,7 +116,7 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 func (s *Set) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
-		return fmt.Errorf("a filter as text: %w", err)
+		return s.loaded(fmt.Errorf("a filter as text: %w", err))
 	}
 	return s.UnmarshalBinary(b)
 }
@@ -124,9 +127,17 @@ func (s *Set) ReadFrom(r io.Reader) (int64, error) {
 	c := reader{r: r}
 	set, err := s.readLike(&c)
 	if err != nil {
-		return c.n, err
+		return c.n, s.loaded(err)
 	}
 	return c.n, s.replace(set)
+}
+
+// loaded keeps the error of a load into a Set without a filter for Err, and returns it.
+func (s *Set) loaded(err error) error {
+	if err != nil && s.filter == nil && s.shards == nil {
+		s.fault.Store(&err)
+	}
+	return err
 }
 
 // reader counts the bytes read.

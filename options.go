@@ -22,6 +22,15 @@ type options struct {
 	lazy       bool // inMemory is for shards that are used
 	interval   time.Duration
 	update     func(context.Context, *Live)
+	opening    func(path string) error // nil except in tests: returns an error of the system
+}
+
+// open calls opening before a file is opened, mapped or read.
+func (o options) open(path string) error {
+	if o.opening == nil {
+		return nil
+	}
+	return o.opening(path)
 }
 
 func optionsOf(maxBytes uint64, all []Option) options {

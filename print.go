@@ -39,46 +39,9 @@ func (s *Set) LogValue() slog.Value {
 	return slog.GroupValue(all...)
 }
 
-// printed is a Config without its secret and its function.
-type printed struct {
-	Spec       string  `json:"spec,omitempty"`
-	Needs      any     `json:"needs,omitempty"`
-	Capacity   uint64  `json:"capacity,omitempty"`
-	FPRChosen  float64 `json:"fpr_chosen,omitempty"`
-	MaxFPR     float64 `json:"max_fpr,omitempty"`
-	Keys       uint64  `json:"keys,omitempty"`
-	Shards     int     `json:"shards,omitempty"`
-	Seed       uint64  `json:"seed,omitempty"`
-	Secret     string  `json:"secret,omitempty"`
-	Hash       string  `json:"hash,omitempty"`
-	Workers    int     `json:"workers,omitempty"`
-	Memory     int64   `json:"memory,omitempty"`
-	TempDir    string  `json:"temp_dir,omitempty"`
-	Concurrent bool    `json:"concurrent,omitempty"`
-	Allow      bool    `json:"allow,omitempty"`
-}
-
-func (c Config) printed() printed {
-	p := printed{
-		Spec: c.Spec, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR, Keys: c.Keys, Shards: c.Shards,
-		Seed:    c.Seed,
-		Workers: c.Workers, Memory: c.Memory, TempDir: c.TempDir, Concurrent: c.Concurrent, Allow: c.Allow != nil,
-	}
-	if c.open() {
-		p.Needs = c.Needs
-	}
-	if c.Secret != nil {
-		p.Secret = "***"
-	}
-	if c.Hash != 0 {
-		p.Hash = c.Hash.String()
-	}
-	return p
-}
-
 // String returns the fields of the Config that are set, as JSON, with *** for the secret.
 func (c Config) String() string {
-	b, err := json.Marshal(c)
+	b, err := json.Marshal(c.stored())
 	if err != nil {
 		return "bloomery.Config"
 	}
@@ -90,6 +53,3 @@ func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String(
 
 // LogValue returns String, for package log/slog.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// MarshalJSON returns the fields that are set, with *** for the secret.
-func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.printed()) }

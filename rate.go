@@ -10,16 +10,6 @@ import (
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
-// checkRates returns an error if a rate of the Config is out of range.
-func (c Config) checkRates() error {
-	for name, v := range map[string]float64{"fpr_chosen": c.FPRChosen, "max_fpr": c.MaxFPR} {
-		if !(v >= 0 && v < 1) {
-			return &filter.ConfigError{Field: name, Value: v, Reason: "want a rate above 0 and below 1, or 0 for none"}
-		}
-	}
-	return nil
-}
-
 // chosenFPR returns the rate to store with a new set of that number of keys, see Config.FPRChosen.
 func (c Config) chosenFPR(f families.Family, s filter.Spec, keys uint64, set *Set) float64 {
 	r := s.Reader()

@@ -23,7 +23,8 @@ const MaxStrangers = 0.5
 // false-positive rate p of the Set it looks present, and its removal takes other keys with it. A key of the list that
 // is not found proves that the list has strangers, since keys that were added are always found. If u distinct keys are
 // not found, about u·p/(1-p) others are strangers that look present. From MaxStrangers on, Remove changes nothing
-// unless it is forced.
+// unless it is forced. The same if more than half of the distinct keys are not in the Set at all: it is the wrong list,
+// and those that are found may be strangers, however few are expected.
 //
 //	r, err := set.Removal(bloomery.Config{})
 //	if err != nil { ... }
@@ -40,6 +41,8 @@ type Removal struct {
 	added  uint64
 	looked bool
 	seen   Removed
+	// Distinct keys of the list, and those of them that the set does not hold at all.
+	distinct, absent uint64
 }
 
 // Removed is the result of a Removal.
@@ -60,6 +63,9 @@ type Removed struct {
 // key: in memory up to Config.Memory, by default 64 MiB, then in a temporary file. If the family has no Remove, the
 // error wraps errors.ErrUnsupported. Close it when done.
 func (s *Set) Removal(c Config) (*Removal, error) {
+	if err := c.checkFields(); err != nil {
+		return nil, err
+	}
 	if s.shards != nil {
 		if err := s.can(filter.CanRemove); err != nil {
 			return nil, err
@@ -78,7 +84,7 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 }
 
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
-// list. AddMany may be called from several goroutines at the same time, but not after Look or Remove.
+// list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
 func (r *Removal) AddMany(keys [][]byte) error {
 	buf := hashBuffers.Get().(*[]filter.Hash)
 	hs := (*buf)[:0]
@@ -91,8 +97,13 @@ func (r *Removal) AddMany(keys [][]byte) error {
 	return err
 }
 
+var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")
+
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
 func (r *Removal) AddHashes(hs []filter.Hash) error {
+	if r.looked {
+		return errLooked
+	}
 	if r.spill != nil {
 		return r.spill.Add(hs)
 	}
@@ -149,6 +160,10 @@ func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
 				found = min(n, r.copies(hs[from]))
 			}
 		}
+		r.distinct++
+		if found == 0 {
+			r.absent++
+		}
 		if found < n {
 			seen.Unknown++
 		}
@@ -194,18 +209,33 @@ func (r *Removal) estimate(seen *Removed) {
 	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
 }
 
-// Remove removes the keys of the list. If Strangers is MaxStrangers or more, it changes nothing unless force is true,
-// and returns the result of Look and an error wrapping filter.ErrStrangers. If ctx ends, the Set may be without some of
-// the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most once.
+// wrong returns an error wrapping filter.ErrStrangers if the removal would lose members, or if it is the wrong list.
+func (r *Removal) wrong(seen Removed) error {
+	switch {
+	case seen.Strangers >= MaxStrangers:
+		return fmt.Errorf("%w: %d are not in the filter, or fewer times than in the list; about %s others look "+
+			"present, and removing them would lose about %s members",
+			filter.ErrStrangers, seen.Unknown, about(seen.Strangers), about(seen.Lost))
+	case seen.Removed > 0 && r.absent > r.distinct/2:
+		return fmt.Errorf("%w: %d of its %d keys are not in the filter, more than half; the other %d may only look "+
+			"present, and removing them would lose members",
+			filter.ErrStrangers, r.absent, r.distinct, r.distinct-r.absent)
+	}
+	return nil
+}
+
+// Remove removes the keys of the list. If Strangers is MaxStrangers or more, or more than half of the distinct keys are
+// not in the Set, it changes nothing unless force is true, and returns the result of Look and an error wrapping
+// filter.ErrStrangers. A list of which nothing is found changes nothing and is no error. If ctx ends, the Set may be
+// without some of the keys. Remove needs exclusive use of the Set, unless it is one for many writers. Call it at most
+// once.
 func (r *Removal) Remove(ctx context.Context, force bool) (Removed, error) {
 	seen, err := r.Look(ctx)
 	if err != nil {
 		return Removed{}, err
 	}
-	if seen.Strangers >= MaxStrangers && !force {
-		return seen, fmt.Errorf("%w: %d are not in the filter, or fewer times than in the list; about %s others look "+
-			"present, and removing them would lose about %s members",
-			filter.ErrStrangers, seen.Unknown, about(seen.Strangers), about(seen.Lost))
+	if err := r.wrong(seen); err != nil && !force {
+		return seen, err
 	}
 	seen.Removed, seen.NotFound = 0, 0
 	err = r.each(ctx, 0.5, func(hs []filter.Hash) error {
@@ -260,7 +290,7 @@ func (r *Removal) Close() error {
 }
 
 // RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
-// would be lost, it changes nothing, and the error wraps filter.ErrStrangers.
+// may be lost, it changes nothing, and the error wraps filter.ErrStrangers.
 func (s *Set) RemoveMany(keys [][]byte) (Removed, error) {
 	r, err := s.Removal(Config{})
 	if err != nil {

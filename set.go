@@ -15,8 +15,9 @@ import (
 // Set is a filter with the hash function of its keys. Queries are safe for concurrent use. Changes need exclusive use,
 // unless the Set was made with Config.Concurrent or WithConcurrent.
 //
-// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. A Set must not be copied
-// after first use: see Clone.
+// The zero Set contains nothing; fill it with UnmarshalBinary, UnmarshalText or ReadFrom. If that fails, and after Close,
+// a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A Set must
+// not be copied after first use: see Clone.
 type Set struct {
 	// plain reports that queries can use the filter directly: it is not nil, takes hashes, and is not in a mapped file.
 	plain  bool
@@ -142,7 +143,7 @@ func (s *Set) FPRChosen() float64 { return s.chosen }
 // SetFPRChosen sets the chosen rate, for a Set that was not built with one. 0 removes it. The error wraps
 // filter.ErrConfig if rate is not below 1, or negative. It needs exclusive use.
 func (s *Set) SetFPRChosen(rate float64) error {
-	if err := (Config{FPRChosen: rate}).checkRates(); err != nil {
+	if err := (Config{FPRChosen: rate}).checkFields(); err != nil {
 		return err
 	}
 	s.chosen = rate
@@ -202,7 +203,10 @@ func (s *Set) Contains(key []byte) bool {
 	if s.raw != nil {
 		return s.containsRaw(string(key))
 	}
-	return s.filter != nil && s.guardedHas(s.hasher.Sum(key))
+	if s.filter == nil {
+		return s.unknown()
+	}
+	return s.guardedHas(s.hasher.Sum(key))
 }
 
 // ContainsString is Contains for a string.
@@ -216,7 +220,10 @@ func (s *Set) ContainsString(key string) bool {
 	if s.raw != nil {
 		return s.containsRaw(string([]byte(key))) // a copy, so that key does not escape
 	}
-	return s.filter != nil && s.guardedHas(s.hasher.SumString(key))
+	if s.filter == nil {
+		return s.unknown()
+	}
+	return s.guardedHas(s.hasher.SumString(key))
 }
 
 // ContainsUint64 is Contains for the eight bytes of key, little endian.
@@ -230,7 +237,10 @@ func (s *Set) ContainsUint64(key uint64) bool {
 	if s.raw != nil {
 		return s.containsRaw(string(littleEndian(key)))
 	}
-	return s.filter != nil && s.guardedHas(s.hasher.SumUint64(key))
+	if s.filter == nil {
+		return s.unknown()
+	}
+	return s.guardedHas(s.hasher.SumUint64(key))
 }
 
 // Has is Contains for a key hashed by Hasher. A filter that takes raw keys has more false positives here.
@@ -241,8 +251,14 @@ func (s *Set) Has(h filter.Hash) bool {
 	if s.shards != nil {
 		return s.shardedHas(h)
 	}
-	return s.filter != nil && s.guardedHas(h)
+	if s.filter == nil {
+		return s.unknown()
+	}
+	return s.guardedHas(h)
 }
+
+// unknown is the answer of a Set without a filter: false for the zero Set, and true after Close or a failed load.
+func (s *Set) unknown() bool { return s.fault.Load() != nil }
 
 // containsRaw queries a filter that takes raw keys.
 func (s *Set) containsRaw(key string) (present bool) {
@@ -288,8 +304,9 @@ func (s *Set) failed(err error) { s.fault.CompareAndSwap(nil, &err) }
 
 // Err returns an error wrapping container.ErrFile if the file of a mapped Set was overwritten or truncated in place
 // since Open. Earlier answers may then be wrong. It compares size, time of modification and header of the file, with a
-// system call. For a sharded Set it is a *shard.Error of a loaded shard, or that of a shard that could not be read. It
-// returns nil for other Sets.
+// system call. For a sharded Set it is a *shard.Error of a loaded shard, or of a shard whose last load failed, until a later
+// one succeeds. After Close, or if a Set without a filter could not be loaded, it says so. It returns nil for other
+// Sets.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err
@@ -303,19 +320,31 @@ func (s *Set) Err() error {
 	return s.mapping.Err()
 }
 
-// Close releases the memory of a Set from Open. No query may be running, and the Set must not be used afterwards. Live
-// has a Close that waits for queries. Other Sets need no Close.
+// Close releases the memory of a Set that was read from a file or folder. No query may be running. Afterwards queries
+// cannot know their answer: Contains is true, and Err and other methods return an error. Live has a Close that waits
+// for queries. For other Sets, such as those of New and Build, Close does nothing.
 func (s *Set) Close() error {
-	if t := s.shards; t != nil {
-		s.become(nil, filter.Hasher{})
-		return t.close()
-	}
-	if s.mapping == nil {
+	m, t := s.mapping, s.shards
+	if m == nil && t == nil && s.stored == (Stored{}) {
 		return nil
 	}
-	m := s.mapping
 	s.become(nil, filter.Hasher{})
-	return m.Close()
+	s.stored = Stored{}
+	s.failed(errSetClosed)
+	switch {
+	case t != nil:
+		return t.close()
+	case m != nil:
+		return m.Close()
+	}
+	return nil
+}
+
+// newClosed returns a Set that answers like a closed one; Err returns err.
+func newClosed(err error) *Set {
+	s := new(Set)
+	s.failed(err)
+	return s
 }
 
 // lacks returns the error for an operation that the family does not have.
@@ -324,7 +353,7 @@ func (s *Set) lacks(can filter.Ability) error {
 		return families.Lacks(s.Spec(), can)
 	}
 	if s.filter == nil {
-		return errEmpty
+		return s.empty()
 	}
 	reads := can == filter.CanCount || can == filter.CanValues // as filters with exceptions do
 	if _, c := s.main(); c != nil && !reads {
@@ -333,7 +362,18 @@ func (s *Set) lacks(can filter.Ability) error {
 	return families.Lacks(s.Spec(), can)
 }
 
-var errEmpty = errors.New("bloomery: the Set is empty: it was neither made by New or Build nor read")
+// empty returns the error of methods of a Set without a filter.
+func (s *Set) empty() error {
+	if err := s.fault.Load(); err != nil {
+		return *err
+	}
+	return errEmpty
+}
+
+var (
+	errEmpty     = errors.New("bloomery: the Set is empty: it was neither made by New or Build nor read")
+	errSetClosed = errors.New("bloomery: the Set is closed")
+)
 
 // hashPool holds buffers for the hashes of batches.
 var hashPool = sync.Pool{New: func() any { return new([batchLen]filter.Hash) }}

@@ -21,6 +21,7 @@ import (
 // ShardBuilder builds a sharded set: a folder with a manifest and the filters of the shards, see package shard. Open
 // opens it. Each shard is the filter that Build makes of its keys. All methods except Build and Close are safe for
 // concurrent use, and none of them keeps a key. Every ShardBuilder must be closed; after Build, Close does nothing.
+// After Build, also a failed one, and Close, all methods that add keys return an error.
 //
 // The hashes of the keys, 16 bytes each, stay in memory up to half of Config.Memory, by default 1 GiB; further ones go
 // to a temporary file. Build then makes one shard after the other, several at a time on a machine with several cores.
@@ -37,6 +38,8 @@ type ShardBuilder struct {
 	added   atomic.Uint64
 	valued  atomic.Uint64   // keys that came with values
 	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
+
+	losses *losses // with Config.Like, else nil
 
 	mu   sync.Mutex
 	done bool
@@ -63,6 +66,16 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	}
 	if err = b.config.checkAllow(b.hasher); err != nil {
 		return nil, err
+	}
+	if c.Like == nil && c.Keys > 0 {
+		if err := run.CheckShards(b.config.Shards, c.Keys); err != nil {
+			return nil, err
+		}
+	}
+	if c.Like != nil {
+		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
+			return nil, err
+		}
 	}
 	if b.folder, err = openFolder(dir); err != nil {
 		return nil, err
@@ -157,6 +170,9 @@ func (b *ShardBuilder) AddHash(h filter.Hash) error {
 	s := &b.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.spent {
+		return errSpent
+	}
 	if s.hs == nil {
 		s.hs = make([]filter.Hash, 0, stripeLen)
 	}
@@ -223,9 +239,13 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if b.config.Keys != 0 && n != b.config.Keys {
 		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
 	}
-	if v := b.valued.Load(); v != 0 && v != n {
-		return nil, &filter.ConfigError{Field: "value_bits", Value: n - v,
-			Reason: "so many keys came without a value; add all keys with AddManyValues"}
+	if b.config.Like == nil {
+		if err := run.CheckShards(b.config.Shards, n); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.checkValues(); err != nil {
+		return nil, err
 	}
 	if b.spool != nil {
 		b.config.Keys = max(n, 1)
@@ -242,6 +262,9 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 			return nil, err
 		}
 	}
+	if err := b.config.checkSetSize(b.each, n); err != nil {
+		return nil, err
+	}
 	if err := b.readAllowed(ctx); err != nil {
 		return nil, err
 	}
@@ -254,6 +277,9 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	}
 	m := &shard.Manifest{
 		Spec: b.Spec(), Hash: b.hasher.ID(), Seed: b.hasher.Seed(), FPRChosen: shard.Chosen(chosen), Shards: entries,
+	}
+	if err := b.losses.check(m.Keys()); err != nil {
+		return nil, err
 	}
 	if m.Hash == filter.SipHash {
 		m.KeyCheck = b.hasher.KeyCheck()
@@ -302,7 +328,7 @@ func (b *ShardBuilder) shards(ctx context.Context, entries []shard.Entry, chosen
 
 // shard builds and writes a shard.
 func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgress) (shard.Entry, float64, error) {
-	c.Keys, c.Progress = b.spill.Count(s), p.of(s)
+	c.Keys, c.Progress = b.keysOf(s), p.of(s)
 	var err error
 	if c.Like != nil {
 		if c.Like, err = b.config.Like.Shard(s); err != nil {
@@ -314,10 +340,8 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 		return shard.Entry{}, 0, err
 	}
 	defer one.Close()
-	add := one.AddHashes
-	if b.valued.Load() > 0 {
-		add = one.addWithValues
-	}
+	one.part = true
+	add := b.adder(one)
 	if err := b.spill.Each(ctx, s, add); err != nil {
 		return shard.Entry{}, 0, err
 	}
@@ -328,6 +352,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 	if err := b.except(ctx, set, s, c.Like); err != nil {
 		return shard.Entry{}, 0, err
 	}
+	b.losses.addShard(one.losses, set)
 	e, err := b.folder.write(ctx, set, s, b.config.Shards)
 	p.report(s, 1)
 	return e, set.FPRChosen(), err
@@ -345,6 +370,7 @@ func (b *ShardBuilder) close() (err error) {
 		return nil
 	}
 	b.done = true
+	spend(&b.stripes)
 	if b.spool != nil {
 		err = b.spool.Close()
 	}

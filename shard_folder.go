@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -99,11 +100,12 @@ func (f *shardFolder) look() (*shard.Manifest, error) {
 	return nil, err
 }
 
-// foreign returns the name of a file that no killed writer of a set has left in a folder, or "".
+// foreign returns the name of a file in a folder that neither a killed writer of a set has left nor a distributed build
+// works with, or "".
 func foreign(dir string) (string, error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
-		if !shard.IsUnfinished(e.Name()) {
+		if !shard.IsUnfinished(e.Name()) && !(e.IsDir() && run.IsWork(e.Name())) {
 			return e.Name(), err
 		}
 	}

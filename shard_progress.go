@@ -18,7 +18,7 @@ type shardProgress struct {
 func newShardProgress(b *ShardBuilder, shards int) *shardProgress {
 	p := &shardProgress{to: b.config.Progress, part: make([]float64, shards), done: make([]float64, shards)}
 	for s := range p.part {
-		p.part[s] = float64(b.spill.Count(s)) / float64(max(b.added.Load(), 1))
+		p.part[s] = float64(b.keysOf(s)) / float64(max(b.added.Load(), 1))
 	}
 	return p
 }

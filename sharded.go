@@ -13,17 +13,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // shards are the shards of a Set that is a folder. A shard is loaded on first use: mapped, or read if it is smaller
 // than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
-// fails is not repeated.
+// fails is repeated by later queries, after pauses, if the error may pass: see internal/retry.
 //
 //	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
 //	                                                  └ not ready: sets[i], nil: load(i)
@@ -60,12 +63,11 @@ type slot struct {
 
 // part is what is known about a shard besides its Set.
 type part struct {
-	mu       sync.Mutex  // held while it is loaded
-	err      error       // of the load
-	failed   atomic.Bool // err is set
-	changed  atomic.Bool // its Set may differ from its file
-	resident atomic.Bool // its Set is in memory, not mapped
-	file     *os.File    // held open since Open, so that a replaced shard can still be read; nil once mapped
+	mu       sync.Mutex                    // held while it is loaded
+	failed   atomic.Pointer[retry.Failure] // of the last load, or nil
+	changed  atomic.Bool                   // its Set may differ from its file
+	resident atomic.Bool                   // its Set is in memory, not mapped
+	file     *os.File                      // held open since Open, so that a replaced shard can still be read; nil once mapped
 	sizes
 }
 
@@ -100,19 +102,22 @@ func (t *shards) load(i int) (*Set, error) {
 
 func (t *shards) loadOne(i int) (*Set, error) {
 	p := &t.parts[i]
-	if p.failed.Load() {
-		return nil, p.err
+	before := p.failed.Load()
+	if before == nil {
+		p.mu.Lock()
+	} else if !before.Due(time.Now()) || !p.mu.TryLock() { // do not wait for the next attempt
+		return nil, before.Err
 	}
-	p.mu.Lock()
 	defer p.mu.Unlock()
-	if set := t.sets[i].Load(); set != nil || p.failed.Load() {
-		return set, p.err
+	if set := t.sets[i].Load(); set != nil {
+		return set, nil
 	}
-	set, err := t.read(i, t.options.inMemory || t.options.concurrent)
+	if now := p.failed.Load(); now != nil && now != before { // another goroutine has tried
+		return nil, now.Err
+	}
+	set, err := t.attempt(i, t.options.inMemory || t.options.concurrent)
 	if err != nil {
-		p.err = t.fail(i, err)
-		p.failed.Store(true)
-		return nil, p.err
+		return nil, err
 	}
 	if !t.locked {
 		p.release() // it is in memory
@@ -182,10 +187,10 @@ func (t *shards) visitOne(i int, f func(i int, s *Set) error) error {
 	}
 	p := &t.parts[i]
 	p.mu.Lock()
-	set, err := t.read(i, true)
+	set, err := t.attempt(i, true)
 	p.mu.Unlock()
 	if err != nil {
-		return t.fail(i, err)
+		return err
 	}
 	return f(i, set)
 }
@@ -193,6 +198,22 @@ func (t *shards) visitOne(i int, f func(i int, s *Set) error) error {
 // maps reports whether a shard is mapped, not read.
 func (t *shards) maps(i int) bool {
 	return t.derive == nil && !t.options.inMemory && !t.options.concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
+}
+
+// attempt is read that keeps the error for Err and for the next attempt. The caller has the lock of the part.
+func (t *shards) attempt(i int, inMemory bool) (*Set, error) {
+	p := &t.parts[i]
+	set, err := t.read(i, inMemory)
+	if err == nil {
+		p.failed.Store(nil)
+		return set, nil
+	}
+	f := retry.After(p.failed.Load(), t.fail(i, err), time.Now())
+	p.failed.Store(f)
+	if f.Final() {
+		p.release()
+	}
+	return nil, f.Err
 }
 
 // read reads or maps the file of a shard and checks it completely. The caller has the lock of the part.
@@ -207,11 +228,13 @@ func (t *shards) read(i int, inMemory bool) (set *Set, err error) {
 		}
 	}
 	if !inMemory && t.maps(i) {
-		t.parts[i].file = nil // the Mapping takes it over
 		return t.mapped(i, in)
 	}
 	if t.parts[i].file == nil {
 		defer in.Close()
+	}
+	if err := t.options.open(in.Name()); err != nil {
+		return nil, err
 	}
 	b, err := t.bytes(i, in)
 	if err != nil {
@@ -227,12 +250,21 @@ func (t *shards) read(i int, inMemory bool) (set *Set, err error) {
 	return t.options.set(f, nil)
 }
 
-// mapped maps the open file of a shard, which it takes over.
+// mapped maps the open file of a shard, which it takes over; if it cannot be mapped, a held file stays open.
 func (t *shards) mapped(i int, in *os.File) (*Set, error) {
-	f, m, err := container.MapFile(in, t.reading(i))
+	var f *container.File
+	var m *container.Mapping
+	err := t.options.open(in.Name())
+	if err == nil {
+		f, m, err = container.MapFile(in, t.reading(i))
+	}
 	if err != nil {
+		if in != t.parts[i].file {
+			err = errors.Join(err, in.Close())
+		}
 		return nil, err
 	}
+	t.parts[i].file = nil
 	var sum [sha256.Size]byte
 	if err = m.Guard(func() { sum = sha256.Sum256(m.Bytes()) }); err == nil {
 		err = t.checkSum(i, sum)
@@ -279,25 +311,18 @@ func (t *shards) bytes(i int, in *os.File) ([]byte, error) {
 // open opens the file of a shard and checks its size.
 func (t *shards) open(i int) (*os.File, error) {
 	path := filepath.Join(t.dir, t.manifest.Shards[i].File)
-	st, err := os.Stat(path)
-	if err != nil {
+	if err := t.options.open(path); err != nil {
 		return nil, err
 	}
-	if !st.Mode().IsRegular() { // opening a pipe would block
-		return nil, errors.New("is not a regular file")
-	}
-	in, err := os.Open(path)
+	in, st, err := untrusted.Open(path)
 	if errors.Is(err, syscall.EMFILE) && t.letGo() {
-		in, err = os.Open(path)
+		in, st, err = untrusted.Open(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if st, err = in.Stat(); err == nil && uint64(st.Size()) != t.manifest.Shards[i].Bytes {
-		err = wrongSize(st.Size(), t.manifest.Shards[i].Bytes)
-	}
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
+	if uint64(st.Size()) != t.manifest.Shards[i].Bytes {
+		return nil, errors.Join(wrongSize(st.Size(), t.manifest.Shards[i].Bytes), in.Close())
 	}
 	return in, nil
 }

@@ -2,8 +2,10 @@ package bloomery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
@@ -129,12 +131,18 @@ type Addition struct {
 	set    *Set
 	spill  *run.Spill // of a sharded Set, else nil
 	report func(filter.Progress)
+	ended  atomic.Bool // by Add or Close
 }
+
+var errEnded = errors.New("bloomery: the Addition was added or closed, and takes no more keys")
 
 // Addition returns an Addition to s. For a sharded Set it keeps 16 bytes a key until Add: in memory up to c.Memory, by
 // default 64 MiB, then in a temporary file in c.TempDir. For other Sets it keeps nothing: keys are added at once. Of c
 // it also uses Progress. The error wraps errors.ErrUnsupported if the family is static. Close it when done.
 func (s *Set) Addition(c Config) (*Addition, error) {
+	if err := c.checkFields(); err != nil {
+		return nil, err
+	}
 	if err := s.can(filter.CanAdd); err != nil {
 		return nil, err
 	}
@@ -153,8 +161,11 @@ func newSpill(s *Set, c Config) *run.Spill {
 	return run.NewSpill(len(s.shards.parts), memory, c.TempDir)
 }
 
-// AddMany adds keys. Errors are those of Set.AddMany and of the temporary file.
+// AddMany adds keys. Errors are those of Set.AddMany and of the temporary file. After Add or Close it returns an error.
 func (a *Addition) AddMany(keys [][]byte) error {
+	if a.ended.Load() {
+		return errEnded
+	}
 	if a.spill == nil {
 		return a.set.AddMany(keys)
 	}
@@ -165,15 +176,21 @@ func (a *Addition) AddMany(keys [][]byte) error {
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
 func (a *Addition) AddHashes(hs []filter.Hash) error {
+	if a.ended.Load() {
+		return errEnded
+	}
 	if a.spill == nil {
 		return a.set.AddHashes(hs)
 	}
 	return a.spill.Add(hs)
 }
 
-// Add adds the keys that were kept. Call it once, after all others. If ctx ends or a shard is full, the Set may have
-// some of the keys: do not write it back.
+// Add adds the keys that were kept. Call it once, after all others; a second call returns an error. If ctx ends or a
+// shard is full, the Set may have some of the keys: do not write it back.
 func (a *Addition) Add(ctx context.Context) error {
+	if a.ended.Swap(true) {
+		return errEnded
+	}
 	if a.spill == nil {
 		return nil
 	}
@@ -198,6 +215,7 @@ func (a *Addition) Add(ctx context.Context) error {
 
 // Close drops the keys and removes their temporary file.
 func (a *Addition) Close() error {
+	a.ended.Store(true)
 	if a.spill == nil {
 		return nil
 	}
@@ -223,7 +241,7 @@ func (s *Set) addGrouped(hs []filter.Hash) error {
 // family returns the family of the filter.
 func (s *Set) family() (families.Family, error) {
 	if s.filter == nil && s.shards == nil {
-		return families.Family{}, errEmpty
+		return families.Family{}, s.empty()
 	}
 	return families.ByName(s.Spec().Family())
 }

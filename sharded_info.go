@@ -2,7 +2,6 @@ package bloomery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -35,12 +34,7 @@ func (s *Set) Shard(i int) (*Set, error) {
 // which Open has checked, it returns Err.
 func (s *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
 	if s.shards != nil {
-		err := s.shards.visit(func(int, *Set) error { return context.Cause(ctx) }, progress)
-		var damaged *shard.Error
-		if errors.As(err, &damaged) {
-			s.failed(err)
-		}
-		if err != nil {
+		if err := s.shards.visit(func(int, *Set) error { return context.Cause(ctx) }, progress); err != nil {
 			return err
 		}
 	}
@@ -92,9 +86,12 @@ func (t *shards) keys() (n uint64) {
 	return n
 }
 
-// err returns an error if a loaded shard was changed in place.
+// err returns the error of a shard that could not be read, or that was changed in place since.
 func (t *shards) err() error {
 	for i := range t.sets {
+		if f := t.parts[i].failed.Load(); f != nil {
+			return f.Err
+		}
 		if set := t.sets[i].Load(); set != nil {
 			if err := set.Err(); err != nil {
 				return t.fail(i, err)

@@ -35,13 +35,9 @@ func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
 	return present, nil
 }
 
-// shardOf returns the shard of a key. It keeps the error for Err.
+// shardOf returns the shard of a key.
 func (s *Set) shardOf(h filter.Hash) (*Set, error) {
-	set, err := s.shards.get(shard.Route(h, len(s.shards.sets)))
-	if err != nil {
-		s.failed(err)
-	}
-	return set, err
+	return s.shards.get(shard.Route(h, len(s.shards.sets)))
 }
 
 // shardedHas is Has for a sharded Set.
@@ -214,7 +210,6 @@ func (s *Set) prefetchFew(i int, hs []filter.Hash) {
 func (s *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
 	one, err := s.shards.get(i)
 	if err != nil {
-		s.failed(err)
 		for j := range dst {
 			dst[j] = true // a false negative is not allowed
 		}

@@ -184,10 +184,11 @@ func removeUnnamed(dir string, named, other *shard.Manifest) {
 func removeShard(dir, name string) { _ = os.Remove(filepath.Join(dir, name)) }
 
 // sweep removes what a writer left behind that was killed: temporary files, and shards with a suffix that the manifest
-// does not name. It does nothing while a distributed build works in the folder. The caller has the lock.
+// does not name. The workers of a distributed build write to a folder of their own, which sweep leaves alone. The caller
+// has the lock.
 func sweep(dir string, m *shard.Manifest) {
 	all, err := os.ReadDir(dir)
-	if err != nil || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }) {
+	if err != nil {
 		return
 	}
 	named := map[string]bool{}

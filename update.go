@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/inset"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
@@ -19,13 +20,14 @@ import (
 type Locked struct {
 	*Set
 	path string
-	file *os.File
+	file *os.File // nil after Close
 	was  fs.FileInfo
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
 // another process holds the lock; before that it calls waiting, if not nil. Close it when done. Errors are those of
-// Open, and ctx.Err() when ctx ends.
+// Open, and ctx.Err() when ctx ends; for one shard of a sharded set, which changes only with its folder, the error wraps
+// filter.ErrConfig.
 //
 //	l, err := bloomery.Lock(ctx, path, nil)
 //	if err != nil { ... }
@@ -47,6 +49,8 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		}
 	} else if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
+	} else if err := inset.Check(path); err != nil {
+		return nil, err
 	}
 	file, was, err := flock.Lock(ctx, path, waiting)
 	if err != nil {
@@ -64,14 +68,32 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	return &Locked{Set: set, path: path, file: file, was: was}, nil
 }
 
+var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
+
 // Replace replaces the file by the set, atomically. Of a sharded set it writes the changed shards to files of new
 // names, then replaces the manifest, then removes the old files: after a crash the folder has the old set or the new
 // one. If a process without the lock has replaced or written to the file, Replace leaves it unchanged and returns an
-// error wrapping container.ErrChanged. Call it at most once.
-func (l *Locked) Replace(ctx context.Context) error { return l.Set.Replace(ctx, l.path, l.was) }
+// error wrapping container.ErrChanged. Call it at most once, and before Close: after Close it returns an error.
+func (l *Locked) Replace(ctx context.Context) error {
+	if err := l.held(); err != nil {
+		return err
+	}
+	return l.Set.Replace(ctx, l.path, l.was)
+}
+
+// held returns an error after Close.
+func (l *Locked) held() error {
+	if l.file == nil {
+		return fmt.Errorf("%s: %w", l.path, errUnlocked)
+	}
+	return nil
+}
 
 // ReplaceWith is Replace with another set, such as the result of an Optimizer.
 func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
+	if err := l.held(); err != nil {
+		return err
+	}
 	if t := l.Set.shards; t != nil || s.shards != nil {
 		if t == nil || s.shards == nil || len(t.parts) != len(s.shards.parts) {
 			return fmt.Errorf("%s: the number of shards differs: %w", l.path, filter.ErrMismatch)
@@ -81,12 +103,17 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 	return s.Replace(ctx, l.path, l.was)
 }
 
-// Close releases the lock. The Set remains usable, unless it is sharded.
+// Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
 func (l *Locked) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.file = nil
 	if t := l.Set.shards; t != nil {
 		if err := t.close(); err != nil {
-			return errors.Join(err, flock.Unlock(l.file))
+			return errors.Join(err, flock.Unlock(file))
 		}
 	}
-	return flock.Unlock(l.file)
+	return flock.Unlock(file)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
 )
 
 // classes returns n keys with values of 6 bits.
@@ -30,7 +31,10 @@ func TestBuildValues(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 20_000} {
 		want := classes(n)
 		keys := slices.Sorted(maps.Keys(want))
-		for _, spec := range []string{"ribbon(value_bits=6)", "ribbon(r=0,value_bits=6)"} {
+		for _, spec := range []string{
+			"ribbon(value_bits=6)", "ribbon(r=0,value_bits=6)",
+			"rankindexed(fpr=1e-12,value_bits=6)", "rankindexed(fpr=1e-12,growth=3,value_bits=6)", // no keys look alike
+		} {
 			c := bloomery.Config{Spec: spec, Seed: 5}
 			set, err := bloomery.BuildValues(t.Context(), maps.All(want), c)
 			if err != nil {
@@ -86,7 +90,8 @@ func TestBuildValues(t *testing.T) {
 			if _, ok, _ := set.Get([]byte("absent")); only && !ok {
 				t.Errorf("%s: a key is absent without a fingerprint", spec)
 			}
-			if err := set.Put([]byte("key-0"), 1); !errors.Is(err, filter.ErrUnsupported) {
+			if err := set.Put([]byte("key-0"), 1); !errors.Is(err, filter.ErrUnsupported) &&
+				!strings.HasPrefix(spec, "rankindexed") {
 				t.Errorf("Put: %v", err)
 			}
 		}
@@ -136,10 +141,17 @@ func TestBuildValuesErrors(t *testing.T) {
 		both.Key != "key-333" || both.Values != [2]uint64{3, 7} {
 		t.Errorf("two values: %v", err)
 	}
+	numbers := func(yield func(uint64, uint64) bool) {
+		_ = yield(5, 1) && yield(1234567, 2) && yield(1234567, 3)
+	}
+	_, err = bloomery.BuildValues(t.Context(), numbers, bloomery.Config{Spec: "ribbon(value_bits=6)"})
+	if want := `key "1234567" has the values 2 and 3: want one value a key`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 	one := maps.All(map[string]uint64{"a": 70})
 	for spec, want := range map[string]error{
 		"ribbon(value_bits=6)": filter.ErrConfig, "ribbon": filter.ErrConfig, "standard": filter.ErrUnsupported,
-		"rankindexed(value_bits=7)": filter.ErrUnsupported, "redisbloom": filter.ErrUnsupported,
+		"rankindexed(value_bits=6)": filter.ErrConfig, "rankindexed": filter.ErrConfig, "redisbloom": filter.ErrUnsupported,
 	} {
 		if _, err := bloomery.BuildValues(t.Context(), one, bloomery.Config{Spec: spec}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", spec, err, want)
@@ -174,6 +186,9 @@ func TestShardedBuildValues(t *testing.T) {
 	for _, c := range []bloomery.Config{
 		{Spec: "ribbon(value_bits=6)", Shards: 3}, {Spec: "ribbon(value_bits=6)", Shards: 3, Memory: 1},
 		{Spec: "ribbon(r=0,value_bits=6)", Keys: 10_000},
+		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Shards: 3},
+		{Spec: "rankindexed(fpr=1e-12,value_bits=6)", Shards: 3, Memory: 1},
+		{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Shards: 2, Keys: 10_000},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
 		b, err := bloomery.NewShardBuilder(dir, c)
@@ -231,6 +246,67 @@ func TestShardedBuildValues(t *testing.T) {
 		defer b.Close()
 		if err := b.AddManyValues(all, values); err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
+		}
+	}
+}
+
+// TestMixedValues: keys without a value have 0 in a filter whose values can change, and equal keys count once. Two
+// values of a key are an error, in memory and in files. With Like all keys need values.
+func TestMixedValues(t *testing.T) {
+	want := classes(30_000)
+	for _, memory := range []int64{0, 1} {
+		for _, second := range []uint64{5, 6} {
+			b, err := bloomery.NewBuilder(bloomery.Config{Needs: plan.Needs{ValueBits: 6, FPR: 1e-12}, Memory: memory})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			err = errors.Join(b.AddString("twice"), b.AddValueString("twice", 5), b.AddValueString("twice", second))
+			for k, v := range want {
+				if v%2 == 0 {
+					err = errors.Join(err, b.AddValueString(k, v))
+				} else {
+					err = errors.Join(err, b.AddString(k))
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, err := b.Build(t.Context())
+			if second == 6 {
+				if both := (*filter.ValueError)(nil); !errors.As(err, &both) || both.Values != [2]uint64{5, 6} {
+					t.Errorf("two values: %v", err)
+				}
+				continue
+			}
+			if err != nil || set.Len() != uint64(len(want))+1 {
+				t.Fatalf("%d keys, %v", set.Len(), err)
+			}
+			want["twice"] = 10
+			for k, v := range want {
+				if v%2 == 1 {
+					v = 0
+				} else if k == "twice" {
+					v = 5
+				}
+				if got, ok, err := set.Get([]byte(k)); got != v || !ok || err != nil {
+					t.Fatalf("memory %d, %s: %d, %t, %v; want %d", memory, k, got, ok, err, v)
+				}
+			}
+			delete(want, "twice")
+			_, err = bloomery.Build(t.Context(), maps.Keys(want), bloomery.Config{Like: set})
+			if !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("like a set with values, without values: %v", err)
+			}
+			next, err := bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{Like: set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, v := range want {
+				if got, ok, err := next.Get([]byte(k)); got != v || !ok || err != nil {
+					t.Fatalf("like: %s: %d, %t, %v; want %d", k, got, ok, err, v)
+				}
+			}
 		}
 	}
 }

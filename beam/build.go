@@ -152,7 +152,7 @@ func (f *buildFlags) read(c *cobra.Command) (err error) {
 		return err
 	}
 	if f.secretFile != "" {
-		if f.config.Secret, err = job.ReadSecret(f.secretFile); err != nil {
+		if f.config.Secret, err = job.ReadSecret(c.Context(), f.secretFile); err != nil {
 			return err
 		}
 	}

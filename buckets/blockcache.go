@@ -51,18 +51,36 @@ func (c *blockCache) get(key blockKey) []byte {
 	return e.Value.(*block).data
 }
 
-// put adds a copy of a block.
-func (c *blockCache) put(key blockKey, data []byte) {
+// put adds a copy of a block that was compared with sums, unless the shard has others now.
+func (c *blockCache) put(key blockKey, data []byte, sums *chunks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all[key] != nil || int64(len(data))+blockOverhead > c.limit {
+	if c.all[key] != nil || key.g.sums[key.shard].Load() != sums || int64(len(data))+blockOverhead > c.limit {
 		return
 	}
 	c.all[key] = c.order.PushBack(&block{key, bytes.Clone(data)})
 	c.used += int64(len(data)) + blockOverhead
 	for c.used > c.limit {
-		old := c.order.Remove(c.order.Front()).(*block)
-		delete(c.all, old.key)
-		c.used -= int64(len(old.data)) + blockOverhead
+		c.remove(c.order.Front())
+	}
+}
+
+// remove removes an element of order.
+func (c *blockCache) remove(e *list.Element) {
+	old := c.order.Remove(e).(*block)
+	delete(c.all, old.key)
+	c.used -= int64(len(old.data)) + blockOverhead
+}
+
+// forget removes the blocks of a shard, which has got new sums.
+func (c *blockCache) forget(g *generation, shard int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var next *list.Element
+	for e := c.order.Front(); e != nil; e = next {
+		next = e.Next()
+		if key := e.Value.(*block).key; key.g == g && key.shard == shard {
+			c.remove(e)
+		}
 	}
 }

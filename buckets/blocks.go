@@ -194,8 +194,13 @@ func (s *Set) readRun(ctx context.Context, r remote, v *view, run []wanted, dst 
 	fetch, stop := s.cache.fetching()
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
-	first, last := run[0].offset, run[len(run)-1]
-	b, err := r.part(fetch, first, last.offset+int64(last.length)-first)
+	last := run[len(run)-1]
+	first, end := run[0].offset, last.offset+int64(last.length)
+	sums := r.g.sums[r.shard].Load()
+	if sums != nil {
+		first, end = sums.around(first, end, int64(r.entry().Bytes))
+	}
+	b, err := r.part(fetch, first, end-first)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -204,10 +209,15 @@ func (s *Set) readRun(ctx context.Context, r remote, v *view, run []wanted, dst 
 	case err != nil:
 		return err
 	}
+	if sums != nil {
+		if err := sums.check(first, b); err != nil {
+			return err
+		}
+	}
 	for _, w := range run {
 		block := b[w.offset-first:][:w.length]
 		dst[w.key] = v.HasBlock(block, hs[w.key])
-		s.blocks.put(blockKey{r.g, r.shard, w.offset}, block)
+		s.blocks.put(blockKey{r.g, r.shard, w.offset}, block, sums)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // TestBlocks compares the answers of range reads with those of the local folder.
@@ -111,5 +112,77 @@ func TestBlocksRefused(t *testing.T) {
 	}
 	if present > 100 {
 		t.Errorf("%d keys were answered from a replaced shard", present)
+	}
+}
+
+// TestBlocksVerified damages blocks on their way: before Verify nobody can see that. After Verify, an answer is right
+// or an error, also for blocks that were in the cache, and what Verify finds damaged is an error of Verify.
+func TestBlocksVerified(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 4})
+	f := &storetest.Faulty{Store: buckets.Folder(dir), Flip: 1}
+	f.Off.Store(true)
+	s := openSet(t, f, buckets.Options{Blocks: true})
+	for i := range uint64(4) { // the headers of the shards
+		storetest.Compare(t, s, local, i*100, 100, 1)
+	}
+	f.Off.Store(false)
+	wrong := 0
+	for i := keys - 2000; i < keys; i++ {
+		if yes, _ := s.ContainsContext(t.Context(), storetest.Key(uint64(i))); !yes {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		t.Error("no block was damaged: the test tests nothing")
+	}
+	if err := s.Verify(t.Context(), nil); !errors.Is(err, shard.ErrChanged) {
+		t.Errorf("Verify of damaged answers: %v", err)
+	}
+	f.Off.Store(true)
+	if err := s.Verify(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := storetest.Compare(t, s, local, keys-2000, 4000, 4); n != 0 {
+		t.Errorf("%d unknown", n)
+	}
+	if err := s.Verify(t.Context(), nil); err != nil { // the cache is empty again
+		t.Fatal(err)
+	}
+	f.Off.Store(false)
+	if n := storetest.Compare(t, s, local, keys-2000, 4000, 4); n == 0 || !errors.Is(s.Err(), shard.ErrChanged) {
+		t.Errorf("damaged answers: %d unknown, %v", n, s.Err())
+	}
+	f.Off.Store(true)
+	if n := storetest.Compare(t, s, local, keys-2000, 4000, 4); n != 0 {
+		t.Errorf("%d unknown after the damage", n)
+	}
+}
+
+// TestBlocksClosed: after Close a block in the cache gives no answer, and Err says why.
+func TestBlocksClosed(t *testing.T) {
+	dir, _ := storetest.Build(t, 1000, bloomery.Config{Spec: "blocked(fpr=0.01)", Shards: 2})
+	for name, o := range map[string]buckets.Options{"blocks": {Blocks: true}, "shards": {}} {
+		s := openSet(t, buckets.Folder(dir), o)
+		absent := uint64(0)
+		for absent = 2000; s.ContainsUint64(absent); absent++ {
+		}
+		if err := errors.Join(s.Err(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Err(); !errors.Is(err, buckets.ErrClosed) {
+			t.Errorf("%s: Err before a query: %v", name, err)
+		}
+		yes, err := s.ContainsContext(t.Context(), storetest.Key(absent))
+		many := []bool{false}
+		s.ContainsManyStrings(many, []string{"x"})
+		if !yes || !s.ContainsUint64(absent) || !many[0] || !errors.Is(err, buckets.ErrClosed) {
+			t.Errorf("%s: %v, %v, %v", name, yes, many, err)
+		}
+		_, refreshed := s.Refresh(t.Context())
+		for _, err := range []error{s.Err(), refreshed, s.Verify(t.Context(), nil)} {
+			if !errors.Is(err, buckets.ErrClosed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }

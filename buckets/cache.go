@@ -295,10 +295,13 @@ func (c *cache) resident() (bytes int64, shards int) {
 	return c.used, shards
 }
 
-// err returns an error if the file of a loaded shard was overwritten.
+// err returns an error if the file of a loaded shard was overwritten, or ErrClosed.
 func (c *cache) err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
 	for _, e := range c.entries {
 		if e.set != nil {
 			if err := e.set.Err(); err != nil {

@@ -1,11 +1,13 @@
 package buckets_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,5 +178,73 @@ func TestReplacedShard(t *testing.T) {
 	yes, err := s.ContainsContext(t.Context(), storetest.Key(keys+5))
 	if !yes || !errors.Is(err, buckets.ErrReplaced) || !strings.Contains(err.Error(), "Refresh") {
 		t.Errorf("%v, %v", yes, err)
+	}
+}
+
+// TestDamageIsFinal: a shard that two fetches bring with the same wrong bytes, or that is no filter of the set, is not
+// fetched again for every query. A read that fails is tried again.
+func TestDamageIsFinal(t *testing.T) {
+	dir, local := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1})
+	name := local.Manifest().Shards[0].File
+	good, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, foreign := storetest.Build(t, keys, bloomery.Config{Spec: "standard(bits_per_key=10)", Shards: 1, Seed: 5})
+	other, err := func() ([]byte, error) {
+		one, err := foreign.Shard(0)
+		if err != nil {
+			return nil, err
+		}
+		return one.MarshalBinary()
+	}()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := local.Manifest()
+	flipped := slices.Clone(good)
+	flipped[len(flipped)-1] ^= 1
+	for what, c := range map[string]struct {
+		file []byte
+		sum  [sha256.Size]byte
+		want error
+		most int64
+	}{
+		"damage":  {flipped, manifest.Shards[0].SHA256, shard.ErrChanged, 2},
+		"foreign": {other, sha256.Sum256(other), shard.ErrForeign, 1},
+	} {
+		m := *manifest
+		m.Shards = slices.Clone(manifest.Shards)
+		m.Shards[0].SHA256, m.Shards[0].Bytes = c.sum, uint64(len(c.file))
+		to := t.TempDir()
+		storetest.Put(t, buckets.Folder(to), name, string(c.file))
+		err := buckets.Folder(to).Write(t.Context(), shard.ManifestName, func(w io.Writer) error {
+			_, err := m.WriteTo(w)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, o := range caches(t, 1<<22) {
+			f := &storetest.Faulty{Store: buckets.Folder(to), Refuse: 1}
+			f.Off.Store(true)
+			s := openSet(t, f, o)
+			f.Off.Store(false)
+			for range 5 { // they pass
+				if yes, err := s.ContainsContext(t.Context(), storetest.Key(5)); !yes || !errors.Is(err, storetest.ErrInjected) {
+					t.Fatalf("%s: %v, %v", kind, yes, err)
+				}
+			}
+			f.Off.Store(true)
+			before := f.Opens.Load()
+			for range 20 {
+				if yes, err := s.ContainsContext(t.Context(), storetest.Key(5)); !yes || !errors.Is(err, c.want) {
+					t.Fatalf("%s, %s: %v, %v", what, kind, yes, err)
+				}
+			}
+			if n := f.Opens.Load() - before; n > c.most {
+				t.Errorf("%s, %s: fetched %d times", what, kind, n)
+			}
+		}
 	}
 }

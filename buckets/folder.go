@@ -8,9 +8,9 @@ import (
 	"github.com/bloomery/bloomery/distribute"
 )
 
-// Folder returns the Store of a folder: distribute.Dir. It is not gocloud.dev/blob/fileblob, whose listing leaves out
-// folders that it may not read, which would lose keys in silence, whose files are not synced, and which takes no names
-// that end with .attrs.
+// Folder returns the Store of a folder: distribute.Dir, a distribute.Locker and distribute.Renamer. It is not
+// gocloud.dev/blob/fileblob, whose listing leaves out folders that it may not read, which would lose keys in silence,
+// whose files are not synced, and which takes no names that end with .attrs.
 func Folder(path string) Store { return folder{distribute.Dir(path)} }
 
 type folder struct{ distribute.Store }
@@ -22,6 +22,14 @@ func (f folder) OpenVersion(ctx context.Context, name, version string, offset, l
 }
 
 func (folder) Close() error { return nil }
+
+func (f folder) Lock(ctx context.Context) (unlock func() error, err error) {
+	return f.Store.(distribute.Locker).Lock(ctx)
+}
+
+func (f folder) Rename(ctx context.Context, from, to []string) error {
+	return f.Store.(distribute.Renamer).Rename(ctx, from, to)
+}
 
 // OpenChecked is OpenVersion for a Store that can only open the newest version. It costs one more Stat.
 func OpenChecked(

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
@@ -60,9 +59,6 @@ type published struct {
 
 func (p published) String() string { return p.address }
 
-// stall is the longest time between two parts of an object.
-const stall = 30 * time.Second
-
 // Get opens the version of an object that Stat reports, which is its ETag. If the object is replaced meanwhile, it
 // tries again.
 func (p published) Get(ctx context.Context, name string, r transport.Request) (*transport.Object, error) {
@@ -97,7 +93,8 @@ func (p published) get(ctx context.Context, name string, r transport.Request) (*
 		cancel(nil)
 		return nil, fmt.Errorf("%s: %w", p.address, err)
 	}
-	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: stall, Name: p.address + "/" + name}
+	limits := transport.Limits{MaxBytes: r.MaxBytes, Size: st.Size, Stall: transport.DefaultStall,
+		Name: p.address + "/" + name}
 	o.Body = limits.Body(ctx, cancel, body, o.Offset)
 	return o, nil
 }

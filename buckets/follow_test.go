@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,10 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/buckets"
 	"github.com/bloomery/bloomery/buckets/internal/storetest"
+	"github.com/bloomery/bloomery/distribute"
 	"github.com/bloomery/bloomery/exact"
 	releases "github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/publish/transport"
 )
 
 // closing is a Store that tells when it is closed.
@@ -148,4 +151,43 @@ func TestFollowExact(t *testing.T) {
 	}
 	cancel()
 	<-closed
+}
+
+// hanging is a Store that is silent, or answers and is silent then.
+type hanging struct {
+	buckets.Store
+	stats bool
+}
+
+func (h hanging) Stat(ctx context.Context, name string) (distribute.Object, error) {
+	if h.stats {
+		return h.Store.Stat(ctx, name)
+	}
+	<-ctx.Done()
+	return distribute.Object{}, ctx.Err()
+}
+
+func (h hanging) OpenVersion(ctx context.Context, _, _ string, _, _ int64) (io.ReadCloser, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestFollowHanging: a poll of a bucket that is silent ends as one of a web server does.
+func TestFollowHanging(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "list")
+	set, err := bloomery.Build(t.Context(), slices.Values([]string{"a"}), bloomery.Config{Spec: "standard(fpr=0.01)"})
+	release(t, dir, set, err)
+	for _, stats := range []bool{false, true} {
+		source := buckets.Published(hanging{buckets.Folder(dir), stats}, "s3://list")
+		f, err := releases.NewFollower("", filepath.Join(t.TempDir(), "f"), releases.WithSource(source),
+			releases.WithInsecure(), releases.WithTransport(transport.Config{Stall: 50 * time.Millisecond}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if _, err := f.Poll(ctx); !errors.Is(err, transport.ErrStalled) || ctx.Err() != nil {
+			t.Errorf("stats %v: %v", stats, err)
+		}
+	}
 }

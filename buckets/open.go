@@ -50,7 +50,10 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	if err := s.accept(m); err != nil {
 		return nil, err
 	}
-	g := &generation{manifest: m, version: version, versions: make([]string, len(m.Shards))}
+	g := &generation{
+		manifest: m, version: version, versions: make([]string, len(m.Shards)),
+		faults: make([]atomic.Pointer[fault], len(m.Shards)),
+	}
 	if g.hasher, err = s.hasherOf(m); err != nil {
 		return nil, err
 	}
@@ -59,6 +62,7 @@ func (s *Set) readVersion(ctx context.Context, version string) (*generation, err
 	}
 	if s.options.Blocks {
 		g.views = make([]atomic.Pointer[view], len(m.Shards))
+		g.sums = make([]atomic.Pointer[chunks], len(m.Shards))
 	}
 	return g, nil
 }
@@ -113,6 +117,9 @@ func commonPrefix(a, b string) string {
 func (s *Set) Refresh(ctx context.Context) (changed bool, err error) {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
+	if err := s.cache.base.Err(); err != nil {
+		return false, ErrClosed
+	}
 	was := s.now.Load()
 	st, err := s.store.Stat(ctx, shard.ManifestName)
 	if err != nil || st.Version == was.version && st.Version != "" {

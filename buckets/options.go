@@ -21,7 +21,9 @@ type Options struct {
 	CacheDir string
 	// Blocks makes queries read only the block of a key, by a request for that range, instead of fetching its shard. It
 	// needs family blocked or blockpartitioned and a bucket with versions of objects. The header of a shard is read and
-	// checked once. No checksum covers a block: the answer depends on the service sending what it stores.
+	// checked once. A request names the version that the object had when the Set was opened, and an answer of another
+	// length is an error. No checksum in the file covers a block: until Verify has read the set once, and kept checksums,
+	// an answer depends on the service sending what it stores.
 	Blocks bool
 	// BlockCacheBytes limits the memory of the cache of blocks. Default: 16 MiB.
 	BlockCacheBytes int64

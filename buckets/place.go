@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -44,11 +46,38 @@ func (m memory) load(ctx context.Context, key hashSum, bytes int64, f fetcher) (
 		return nil, err
 	}
 	set, err := bloomery.FromBytes(b, f.options()...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = f.check(set)
 	}
-	return set, f.check(set)
+	if err != nil {
+		return nil, useless(err)
+	}
+	return set, nil
 }
+
+// unusable is the error of a shard that has the SHA-256 in the manifest and is no filter of the set all the same.
+type unusable struct{ error }
+
+func (e *unusable) Unwrap() error { return e.error }
+
+// useless returns err as unusable, unless it is one of the operating system, such as too many open files.
+func useless(err error) error {
+	var number syscall.Errno
+	var path *fs.PathError
+	if errors.As(err, &number) || errors.As(err, &path) {
+		return err
+	}
+	return &unusable{err}
+}
+
+// mismatch is the error of a shard whose bytes have another SHA-256. It wraps shard.ErrChanged.
+type mismatch struct{ got, want hashSum }
+
+func (e *mismatch) Error() string {
+	return fmt.Sprintf("SHA-256 %x..., want %x...: %v; write the set again", e.got[:4], e.want[:4], shard.ErrChanged)
+}
+
+func (e *mismatch) Unwrap() error { return shard.ErrChanged }
 
 func (memory) drop(hashSum) error { return nil }
 func (memory) close() error       { return nil }
@@ -68,8 +97,9 @@ func fetch(ctx context.Context, stats *counters, key hashSum, f fetcher, read fu
 		return fmt.Errorf("%w: %w", shard.ErrChanged, io.ErrUnexpectedEOF)
 	case err != nil:
 		return err
-	case hashSum(sum.Sum(nil)) != key:
-		return fmt.Errorf("SHA-256 %x..., want %x...: %w; write the set again", sum.Sum(nil)[:4], key[:4], shard.ErrChanged)
+	}
+	if got := hashSum(sum.Sum(nil)); got != key {
+		return &mismatch{got, key}
 	}
 	return nil
 }
@@ -187,7 +217,7 @@ func (d *cacheFolder) load(ctx context.Context, key hashSum, bytes int64, f fetc
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.drop(key))
+		return nil, errors.Join(useless(err), d.drop(key))
 	}
 	return set, nil
 }

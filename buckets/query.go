@@ -61,11 +61,16 @@ func (s *Set) hasSlowly(ctx context.Context, g *generation, h filter.Hash) (bool
 
 // ask sets dst[i] to whether the shard has hs[i], or returns a *shard.Error.
 func (s *Set) ask(ctx context.Context, g *generation, i int, dst []bool, hs []filter.Hash) error {
-	var err error
-	if s.blocks != nil {
+	err := g.damaged(i)
+	switch {
+	case s.cache.base.Err() != nil: // blocks in the cache, too
+		err = ErrClosed
+	case err != nil:
+	case s.blocks != nil:
 		err = s.askBlocks(ctx, remote{s, g, i}, dst, hs)
-	} else {
+	default:
 		err = s.askShard(ctx, remote{s, g, i}, dst, hs)
+		g.note(i, err)
 	}
 	if err != nil {
 		return &shard.Error{File: g.manifest.Shards[i].File, Err: err}

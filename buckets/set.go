@@ -42,9 +42,43 @@ type Set struct {
 type generation struct {
 	manifest *shard.Manifest
 	hasher   filter.Hasher
-	version  string                 // of the manifest
-	versions []string               // of the shards
-	views    []atomic.Pointer[view] // with Options.Blocks; nil until the first use
+	version  string   // of the manifest
+	versions []string // of the shards
+	faults   []atomic.Pointer[fault]
+	views    []atomic.Pointer[view]   // with Options.Blocks; nil until the first use
+	sums     []atomic.Pointer[chunks] // with Options.Blocks; nil until Verify
+}
+
+// fault is why the bytes of a shard could not be used.
+type fault struct {
+	wrong *mismatch // of the fetch, or nil
+	err   error
+	final bool // another fetch in this generation brings the same bytes
+}
+
+// damaged returns the error of a shard that need not be fetched again: one that is no filter of the set, or that two
+// fetches brought with the same wrong bytes. Other errors may pass: a bit that was changed on the way, a full disk, a
+// service that is busy. Each query tries again then, and the clients of the services make pauses.
+func (g *generation) damaged(i int) error {
+	if f := g.faults[i].Load(); f != nil && f.final {
+		return f.err
+	}
+	return nil
+}
+
+// note keeps the error of a shard for damaged.
+func (g *generation) note(i int, err error) {
+	var u *unusable
+	var m *mismatch
+	if errors.As(err, &u) {
+		g.faults[i].Store(&fault{err: err, final: true})
+	} else if errors.As(err, &m) {
+		was := g.faults[i].Load()
+		if was == nil || was.wrong != m && !was.final { // all who waited for a fetch come here with its error
+			same := was != nil && was.wrong != nil && was.wrong.got == m.got
+			g.faults[i].CompareAndSwap(was, &fault{m, err, same})
+		}
+	}
 }
 
 // Open opens the sharded set at an address; see OpenStore. It reads the manifest and lists the shards: it checks that
@@ -150,7 +184,7 @@ func (s *Set) Info() filter.Info {
 
 // Err returns the first error that made a query answer true without knowing, since Open or the last Refresh that found
 // a new manifest: a *shard.Error that names the shard. The end of the context of a query does not count. It also
-// returns an error if a file in the cache folder was overwritten while it was in use.
+// returns an error if a file in the cache folder was overwritten while it was in use, and ErrClosed after Close.
 func (s *Set) Err() error {
 	if err := s.fault.Load(); err != nil {
 		return *err

@@ -13,6 +13,11 @@ func TestFolder(t *testing.T) {
 	storetest.Run(t, buckets.Folder(filepath.Join(t.TempDir(), "set")))
 }
 
+// TestLateWorker: a late worker changes no finished set.
+func TestLateWorker(t *testing.T) {
+	storetest.Late(t, buckets.Folder(filepath.Join(t.TempDir(), "set")))
+}
+
 func TestOpenStore(t *testing.T) {
 	dir := t.TempDir()
 	for _, address := range []string{dir, "file://" + dir, "file://localhost" + dir, dir + "/"} {

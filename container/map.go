@@ -43,23 +43,27 @@ func Map(path string, o Options) (*File, *Mapping, error) {
 		f, err := readFile(in, o)
 		return f, nil, err
 	}
-	return MapFile(in, o)
+	f, m, err := MapFile(in, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return f, m, nil
 }
 
-// MapFile is Map for an open file, which the Mapping takes over; on error it is closed. The error wraps
-// errors.ErrUnsupported, and the file stays open, if it is smaller than 1 MiB or this machine cannot map it.
+// MapFile is Map for an open file, which the Mapping takes over; on error it stays open. The error wraps
+// errors.ErrUnsupported if the file is smaller than 1 MiB or this machine cannot map it.
 func MapFile(in *os.File, o Options) (*File, *Mapping, error) {
 	if !canMapFile(in) {
 		return nil, nil, fmt.Errorf("%s cannot be mapped: %w", in.Name(), errors.ErrUnsupported)
 	}
 	st, err := in.Stat()
 	if err != nil {
-		return nil, nil, errors.Join(err, in.Close())
+		return nil, nil, err
 	}
 	m := &Mapping{file: in, was: st}
 	f, err := m.open(o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", in.Name(), errors.Join(err, m.Close()))
+		return nil, nil, fmt.Errorf("%s: %w", in.Name(), errors.Join(err, m.unmap()))
 	}
 	return f, m, nil
 }
@@ -117,12 +121,17 @@ func (m *Mapping) Close() error {
 	if m.file == nil {
 		return nil
 	}
-	var err error
+	err := errors.Join(m.unmap(), m.file.Close())
+	m.file = nil
+	return err
+}
+
+// unmap unmaps the file and leaves it open.
+func (m *Mapping) unmap() (err error) {
 	if m.data != nil {
 		err = unmapFile(m.data)
 	}
-	err = errors.Join(err, m.file.Close())
-	m.data, m.file = nil, nil
+	m.data = nil
 	return err
 }
 

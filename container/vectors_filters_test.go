@@ -286,7 +286,11 @@ func (v vectorFilter) make(t *testing.T, keys []filtertest.VectorKey) []byte {
 	case family.NewBuilder != nil && (family.New == nil || !slices.ContainsFunc(emptyFirst, spec.Has)):
 		b, err := family.NewBuilder(spec, uint64(len(hs)))
 		must(err)
-		must(addAll(b, hs, int((&plain{spec: spec}).number("value_bits"))))
+		width := 0
+		if family.NeedsValues(spec) { // putValues sets others
+			width = family.BuildValueBits(spec)
+		}
+		must(addAll(b, hs, width))
 		f, err = b.Build(t.Context())
 		must(err)
 		hs = hs[:len(hs):len(hs)]

@@ -3,6 +3,7 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,7 +24,7 @@ func TestPermissions(t *testing.T) {
 	}{{0o077, 0, 0o600}, {0o022, 0, 0o644}, {0o002, 0, 0o664}, {0o077, 0o644, 0o644}, {0o022, 0o600, 0o600}} {
 		_ = os.Remove(path)
 		if c.old != 0 {
-			if err := os.WriteFile(path, nil, c.old); err != nil {
+			if err := errors.Join(os.WriteFile(path, nil, c.old), os.Chmod(path, c.old)); err != nil { // whatever the umask
 				t.Fatal(err)
 			}
 		}

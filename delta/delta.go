@@ -9,7 +9,7 @@
 //	2 cells    counters that rise or fall by one, or have another value
 //	3 replay   rankindexed: the cells to remove and to add
 //	4 set      a sharded set: one of the above for each shard that changed
-//	5 append   an exact set: the updates that were appended
+//	5 append   an exact set: the updates that were appended, and the new trailer
 //
 // docs/format/delta.md has the format. Followed filters keep their geometry: build the next version with
 // bloomery.Config.Like.
@@ -132,8 +132,9 @@ func start(m Method, flags byte, base uint32, target []byte) []byte {
 }
 
 // Diff returns a delta that turns old, a whole filter file or exact set, into new, which must be of the same kind. Peak
-// memory: 3x both files + 1 MiB. The error is that of container.ParseImage if one of them is no filter file, or the
-// cause of ctx. Of exact sets it reads only the first bytes.
+// memory: 3x both files + 1 MiB. The error is that of container.ParseImage if one of them is no filter file, wraps
+// io.ErrUnexpectedEOF if one of them is an exact set that was cut, or is the cause of ctx. Of exact sets it reads only
+// the first bytes and the trailer.
 func Diff(ctx context.Context, old, new []byte) ([]byte, error) {
 	if isExact(old) && isExact(new) {
 		return diffExact(ctx, old, new)

@@ -50,10 +50,12 @@ func (r result) entry() (e shard.Entry, err error) {
 	return e, err
 }
 
-// Build builds the filter of shard s from its segments in the run files and writes it. It keeps a finished shard, after
-// reading it and comparing its SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a
-// segment is damaged, Build removes its run file, and the error wraps ErrMissing and says which range to run again. If
-// a key has two values, it is a *ConflictError. Other errors are those of bloomery.Builder and out.
+// Build builds the filter of shard s from its segments in the run files and writes it. The File of the entry is where
+// it is until Finish: see the package comment. Build keeps a finished shard, after reading it and comparing its
+// SHA-256. If Gather has not run, or the shard index is damaged, Build gathers. If a segment is damaged, Build removes
+// its run file, and the error wraps ErrMissing and says which range to run again. If a key has two values, it is a
+// *ConflictError. If a Finish has removed the plan meanwhile and the set that is there now has another shard, the error
+// wraps ErrNoPlan. Other errors are those of bloomery.Builder and out.
 func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.Entry, error) {
 	if s < 0 || s >= p.Shards {
 		return shard.Entry{}, fmt.Errorf("shard %d: the plan has shards 0 to %d", s, p.Shards-1)
@@ -61,23 +63,38 @@ func (p *Plan) Build(ctx context.Context, out Store, s int, o Options) (shard.En
 	if _, err := p.hasher(o.Secret); err != nil {
 		return shard.Entry{}, err
 	}
-	if r, err := p.built(ctx, out, s); err == nil && r.sound(ctx, out) == nil {
+	if f, err := p.keep(ctx, out, s); err == nil {
 		o.progress(1)
-		return r.entry()
-	} else if err != nil && !missing(err) && !errors.Is(err, run.ErrDamaged) {
+		return f.entry()
+	} else if !missing(err) && !errors.Is(err, run.ErrDamaged) && !errors.Is(err, shard.ErrChanged) {
 		return shard.Entry{}, err
 	}
-	set, err := p.filter(ctx, out, s, o)
-	if err != nil {
-		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
-	}
-	defer set.Close()
-	r, err := p.write(ctx, out, s, set)
+	var r result
+	err := p.attempt(ctx, out, func() error {
+		set, err := p.filter(ctx, out, s, o)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		r, err = p.write(ctx, out, s, set)
+		return err
+	}, func() []string {
+		if _, ok := out.(Conditional); ok {
+			return []string{p.resultName(s)} // another attempt may rely on the shard
+		}
+		return []string{p.resultName(s), r.File}
+	}, func() bool { return r.inSet(ctx, out) })
 	if err != nil {
 		return shard.Entry{}, fmt.Errorf("shard %d: %w", s, err)
 	}
 	o.progress(1)
 	return r.entry()
+}
+
+// keep returns a shard that a former attempt has finished, after reading its file.
+func (p *Plan) keep(ctx context.Context, out Source, s int) (f found, err error) {
+	old := func() (*shard.Manifest, error) { return p.earlier.read(ctx, out) }
+	return p.find(ctx, out, s, old, func(r result) error { return r.sound(ctx, out) })
 }
 
 // built returns the result of a finished shard. The error wraps run.ErrDamaged if it contradicts itself.
@@ -92,7 +109,7 @@ func (p *Plan) built(ctx context.Context, out Source, s int) (r result, err erro
 		err = fmt.Errorf("it is about shard %d", r.Shard)
 	}
 	if err == nil {
-		_, err = r.entry()
+		err = p.checkPlace(r, out)
 	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w: %w", p.resultName(s), run.ErrDamaged, err)
@@ -229,17 +246,8 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 		return r, err
 	}
 	r.Bytes, r.SHA256 = uint64(n), hex.EncodeToString(sum.Sum(nil))
-	if r.File, err = p.shardName(ctx, out, s, r); err != nil {
+	if r.File, err = p.place(ctx, out, r, set); err != nil {
 		return r, err
-	}
-	if r.sound(ctx, out) != nil { // unless it is there
-		err := out.Write(ctx, r.File, func(w io.Writer) error {
-			_, err := set.WriteTo(w)
-			return err
-		})
-		if err != nil {
-			return r, err
-		}
 	}
 	st, err := out.Stat(ctx, r.File)
 	if err != nil {
@@ -254,20 +262,6 @@ func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (
 		_, err := w.Write(append(b, '\n'))
 		return err
 	})
-}
-
-// shardName returns the name of the file of a shard. It is not that of a file with other contents in the manifest that
-// the output has now.
-func (p *Plan) shardName(ctx context.Context, out Source, s int, r result) (string, error) {
-	e, err := r.entry()
-	if err != nil {
-		return "", err
-	}
-	old, err := p.earlier.read(ctx, out)
-	if err != nil {
-		return "", err
-	}
-	return shard.NewName(old, s, p.Shards, e.SHA256), nil
 }
 
 // manifestCache keeps the manifest in an output, so that not every shard of a large set reads it again.

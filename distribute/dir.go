@@ -17,8 +17,8 @@ import (
 	"github.com/bloomery/bloomery/internal/flock"
 )
 
-// Dir returns the Store of a folder and the folders in it. It is a Locker: its lock is the one of bloomery.Lock and
-// bloomery.ShardBuilder. The folder may be on a network file system whose renames are
+// Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
+// bloomery.Lock and bloomery.ShardBuilder. The folder may be on a network file system whose renames are
 // atomic. Write creates it if it does not exist. Names that are not valid by fs.ValidPath are errors, so none leads out
 // of the folder; symbolic links in the folder are followed.
 func Dir(path string) Store { return dir{path} }
@@ -171,7 +171,34 @@ func (d dir) Write(ctx context.Context, name string, write func(io.Writer) error
 	return err
 }
 
-// Lock creates the folder if it does not exist, and removes it afterwards if it is still empty.
+// Rename syncs the folders of the new names.
+func (d dir) Rename(ctx context.Context, from, to []string) error {
+	folders := map[string]bool{}
+	for i := range from {
+		a, err := d.path("rename", from[i])
+		if err != nil {
+			return err
+		}
+		b, err := d.path("rename", to[i])
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := os.Rename(a, b); err != nil {
+			return err
+		}
+		folders[filepath.Dir(b)] = true
+	}
+	for f := range folders {
+		container.SyncFolder(f)
+	}
+	return nil
+}
+
+// Lock creates the folder if it does not exist. Unlocking removes the temporary files that killed writers have left,
+// and the folder if Lock has created it and it is still empty.
 func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 	_, err = os.Stat(d.root)
 	created := errors.Is(err, fs.ErrNotExist)
@@ -180,6 +207,7 @@ func (d dir) Lock(ctx context.Context) (unlock func() error, err error) {
 	}
 	f, _, err := flock.Lock(ctx, d.root, nil)
 	return func() error {
+		d.clean()
 		if created {
 			_ = os.Remove(d.root) // unless there is something in it
 		}

@@ -5,7 +5,7 @@
 //	Range     hashes the keys of a range; writes one run file      for every range, in any order, in parallel
 //	Gather    requires all run files; writes the shard index       once, after all ranges
 //	Build     builds the filter of a shard from its segments       for every shard, in any order, in parallel
-//	Finish    requires all shards; writes the manifest             once, after all shards
+//	Finish    requires all shards; installs them, then the manifest once, after all shards
 //
 // Every step is stateless: it reads the plan, its input and what earlier steps have written to the output. Every step
 // is idempotent: it keeps what a former attempt has finished, after checking it, and writes the same bytes as that. So
@@ -16,8 +16,10 @@
 //	work-ID/plan.json           the plan; ID is its hash
 //	work-ID/range-0000000.run   one run file a range (package internal/run)
 //	work-ID/index               where the segments of each shard are
+//	work-ID/00000-of-00016.3f2a9c01b7de.bloom  a finished shard; the suffix follows from its contents
 //	work-ID/shard-00000.json    the manifest entry of a finished shard
-//	00000-of-00016.bloom        the shards
+//	work-ID/replaces.sha256     which manifest was there when the plan was saved
+//	00000-of-00016.bloom        the shards, from Finish on; in a Conditional Store from Build on
 //	manifest.json               written last, after which work-ID is removed
 //
 // If the output has a set already, its files stay until the new manifest is written: a shard with other contents gets a
@@ -28,7 +30,10 @@
 //   - Input and output are the same for all machines. Objects of the output appear whole or not at all; see Store.
 //   - The input does not change. Its sizes and versions are in the plan, and a change is an error.
 //   - One plan at a time builds in an output: Finish removes the work of other plans. An attempt at a step that is
-//     still running then may leave working files, which do no harm and are removed by the next Finish.
+//     still running then changes nothing of the finished set and removes what it has written; if it is killed, the next
+//     Finish does.
+//   - In a Store without a lock, Save of another plan, or a change of the set, must not run at the same time as Finish.
+//     In a Conditional one, Finish is refused then, or finds that a shard is missing.
 //   - No secret is written. Every Range and Build needs it again: see Options.Secret.
 //
 // # Values

@@ -7,24 +7,29 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
 const finishedName = "finished"
 
-// Finish requires all shards, checks that their files are those that Build wrote, and writes the manifest, after which
-// the set can be opened. Then it removes the working files of this plan and of others, and the files of an earlier set
-// that the manifest does not name. If Finish was interrupted after the manifest, it only removes.
+// Finish requires all shards, checks that their files are those that Build wrote, gives them their final names, and
+// writes the manifest, after which the set can be opened. Then it removes the working files of this plan and of others,
+// and the files of an earlier set that the manifest does not name. If Finish was interrupted after the manifest, it
+// only removes.
 //
 // The error wraps ErrMissing and names the shards that are not built, filter.ErrRate if the set exceeds Plan.MaxFPR,
 // ErrSetChanged if the output has another set than when the plan was saved and not the one of this plan, or is one of
-// out. Before the manifest is written, an error leaves everything as it is.
+// out. Before the manifest is written, an error leaves the set that is there as it is.
 //
-// If out is a Locker, Finish waits for its lock and has it all the time.
+// If out is a Locker, Finish waits for its lock and has it all the time. In a Conditional Store without a lock, a
+// Finish that comes too late is refused, too: ErrSetChanged.
 func (p *Plan) Finish(ctx context.Context, out Store, o Options) (m *shard.Manifest, err error) {
 	err = locked(ctx, out, 0, func() error { m, err = p.finish(ctx, out, o); return err })
 	return m, err
@@ -36,68 +41,101 @@ func (p *Plan) finish(ctx context.Context, out Store, o Options) (*shard.Manifes
 		return nil, err
 	}
 	if m == nil {
-		if m, err = p.Manifest(ctx, out); err != nil {
+		there, err := p.replaces(ctx, out) // before the shards: a Finish of another plan removes this record last
+		if err != nil {
 			return nil, err
 		}
-		if err := p.commit(ctx, out, m); err != nil {
+		var all []found
+		if m, all, err = p.shards(ctx, out); err != nil {
+			return nil, err
+		}
+		if err := p.commit(ctx, out, there, m, all); err != nil {
 			return nil, err
 		}
 	}
 	return m, p.clean(ctx, out, m, o)
 }
 
-// Manifest returns the manifest of the set. Errors are those of Finish.
+// Manifest returns the manifest that Finish writes. Errors are those of Finish.
 func (p *Plan) Manifest(ctx context.Context, out Source) (*shard.Manifest, error) {
-	entries, chosen, found := make([]shard.Entry, p.Shards), make([]float64, p.Shards), make([]bool, p.Shards)
-	err := parallel(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
-		r, err := p.built(ctx, out, s)
-		if err == nil {
-			if err = r.kept(ctx, out); errors.Is(err, shard.ErrChanged) {
-				return &shard.Error{File: r.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
-			}
-		}
+	m, _, err := p.shards(ctx, out)
+	return m, err
+}
+
+// shards returns the manifest that Finish writes, and where the files of the shards are now.
+func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found, error) {
+	old, err := ReadManifest(ctx, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, built := make([]found, p.Shards), make([]bool, p.Shards)
+	entries, chosen := make([]shard.Entry, p.Shards), make([]float64, p.Shards)
+	err = parallel(ctx, p.Shards, planReads, func(ctx context.Context, s int) error {
+		f, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil },
+			func(r result) error { return r.kept(ctx, out) })
 		switch {
 		case missing(err):
 			return nil // reported below, with all others
+		case errors.Is(err, shard.ErrChanged):
+			return &shard.Error{File: f.File, Err: fmt.Errorf("%w; build shard %d again", shard.ErrChanged, s)}
 		case err != nil:
 			return err
 		}
-		entries[s], err = r.entry()
-		chosen[s], found[s] = r.FPRChosen, true
+		entries[s], err = f.entry()
+		entries[s].File = f.final
+		all[s], chosen[s], built[s] = f, f.FPRChosen, true
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if numbers := lacking(found); len(numbers) > 0 {
-		return nil, &MissingError{What: "shard", Numbers: numbers, Of: p.Shards}
+	if numbers := lacking(built); len(numbers) > 0 {
+		return nil, nil, &MissingError{What: "shard", Numbers: numbers, Of: p.Shards}
 	}
 	m := &shard.Manifest{
 		Spec: p.Spec, Hash: p.Hash, Seed: p.Seed, KeyCheck: p.KeyCheck, Shards: entries, FPRChosen: shard.Chosen(chosen),
 	}
 	if err := m.Check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m, bloomery.CheckShards(m, p.MaxFPR)
+	return m, all, bloomery.CheckShards(m, p.MaxFPR)
 }
 
-// commit writes the manifest, and a note that this plan has done so.
-func (p *Plan) commit(ctx context.Context, out Store, m *shard.Manifest) error {
+// commit installs the shards, writes the manifest, and a note that this plan has done so.
+func (p *Plan) commit(ctx context.Context, out Store, there replaced, m *shard.Manifest, all []found) error {
 	var b bytes.Buffer
 	if _, err := m.WriteTo(&b); err != nil {
 		return err
 	}
-	if err := p.mayReplace(ctx, out, b.Bytes()); err != nil {
+	if err := there.by(b.Bytes()); err != nil {
 		return err
 	}
-	if d, ok := out.(dir); ok {
-		container.SyncFolder(d.root)
+	if err := p.install(ctx, out, all); err != nil {
+		return err
 	}
-	if err := put(ctx, out, shard.ManifestName, b.Bytes()); err != nil {
+	if err := putManifest(ctx, out, there.version, b.Bytes()); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(b.Bytes())
 	return put(ctx, out, p.work(finishedName), []byte(hex.EncodeToString(sum[:])))
+}
+
+// putManifest replaces the version was of the manifest. If a Conditional Store has another one now, the error wraps
+// ErrSetChanged.
+func putManifest(ctx context.Context, out Store, was string, b []byte) error {
+	c, ok := out.(Conditional)
+	if !ok {
+		return put(ctx, out, shard.ManifestName, b)
+	}
+	err := c.WriteIf(ctx, shard.ManifestName, was, func(w io.Writer) error { _, err := w.Write(b); return err })
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// The answer to a write that took effect may have been lost, and the client repeated the request.
+	if now, e := readAll(ctx, out, shard.ManifestName, int64(len(b))); e == nil && bytes.Equal(now, b) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrSetChanged, err)
 }
 
 // wasFinished returns the manifest in the output if it is the one that this plan has written, else nil.
@@ -122,28 +160,48 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	return shard.ReadManifest(bytes.NewReader(b))
 }
 
-// clean removes all files that the manifest does not need. The plan, what it replaces and the note of
-// commit are the last ones.
+// clean removes all files that the manifest does not need. The plan, what each plan replaces and the note of commit are
+// the last ones.
 func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Options) error {
-	keep := map[string]bool{}
+	there, same, err := watch(ctx, out)
+	if err == nil && (there == nil || manifestText(there) != manifestText(m)) {
+		err = ErrSetChanged
+	}
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
 	for _, e := range m.Shards {
-		keep[e.File] = true
+		needed[e.File] = true
 	}
 	last := []string{p.work(planName), p.work(replacesName), p.work(finishedName)}
-	for _, name := range last {
-		keep[name] = true
-	}
 	var names []string
 	for object, err := range out.List(ctx, "") {
 		if err != nil {
 			return err
 		}
 		name := object.Name
-		if !keep[name] && (strings.HasPrefix(name, workPrefix) || shard.IsName(name)) {
+		switch {
+		case needed[name]:
+			delete(needed, name)
+		case slices.Contains(last, name):
+		case strings.HasPrefix(name, workPrefix) && strings.HasSuffix(name, "/"+replacesName):
+			last = slices.Insert(last, 0, name)
+		case strings.HasPrefix(name, workPrefix) || shard.IsName(name):
 			names = append(names, name)
 		}
 	}
-	err := parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+	if len(needed) > 0 { // a Store without a lock, and somebody made another plan or removed files meanwhile
+		name := slices.Min(slices.Collect(maps.Keys(needed)))
+		return &shard.Error{File: name, Err: fmt.Errorf("it was removed meanwhile; build its shard and finish again: %w",
+			fs.ErrNotExist)}
+	}
+	err = parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+		if !strings.HasPrefix(names[i], workPrefix) {
+			if err := same(ctx); err != nil {
+				return err
+			}
+		}
 		if o.Removed != nil && !strings.HasPrefix(names[i], workPrefix+p.ID()) {
 			o.Removed(names[i])
 		}
@@ -154,8 +212,12 @@ func (p *Plan) clean(ctx context.Context, out Store, m *shard.Manifest, o Option
 			err = out.Remove(ctx, name)
 		}
 	}
-	if d, ok := out.(dir); ok {
-		d.clean()
-	}
 	return err
+}
+
+// manifestText returns the manifest as it is written.
+func manifestText(m *shard.Manifest) string {
+	var b strings.Builder
+	_, _ = m.WriteTo(&b) // to memory
+	return b.String()
 }

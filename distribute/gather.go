@@ -32,7 +32,8 @@ func (p *Plan) indexName() string { return p.work("index") }
 
 // Gather requires the results of all ranges and writes the shard index, which Build reads. done are the results of all
 // ranges, in any order and possibly several times, or nil to read them from the run files. Gather keeps a finished
-// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished.
+// index. It returns the number of keys. The error wraps ErrMissing and names the ranges that are not finished, or
+// filter.ErrConfig if there are more shards than keys, and more than 4,096.
 func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (keys uint64, err error) {
 	all, err := p.results(ctx, out, done, o)
 	if err != nil {
@@ -42,6 +43,9 @@ func (p *Plan) Gather(ctx context.Context, out Store, done []Done, o Options) (k
 	for _, x := range all {
 		keys += x.Keys()
 		x.Each(func(int, run.Segment) { segments++ })
+	}
+	if err := run.CheckShards(p.Shards, keys); err != nil {
+		return keys, err
 	}
 	header := p.indexHeader(segments)
 	if p.hasIndex(ctx, out, header) {

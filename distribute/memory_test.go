@@ -3,6 +3,7 @@ package distribute_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -134,3 +135,59 @@ func (m *memory) fail(after int, late bool) {
 func (m *memory) heal() { m.limited, m.ops = false, 0 }
 
 func (m *memory) String() string { return fmt.Sprintf("%q", slices.Sorted(maps.Keys(m.objects))) }
+
+// conditional is a memory whose objects have versions that follow from the contents, like the ETags of S3. It is a
+// distribute.Conditional. before, if not nil, is called before each operation except reads of contents and removals.
+type conditional struct {
+	*memory
+	before func()
+}
+
+func (c conditional) hook() {
+	if c.before != nil {
+		c.before()
+	}
+}
+
+func version(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+func (c conditional) Stat(ctx context.Context, name string) (distribute.Object, error) {
+	c.hook()
+	o, err := c.memory.Stat(ctx, name)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		o.Version = version(c.objects[name])
+	}
+	return o, err
+}
+
+func (c conditional) List(ctx context.Context, prefix string) iter.Seq2[distribute.Object, error] {
+	c.hook()
+	return c.memory.List(ctx, prefix)
+}
+
+func (c conditional) Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	c.hook()
+	return c.memory.Write(ctx, name, write)
+}
+
+func (c conditional) WriteIf(ctx context.Context, name, was string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := errors.Join(write(&b), ctx.Err()); err != nil {
+		return err
+	}
+	c.hook()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	effect, err := c.op()
+	if !effect {
+		return err
+	}
+	old, there := c.objects[name]
+	if there != (was != "") || there && version(old) != was {
+		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrExist}
+	}
+	c.objects[name] = b.String()
+	return err
+}

@@ -108,6 +108,9 @@ func NewPlan(ctx context.Context, in Source, patterns []string, c Config) (*Plan
 	if p.Spec, err = filter.ParseSpec(build.Spec); err != nil {
 		return nil, err
 	}
+	if err := p.checkFamily(); err != nil {
+		return nil, err
+	}
 	h, err := hasher(p.Spec, build)
 	if err != nil {
 		return nil, err

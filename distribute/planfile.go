@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/run"
 )
 
 // workPrefix begins the names of all working files.
-const workPrefix = "work-"
+const workPrefix = run.WorkPrefix
 
 // work returns the name of a working file.
 func (p *Plan) work(format string, args ...any) string {
@@ -28,8 +29,9 @@ const planName = "plan.json"
 var saveWait = 2 * time.Second
 
 // Save writes the plan to the output, unless it is there, and records which set is there, for Finish. It returns an
-// error if the output has objects that belong to no sharded set. If out is a Locker, the error wraps bloomery.ErrLocked
-// if another process builds or changes a set there and does not end within two seconds.
+// error if the output has objects that belong to no sharded set. From a Conditional Store it removes the shards that no
+// manifest names, so a plan there that is not finished must build its shards again. If out is a Locker, the error wraps
+// bloomery.ErrLocked if another process builds or changes a set there and does not end within two seconds.
 func (p *Plan) Save(ctx context.Context, out Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -40,6 +42,9 @@ func (p *Plan) Save(ctx context.Context, out Store) error {
 	}
 	err = locked(ctx, out, saveWait, func() error {
 		if err := foreign(ctx, out); err != nil {
+			return err
+		}
+		if err := clearShards(ctx, out); err != nil {
 			return err
 		}
 		now, err := manifestSum(ctx, out)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/distribute"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // TestTwoPlans builds two plans of equal sizes in one empty output, so that their shards have the same names and
-// lengths. The plan whose shards were overwritten cannot be finished, and the attempt changes nothing.
+// lengths. Neither overwrites the other: the first one that finishes has its own set, and the other one is refused and
+// changes nothing.
 func TestTwoPlans(t *testing.T) {
 	inDir, outDir := t.TempDir(), t.TempDir()
 	in, out := distribute.Dir(inDir), distribute.Dir(outDir)
@@ -38,25 +38,29 @@ func TestTwoPlans(t *testing.T) {
 		}
 		plans = append(plans, p)
 	}
+	if _, err := plans[0].Finish(t.Context(), out, distribute.Options{}); err != nil {
+		t.Fatal(err)
+	}
 	before := folder(t, outDir)
-	if _, err := plans[0].Finish(t.Context(), out, distribute.Options{}); !errors.Is(err, shard.ErrChanged) {
-		t.Errorf("the overwritten plan: %v", err)
+	_, err := plans[1].Finish(t.Context(), out, distribute.Options{})
+	if !errors.Is(err, distribute.ErrMissing) && !errors.Is(err, distribute.ErrSetChanged) {
+		t.Errorf("the second plan: %v", err)
 	}
 	if !maps.Equal(before, folder(t, outDir)) {
 		t.Error("the attempt to finish it changed files")
-	}
-	if _, err := plans[1].Finish(t.Context(), out, distribute.Options{}); err != nil {
-		t.Fatal(err)
 	}
 	set, err := bloomery.Open(outDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	keys, _ := lines("b", 5000)
+	keys, _ := lines("a", 5000)
 	for _, k := range keys {
 		if !set.ContainsString(k) {
 			t.Fatalf("%s is missing: %v", k, set.Err())
 		}
+	}
+	if len(before) != 5 {
+		t.Errorf("%d files", len(before))
 	}
 }

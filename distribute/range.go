@@ -54,7 +54,8 @@ func (p *Plan) header(i int) run.Header {
 
 // Range hashes the keys of range i and writes its run file. It keeps a finished one, after checking its size, header
 // and index; the checksums of the hashes are compared by Build. Errors name the input, with the line if it is about a
-// key or a value. They wrap ErrChanged if an object is not the one in the plan, and are those of keyio, in and out.
+// key or a value. They wrap ErrChanged if an object is not the one in the plan, ErrNoPlan if a Finish has removed the
+// plan meanwhile, and are those of keyio, in and out.
 func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options) (Done, error) {
 	if i < 0 || i >= len(p.Ranges) {
 		return Done{}, fmt.Errorf("range %d: the plan has ranges 0 to %d", i, len(p.Ranges)-1)
@@ -70,15 +71,17 @@ func (p *Plan) Range(ctx context.Context, in Source, out Store, i int, o Options
 		return Done{}, err
 	}
 	var x *run.Index
-	err = out.Write(ctx, p.runName(i), func(w io.Writer) error {
-		rw, err := run.NewWriter(w, p.header(i))
-		if err == nil {
-			if err = p.hash(ctx, in, i, h, rw, o); err == nil {
-				x, err = rw.Close()
+	err = p.attempt(ctx, out, func() error {
+		return out.Write(ctx, p.runName(i), func(w io.Writer) error {
+			rw, err := run.NewWriter(w, p.header(i))
+			if err == nil {
+				if err = p.hash(ctx, in, i, h, rw, o); err == nil {
+					x, err = rw.Close()
+				}
 			}
-		}
-		return err
-	})
+			return err
+		})
+	}, func() []string { return []string{p.runName(i)} }, func() bool { return false })
 	if err != nil {
 		return Done{}, err
 	}

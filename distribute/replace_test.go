@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,9 +18,19 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// watched is a Store that counts how often the manifest is read.
+// exclusive is a Conditional, as far as one process needs it.
+type exclusive struct{ distribute.Store }
+
+func (e exclusive) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {
+	if o, _ := e.Stat(ctx, name); o.Version != version {
+		return fs.ErrExist
+	}
+	return e.Write(ctx, name, write)
+}
+
+// watched is a Conditional that counts how often the manifest is read.
 type watched struct {
-	distribute.Store
+	exclusive
 	reads atomic.Int32
 }
 
@@ -42,7 +53,7 @@ func unbuilt(t *testing.T, out distribute.Store, name string) *distribute.Plan {
 	}
 	unwatched := out
 	if w, ok := out.(*watched); ok { // Save and Finish read the manifest themselves
-		unwatched = w.Store
+		unwatched = w.exclusive
 	}
 	if err := p.Save(t.Context(), unwatched); err != nil {
 		t.Fatal(err)
@@ -55,14 +66,14 @@ func unbuilt(t *testing.T, out distribute.Store, name string) *distribute.Plan {
 	return p
 }
 
-// TestReplaceReadsOnce: a plan reads the manifest of the set that it replaces once, and again after a change, by time
-// or by output. No shard overwrites a file of that set.
+// TestReplaceReadsOnce: in a Conditional Store a plan reads the manifest of the set that it replaces once, and again
+// after a change, by time or by output. No shard overwrites a file of that set.
 func TestReplaceReadsOnce(t *testing.T) {
 	dir, numbers := t.TempDir(), make([]int, 20)
 	for s := range numbers {
 		numbers[s] = s
 	}
-	out := &watched{Store: distribute.Dir(dir)}
+	out := &watched{exclusive: exclusive{distribute.Dir(dir)}}
 	build := func(p *distribute.Plan, out distribute.Store, numbers []int) {
 		t.Helper()
 		if _, err := p.BuildAll(t.Context(), out, numbers, distribute.Options{Workers: 4}); err != nil {
@@ -71,7 +82,7 @@ func TestReplaceReadsOnce(t *testing.T) {
 	}
 	first := unbuilt(t, out, "first")
 	build(first, out, numbers)
-	if _, err := first.Finish(t.Context(), out.Store, distribute.Options{}); err != nil || out.reads.Load() != 0 {
+	if _, err := first.Finish(t.Context(), out.exclusive, distribute.Options{}); err != nil || out.reads.Load() != 0 {
 		t.Fatalf("%d reads without a manifest, error %v", out.reads.Load(), err)
 	}
 	before := folder(t, dir)
@@ -102,17 +113,17 @@ func TestReplaceReadsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// In stores without versions, and in those that cannot be compared, every Build reads the manifest.
+	// In stores that cannot be compared every Build reads the manifest.
 	done := memoryOf()
 	for name, text := range folder(t, dir) {
 		done.objects[name] = text
 	}
 	for range 2 {
 		other := &memory{objects: maps.Clone(done.objects)}
-		third := unbuilt(t, other, "third")
-		build(third, memoryAs(other), numbers[:5])
+		third := unbuilt(t, conditional{memory: other}, "third")
+		build(third, conditional{memory: other}, numbers[:5])
 		other.objects[shard.ManifestName] = "x"
-		_, err := third.BuildAll(t.Context(), other, numbers[5:], distribute.Options{})
+		_, err := third.BuildAll(t.Context(), conditional{memory: other}, numbers[5:], distribute.Options{})
 		if !errors.Is(err, shard.ErrManifest) {
 			t.Errorf("a damaged manifest: error %v", err)
 		}
@@ -123,12 +134,4 @@ func TestReplaceReadsOnce(t *testing.T) {
 			}
 		}
 	}
-}
-
-// memoryAs returns a Store of a type that cannot be compared.
-func memoryAs(m *memory) distribute.Store {
-	return struct {
-		distribute.Store
-		_ []int
-	}{Store: m}
 }

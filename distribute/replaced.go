@@ -38,24 +38,102 @@ func manifestSum(ctx context.Context, out Source) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// mayReplace returns an error wrapping ErrSetChanged if the manifest in the output is neither the one that Save has
-// recorded nor next, which an interrupted Finish has written.
-func (p *Plan) mayReplace(ctx context.Context, out Source, next []byte) error {
-	recorded, err := readAll(ctx, out, p.work(replacesName), 1<<10)
+// replaced is the manifest in the output before Finish.
+type replaced struct {
+	version string // empty if there is none
+	sum     string // as in replacesName, or empty if Save has recorded nothing
+	changed bool   // it is not the one that Save has recorded
+	record  string // name of the record
+}
+
+// replaces looks at the manifest in the output. A plan without a record replaces any set.
+func (p *Plan) replaces(ctx context.Context, out Source) (r replaced, err error) {
+	r.record = p.work(replacesName)
+	st, err := out.Stat(ctx, shard.ManifestName) // before it is read
+	if err != nil && !missing(err) {
+		return r, err
+	}
+	r.version = st.Version
+	recorded, err := readAll(ctx, out, r.record, 1<<10)
 	if missing(err) {
-		return nil
+		return r, nil
 	}
 	if err != nil {
-		return err
+		return r, err
 	}
-	now, err := manifestSum(ctx, out)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(next)
-	if now == string(recorded) || now == hex.EncodeToString(sum[:]) {
+	r.sum, err = manifestSum(ctx, out)
+	r.changed = r.sum != string(recorded)
+	return r, err
+}
+
+// by returns an error wrapping ErrSetChanged unless next may replace the manifest. next may be there already: an
+// interrupted Finish has written it.
+func (r replaced) by(next []byte) error {
+	if sum := sha256.Sum256(next); !r.changed || r.sum == hex.EncodeToString(sum[:]) {
 		return nil
 	}
 	return fmt.Errorf("%w, for example by an added key, which would be lost; to replace the set nevertheless, remove %s",
-		ErrSetChanged, p.work(replacesName))
+		ErrSetChanged, r.record)
+}
+
+// watch returns the manifest in the output, nil if there is none, and a function that returns an error wrapping
+// ErrSetChanged if a Conditional Store has another one by then. Other Stores have a lock, or nothing that helps.
+func watch(ctx context.Context, out Source) (m *shard.Manifest, same func(context.Context) error, err error) {
+	c, ok := out.(Conditional)
+	if !ok {
+		m, err := ReadManifest(ctx, out)
+		return m, func(context.Context) error { return nil }, err
+	}
+	version := func(ctx context.Context) (string, error) {
+		st, err := c.Stat(ctx, shard.ManifestName)
+		if missing(err) {
+			err = nil
+		}
+		return st.Version, err
+	}
+	was, err := version(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err = ReadManifest(ctx, out)
+	return m, func(ctx context.Context) error {
+		now, err := version(ctx)
+		if err == nil && now != was {
+			err = fmt.Errorf("%w: another one was finished meanwhile", ErrSetChanged)
+		}
+		return err
+	}, err
+}
+
+// clearShards removes the shards in a Conditional Store that its manifest does not name: a plan that was given up has
+// left them, and Build would have to write beside them.
+func clearShards(ctx context.Context, out Store) error {
+	if _, ok := out.(Conditional); !ok {
+		return nil
+	}
+	m, same, err := watch(ctx, out)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	if m != nil {
+		for _, e := range m.Shards {
+			named[e.File] = true
+		}
+	}
+	var names []string
+	for o, err := range out.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if shard.IsName(o.Name) && !named[o.Name] {
+			names = append(names, o.Name)
+		}
+	}
+	return parallel(ctx, len(names), planReads, func(ctx context.Context, i int) error {
+		if err := same(ctx); err != nil {
+			return err
+		}
+		return out.Remove(ctx, names[i])
+	})
 }

@@ -16,6 +16,9 @@ type Status struct {
 	Ranges, Shards               int    // of the plan
 	MissingRanges, MissingShards []int  // that are not finished, or damaged as far as their sizes and headers tell
 	Keys                         uint64 // in the finished ranges
+	// SetChanged reports that the output has another set than when the plan was saved, so that Finish refuses to replace
+	// it; see ErrSetChanged.
+	SetChanged bool
 }
 
 // Status looks at the run files and the shards. It reads their sizes, headers and indexes.
@@ -39,19 +42,33 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
+	old, err := ReadManifest(ctx, out)
+	if err != nil {
+		return st, err
+	}
 	err = parallel(ctx, st.Shards, planReads, func(ctx context.Context, s int) error {
-		r, err := p.built(ctx, out, s)
-		var o Object
-		if err == nil {
-			o, err = out.Stat(ctx, r.File)
-		}
-		if missing(err) || errors.Is(err, run.ErrDamaged) {
+		_, err := p.find(ctx, out, s, func() (*shard.Manifest, error) { return old, nil }, func(r result) error {
+			o, err := out.Stat(ctx, r.File)
+			if err == nil && uint64(o.Size) != r.Bytes {
+				err = shard.ErrChanged
+			}
+			return err
+		})
+		if missing(err) || errors.Is(err, run.ErrDamaged) || errors.Is(err, shard.ErrChanged) {
 			return nil
 		}
-		shards[s] = err == nil && uint64(o.Size) == r.Bytes
+		shards[s] = err == nil
 		return err
 	})
 	st.MissingRanges, st.MissingShards = lacking(ranges), lacking(shards)
+	if err != nil {
+		return st, err
+	}
+	if m, err := p.wasFinished(ctx, out); m != nil || err != nil { // what is left is removing
+		return st, err
+	}
+	there, err := p.replaces(ctx, out)
+	st.SetChanged = there.changed
 	return st, err
 }
 

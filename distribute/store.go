@@ -50,6 +50,24 @@ type Locker interface {
 	Lock(ctx context.Context) (unlock func() error, err error)
 }
 
+// Renamer is a Store that moves objects without copying them. Finish moves the shards then; else it copies them through
+// this machine, unless the Store is Conditional.
+type Renamer interface {
+	Store
+	// Rename moves object from[i] to the name to[i], for all i, and replaces what was there. The new names are durable
+	// when it returns. After an error some objects have moved.
+	Rename(ctx context.Context, from, to []string) error
+}
+
+// Conditional is a Store that writes an object only if nobody else has written it meanwhile. Build creates shards under
+// their final names then, which no other attempt can replace, and nothing is copied.
+type Conditional interface {
+	Store
+	// WriteIf is Write if the object has this version, or with an empty version if it does not exist. Else the error
+	// wraps fs.ErrExist and nothing changes. The comparison and the write are one step.
+	WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error
+}
+
 // locked calls f while it has the lock of out, if out has one. If wait is not 0 and the lock is not free within that
 // time, the error wraps bloomery.ErrLocked.
 func locked(ctx context.Context, out Store, wait time.Duration, f func() error) error {

@@ -19,7 +19,21 @@ import (
 // valueBits returns the number of bits of the values that come with the keys, or 0 if there are none.
 func (p *Plan) valueBits() int {
 	f, _ := families.ByName(p.Spec.Family()) // else the zero Family, which has none
+	if !f.NeedsValues(p.Spec) {
+		return 0
+	}
 	return f.BuildValueBits(p.Spec)
+}
+
+// checkFamily returns an error for a filter whose values can change: it needs all bits of the hash of a key, and a run
+// file has room for 96 of them beside a value.
+func (p *Plan) checkFamily() error {
+	f, err := families.ByName(p.Spec.Family())
+	if err == nil && f.BuildValueBits(p.Spec) > 0 && !f.NeedsValues(p.Spec) {
+		err = &filter.ConfigError{Field: "value_bits", Value: p.Spec, Reason: "a distributed build takes values of " +
+			"family ribbon only; build these in one process (bloomery build --shards, bloomery.BuildShards)"}
+	}
+	return err
 }
 
 // columns reports whether the format is one of keyio with rows.

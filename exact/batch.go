@@ -24,6 +24,12 @@ func (s *Set) containsMany(dst []bool, partitions, keys [][]byte) {
 	if len(dst) != len(keys) {
 		panic(fmt.Sprintf("exact: room for %d answers to %d keys", len(dst), len(keys)))
 	}
+	if len(s.records) == 0 {
+		for i := range dst {
+			dst[i] = s.unknown()
+		}
+		return
+	}
 	q := batch{set: s}
 	for len(keys) > 0 {
 		n := min(len(keys), batchLen)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -339,6 +340,41 @@ func TestOutsideRate(t *testing.T) {
 		if got := float64(yes) / asked; math.Abs(got-want) > 5*sigma+.03*min(want, 1-want) {
 			t.Errorf("density %g: %g of the other keys are present, want %g", density, got, want)
 		}
+	}
+}
+
+// TestUnknownRate asks for keys of partitions outside of the universe, and of those in it, also after updates.
+func TestUnknownRate(t *testing.T) {
+	for i, densities := range [][]float64{
+		{.001, .001, .5}, {.1, .01, 2}, {-1, 2}, {.3}, {.7, .01, .5, .1, .2},
+		{.001, .005, .01, .05, .1, .2, .3, .5, .7, .95, 2},
+	} {
+		v := vectorSet{name: "one-partition", n: 8000, densities: densities, updates: i % 3, changes: 40}
+		s, _ := v.build(t)
+		const asked = 100_000
+		unknown, known := 0, 0
+		for k := range asked {
+			key := fmt.Appendf(nil, "outside %d", k)
+			if s.ContainsIn(fmt.Appendf(nil, "unknown %d", k), key) {
+				unknown++
+			}
+			p := k % len(densities)
+			if s.ContainsIn(fmt.Append(nil, strings.Repeat("partition ", p%3), p), key) {
+				known++
+			}
+		}
+		info := s.Info()
+		if got := float64(unknown) / asked; math.Abs(got-info.UnknownRate) > .025 {
+			t.Errorf("%g: %g of the keys in other partitions are present, want %g", densities, got, info.UnknownRate)
+		}
+		// The partitions do not have the same number of keys.
+		if got := float64(known) / asked; math.Abs(got-info.OutsideRate) > .03 {
+			t.Errorf("%g: %g of the other keys are present, want %g", densities, got, info.OutsideRate)
+		}
+		t.Logf("%g: %.4f in other partitions, %.4f in these", densities, info.UnknownRate, info.OutsideRate)
+	}
+	if i := mustBuild(t, 1000, .1, 1, Config{}).Info(); i.UnknownRate != 0 {
+		t.Errorf("%+v", i)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 const (
@@ -30,6 +31,9 @@ type Config struct {
 	TempDir  string                // of the files; os.TempDir() if empty
 	Workers  int                   // goroutines, GOMAXPROCS if 0; the set does not depend on it
 	Progress func(filter.Progress) // called about ten times a second while Build runs, from one goroutine; may be nil
+	// Shrink is the largest fraction of the members, and of the universe, that Update may lose, in [0, 1], by their
+	// numbers. 0: 10% of the members, and nothing of the universe. 1: all. Build ignores it.
+	Shrink float64
 
 	hashed *filter.Hasher // in place of Seed and Secret; see Set.Config
 }
@@ -57,10 +61,18 @@ type Builder struct {
 	toggled []filter.Hash // of an update: the keys whose answer it toggles, ascending; nil if they are not known yet
 }
 
-// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set.
+// NewBuilder returns an empty Builder. It returns an error wrapping filter.ErrConfig if Secret and Seed are both set,
+// or a number is out of range.
 func NewBuilder(c Config) (*Builder, error) {
-	if c.Secret != nil && c.Seed != 0 {
+	switch _, err := shrink.Allowed(c.Shrink, 0); {
+	case err != nil:
+		return nil, err
+	case c.Secret != nil && c.Seed != 0:
 		return nil, &filter.ConfigError{Field: "seed", Value: c.Seed, Reason: "a keyed hash has a secret, and no seed"}
+	case c.Memory < 0:
+		return nil, &filter.ConfigError{Field: "memory", Value: c.Memory, Reason: "want 0 or more bytes"}
+	case c.Workers < 0:
+		return nil, &filter.ConfigError{Field: "workers", Value: c.Workers, Reason: "want 0 or more"}
 	}
 	// The other half of the memory is for the keys of the levels.
 	return &Builder{config: c, hasher: c.hasher(), keys: gather.New(gather.Config{
@@ -136,7 +148,7 @@ func (b *Builder) Build(ctx context.Context) (*Set, error) {
 	if err = errors.Join(err, b.Close()); err != nil {
 		return nil, err
 	}
-	return &Set{hasher: b.hasher, records: []*record{r}}, nil
+	return &Set{version: version, hasher: b.hasher, records: []*record{r}}, nil
 }
 
 // names numbers the partitions in the order of their first use.

@@ -76,11 +76,11 @@ var allCodes = func() []code {
 }()
 
 // choose returns the codes to use, in ascending order, and for each partition the index of its code among them: the
-// smaller of what shrink and grow find. A code costs a part of the file, and bits for each partition. If ctx ends
+// smaller of what reduce and grow find. A code costs a part of the file, and bits for each partition. If ctx ends
 // first, it returns ctx.Err(). Time: a few microseconds for each partition.
 func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, index []uint8, err error) {
 	groups := grouped(partitions)
-	codes, least, err := shrink(ctx, groups, len(partitions), p)
+	codes, least, err := reduce(ctx, groups, len(partitions), p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,9 +95,9 @@ func choose(ctx context.Context, partitions []tally, p *stages) (codes []code, i
 	return codes, index, nil
 }
 
-// shrink starts with the best code for each partition, then removes one code after the other, always the one that is
+// reduce starts with the best code for each partition, then removes one code after the other, always the one that is
 // missed least, and returns the best set on the way, and its size. If ctx ends first, it returns ctx.Err().
-func shrink(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64, err error) {
+func reduce(ctx context.Context, groups []group, partitions int, p *stages) (best []code, least uint64, err error) {
 	n := uint64(len(groups))
 	p.next(stagePick, n)
 	var used [maxCodes]bool

@@ -6,19 +6,25 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/trailer"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // DefaultMaxBytes is the largest file that Read takes if maxBytes is 0: 1 GiB.
 const DefaultMaxBytes = 1 << 30
 
-// Open reads the set in a file into memory. secret is that of a set with a keyed hash, else it is ignored and may be
-// nil. On error the Set is nil, and the error names the path and wraps that of the file system or one of FromBytes.
+// maxFile is the largest regular file that Open reads, 1 TiB: a set of MaxKeys has less.
+const maxFile = 1 << 40
+
+// Open reads the set in a regular file into memory. It reads the rest only if the file begins like an exact set, and a
+// folder, pipe or device is an error at once. Peak memory: the file. secret is that of a set with a keyed hash, else it
+// is ignored and may be nil. On error the Set is nil, and the error names the path and wraps that of the file system or
+// one of FromBytes.
 func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
-	data, err := os.ReadFile(path)
+	data, err := untrusted.ReadFile(context.Background(), path, limit(maxFile))
 	if err != nil {
 		return nil, err
 	}
@@ -30,22 +36,28 @@ func Open(path string, secret *[filter.SecretSize]byte) (*Set, error) {
 }
 
 // Read reads a set from r up to its end, at most maxBytes bytes, or DefaultMaxBytes if maxBytes is 0. On a 32-bit
-// platform it reads at most 512 MiB. Peak memory: about twice the bytes received. The error wraps that of r,
-// filter.ErrTooLarge or one of FromBytes.
+// platform it reads at most 512 MiB. If r does not begin like an exact set, it reads no more than 8 bytes. Peak memory:
+// at most three times the bytes received. The error wraps that of r, filter.ErrTooLarge or one of FromBytes.
 func Read(r io.Reader, maxBytes uint64, secret *[filter.SecretSize]byte) (*Set, error) {
-	maxBytes = readLimit(maxBytes)
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, int64(maxBytes)+1))
-	switch {
-	case err != nil:
+	data, err := untrusted.Read(context.Background(), r, limit(readLimit(maxBytes)))
+	if err != nil {
 		return nil, err
-	case uint64(n) > maxBytes:
-		return nil, fmt.Errorf("more than %d bytes are %w", maxBytes, filter.ErrTooLarge)
 	}
-	return FromBytes(b.Bytes(), secret)
+	return FromBytes(data, secret)
 }
 
-// readLimit returns the largest file that Read takes: with more a bytes.Buffer could panic on a 32-bit platform.
+// limit returns the limit for reading an exact set of at most maxBytes.
+func limit(maxBytes uint64) untrusted.Limit {
+	const head = 8 // also tells a filter file
+	return untrusted.Limit{MaxBytes: maxBytes, Head: head, Check: func(b []byte) error {
+		if string(b[:min(len(b), len(magic))]) == magic[:min(len(b), len(magic))] {
+			return nil // perhaps cut: FromBytes says where
+		}
+		return &container.FormatError{Offset: 0, What: "magic", Err: badMagic(b)}
+	}}
+}
+
+// readLimit returns the largest file that Read takes: with more, growing buffers could fail on a 32-bit platform.
 func readLimit(maxBytes uint64) uint64 {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
@@ -93,7 +105,8 @@ func HasMagic(r io.Reader) bool {
 	return err == nil && string(b[:]) == magic
 }
 
-// WriteTo writes the file of the set to w, with the same bytes each time.
+// WriteTo writes the file of the set to w, with the same bytes each time. The error is that of w, or says that the Set
+// is the zero Set or closed.
 func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 	out := &counter{w: w}
 	_, err = s.write(out)
@@ -102,29 +115,46 @@ func (s *Set) WriteTo(w io.Writer) (n int64, err error) {
 
 // write writes the file, and returns the size of each record in bytes.
 func (s *Set) write(w io.Writer) (sizes []uint64, err error) {
-	var previous uint32
-	var at uint64
+	if err := s.empty(); err != nil {
+		return nil, err
+	}
+	p := place{version: s.version, hasher: s.hasher}
 	for _, r := range s.records {
 		copied := *r
-		if err := copied.writeTo(w, at, s.hasher, previous); err != nil {
+		if err := copied.writeTo(w, p); err != nil {
 			return nil, err
 		}
-		previous = copied.crc
-		at += copied.size
+		p.previous = copied.crc
+		p.at += copied.size
 		sizes = append(sizes, copied.size)
 	}
-	return sizes, nil
+	if s.trailerSize() > 0 {
+		end := trailer.Trailer{Length: p.at + trailer.Size, Updates: uint32(len(s.records) - 1)}
+		_, err = w.Write(end.Append(nil, p.previous))
+	}
+	return sizes, err
 }
 
-// AppendBinary appends the file of the set to b.
+// trailerSize returns the number of bytes of the trailer, 0 if the file has none.
+func (s *Set) trailerSize() uint64 {
+	if s.version < trailer.FirstVersion {
+		return 0
+	}
+	return trailer.Size
+}
+
+// AppendBinary appends the file of the set to b. Errors are those of WriteTo.
 func (s *Set) AppendBinary(b []byte) ([]byte, error) {
 	buffer := bytes.NewBuffer(b)
 	_, err := s.WriteTo(buffer)
 	return buffer.Bytes(), err
 }
 
-// Save writes the set to a file, as container.WriteAtomic does.
+// Save writes the set to a file, as container.WriteAtomic does. Other errors are those of WriteTo.
 func (s *Set) Save(ctx context.Context, path string) error {
+	if err := s.empty(); err != nil {
+		return err
+	}
 	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
 		_, err := s.WriteTo(w)
 		return err

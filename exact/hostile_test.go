@@ -10,15 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
-// files returns the files of testdata of up to most bytes, at least that many.
-func files(t testing.TB, most, least int) (all [][]byte) {
-	paths, err := filepath.Glob("testdata/*.exact")
+// files returns the files of testdata of a version of up to most bytes, at least that many.
+func files(t testing.TB, version, most, least int) (all [][]byte) {
+	paths, err := filepath.Glob([]string{1: "testdata/*.exact", 2: "testdata/v2/*.exact"}[version])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,33 +39,67 @@ func files(t testing.TB, most, least int) (all [][]byte) {
 	return all
 }
 
-// TestTruncated reads every beginning of files. Only one that ends where a record ends is a file.
+// TestTruncated reads every beginning of files. None is a file. Of version 1, one that ends where a record ends is.
 func TestTruncated(t *testing.T) {
-	for _, data := range files(t, 3500, 12) {
-		s, err := FromBytes(data, &vectorSecret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends, at := map[uint64]bool{}, uint64(0)
-		for _, r := range s.records {
-			at += r.size
-			ends[at] = true
-		}
-		for n := range len(data) {
-			_, err := FromBytes(data[:n:n], &vectorSecret)
-			if ends[uint64(n)] != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Fatalf("%d of %d bytes: %v", n, len(data), err)
+	for version := firstVersion; version <= 2; version++ {
+		for _, data := range files(t, version, 3500, 12) {
+			s, err := FromBytes(data, &vectorSecret)
+			if err != nil || s.Info().Version != version {
+				t.Fatal(err)
+			}
+			ends, at := map[uint64]bool{}, uint64(0)
+			for _, r := range s.records {
+				at += r.size
+				ends[at] = version == 1
+			}
+			for n := range len(data) {
+				_, err := FromBytes(data[:n:n], &vectorSecret)
+				if ends[uint64(n)] != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatalf("version %d, %d of %d bytes: %v", version, n, len(data), err)
+				}
+			}
+			for _, more := range [][]byte{{0}, make([]byte, 20), data[at:], data[len(data)-20:], data} {
+				if _, err := FromBytes(append(bytes.Clone(data), more...), &vectorSecret); err == nil && len(more) > 0 {
+					t.Errorf("version %d: %d bytes behind the file are ignored", version, len(more))
+				}
 			}
 		}
-		if _, err := FromBytes(append(bytes.Clone(data), 0), &vectorSecret); err == nil {
-			t.Error("a byte behind the file is ignored")
+	}
+}
+
+// TestTrailer: a trailer is for one length, one number of updates and one last record.
+func TestTrailer(t *testing.T) {
+	_, s := chain(t)
+	data := bytesOf(t, s)
+	s, err := FromBytes(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, last := data[:len(data)-trailer.Size], s.records[len(s.records)-1]
+	size := uint64(len(data))
+	for what, end := range map[string][]byte{
+		"length":       trailer.Trailer{Length: size - 1, Updates: 3}.Append(nil, last.crc),
+		"updates":      trailer.Trailer{Length: size, Updates: 2}.Append(nil, last.crc),
+		"other record": trailer.Trailer{Length: size, Updates: 3}.Append(nil, last.crc+1),
+		"two":          slices.Concat(data[len(records):], data[len(records):]),
+		"none":         nil,
+		"of an update": slices.Concat(data[len(records):], data[len(records)-int(last.size):]),
+	} {
+		_, err := FromBytes(slices.Concat(records, end), nil)
+		if !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, container.ErrChecksum) &&
+			!errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %v", what, err)
 		}
+	}
+	good := trailer.Trailer{Length: size, Updates: 3}.Append(nil, last.crc)
+	if _, err := FromBytes(slices.Concat(records, good), nil); err != nil {
+		t.Error(err)
 	}
 }
 
 // TestFlipped flips bits. Every one is under a checksum, or is one itself.
 func TestFlipped(t *testing.T) {
-	for _, data := range files(t, 1300, 8) {
+	for _, data := range append(files(t, 1, 1300, 8), files(t, 2, 1300, 8)...) {
 		for i := range data {
 			for _, bit := range []byte{1, 0x80} {
 				data[i] ^= bit
@@ -78,7 +114,7 @@ func TestFlipped(t *testing.T) {
 
 // header returns the file of a base with these numbers behind the seed, with a right CRC, and body.
 func header(body []byte, numbers ...uint64) []byte {
-	b := append([]byte(magic), version, kindBase, byte(filter.XXH3))
+	b := append([]byte(magic), firstVersion, kindBase, byte(filter.XXH3))
 	b = binary.LittleEndian.AppendUint64(b, 7)
 	b = appendUvarints(b, numbers...)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -150,7 +186,9 @@ func TestRefused(t *testing.T) {
 	}{
 		"nothing":       {nil, io.ErrUnexpectedEOF},
 		"magic":         {change(1, 'C'), container.ErrMagic},
-		"version":       {change(4, 2), container.ErrVersion},
+		"version 0":     {change(4, 0), container.ErrVersion},
+		"version 3":     {change(4, 3), container.ErrVersion},
+		"version 2":     {change(4, 2), container.ErrChecksum},
 		"kind":          {change(5, 3), container.ErrCorrupt},
 		"update first":  {change(5, 1), container.ErrCorrupt},
 		"hash":          {change(6, 3), container.ErrHash},
@@ -192,7 +230,7 @@ func TestRefused(t *testing.T) {
 
 // FuzzRead reads files with right checksums. Every file that is read is written with the same bytes.
 func FuzzRead(f *testing.F) {
-	for _, data := range files(f, 3500, 12) {
+	for _, data := range append(files(f, 1, 3500, 12), files(f, 2, 3500, 12)...) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -3,6 +3,9 @@ package exact
 import (
 	"io"
 	"math"
+	"math/rand/v2"
+
+	"github.com/bloomery/bloomery/filter"
 )
 
 // Info describes a set.
@@ -10,6 +13,10 @@ type Info struct {
 	Universe, Members uint64 // numbers of keys
 	Partitions        uint64 // 0 if the set is not partitioned
 	Updates           int    // records after the base
+	// Version is that of the file format, 1 or 2. A file of version 1 does not say how long it is: if it is cut at the
+	// end of an update, it answers as before the updates that are lost, without an error. Build and Update make
+	// version 2, of which every cut is an error.
+	Version int
 	// Bits is the size of what a query may read: all parts, the class function included, the headers not. Bytes is the
 	// size of the file.
 	Bits, Bytes uint64
@@ -21,6 +28,10 @@ type Info struct {
 	// OutsideRate is the share of keys outside of the universe for which the answer is true, if they are spread over
 	// the partitions as the keys of the universe.
 	OutsideRate float64
+	// UnknownRate is the share of keys in partitions outside of the universe for which the answer is true: such a
+	// partition gets any class. It is measured with 8192 random names: its standard error is at most 0.006. It is 0
+	// without partitions.
+	UnknownRate float64
 	Classes     []ClassInfo // of the base
 }
 
@@ -57,18 +68,21 @@ func perMember(bits float64, members uint64) float64 {
 	return bits / float64(members)
 }
 
-// Info describes the set.
+// Info describes the set. It is zero for the zero Set, and for a closed one.
 func (s *Set) Info() Info {
+	if s.empty() != nil {
+		return Info{}
+	}
 	base, newest := s.records[0], s.records[len(s.records)-1]
 	i := Info{
 		Universe: newest.universe, Members: newest.members, Partitions: newest.partitions, Updates: len(s.records) - 1,
+		Version:          int(s.version),
 		Entropy:          ldexp(log2Choose(newest.universe, newest.members)),
 		PartitionEntropy: float64(base.entropy),
 	}
 	for n, r := range s.records {
 		i.Bits += r.bits()
-		rate := r.outsideRate()
-		i.OutsideRate = i.OutsideRate*(1-rate) + rate*(1-i.OutsideRate)
+		i.OutsideRate = toggled(i.OutsideRate, r.outsideRate())
 		if n > 0 {
 			continue
 		}
@@ -79,7 +93,11 @@ func (s *Set) Info() Info {
 			})
 		}
 	}
+	if s.Partitioned() {
+		i.UnknownRate = s.unknownRate()
+	}
 	sizes, _ := s.write(io.Discard)
+	i.Bytes = s.trailerSize()
 	for n, size := range sizes {
 		if i.Bytes += size; n > 0 {
 			i.UpdateBytes += size
@@ -90,6 +108,28 @@ func (s *Set) Info() Info {
 
 // ldexp returns a logarithm of log2Choose in bits.
 func ldexp(v uint64) float64 { return math.Ldexp(float64(v), -outBits) }
+
+// toggled returns how often exactly one of two independent events occurs.
+func toggled(a, b float64) float64 { return a*(1-b) + b*(1-a) }
+
+// unknownRate returns Info.UnknownRate.
+func (s *Set) unknownRate() float64 {
+	const names = 1 << 13
+	random := rand.New(rand.NewPCG(1, 2)) // the same figure each time
+	sum := 0.0
+	for range names {
+		name, rate := filter.Hash{Hi: random.Uint64(), Lo: random.Uint64()}, 0.0
+		for _, r := range s.records {
+			if r.kind == kindPositions {
+				rate = toggled(rate, r.positions.outsideRate())
+			} else {
+				rate = toggled(rate, r.class(name).outsideRate())
+			}
+		}
+		sum += rate
+	}
+	return sum / names
+}
 
 // outsideRate is Info.OutsideRate of one record.
 func (r *record) outsideRate() float64 {

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // cursor reads numbers of a file that is in memory. After an error it returns zeros.
@@ -88,7 +90,7 @@ func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 
 func (c *cursor) parse(secret *[filter.SecretSize]byte) (*Set, error) {
 	s := &Set{}
-	for len(s.records) == 0 || c.left() > 0 {
+	for !s.parseEnd(c) {
 		if len(s.records) > MaxUpdates {
 			c.corrupt("update", "there are more than %d", MaxUpdates)
 		}
@@ -98,7 +100,41 @@ func (c *cursor) parse(secret *[filter.SecretSize]byte) (*Set, error) {
 		}
 		s.records = append(s.records, r)
 	}
+	if c.err != nil {
+		return nil, c.err
+	}
 	return s, nil
+}
+
+// parseEnd reports whether there are no further records, and reads the trailer, if the version has one.
+func (s *Set) parseEnd(c *cursor) bool {
+	if s.trailerSize() == 0 {
+		return len(s.records) > 0 && c.left() == 0
+	}
+	if c.left() == 0 {
+		c.fail("trailer", fmt.Errorf("%w: the file was cut at the end of a record", io.ErrUnexpectedEOF))
+		return true
+	}
+	if !bytes.HasPrefix(c.data[c.at:], []byte(trailer.Magic)) {
+		return false
+	}
+	at, updates := c.at, uint32(len(s.records)-1)
+	b := c.bytes("trailer", trailer.Size)
+	if c.err != nil {
+		return true
+	}
+	end, err := trailer.Read(b, s.records[updates].crc)
+	switch {
+	case err != nil:
+		c.at = at
+		c.fail("trailer", err)
+	case end.Length != c.at || end.Updates != updates:
+		c.at = at
+		c.corrupt("trailer", "it is for %d bytes with %d updates", end.Length, end.Updates)
+	case c.left() > 0:
+		c.corrupt("trailer", "there are %d bytes behind it", c.left())
+	}
+	return true
 }
 
 // parseRecord reads the next record.
@@ -109,9 +145,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 		c.at = start
 		c.fail("magic", badMagic(c.data[start:]))
 	}
-	if v := c.uvarint("version"); c.err == nil && v != version {
-		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
-	}
+	s.parseVersion(c)
 	if r.kind = c.limited("kind", kindPositions); c.err == nil && (r.kind == kindBase) != (len(s.records) == 0) {
 		c.corrupt("kind", "the first record must be a base, and no other")
 	}
@@ -143,6 +177,19 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	r.parseBody(c, geometries)
 	r.size = c.at - start
 	return r
+}
+
+// parseVersion reads the version, which is the same in all records.
+func (s *Set) parseVersion(c *cursor) {
+	v := c.uvarint("version")
+	switch {
+	case c.err != nil:
+	case v < firstVersion || v > version:
+		c.fail("version", fmt.Errorf("%w: version %d", container.ErrVersion, v))
+	case len(s.records) > 0 && v != s.version:
+		c.corrupt("version", "%d, after records of version %d", v, s.version)
+	}
+	s.version = v
 }
 
 // parseHasher reads the hash function and its seed or key check.

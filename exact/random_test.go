@@ -18,7 +18,8 @@ type random struct {
 }
 
 func newRandom(t *testing.T, seed uint64) *random {
-	r := &random{Rand: rand.New(rand.NewPCG(seed, 99)), keys: map[[2]string]bool{}, c: Config{TempDir: t.TempDir()}}
+	r := &random{Rand: rand.New(rand.NewPCG(seed, 99)), keys: map[[2]string]bool{}}
+	r.c = Config{TempDir: t.TempDir(), Shrink: 1}
 	r.c.Partitioned = r.IntN(2) == 0
 	if r.c.Seed = uint64(r.IntN(2)); r.IntN(4) == 0 {
 		r.c.Seed, r.c.Secret = 0, &vectorSecret

@@ -9,12 +9,16 @@ import (
 	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 const (
 	magic   = container.ExactMagic
-	version = 1
 	crcSize = 4
+
+	// version is that of new files, and firstVersion that of the oldest, which have no trailer.
+	version      = trailer.FirstVersion
+	firstVersion = 1
 
 	kindBase      = 0
 	kindUpdate    = 1
@@ -83,23 +87,31 @@ func (r *record) bits() (n uint64) {
 	return n
 }
 
-// appendStart appends what all records begin with. previous is the CRC at the end of the record before.
-func (r *record) appendStart(b []byte, h filter.Hasher, previous uint32) []byte {
+// place is what a record of a file depends on besides its content.
+type place struct {
+	version  uint64 // of the file
+	hasher   filter.Hasher
+	at       uint64 // where the record begins
+	previous uint32 // CRC at the end of the record before
+}
+
+// appendStart appends what all records begin with.
+func (r *record) appendStart(b []byte, p place) []byte {
 	b = append(b, magic...)
-	b = appendUvarints(b, version, r.kind)
+	b = appendUvarints(b, p.version, r.kind)
 	if r.kind == kindBase {
-		b = appendUvarints(b, uint64(h.ID()))
-		b = binary.LittleEndian.AppendUint64(b, h.Seed()|h.KeyCheck())
+		b = appendUvarints(b, uint64(p.hasher.ID()))
+		b = binary.LittleEndian.AppendUint64(b, p.hasher.Seed()|p.hasher.KeyCheck())
 	} else {
-		b = binary.LittleEndian.AppendUint32(b, previous)
+		b = binary.LittleEndian.AppendUint32(b, p.previous)
 	}
 	return appendUvarints(b, r.universe, r.members, r.partitions)
 }
 
 // appendHeader appends the header of a record of parts, with its CRC.
-func (r *record) appendHeader(b []byte, h filter.Hasher, previous uint32) []byte {
+func (r *record) appendHeader(b []byte, p place) []byte {
 	start := len(b)
-	b = r.appendStart(b, h, previous)
+	b = r.appendStart(b, p)
 	if r.partitions > 0 {
 		b = appendUvarints(b, r.entropy)
 	}
@@ -120,15 +132,15 @@ func appendUvarints(b []byte, values ...uint64) []byte {
 	return b
 }
 
-// writeTo writes the record at an offset of the file, and sets its CRC and size.
-func (r *record) writeTo(w io.Writer, at uint64, h filter.Hasher, previous uint32) error {
+// writeTo writes the record at its place, and sets its CRC and size.
+func (r *record) writeTo(w io.Writer, p place) error {
 	if r.kind == kindPositions {
-		_, err := w.Write(r.appendPositions(previous))
+		_, err := w.Write(r.appendPositions(p))
 		return err
 	}
-	head := r.appendHeader(nil, h, previous)
+	head := r.appendHeader(nil, p)
 	if r.kind == kindBase {
-		head = append(head, make([]byte, padding(at+uint64(len(head))))...)
+		head = append(head, make([]byte, padding(p.at+uint64(len(head))))...)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -12,13 +13,37 @@ const partitionMask = 1<<32 - 1
 
 // Set answers whether keys of a universe are members, without error. It does not change, so all methods are
 // safe for concurrent use. The answer for a key outside of the universe means nothing; see Info.OutsideRate.
+//
+// The zero Set contains nothing and cannot be written. A Live that was closed has a Set that cannot know its answers:
+// it contains everything, and Err says why.
 type Set struct {
+	version uint64 // of the file
 	hasher  filter.Hasher
-	records []*record // the base, then updates
+	records []*record // the base, then updates; none for the zero Set
+	fault   error     // why the set cannot answer, or nil
 }
 
+// Err returns nil, or why the set cannot answer; Contains is then true.
+func (s *Set) Err() error { return s.fault }
+
+var errEmpty = errors.New("exact: the Set is empty: it was neither built nor read")
+
+// empty returns the error of methods that need records, or nil if there are some.
+func (s *Set) empty() error {
+	switch {
+	case s.fault != nil:
+		return s.fault
+	case len(s.records) == 0:
+		return errEmpty
+	}
+	return nil
+}
+
+// unknown is the answer of a Set without records: false for the zero Set, and true if Err says why.
+func (s *Set) unknown() bool { return s.fault != nil }
+
 // Partitioned reports whether keys have partitions: ContainsIn then has the answers, else Contains.
-func (s *Set) Partitioned() bool { return s.records[0].partitions > 0 }
+func (s *Set) Partitioned() bool { return len(s.records) > 0 && s.records[0].partitions > 0 }
 
 // Hasher returns the hash function of the keys.
 func (s *Set) Hasher() filter.Hasher { return s.hasher }
@@ -26,8 +51,11 @@ func (s *Set) Hasher() filter.Hasher { return s.hasher }
 // Contains reports whether a key of the universe is a member. Of a partitioned set it asks for the key in the partition
 // with the empty name. It does not allocate.
 func (s *Set) Contains(key []byte) bool {
-	if s.Partitioned() {
+	switch {
+	case s.Partitioned():
 		return s.ContainsIn(nil, key)
+	case len(s.records) == 0:
+		return s.unknown()
 	}
 	return s.has(filter.Hash{}, cut(s.hasher.Sum(key)))
 }

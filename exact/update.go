@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 const (
@@ -38,16 +39,23 @@ type Updated struct {
 // Config returns c with the hash function and the partitioning of s, for a Builder whose Update takes s. The secret of
 // a keyed hash is that of s.
 func (s *Set) Config(c Config) Config {
-	c.hashed, c.Partitioned = &s.hasher, s.Partitioned()
+	if len(s.records) > 0 {
+		c.hashed, c.Partitioned = &s.hasher, s.Partitioned()
+	}
 	return c
 }
 
 // Update returns old with one more record, so that its answers are those of members in universe, which need not be the
 // universe of old. The record takes about log2(universe/toggled) + 2 bits for each key whose answer it toggles, and 30
-// to 50 bytes besides. If nothing has changed, the result is old. The same input gives the same bytes.
+// to 50 bytes besides. If nothing has changed, the result is old, else it has the newest version of the file format.
+// The same input gives the same bytes.
 //
-// The hash function is that of old, whatever c says. Memory and errors are those of Build, and 16 bytes for each key
-// that is toggled; or the error is ErrUpdates.
+// A list that was cut would take away members: if there are fewer members or keys of the universe than in old, by more
+// than c.Shrink allows, the error is a *filter.ShrinkError. Their numbers are compared, not the keys: a set does not
+// have the keys of its universe.
+//
+// The hash function is that of old, whatever c says. Memory and other errors are those of Build, and 16 bytes for each
+// key that is toggled; or the error is ErrUpdates.
 func Update(ctx context.Context, old *Set, members, universe iter.Seq[[]byte], c Config) (*Set, Updated, error) {
 	if old.Partitioned() {
 		return nil, Updated{}, errPartitioned(true)
@@ -89,6 +97,9 @@ func (b *Builder) Update(ctx context.Context, old *Set) (*Set, Updated, error) {
 }
 
 func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err error) {
+	if err := old.empty(); err != nil {
+		return nil, u, err
+	}
 	switch {
 	case b.hasher != old.hasher:
 		return nil, u, &filter.ConfigError{Field: "seed", Value: b.hasher.Seed(),
@@ -108,6 +119,9 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 	}
 	u = c.Updated
 	last := old.records[len(old.records)-1]
+	if err := c.lost(last); err != nil {
+		return nil, Updated{}, err
+	}
 	next := record{universe: c.universe, members: c.members, partitions: uint64(len(b.names.ids))}
 	if b.config.Partitioned {
 		next.partitions = max(next.partitions, 1)
@@ -122,7 +136,23 @@ func (b *Builder) update(ctx context.Context, old *Set) (s *Set, u Updated, err 
 		return nil, u, err
 	}
 	u.Bytes, u.Positions = r.size, r.kind == kindPositions
-	return &Set{hasher: old.hasher, records: append(old.records[:len(old.records):len(old.records)], r)}, u, nil
+	records := append(old.records[:len(old.records):len(old.records)], r)
+	return &Set{version: version, hasher: old.hasher, records: records}, u, nil
+}
+
+// lost returns an error if more members or keys of the universe are lost since the last record than Config.Shrink
+// allows.
+func (c *comparison) lost(last *record) error {
+	keys, err := shrink.Allowed(c.config.Shrink, shrink.Universe)
+	if err != nil {
+		return err
+	}
+	members, err := shrink.Allowed(c.config.Shrink, shrink.Members)
+	if err != nil {
+		return err
+	}
+	return errors.Join(shrink.Check("members", last.members, c.members, members),
+		shrink.Check("keys of the universe", last.universe, c.universe, keys))
 }
 
 // comparison compares the answers of a set with what they should be.
@@ -231,7 +261,9 @@ func (c *comparison) listed(ctx context.Context, r record) (*record, error) {
 }
 
 // measure sets the size of a record.
-func (c *comparison) measure(r *record) error { return r.writeTo(io.Discard, 0, c.hasher, 0) }
+func (c *comparison) measure(r *record) error {
+	return r.writeTo(io.Discard, place{version: version, hasher: c.hasher})
+}
 
 // BuildDue returns why a set with its updates should be built anew, or an empty text. That is due when the updates take
 // a third of the bytes of the base, or when there are 100 of them: every query asks all records. Readers then load the

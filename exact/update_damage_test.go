@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/trailer"
 )
 
 // chain returns a list and its set with an update of each kind: positions, a set, counts only.
@@ -33,8 +33,8 @@ func chain(t *testing.T) (*list, *Set) {
 	return l, s
 }
 
-// TestUpdateDamage: every flipped byte and every truncation of the updates is an error, except truncations at the end
-// of a record. So are updates in another order, twice, or of another set.
+// TestUpdateDamage: every flipped byte and every truncation of the updates is an error, and so are updates in another
+// order, twice, or of another set, with or without a trailer that fits.
 func TestUpdateDamage(t *testing.T) {
 	_, s := chain(t)
 	data := bytesOf(t, s)
@@ -47,12 +47,11 @@ func TestUpdateDamage(t *testing.T) {
 		at += int(sizes[i])
 		ends = append(ends, at)
 	}
-	if ends[3] != len(data) {
+	if ends[3]+trailer.Size != len(data) {
 		t.Fatalf("%d bytes, records end at %d", len(data), ends)
 	}
 	for n := ends[0]; n < len(data); n++ {
-		_, err := FromBytes(slices.Clone(data[:n]), nil)
-		if whole := slices.Contains(ends, n); (err == nil) != whole {
+		if _, err := FromBytes(slices.Clone(data[:n]), nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 		for _, x := range []byte{1, 0x80, 0xff} {
@@ -67,20 +66,37 @@ func TestUpdateDamage(t *testing.T) {
 	for what, bad := range map[string][]byte{
 		"another order":      slices.Concat(data[:ends[0]], record(2), record(1)),
 		"one is missing":     slices.Concat(data[:ends[1]], record(3)),
-		"twice":              slices.Concat(data, record(3)),
+		"twice":              slices.Concat(data[:ends[3]], record(3)),
 		"no base":            record(1),
 		"two bases":          slices.Concat(data[:ends[0]], data[:ends[0]]),
-		"the base of others": slices.Concat(bytesOf(t, newList(8, 2000, 200).build(t, false)), record(1)),
+		"the base of others": slices.Concat(recordsOf(t, newList(8, 2000, 200).build(t, false)), record(1)),
 	} {
-		if _, err := FromBytes(bad, nil); !errors.Is(err, container.ErrCorrupt) {
+		end := trailer.Trailer{Length: uint64(len(bad)) + trailer.Size}
+		for ; int(end.Updates) < len(ends); end.Updates++ {
+			sealed := end.Append(slices.Clone(bad), binary.LittleEndian.Uint32(bad[len(bad)-4:]))
+			if _, err := FromBytes(sealed, nil); !errors.Is(err, container.ErrCorrupt) {
+				t.Errorf("%s, with a trailer: %v", what, err)
+			}
+		}
+		if _, err := FromBytes(bad, nil); !errors.Is(err, container.ErrCorrupt) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
+// recordsOf returns the file of a set without its trailer.
+func recordsOf(t *testing.T, s *Set) []byte {
+	t.Helper()
+	b, err := trailer.Records(bytesOf(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestUpdateHostile: an update by positions with right checksums and wrong content is an error, and takes no memory.
 func TestUpdateHostile(t *testing.T) {
-	base := bytesOf(t, newList(9, 100, 10).build(t, false))
+	base := recordsOf(t, newList(9, 100, 10).build(t, false))
 	for what, c := range map[string]struct {
 		count, bits, seed uint64
 		body              []byte
@@ -97,10 +113,12 @@ func TestUpdateHostile(t *testing.T) {
 		"no end":             {1, 64, 0, bytes.Repeat([]byte{0xff}, 100), container.ErrCorrupt},
 	} {
 		r := record{kind: kindPositions, universe: 100, members: 10, positions: &positions{}}
-		b := r.appendStart(nil, filter.Hasher{}, binary.LittleEndian.Uint32(base[len(base)-4:]))
+		b := r.appendStart(nil, place{version: version, previous: binary.LittleEndian.Uint32(base[len(base)-4:])})
 		b = append(appendUvarints(b, c.count, c.bits, c.seed), c.body...)
-		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-		if _, err := FromBytes(slices.Concat(base, b), nil); !errors.Is(err, c.err) {
+		crc := crc32.Checksum(b, castagnoli)
+		b = slices.Concat(base, binary.LittleEndian.AppendUint32(b, crc))
+		b = trailer.Trailer{Length: uint64(len(b)) + trailer.Size, Updates: 1}.Append(b, crc)
+		if _, err := FromBytes(b, nil); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want %v", what, err, c.err)
 		}
 	}

@@ -85,10 +85,9 @@ func (p *positions) outsideRate() float64 {
 	return math.Ldexp(float64(len(p.list)), -int(p.bits))
 }
 
-// appendPositions returns the record, of kindPositions, and sets its CRC and size. previous is the CRC of the record
-// before.
-func (r *record) appendPositions(previous uint32) []byte {
-	b := r.appendStart(nil, filter.Hasher{}, previous)
+// appendPositions returns the record, of kindPositions, and sets its CRC and size.
+func (r *record) appendPositions(at place) []byte {
+	b := r.appendStart(nil, at)
 	p := r.positions
 	b = binary.AppendUvarint(b, uint64(len(p.list)))
 	if len(p.list) > 0 {

@@ -125,13 +125,19 @@ func (f Family) inflating(bytes func(filter.Spec) (uint64, error)) Family {
 // Foreign reports whether the family belongs to another system.
 func (f Family) Foreign() bool { return f.Hash != 0 }
 
-// BuildValueBits returns how many bits a value has that each key of a build of that Spec must have, or 0 if keys come
-// without values: the Builder is then no filter.ValueBuilder, or makes a filter without values.
+// BuildValueBits returns how many bits the values have that the Builder of that Spec takes with the keys, or 0 if it
+// takes none. See NeedsValues.
 func (f Family) BuildValueBits(s filter.Spec) int {
 	if !f.Can.Has(filter.CanBuildValues) {
 		return 0
 	}
 	return int(min(s.Reader().Uint("value_bits"), 32))
+}
+
+// NeedsValues reports whether each key of a build of that Spec must come with a value, since values cannot be set
+// later.
+func (f Family) NeedsValues(s filter.Spec) bool {
+	return f.BuildValueBits(s) > 0 && !f.Can.Has(filter.CanValues)
 }
 
 // TakesHash reports whether a filter of that Spec takes keys hashed by a hash function: in a family of another system

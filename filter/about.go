@@ -13,6 +13,10 @@ type About struct {
 	Also Also
 	// Can is the set of abilities that at least one form of the family has.
 	Can Ability
+	// FileBytes is about how many bytes a file has besides the filter: header, spec, checksums and padding.
+	FileBytes uint64
+	// Bounded says that a filter is full when it has its capacity, or a few keys more: Add then returns ErrFull.
+	Bounded bool
 	// Default is the size of a filter whose spec names none, such as "a false-positive rate of 1%".
 	Default string
 	// DefaultFPR is the rate of Default, and 0 if that is not a rate.
@@ -52,7 +56,9 @@ type Form struct {
 	// Default is the place of the form in the order in which a build without a family tries forms, from 1 on; 0 if it is
 	// never tried. The first form that meets the needs is taken, whatever the number of keys.
 	Default int
-	Reason  string // why to choose it, one line
+	// Reason is why to choose it, one line. A planner puts how far the file is above the smallest possible size in place
+	// of "{size}".
+	Reason  string
 	Warning string // a caveat, one line; may be empty
 }
 
@@ -79,7 +85,7 @@ const (
 	CanRawKeys                         // RawKeyFilter: takes keys, not hashes
 	CanEstimate                        // CellFilter: estimates how many keys two filters share
 	CanCountItself                     // its builder, if a Spiller, counts the distinct keys itself: NewBuilder needs no number
-	CanBuildValues                     // Getter with values from the build: its builder is a ValueBuilder
+	CanBuildValues                     // Getter whose values may come with the keys of the build: its builder is a ValueBuilder
 )
 
 // verbs name the abilities in the order of their bits, as in "families that ... : standard, counting".

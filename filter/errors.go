@@ -21,7 +21,7 @@ var (
 	ErrMismatch = errors.New("filters do not match")
 	// ErrNotFound means that a key is not in the filter.
 	ErrNotFound = errors.New("key not found")
-	// ErrStrangers means that a list of keys to remove has keys that were never added: others would be lost.
+	// ErrStrangers means that a list of keys to remove has keys that were never added: others may be lost.
 	ErrStrangers = errors.New("the list has keys that were never added")
 	// ErrFull means that a filter has no room for another key. The filter is unchanged.
 	ErrFull = errors.New("filter is full")

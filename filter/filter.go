@@ -211,7 +211,7 @@ type Reoptimizer interface {
 }
 
 // Builder builds a filter from the hashes of all its keys. AddMany may be called from several goroutines at the same
-// time. Call Build once, after all calls of AddMany have returned.
+// time. Call Build once, after all calls of AddMany have returned. After that, both return an error.
 type Builder interface {
 	// AddMany adds keys. It does not keep hs.
 	AddMany(hs []Hash) error
@@ -219,7 +219,8 @@ type Builder interface {
 	Build(ctx context.Context) (Filter, error)
 }
 
-// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values.
+// ValueBuilder is a Builder of Getters. Its AddMany returns an error if the filter is to have values that cannot change
+// later; else keys of AddMany have the value 0.
 type ValueBuilder interface {
 	Builder
 	// AddValues adds the keys hs[i] with values[i] and keeps no reference to either. It may be called from several

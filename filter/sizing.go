@@ -47,7 +47,7 @@ func (s Sizing) Check() error {
 	case !(s.FPR >= 0 && s.FPR < 1):
 		return &ConfigError{"fpr", s.FPR, "want a rate above 0 and below 1, such as 0.01"}
 	case set > 1:
-		return &ConfigError{"size", fmt.Sprintf("%+v", s), "give only one of bits_per_key, fpr and bytes"}
+		return &ConfigError{"size", "two sizes", "give only one of bits_per_key, fpr and bytes"}
 	}
 	return nil
 }
@@ -62,6 +62,23 @@ func (s Sizing) Bits(keys uint64) (uint64, error) {
 		return s.Bytes * 8, nil
 	}
 	return BitsFor(s.BitsPerKey * float64(keys))
+}
+
+// AtMost returns an error wrapping ErrConfig if the size, in bits per key or bytes, is by more than a bit per key
+// larger than most bits, the largest filter of a family for that number of keys: it would be smaller than was asked
+// for.
+func (s Sizing) AtMost(most, keys uint64, family string) error {
+	asked, err := s.Bits(keys)
+	if err != nil || keys == 0 || asked <= most+keys {
+		return err
+	}
+	field, value := "bits_per_key", any(s.BitsPerKey)
+	if s.Bytes != 0 {
+		field, value = "bytes", s.Bytes
+	}
+	const reason = "%s takes at most %.3g bits a key, %d bytes for %d keys; ask for less, or take family standard or " +
+		"blocked"
+	return &ConfigError{field, value, fmt.Sprintf(reason, family, float64(most)/float64(keys), (most+7)/8, keys)}
 }
 
 // BitsFor rounds a number of bits up. The error wraps ErrTooLarge if bits is 2^62 or more, or NaN.

@@ -18,7 +18,7 @@
 // # What a key is
 //
 //   - Compression: an input that begins with the magic bytes of gzip, zstd or bzip2 is decompressed, up to four times.
-//     Its name does not matter.
+//     Its name does not matter. If it ends too early, also within the magic bytes, the pass fails.
 //   - A UTF-8 byte-order mark at the start of an input, or of what it decompresses to, is dropped.
 //   - Other formats: an input that begins with the magic bytes of xz, lz4, zip, Parquet, SQLite, UTF-16 and others,
 //     or a filter of Bloomery, is an UnsupportedError. So is a NUL byte, except in the format Null.

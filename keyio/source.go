@@ -115,7 +115,11 @@ func (st *stream) decompress(r io.Reader) (*signature, error) {
 	for layer := 0; ; layer++ {
 		br := bufio.NewReaderSize(r, 64<<10) // large reads of plain data bypass its buffer
 		st.Reader = br
-		sign := peekSignature(br)
+		sign, cut := peekSignature(br)
+		if cut != "" {
+			st.codec = cut
+			return nil, io.ErrUnexpectedEOF
+		}
 		if sign == nil || sign.codec == "" {
 			return sign, nil
 		}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
+	"strings"
 )
 
 // UnsupportedError is returned for an input that is no list of keys, such as an archive or UTF-16 text.
@@ -58,7 +60,7 @@ var signatures = []signature{
 	{magic: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", what: "an Office document", do: "save it as CSV"},
 	{magic: "\x89BLMRY\r\n", what: "a filter of Bloomery", // package container
 		do: "it does not contain its keys: name the list that it was built from"},
-	{magic: "\x89BLX\x01", what: "an exact set of Bloomery", // package exact
+	{magic: "\x89BLX", what: "an exact set of Bloomery", // package exact
 		do: "it does not contain its keys: name the lists that it was built from"},
 	{magic: "\x7fELF", what: "a program", do: "name the file with the keys"},
 	{magic: "\x89PNG\r\n\x1a\n", what: "an image", do: "name the file with the keys"},
@@ -99,9 +101,10 @@ func (s *signature) begins(data []byte) bool {
 	return true
 }
 
-// peekSignature returns the signature with which br begins, or nil. It peeks no further than needed: a short key of a
+// peekSignature returns the signature with which br begins, or nil, and the codec if br ends within a signature of
+// compressed data. It peeks no further than needed: a short key of a
 // live stream must not wait for the next one. An error is repeated by the first Read.
-func peekSignature(br *bufio.Reader) (found *signature) {
+func peekSignature(br *bufio.Reader) (found *signature, cutOf string) {
 	for n := 1; ; n++ {
 		head, err := br.Peek(n)
 		found = nil
@@ -115,16 +118,33 @@ func peekSignature(br *bufio.Reader) (found *signature) {
 				found = s
 			}
 		}
+		if err == io.EOF && found == nil {
+			cutOf = cut(head)
+		}
 		if err != nil || !open {
-			return found
+			return found, cutOf
 		}
 	}
+}
+
+// cut returns the codec of compressed data of which only head is left, a part of its signature, or "". Shorter parts
+// cannot be told from text.
+func cut(head []byte) (codec string) {
+	least := map[string]int{"gzip": 2, "zstd": 2, "bzip2": 4}
+	for i := range signatures {
+		s := &signatures[i]
+		text := strings.HasPrefix(s.magic, anySkip) // all but its last byte
+		if n := least[s.codec]; n > 0 && !text && len(head) >= n && len(head) < len(s.magic) && s.begins(head) {
+			return s.codec
+		}
+	}
+	return ""
 }
 
 // Compressed reports whether data that begins with head, or is head if that has less than HeadSize bytes, is compressed
 // in a way that Open decompresses.
 func Compressed(head []byte) bool {
-	sign := peekSignature(bufio.NewReader(bytes.NewReader(head)))
+	sign, _ := peekSignature(bufio.NewReader(bytes.NewReader(head)))
 	return sign != nil && sign.codec != ""
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -20,11 +21,19 @@ type Values struct {
 	Separator byte
 	// Column says that the values are the fields of Batch.Second.
 	Column bool
+	// Optional allows batches without values: no line has a Separator, or all fields of Batch.Second are empty.
+	// Batch.Values is then empty, and a line is a key.
+	Optional bool
+	// KeepEmpty keeps empty lines of such batches as keys.
+	KeepEmpty bool
 }
 
 // Read sets b.Values. Of lines it cuts off the values, and it drops empty ones. The error is a *BadValueError.
 func (v Values) Read(b *Batch) error {
 	b.Values = b.Values[:0]
+	if v.Optional && v.none(b) {
+		return nil
+	}
 	largest := uint64(math.MaxUint64) >> (64 - v.Bits)
 	if v.Column {
 		for i, text := range b.Second {
@@ -36,10 +45,7 @@ func (v Values) Read(b *Batch) error {
 		}
 		return nil
 	}
-	separator := v.Separator
-	if separator == 0 {
-		separator = DefaultSeparator
-	}
+	separator := v.separator()
 	keys := b.Keys[:0]
 	for i, line := range b.Keys {
 		if len(line) == 0 {
@@ -53,6 +59,29 @@ func (v Values) Read(b *Batch) error {
 	}
 	b.Keys = keys
 	return nil
+}
+
+// none reports whether no key of a batch has a value. It drops empty lines of such a batch unless they are kept.
+func (v Values) none(b *Batch) bool {
+	empty := func(text []byte) bool { return len(text) == 0 }
+	if v.Column {
+		return !slices.ContainsFunc(b.Second, func(text []byte) bool { return !empty(text) })
+	}
+	separator := v.separator()
+	if slices.ContainsFunc(b.Keys, func(line []byte) bool { return bytes.IndexByte(line, separator) >= 0 }) {
+		return false
+	}
+	if !v.KeepEmpty {
+		b.Keys = slices.DeleteFunc(b.Keys, empty)
+	}
+	return true
+}
+
+func (v Values) separator() byte {
+	if v.Separator == 0 {
+		return DefaultSeparator
+	}
+	return v.Separator
 }
 
 // splitValue splits a line at its last separator, or says why it cannot.

@@ -64,3 +64,44 @@ func TestBadValues(t *testing.T) {
 		wantError(t, err, append(tt.says, in.sources[0].path)...)
 	}
 }
+
+// TestOptionalValues: a batch has a value for each key or for none.
+func TestOptionalValues(t *testing.T) {
+	lines, csv := Options{KeepEmpty: true}, Options{Format: CSV, Second: "2"}
+	for _, tt := range []struct {
+		name, text string
+		o          Options
+		v          Values
+		want       []string
+		values     int
+	}{
+		{"with", "a\t3\n\nb\t4\n", lines, Values{Bits: 4, Optional: true}, []string{"a", "b"}, 2},
+		{"without", "a\n\nb=c\n", lines, Values{Bits: 4, Optional: true}, []string{"a", "b=c"}, 0},
+		{"empty keys", "a\n\nb\n", lines, Values{Bits: 4, Optional: true, KeepEmpty: true}, []string{"a", "", "b"}, 0},
+		{"tabs", "a\tb\n", lines, Values{Bits: 4, Optional: true, Separator: '='}, []string{"a\tb"}, 0},
+		{"column", "a,1\nb,2\n", csv, Values{Bits: 4, Column: true, Optional: true}, []string{"a", "b"}, 2},
+		{"empty column", "a,\nb,\n", csv, Values{Bits: 4, Column: true, Optional: true}, []string{"a", "b"}, 0},
+	} {
+		var got []string
+		values := 0
+		err := open(t, tt.o, blockSize, tt.text).Process(t.Context(), 0, func(_ int, b *Batch) error {
+			return tt.v.Read(b)
+		}, func(b *Batch) error {
+			for _, key := range b.Keys {
+				got = append(got, string(key))
+			}
+			values += len(b.Values)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, tt.want) || values != tt.values {
+			t.Errorf("%s: %q with %d values, %v; want %q with %d", tt.name, got, values, err, tt.want, tt.values)
+		}
+	}
+	for _, text := range []string{"a\t1\nb\n", "a\nb\t1\n", "a\nb\tx\n", "a\tx\n"} {
+		v := Values{Bits: 4, Optional: true}
+		err := open(t, lines, blockSize, text).Process(t.Context(), 0, func(_ int, b *Batch) error { return v.Read(b) }, nil)
+		if err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}

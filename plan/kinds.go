@@ -8,7 +8,9 @@ import (
 // kind is a form of a family, one of those among which the planner chooses.
 type kind struct {
 	filter.Form
-	spills bool // its builder can keep keys in a file
+	spills  bool // its builder can keep keys in a file
+	bounded bool // full at its capacity
+	header  uint64
 }
 
 // kinds are all forms of all families.
@@ -17,7 +19,7 @@ var kinds = allKinds()
 func allKinds() (all []kind) {
 	for _, f := range families.All() {
 		for _, form := range f.Forms {
-			all = append(all, kind{Form: form, spills: form.Can.Has(filter.CanSpill)})
+			all = append(all, kind{Form: form, spills: form.Can.Has(filter.CanSpill), bounded: f.Bounded, header: f.FileBytes})
 		}
 	}
 	return all
@@ -60,6 +62,13 @@ func (k kind) counted(n *Needs) uint64 {
 	return n.all()
 }
 
+// Room for later keys of which only Needs.Add speaks, in filters that are full at their capacity: an eighth of the
+// keys.
+const (
+	unasked   = 8
+	leastRoom = 16
+)
+
 // sized returns the spec with a size, and room for later keys.
 func (k kind) sized(n *Needs, size filter.Sizing) filter.Spec {
 	s := WithSize(k.Spec, size)
@@ -67,6 +76,8 @@ func (k kind) sized(n *Needs, size filter.Sizing) filter.Spec {
 		s = s.With("value_bits", n.ValueBits)
 	}
 	switch {
+	case n.Later == 0 && n.Add && k.bounded: // else the first added key could find no room
+		s = s.With("capacity", n.Keys+max(n.Keys/unasked, leastRoom))
 	case n.Later == 0:
 	case k.Can.Has(filter.CanCapacity):
 		s = s.With("capacity", n.all())

@@ -41,7 +41,7 @@ type Needs struct {
 // Objective is the order of the filters in a plan.
 type Objective string
 
-// The objectives: the fewest bits, or with a limit of size and no rate the lowest rate; or the fastest query.
+// The objectives: the smallest file, or with a limit of size and no rate the lowest rate; or the fastest query.
 const (
 	Smallest Objective = "size"
 	Fastest  Objective = "speed"

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ type Choice struct {
 	Keys       uint64      `json:"keys"` // later keys included
 	Bits       uint64      `json:"bits"`
 	BitsPerKey float64     `json:"bits_per_key"`
-	FPRPrior   float64     `json:"fpr_prior"` // with all keys
+	FileBytes  uint64      `json:"file_bytes"` // of the file, header included, within about 200 bytes
+	FPRPrior   float64     `json:"fpr_prior"`  // with all keys
 	// Times in nanoseconds, from the table of costs. NsQuery is the mean time of a query with the share Needs.Absent of
 	// absent keys, in a filter of this size with warm caches. NsPresent and NsAbsent are its parts. The Far fields are
 	// the same for a filter of 50 million keys, larger than most caches. NsBuild is the time of a build per key on one
@@ -138,7 +140,8 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		choice.Spec = k.sized(n, filter.Sizing{FPR: likely})
 		row = Forecast(choice.Spec, k.counted(n))
 	}
-	if b := n.budget(); row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
+	b := n.budget()
+	if b >= 512 && row.Problem == "" && n.FPR == 0 && float64(row.Bits) > b+n.slack() { // whole cache lines: one less
 		size.Bytes, size.BitsPerKey = n.fits(512 * math.Floor(b/512))
 		choice.Spec = k.sized(n, size)
 		row = Forecast(choice.Spec, k.counted(n))
@@ -148,7 +151,9 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 	}
 	choice.Bits, choice.FPRPrior = row.Bits, row.FPRPrior
 	choice.BitsPerKey = float64(row.Bits) / float64(n.all())
-	if b := n.budget(); b > 0 && float64(row.Bits) > b+n.slack() {
+	choice.FileBytes = (row.Bits+7)/8 + k.header
+	choice.Reason = strings.Replace(choice.Reason, "{size}", overBound(choice, n), 1)
+	if b > 0 && float64(row.Bits) > b+n.slack() {
 		return choice, fmt.Sprintf("takes %.4g bits a key", choice.BitsPerKey)
 	}
 	if k.LineFrom > row.FPRPrior && n.OneLine {
@@ -183,6 +188,26 @@ func (c Costs) try(k kind, n *Needs) (choice Choice, why string) {
 		choice.Warning = join(choice.Warning, "set Config.Concurrent, so that many goroutines may write")
 	}
 	return choice, ""
+}
+
+// overBound says how far the file of a choice is above the smallest possible size for its keys, log2(1/rate) bits each.
+func overBound(c Choice, n *Needs) string {
+	rate := n.FPR
+	if rate == 0 {
+		rate = c.FPRPrior
+	}
+	times := 8 * float64(c.FileBytes) / (float64(n.all()) * math.Log2(1/rate))
+	switch {
+	case times >= 9.95:
+		return fmt.Sprintf("%.0f times the smallest possible size", times)
+	case times >= 1.995:
+		return fmt.Sprintf("%.1f times the smallest possible size", times)
+	}
+	percent := 100 * max(times-1, 0)
+	if percent >= 9.95 {
+		return fmt.Sprintf("%.0f%% over the smallest possible size", percent)
+	}
+	return fmt.Sprintf("%.1f%% over the smallest possible size", max(percent, 0.1))
 }
 
 // refuse returns the reason why a build at a rate exceeds the limits, or "".
@@ -225,7 +250,7 @@ func (n *Needs) order(c []Choice) {
 		if n.FPR == 0 {
 			return cmp.Or(cmp.Compare(max(a.FPRPrior, noRate), max(b.FPRPrior, noRate)), cmp.Compare(a.NsQuery, b.NsQuery))
 		}
-		return cmp.Or(cmp.Compare(a.Bits, b.Bits), cmp.Compare(a.NsQuery, b.NsQuery))
+		return cmp.Or(cmp.Compare(a.FileBytes, b.FileBytes), cmp.Compare(a.NsQuery, b.NsQuery))
 	})
 	if n.For == Fastest && n.FPR == 0 { // in a given size, the fastest have the worst rates: stay near the best rate
 		best := 1.

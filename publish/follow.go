@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -22,9 +25,11 @@ var (
 	// ErrExpired means that the newest release of the server has expired: the publisher or a mirror has stopped. If it
 	// is newer than the file, the file is replaced all the same.
 	ErrExpired = errors.New("the release has expired")
-	// ErrOlder means that the server has an older release than one that was seen before.
+	// ErrOlder means that the server has an older release than one that was seen before, signed by a key that is pinned
+	// now. What was signed only by keys that are not pinned any more does not count.
 	ErrOlder = errors.New("the server has an older release")
-	// ErrConflict means that a release has other content than the release of the same number that was seen before.
+	// ErrConflict means that a release has other content than the release of the same number that was seen before,
+	// signed by a key that is pinned now.
 	ErrConflict = errors.New("another release with the same number")
 	// ErrOtherName means that the server publishes something else than what the file follows.
 	ErrOtherName = errors.New("another name is published")
@@ -54,6 +59,7 @@ type followOptions struct {
 	transport transport.Config
 	open      []bloomery.Option
 	secret    *[filter.SecretSize]byte
+	guard     guard
 	now       func() time.Time
 }
 
@@ -77,7 +83,8 @@ func WithInterval(d time.Duration) FollowOption { return func(o *followOptions) 
 // filter also in memory. Above it the error wraps filter.ErrTooLarge. Default: bloomery.DefaultMaxBytes.
 func WithMaxBytes(n uint64) FollowOption { return func(o *followOptions) { o.maxBytes = max(n, 1) } }
 
-// OnEvent calls f after every poll, with each of its events in turn. f must not call the Follower.
+// OnEvent calls f after every poll, with each of its events in turn, and with Expired when the release expires. f must
+// not call the Follower. No two functions of OnEvent and OnProgress run at the same time.
 func OnEvent(f func(Event)) FollowOption { return func(o *followOptions) { o.notify = f } }
 
 // OnProgress calls f while bodies are loaded, with the bytes loaded by this poll and those that it expects to load. The
@@ -89,7 +96,7 @@ func OnProgress(f func(loaded, expected int64)) FollowOption {
 // WithSource makes a follower read from s, such as a bucket. The address of the follower is then that of s.
 func WithSource(s transport.Source) FollowOption { return func(o *followOptions) { o.source = s } }
 
-// WithTransport configures requests to web servers.
+// WithTransport configures requests to web servers. Its Stall and MinRate also bound polls of other sources.
 func WithTransport(c transport.Config) FollowOption {
 	return func(o *followOptions) { o.transport = c }
 }
@@ -112,23 +119,26 @@ func WithSecret(secret *[filter.SecretSize]byte) FollowOption {
 // of a sharded set, and is always one complete release: it is replaced as by Set.Save. See Poll. Its methods are safe
 // for concurrent use, and several followers of one file, in one or many processes, poll one after the other.
 //
-// Beside FILE lie FILE.follow, the number of the newest release that was seen, FILE.follow.lock, which a poll locks,
-// and during a download FILE.part-*, which the next poll resumes.
+// Beside FILE lie FILE.follow, with the newest release that each key has signed, FILE.follow.lock, which a poll locks,
+// and during a download FILE.part-*, which the next poll resumes. WithForeign says who may own and write them.
 type Follower struct {
 	file    string
 	source  transport.Source
 	options followOptions
 	kind    string // File: filter files and sharded sets only; Exact: exact sets only; empty: all
 
-	poll sync.Mutex
-	sums sums
+	polls  chan struct{} // has an element while a poll runs
+	sums   sums
+	newest atomic.Pointer[state] // that a poll has accepted
+	calls  sync.Mutex            // held while a function of the caller runs
 }
 
 // NewFollower returns the Follower of a file. address is a URL or a folder; see transport.Open. It sends no request.
 // The error wraps ErrNoKey if releases could not be checked, and filter.ErrConfig if an option is out of range.
 func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
-	f := &Follower{file: filepath.Clean(file), sums: sums{}}
-	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now}
+	f := &Follower{file: filepath.Clean(file), polls: make(chan struct{}, 1), sums: sums{}}
+	f.options = followOptions{interval: DefaultFollowInterval, maxBytes: bloomery.DefaultMaxBytes, now: time.Now,
+		guard: guard{owner: ownerOf, user: os.Geteuid()}}
 	for _, set := range o {
 		set(&f.options)
 	}
@@ -153,28 +163,14 @@ func NewFollower(address, file string, o ...FollowOption) (*Follower, error) {
 	return f, nil
 }
 
-// lock takes the lock of the file against other followers of it.
-func (f *Follower) lock(ctx context.Context) (unlock func(), err error) {
-	path := f.file + lockSuffix
-	l, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	_ = l.Close()
-	locked, _, err := flock.Lock(ctx, path, nil)
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = flock.Unlock(locked) }, nil
-}
-
 // Follow keeps a file current until ctx ends or the Live is closed, and returns a Live of the file, which has every new
 // release at once. If there is a good file, Follow returns at once and polls in the background; else it waits until the
 // first release is loaded, or ctx ends, and tries again after errors that may pass. It returns all others: of
-// signatures, formats, names, and if nothing is published at that address. If an exact set is published, the error
-// wraps ErrKind.
+// signatures, formats, names, secrets and limits, if the release cannot be opened, and if nothing is published at that
+// address. If an exact set is published, the error wraps ErrKind.
 //
-// Live.Err returns the error of the last poll; see also OnEvent. Options of opening are those of WithOpen.
+// Live.Err returns the error of the last poll. It wraps ErrExpired as soon as the release has expired, and after the end
+// of ctx the cause of that. See also OnEvent. Options of opening are those of WithOpen.
 func Follow(ctx context.Context, address, file string, o ...FollowOption) (*bloomery.Live, error) {
 	f, err := NewFollower(address, file, o...)
 	if err != nil {
@@ -212,24 +208,33 @@ type updater func(context.Context, live)
 
 // follow is Follow. open opens the file with a poll loop.
 func follow[L any](ctx context.Context, f *Follower, open func(updater) (L, error)) (none L, err error) {
-	failures, first := 0, error(nil)
-	for {
-		if l, err := open(f.updater(ctx, false, nil)); err == nil {
+	for failures := 1; ; failures++ {
+		if st, err := os.Stat(f.file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return none, f.notRegular()
+		}
+		l, opened := open(f.updater(ctx, false, nil))
+		if opened == nil {
 			return l, nil
 		}
-		var event Event
-		if event, first = f.Poll(ctx); event != nil {
-			f.tell(event, first, 0)
-			return open(f.updater(ctx, true, first))
+		event, err := f.Poll(ctx)
+		if event != nil {
+			f.tell(event, err, 0)
+			if l, opened = open(f.updater(ctx, true, err)); opened == nil || !errors.As(opened, new(syscall.Errno)) {
+				return l, opened
+			}
+			err = opened // the system has failed: too many open files, no memory
+		} else if !errors.Is(opened, fs.ErrNotExist) {
+			err = errors.Join(err, opened) // there is a file
 		}
-		if ctx.Err() != nil || !passes(first) {
-			return none, first
+		// Neither a later release nor an error that passes makes a wrong secret right, or a limit large enough.
+		final := errors.Is(opened, container.ErrSecret) || errors.Is(opened, filter.ErrTooLarge)
+		if ctx.Err() != nil || final || !passes(err) {
+			return none, err
 		}
-		failures++
-		wait := f.delay(failures, first)
-		f.tell(nil, first, wait)
+		wait := f.delay(failures, err)
+		f.tell(nil, err, wait)
 		if !sleep(ctx, wait) {
-			return none, errors.Join(first, context.Cause(ctx))
+			return none, errors.Join(err, context.Cause(ctx))
 		}
 	}
 }
@@ -247,5 +252,8 @@ func (f *Follower) updater(ctx context.Context, polled bool, reported error) upd
 			}
 			l.Report(err)
 		})
+		if ctx.Err() != nil {
+			l.Report(fmt.Errorf("%s is not followed any more: %w", f.file, context.Cause(ctx)))
+		}
 	}
 }

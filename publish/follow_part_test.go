@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -68,5 +69,35 @@ func TestForeignFile(t *testing.T) {
 	}
 	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrState) {
 		t.Error(err)
+	}
+}
+
+// TestFewParts: downloads of many releases that are all cut leave at most two part files: that of the last one, and one
+// that an earlier poll may need again.
+func TestFewParts(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	f := s.follower(web.URL)
+	web.hook(at(objectPath, body(-1, "cut", end)))
+	var last Hash
+	for version := range 6 {
+		last = s.publish(filterOf(t, 1000, version)).SHA256
+		if _, err := f.Poll(t.Context()); err == nil {
+			t.Fatal("a cut body")
+		}
+	}
+	var parts []string
+	for _, name := range around(t, f) {
+		if f.isPart(name) {
+			parts = append(parts, name)
+		}
+	}
+	if len(parts) != 2 || !slices.Contains(parts, filepath.Base(f.part(last))) {
+		t.Errorf("parts: %q", parts)
+	}
+	web.around.Store(nil)
+	mustPoll(t, f)
+	if names := around(t, f); len(names) != 3 {
+		t.Errorf("left behind: %q", names)
 	}
 }

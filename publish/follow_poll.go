@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -22,17 +24,24 @@ import (
 // all of it, compares it with its hash, opens it, and replaces the file.
 //
 // It returns Updated or Unchanged, with an error wrapping ErrExpired if the release has expired. On any other error the
-// Event is nil and the file is as before, and complete. It ends soon after ctx does.
+// Event is nil and the file is as before, and complete. It ends soon after ctx does. Its requests take at most
+// 2 × Stall + bytes / MinRate of transport.Config together; a download that takes longer is resumed by the next poll. It
+// waits for the lock of other followers for at most 2 × Stall. Then the error wraps transport.ErrStalled.
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
-	f.poll.Lock()
-	defer f.poll.Unlock()
+	target, err := f.options.guard.follows(f.file)
+	if err != nil {
+		return nil, err
+	}
+	ctx = container.NoLinks(ctx)
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	p := &poll{Follower: f}
-	if p.was, err = f.readState(); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &poll{Follower: f, target: target, pace: newPace(f.patience(), f.options.transport.MinRate, cancel)}
+	if p.was, err = f.readState(ctx); err != nil {
 		return nil, err
 	}
 	if p.held, err = f.look(ctx); err != nil {
@@ -42,15 +51,18 @@ func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.newest.Store(p.next)
 	return event, f.expired(p.next)
 }
 
 // poll is one poll.
 type poll struct {
 	*Follower
+	target    string // the file, or that of its link when the poll began
 	was, next *state // before and after; was is nil if there is none
 	held      held
 	release   *Release
+	pace      *pace
 	loaded    int64 // bytes of all bodies
 	expected  int64 // bytes of all bodies that are known to be loaded
 	unused    error // why a delta was not used
@@ -58,8 +70,7 @@ type poll struct {
 
 func (p *poll) do(ctx context.Context) (Event, error) {
 	request := transport.Request{MaxBytes: MaxRelease}
-	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.trusts(s) &&
-		(p.options.name == "" || p.options.name == s.Name) {
+	if s := p.was; s != nil && p.held.sum == s.SHA256 && s.URL == p.source.String() && p.stands(s) {
 		request.Have = s.Validators
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
@@ -94,14 +105,14 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	if event.Delta, event.From, err = p.update(ctx); err != nil {
 		return nil, fmt.Errorf("%s: release %d: %w", p.source, p.release.Number, err)
 	}
-	p.clean()
+	p.clean("")
 	event.Bytes, event.Unused = p.loaded, p.unused
 	return event, nil
 }
 
 // tidy removes what a follower has left that was killed, when the file is current.
 func (p *poll) tidy(ctx context.Context) {
-	p.clean()
+	p.clean("")
 	own := filepath.Base(p.file)
 	container.RemoveAbandoned(filepath.Dir(p.file), func(name string) bool {
 		return name == own || name == own+stateSuffix
@@ -115,9 +126,9 @@ func (p *poll) tidy(ctx context.Context) {
 func (p *poll) fits() error {
 	switch {
 	case p.held.exists && p.held.folder && p.release.Kind != Set:
-		return fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)
+		return lasting{fmt.Errorf("%s is a folder, and one file is published; name a file", p.file)}
 	case p.held.exists && !p.held.folder && p.release.Kind == Set:
-		return fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)
+		return lasting{fmt.Errorf("%s is a file, and a sharded set is published; name a folder", p.file)}
 	}
 	return nil
 }
@@ -127,17 +138,16 @@ func (p *poll) mayReplace() error {
 	if p.was != nil || !p.held.exists || p.held.folder {
 		return nil
 	}
-	in, err := os.Open(p.file)
+	in, st, err := untrusted.Open(p.file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	st, err := in.Stat()
 	head := func() io.Reader { return io.NewSectionReader(in, 0, 16) }
-	if err != nil || st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
-		return err
+	if st.Size() == 0 || container.HasMagic(head()) || exact.HasMagic(head()) {
+		return nil
 	}
-	return fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)
+	return lasting{fmt.Errorf("%s exists and is no filter; remove it first or name another file", p.file)}
 }
 
 // update replaces the file by the release.
@@ -156,8 +166,11 @@ func (p *poll) update(ctx context.Context) (byDelta bool, from uint64, err error
 	}
 	p.expected = p.loaded + int64(p.release.Total)
 	content, err := p.whole(ctx)
+	if err != nil && p.unused != nil {
+		err = fmt.Errorf("%w; the delta was not used: %v", err, p.unused) // why the whole failed decides what comes next
+	}
 	if err != nil {
-		return false, from, errors.Join(err, p.unused)
+		return false, from, err
 	}
 	return false, from, p.install(ctx, content)
 }
@@ -210,7 +223,7 @@ func (p *poll) patch(ctx context.Context, d *Object) (c loaded, err error) {
 	if p.release.Kind == Set {
 		return p.patchSet(ctx, text)
 	}
-	old, err := os.ReadFile(p.file)
+	old, err := untrusted.ReadFile(ctx, p.file, untrusted.Limit{MaxBytes: math.MaxInt64}) // it was hashed, whole
 	if err != nil {
 		return c, err
 	}
@@ -235,32 +248,46 @@ func (p *poll) install(ctx context.Context, c loaded) error {
 	if p.release.Kind == Set {
 		return p.installSet(ctx, c)
 	}
-	if err := p.opens(c); err != nil {
+	if err := p.opens(ctx, c); err != nil {
 		return err
 	}
 	if err := p.writeState(ctx, p.was, p.next); err != nil {
 		return err
 	}
 	delete(p.sums, p.file)
-	return container.WriteAtomic(ctx, p.file, func(w io.Writer) error {
+	return container.WriteAtomic(ctx, p.target, func(w io.Writer) (err error) {
 		if c.part == "" {
-			_, err := w.Write(c.bytes)
-			return err
+			_, err = w.Write(c.bytes)
+		} else {
+			err = p.copyPart(w, c.part, p.release.Object)
 		}
-		in, err := os.Open(c.part)
 		if err != nil {
 			return err
 		}
-		defer in.Close()
-		_, err = io.Copy(w, in)
-		return err
+		return p.unchanged()
 	})
+}
+
+// unchanged returns an error wrapping container.ErrChanged if the file is not the one that was looked at.
+func (p *poll) unchanged() error {
+	now, err := os.Stat(p.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !p.held.exists {
+			return nil
+		}
+	} else if err != nil {
+		return err
+	} else if p.held.exists && p.held.file.is(now) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", p.file, container.ErrChanged)
 }
 
 // held is what there is at the path of the file.
 type held struct {
 	exists, folder bool
 	sum            Hash // of the file or of the manifest of a complete set, or zero
+	file           known
 	set            heldSet
 }
 
@@ -278,25 +305,33 @@ func (f *Follower) look(ctx context.Context) (h held, err error) {
 	case h.folder:
 		h.set, h.sum, err = f.lookSet(ctx)
 	case !st.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file; name another", f.file)
+		err = f.notRegular()
+	case uint64(st.Size()) > f.options.maxBytes: // no release that may be installed is as long
+		h.file.info = st
 	default:
-		h.sum, err = f.sums.of(ctx, f.file)
+		h.file, err = f.sums.of(ctx, f.file)
+		h.sum = h.file.sum
 	}
 	return h, err
 }
 
+// notRegular is the error if the path has a pipe, a device or a socket, which nobody must open.
+func (f *Follower) notRegular() error {
+	return fmt.Errorf("%s: %w; name another", f.file, untrusted.ErrNotRegular)
+}
+
 // load reads a whole object into memory.
 func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]byte, *transport.Object, error) {
-	o, err := p.source.Get(ctx, name, r)
+	o, err := p.get(ctx, name, r)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer o.Body.Close()
 	if o.NotModified {
 		return nil, o, nil
 	}
 	var b bytes.Buffer
-	n, err := io.Copy(&b, p.count(o.Body))
-	_ = o.Body.Close()
+	n, err := io.Copy(&b, o.Body)
 	if err == nil && o.Size >= 0 && n != o.Size {
 		err = io.ErrUnexpectedEOF
 	}
@@ -304,21 +339,4 @@ func (p *poll) load(ctx context.Context, name string, r transport.Request) ([]by
 		return nil, nil, fmt.Errorf("%s: after %d bytes: %w", name, n, err)
 	}
 	return b.Bytes(), o, nil
-}
-
-// count counts the bytes of a body.
-func (p *poll) count(body io.Reader) io.Reader { return &counted{p, body} }
-
-type counted struct {
-	p *poll
-	io.Reader
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.p.loaded += int64(n)
-	if c.p.options.progress != nil && c.p.expected > 0 {
-		c.p.options.progress(c.p.loaded, c.p.expected)
-	}
-	return n, err
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -30,7 +33,8 @@ type Unchanged struct {
 	Bytes   int64 // of all bodies that were loaded
 }
 
-// Expired means that the newest release of the server has expired. It comes after Updated or Unchanged.
+// Expired means that the newest release of the server has expired. It comes after Updated or Unchanged, and within
+// seconds after the release expires, also while a poll waits for a server.
 type Expired struct {
 	Err error // wraps ErrExpired
 }
@@ -72,33 +76,115 @@ func (e Failed) String() string {
 // errors the time doubles, up to 10 times the interval, of which a random half is left out. See OnEvent.
 func (f *Follower) Run(ctx context.Context) error { return f.run(ctx, false, func(Event, error) {}) }
 
-// run is Run, with a function that gets what each poll returns before OnEvent does. If the file was just polled, the
-// first poll is left out.
+// run is Run, with a function that gets what each poll returns before OnEvent does, and Expired events. If the file was
+// just polled, the first poll is left out.
 func (f *Follower) run(ctx context.Context, polled bool, after func(Event, error)) error {
-	if polled && !sleep(ctx, f.start()) {
-		return context.Cause(ctx)
-	}
-	failures := 0
-	for first := !polled; ; first = false {
-		event, err := f.Poll(ctx)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	r := runner{Follower: f, after: after, watch: time.NewTimer(firstLook)}
+	if r.newest.Load() == nil {
+		if s, err := f.readState(ctx); err == nil {
+			r.newest.CompareAndSwap(nil, s)
 		}
-		after(event, err)
-		if event != nil {
-			failures = 0
+	}
+	next := time.NewTimer(0)
+	if polled {
+		next.Reset(f.start())
+		if s := r.newest.Load(); s != nil && r.expired(s) != nil {
+			r.told = s
+		}
+	}
+	done := make(chan polling, 1)
+	running := false
+	for first := !polled; ; {
+		select {
+		case <-ctx.Done():
+			if running {
+				<-done
+			}
+			return context.Cause(ctx)
+		case <-r.watch.C:
+			r.look()
+		case <-next.C:
+			running = true
+			go func() {
+				event, err := f.Poll(ctx)
+				done <- polling{event, err}
+			}()
+		case p := <-done:
+			if running = false; ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			next.Reset(r.ended(p, first))
+			first = false
+		}
+	}
+}
+
+// polling is what a poll returns.
+type polling struct {
+	event Event
+	err   error
+}
+
+// runner is a call of run.
+type runner struct {
+	*Follower
+	after    func(Event, error)
+	failures int
+	failed   error       // of the last poll, or nil
+	watch    *time.Timer // of the expiry
+	told     *state      // whose expiry was told
+}
+
+// ended tells what a poll has returned, and returns the time until the next one.
+func (r *runner) ended(p polling, first bool) time.Duration {
+	r.failed = nil
+	if p.event == nil {
+		r.failed = p.err
+		r.failures++
+		r.after(nil, r.failing())
+	} else {
+		r.failures = 0
+		if r.after(p.event, p.err); p.err != nil {
+			r.told = r.newest.Load()
+		}
+	}
+	wait := r.delay(r.failures, p.err)
+	if first && r.failures == 0 {
+		wait = r.start()
+	}
+	r.tell(p.event, p.err, wait)
+	r.watch.Reset(0)
+	return wait
+}
+
+// failing returns the error of the last poll, with that of an expired release.
+func (r *runner) failing() error {
+	if s := r.newest.Load(); s != nil {
+		return errors.Join(r.failed, r.expired(s))
+	}
+	return r.failed
+}
+
+// Times of looking at the clock: after the start, when a poll may just replace an expired release, and later. A computer
+// that sleeps, or whose clock is set, may reach the expiry earlier than a timer does.
+const (
+	firstLook = time.Second
+	lookAgain = 3 * time.Second
+)
+
+// look tells once when the newest release expires.
+func (r *runner) look() {
+	wait := lookAgain
+	if s := r.newest.Load(); s != nil && s != r.told {
+		if err := r.expired(s); err != nil {
+			r.told = s
+			r.after(Expired{err}, r.failing())
+			r.tell(Expired{err}, nil, 0)
 		} else {
-			failures++
-		}
-		wait := f.delay(failures, err)
-		if first && failures == 0 {
-			wait = f.start()
-		}
-		f.tell(event, err, wait)
-		if !sleep(ctx, wait) {
-			return context.Cause(ctx)
+			wait = min(wait, s.Expires.Sub(r.options.now()))
 		}
 	}
+	r.watch.Reset(wait)
 }
 
 // start returns the time between the first and the second poll.
@@ -125,6 +211,8 @@ func (f *Follower) delay(failures int, err error) time.Duration {
 // tell calls OnEvent with the events of a poll.
 func (f *Follower) tell(e Event, err error, wait time.Duration) {
 	notify := f.options.notify
+	f.calls.Lock()
+	defer f.calls.Unlock()
 	switch {
 	case notify == nil:
 	case e == nil:
@@ -149,16 +237,32 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lasting are the errors that another poll will hardly mend.
-var lasting = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
-	ErrOtherName, ErrKind, ErrState, fs.ErrNotExist, fs.ErrPermission}
+// permanent are the errors that another poll will hardly mend.
+var permanent = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
+	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrNotExist,
+	fs.ErrPermission}
+
+// lasting marks another error that only another release or other options can mend.
+type lasting struct{ error }
+
+func (l lasting) Unwrap() error { return l.error }
+
+// cannotOpen returns the error of a release that this program cannot open. It is lasting unless the system has failed,
+// for example without memory.
+func cannotOpen(err error) error {
+	err = fmt.Errorf("this program cannot open it: %w", err)
+	if errors.As(err, new(syscall.Errno)) {
+		return err
+	}
+	return lasting{err}
+}
 
 // passes reports whether an error may pass.
 func passes(err error) bool {
-	for _, l := range lasting {
-		if errors.Is(err, l) {
+	for _, p := range permanent {
+		if errors.Is(err, p) {
 			return false
 		}
 	}
-	return true
+	return !errors.As(err, new(lasting))
 }

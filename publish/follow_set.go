@@ -11,13 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -33,11 +33,7 @@ type heldSet struct {
 
 // lookSet returns the set in the folder, and the sum of its manifest if all shards are there and undamaged.
 func (f *Follower) lookSet(ctx context.Context) (s heldSet, sum Hash, err error) {
-	s.text, err = os.ReadFile(f.inSet(shard.ManifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, sum, nil
-	}
-	if err != nil {
+	if s.text, err = f.readManifest(ctx); s.text == nil {
 		return s, sum, err
 	}
 	if s.manifest, err = shard.ReadManifest(bytes.NewReader(s.text)); err != nil {
@@ -52,6 +48,15 @@ func (f *Follower) lookSet(ctx context.Context) (s heldSet, sum Hash, err error)
 	return s, sha256.Sum256(s.text), nil
 }
 
+// readManifest returns the text of the manifest in the folder that is followed, or nil if there is none.
+func (f *Follower) readManifest(ctx context.Context) ([]byte, error) {
+	text, err := untrusted.ReadFile(ctx, f.inSet(shard.ManifestName), untrusted.Limit{MaxBytes: f.options.maxBytes})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
 // inSet returns the path of a file of the set.
 func (f *Follower) inSet(name string) string { return filepath.Join(f.file, name) }
 
@@ -64,13 +69,15 @@ func (f *Follower) hasShard(ctx context.Context, e shard.Entry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	sum, err := f.sums.of(ctx, f.inSet(e.File))
-	return err == nil && sum == e.SHA256, err
+	k, err := f.sums.of(ctx, f.inSet(e.File))
+	return err == nil && k.sum == e.SHA256, err
 }
 
-// lockSet makes the folder of the set and takes its lock, which a command that changes the set has.
+// lockSet makes the folder of the set and takes its lock, which a command that changes the set has. The error wraps
+// container.ErrChanged if the set is not the one that was looked at: a manifest that is made from that one would name
+// shards that are gone.
 func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(p.file, 0o777); err != nil {
+	if err := os.MkdirAll(p.file, p.options.guard.perm(0o777, 0o755)); err != nil {
 		return nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -80,6 +87,17 @@ func (p *poll) lockSet(ctx context.Context) (unlock func(), err error) {
 		if ctx.Err() == nil && waiting.Err() != nil {
 			err = fmt.Errorf("%s: %w", p.file, bloomery.ErrLocked)
 		}
+		return nil, err
+	}
+	now, err := p.readManifest(ctx)
+	if err == nil {
+		_, err = p.options.guard.follows(p.file) // another user may have made the folder since
+	}
+	if err == nil && !bytes.Equal(now, p.held.set.text) {
+		err = fmt.Errorf("%s: %w", p.file, container.ErrChanged)
+	}
+	if err != nil {
+		_ = flock.Unlock(l)
 		return nil, err
 	}
 	return func() { _ = flock.Unlock(l) }, nil
@@ -93,7 +111,8 @@ func (p *poll) patchSet(ctx context.Context, text []byte) (c loaded, err error) 
 	}
 	defer unlock()
 	old := delta.Set{Manifest: p.held.set.text, Shard: func(i int) ([]byte, error) {
-		return os.ReadFile(p.inSet(p.held.set.manifest.Shards[i].File))
+		e := p.held.set.manifest.Shards[i]
+		return untrusted.ReadFile(ctx, p.inSet(e.File), untrusted.Limit{MaxBytes: e.Bytes})
 	}}
 	o := delta.Options{MaxBytes: p.options.maxBytes}
 	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, shard []byte) error {
@@ -133,17 +152,17 @@ func (p *poll) wholeSet(ctx context.Context) (c loaded, err error) {
 func (p *poll) installSet(ctx context.Context, c loaded) error {
 	m, err := shard.ReadManifest(bytes.NewReader(c.bytes))
 	if err != nil {
-		return err
+		return lasting{err}
 	}
 	for _, e := range m.Shards { // so that the sum does not overflow
 		if e.Bytes > p.release.Total {
-			return fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
-				shard.ErrManifest, e.File, e.Bytes, p.release.Total)
+			return lasting{fmt.Errorf("%w: shard %s has %d bytes, and the release %d",
+				shard.ErrManifest, e.File, e.Bytes, p.release.Total)}
 		}
 	}
 	if total := m.Bytes() + uint64(len(c.bytes)); total != p.release.Total {
-		return fmt.Errorf("%w: its files have %d bytes, and the release names %d",
-			shard.ErrManifest, total, p.release.Total)
+		return lasting{fmt.Errorf("%w: its files have %d bytes, and the release names %d",
+			shard.ErrManifest, total, p.release.Total)}
 	}
 	unlock, err := p.lockSet(ctx)
 	if err != nil {
@@ -184,15 +203,7 @@ func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 	if err != nil {
 		return err
 	}
-	in, err := os.Open(part)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	write := func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	}
+	write := func(w io.Writer) error { return p.copyPart(w, part, Object{e.SHA256, e.Bytes}) }
 	if m := p.held.set.manifest; m != nil && slices.Contains(m.Shards, e) { // it is there, damaged
 		err = container.WriteAtomic(container.Batch(ctx), p.inSet(e.File), write)
 	} else {
@@ -207,7 +218,7 @@ func (p *poll) loadShard(ctx context.Context, e shard.Entry) error {
 // opensSet returns an error if this program cannot open the set. It opens it in a folder of links to the shards.
 func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
 	trial := p.part(p.release.SHA256) + trialSuffix
-	if err := errors.Join(os.RemoveAll(trial), os.Mkdir(trial, 0o700)); err != nil {
+	if err := errors.Join(p.options.guard.remove(trial), os.Mkdir(trial, 0o700)); err != nil {
 		return err
 	}
 	defer os.RemoveAll(trial)
@@ -224,7 +235,7 @@ func (p *poll) opensSet(manifest []byte, m *shard.Manifest) error {
 	case errors.Is(err, container.ErrNoSecret):
 		return nil
 	case err != nil:
-		return fmt.Errorf("this program cannot open it: %w", err)
+		return cannotOpen(err)
 	}
 	return s.Close()
 }
@@ -242,11 +253,10 @@ func link(from, to string) error {
 }
 
 // unnamed returns the shards in the folder that none of the manifests names, of which some may be nil. ok is false if
-// that cannot be known: a distributed build works in the folder.
+// that cannot be known. Workers of a distributed build in the folder write to a folder of their own.
 func (p *poll) unnamed(keep ...*shard.Manifest) (names []string, ok bool) {
 	all, err := os.ReadDir(p.file)
-	building := func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "work-") }
-	if err != nil || slices.ContainsFunc(all, building) {
+	if err != nil {
 		return nil, false
 	}
 	named := map[string]bool{}
@@ -292,7 +302,7 @@ func (p *poll) tidySet(ctx context.Context) {
 		return
 	}
 	defer flock.Unlock(lock)
-	if now, err := os.ReadFile(p.inSet(shard.ManifestName)); err == nil && bytes.Equal(now, p.held.set.text) {
+	if now, err := p.readManifest(ctx); err == nil && bytes.Equal(now, p.held.set.text) {
 		p.sweep(m)
 	}
 }

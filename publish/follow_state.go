@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/publish/transport"
 )
 
@@ -30,11 +32,11 @@ const partDigits = 16
 
 const (
 	stateFormat = "bloomery-follow"
-	maxState    = 8 << 10 // bytes
+	maxState    = 1 << 20 // bytes; a key needs 150
 )
 
-// state is what a follower keeps of the newest release that it has seen. It is written before the file is replaced, so
-// that the number never goes back, whenever the follower is killed.
+// state is what a follower keeps of the release that it has accepted last, and of the newest one of each key. It is
+// written before the file is replaced, so that no number goes back, whenever the follower is killed.
 type state struct {
 	Format    string    `json:"format"`
 	Version   int       `json:"version"`
@@ -43,66 +45,77 @@ type state struct {
 	SHA256    Hash      `json:"sha256"`
 	Published time.Time `json:"published"`
 	Expires   time.Time `json:"expires"`
-	Key       string    `json:"key,omitempty"` // the id of the key that signed it, or none if it was not checked
+	Key       string    `json:"key,omitempty"` // the id of a key that signed it, or none if it was not checked
 	URL       string    `json:"url"`
 	transport.Validators
+	// Seen is missing in a state that an older version has written.
+	Seen map[string]newest `json:"seen"`
 }
 
 // readState returns the state, or nil if there is none.
-func (f *Follower) readState() (*state, error) {
+func (f *Follower) readState(ctx context.Context) (*state, error) {
 	path := f.file + stateSuffix
-	st, err := os.Stat(path)
+	in, st, err := f.options.guard.open(path, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case errors.Is(err, untrusted.ErrNotRegular):
+		return nil, fmt.Errorf("%w: %w; remove it", ErrState, err)
 	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular(): // a pipe would never open
-		return nil, fmt.Errorf("%s: %w: not a regular file; remove it", path, ErrState)
-	}
-	in, err := os.Open(path)
-	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, maxState+1))
-	if err != nil {
-		return nil, err
+	if f.options.guard.shared(path, st) && !f.options.guard.off {
+		return nil, fmt.Errorf("%s: %w: its permissions are %v", path, ErrForeign, st.Mode())
 	}
 	var s state
-	err = json.Unmarshal(b, &s)
+	b, err := untrusted.Read(ctx, in, untrusted.Limit{MaxBytes: maxState})
+	switch {
+	case err == nil:
+		if err = checkSeal(b); err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+	case !errors.Is(err, filter.ErrTooLarge):
+		return nil, err
+	}
 	switch {
 	case err != nil:
-	case s.Format != stateFormat || s.Version != 1 || len(b) > maxState:
-		err = fmt.Errorf("format %.40q, version %d, %d bytes", s.Format, s.Version, len(b))
+	case s.Format != stateFormat || s.Version != 1:
+		err = fmt.Errorf("format %.40q, version %d", s.Format, s.Version)
 	case !ValidName(s.Name) || s.Release == 0:
 		err = fmt.Errorf("name %.40q, release %d", s.Name, s.Release)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w; remove it to accept any release of the server", path, ErrState, err)
 	}
+	if s.Seen == nil {
+		s.Seen = f.seenBefore(&s)
+	}
 	return &s, nil
 }
 
 // writeState replaces the state unless it is the same.
 func (f *Follower) writeState(ctx context.Context, was, s *state) error {
-	if was != nil && *was == *s {
-		return nil
-	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return container.WriteAtomic(ctx, f.file+stateSuffix, func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
+	if old, err := json.Marshal(was); err == nil && bytes.Equal(old, b) {
+		return nil
+	}
+	path := f.file + stateSuffix
+	err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
+		_, err := w.Write(seal(b))
 		return err
 	})
-}
-
-// trusts reports whether the release of a state was checked as this follower checks releases.
-func (f *Follower) trusts(s *state) bool {
-	return len(f.options.keys) == 0 ||
-		slices.ContainsFunc(f.options.keys, func(k PublicKey) bool { return k.ID() == s.Key })
+	if err != nil || f.options.guard.off {
+		return err
+	}
+	st, err := os.Lstat(path)
+	if err == nil && f.options.guard.shared(path, st) { // the umask lets others write
+		err = os.Chmod(path, st.Mode().Perm()&^0o022)
+	}
+	return err
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before, or nil.
@@ -111,13 +124,14 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 		return nil, nil, fmt.Errorf("%w: it is a web page; does this network want a login, or is the address wrong?",
 			ErrRelease)
 	}
-	next := &state{Format: stateFormat, Version: 1, URL: f.source.String()}
+	next := &state{Format: stateFormat, Version: 1, URL: f.source.String(), Seen: map[string]newest{}}
+	by := []string{unchecked}
 	if len(f.options.keys) > 0 {
-		key, err := Verify(text, f.options.keys...)
-		if err != nil {
+		var err error
+		if by, err = f.signers(text); err != nil {
 			return nil, nil, err
 		}
-		next.Key = key.ID()
+		next.Key = by[0]
 	}
 	r, err := ParseRelease(text)
 	if err != nil {
@@ -134,15 +148,17 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
 	case f.kind != "" && (f.kind == Exact) != (r.Kind == Exact):
 		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
-	case was == nil:
-	case r.Number < was.Release:
-		err = fmt.Errorf("%w: %d, and %d was seen before", ErrOlder, r.Number, was.Release)
-	case r.Number == was.Release && r.SHA256 != was.SHA256:
-		err = fmt.Errorf("%w: %d has SHA-256 %.8s, and %.8s was seen before",
-			ErrConflict, r.Number, r.SHA256, was.SHA256)
+	default:
+		err = f.mayFollow(was, r.Number, r.SHA256)
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if was != nil {
+		maps.Copy(next.Seen, was.Seen)
+	}
+	for _, id := range by {
+		next.Seen[id] = newest{r.Number, r.SHA256}
 	}
 	return r, next, nil
 }
@@ -170,27 +186,24 @@ func (k known) is(now fs.FileInfo) bool {
 	return os.SameFile(k.info, now) && k.info.Size() == now.Size() && k.info.ModTime().Equal(now.ModTime())
 }
 
-// of returns the SHA-256 of a file.
-func (s sums) of(ctx context.Context, path string) (sum Hash, err error) {
-	in, err := os.Open(path)
+// of returns what is known of a file, with its SHA-256.
+func (s sums) of(ctx context.Context, path string) (k known, err error) {
+	in, now, err := untrusted.Open(path)
 	if err != nil {
-		return sum, err
+		return k, err
 	}
 	defer in.Close()
-	now, err := in.Stat()
-	if err != nil {
-		return sum, err
-	}
 	if k, ok := s[path]; ok && k.is(now) {
-		return k.sum, nil
+		return k, nil
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, &reading{ctx, in}); err != nil {
-		return sum, err
+		return k, err
 	}
-	h.Sum(sum[:0])
-	s[path] = known{now, sum}
-	return sum, nil
+	k.info = now
+	h.Sum(k.sum[:0])
+	s[path] = k
+	return k, nil
 }
 
 // reading is a Reader that ends with its context.

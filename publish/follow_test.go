@@ -159,7 +159,7 @@ func TestSameSecond(t *testing.T) {
 // TestNewFollower refuses what cannot work.
 func TestNewFollower(t *testing.T) {
 	for address, want := range map[string]string{
-		"http://localhost/a": "no key", "https://u:secret@localhost?token=secret": "no key",
+		"http://example.invalid/a": "no key", "https://u:secret@example.invalid?token=secret": "no key",
 		"ftp://a": "unknown scheme", "": "no address", "http:///a": "want http", "file://a/b": "file:///a/b",
 	} {
 		_, err := NewFollower(address, "f")

@@ -47,7 +47,9 @@ func createFile(path, text string, mode os.FileMode) error {
 	return nil
 }
 
-// ReadPrivateKey reads a private key from a file. The error wraps ErrKey, or is that of the file system.
+// ReadPrivateKey reads a private key from a file. If the file with its public key stands beside it, as CreateKey writes
+// it, the two must belong together: a key has no checksum of its own. The error wraps ErrKey, or is that of the file
+// system.
 func ReadPrivateKey(path string) (PrivateKey, error) {
 	text, err := readKeyFile(path)
 	if err != nil {
@@ -55,9 +57,19 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 	}
 	k, err := ParsePrivateKey(text)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+		return PrivateKey{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return k, err
+	public, err := FindPublicKey(path + PublicSuffix)
+	switch {
+	case errors.Is(err, ErrKey):
+		return PrivateKey{}, err
+	case err != nil: // there is none
+		return k, nil
+	case public != k.Public():
+		return PrivateKey{}, fmt.Errorf("%s: %w: %s is the public key of another one, or one of the two is damaged", path,
+			ErrKey, path+PublicSuffix)
+	}
+	return k, nil
 }
 
 // FindPublicKey returns the public key of a text, "ed25519:" and base64, or of the file with that text that it names.

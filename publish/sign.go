@@ -91,7 +91,12 @@ func (k PrivateKey) Text() string {
 }
 
 // String returns the id of the key, never the key.
-func (k PrivateKey) String() string { return "private key " + k.Public().ID() }
+func (k PrivateKey) String() string {
+	if k.key == nil {
+		return "no private key"
+	}
+	return "private key " + k.Public().ID()
+}
 
 // GoString returns String, so that no format prints the key.
 func (k PrivateKey) GoString() string { return k.String() }

@@ -73,7 +73,10 @@ func parseKeyState(b []byte) ([]lastSigned, error) {
 		return nil, nil
 	}
 	var s keyState
-	err := json.Unmarshal(b, &s)
+	err := checkSeal(b)
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -110,7 +113,7 @@ func marshalKeyState(lists []lastSigned) ([]byte, error) {
 		}
 		out = append(append(out, '\n'), line...)
 	}
-	return append(out, "\n]}\n"...), nil
+	return seal(append(out, "\n]}\n"...)), nil
 }
 
 // merge returns lists with the entry l in the place of the one of its name. l is the only one with its folder.

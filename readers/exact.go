@@ -89,7 +89,7 @@ func names(pairs iter.Seq2[[]byte, []byte]) iter.Seq[[]byte] {
 // newExact builds a random exact set, which may have partitions, a secret and updates, and chooses the keys to ask.
 func newExact(ctx context.Context, dir string, r *rand.Rand, number, most int) (*subject, error) {
 	s := &subject{number: number, path: filepath.Join(dir, "set.exact"), secret: "-", exact: true}
-	c := exact.Config{Seed: r.Uint64() >> r.IntN(64), Partitioned: r.IntN(2) == 0, Workers: 1}
+	c := exact.Config{Seed: r.Uint64() >> r.IntN(64), Partitioned: r.IntN(2) == 0, Workers: 1, Shrink: 1}
 	if r.IntN(4) == 0 {
 		c.Seed, c.Secret = 0, new([filter.SecretSize]byte)
 		for i := range c.Secret {

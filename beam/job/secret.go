@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // SecretFileVariable is the environment variable of workers that names the file with the secret, 32 hex digits.
@@ -18,7 +20,7 @@ const SecretFileVariable = "BLOOMERY_SECRET_FILE"
 var secrets sync.Map // plan id -> *[filter.SecretSize]byte
 
 // secretOf returns the secret of a plan in a worker.
-func secretOf(plan string) (*[filter.SecretSize]byte, error) {
+func secretOf(ctx context.Context, plan string) (*[filter.SecretSize]byte, error) {
 	if s, ok := secrets.Load(plan); ok {
 		return s.(*[filter.SecretSize]byte), nil
 	}
@@ -27,12 +29,15 @@ func secretOf(plan string) (*[filter.SecretSize]byte, error) {
 		return nil, fmt.Errorf("%w: set %s to a file with the secret on every worker", container.ErrNoSecret,
 			SecretFileVariable)
 	}
-	return ReadSecret(path)
+	return ReadSecret(ctx, path)
 }
 
-// ReadSecret reads a secret from a file of 32 hex digits.
-func ReadSecret(path string) (*[filter.SecretSize]byte, error) {
-	text, err := os.ReadFile(path)
+// maxSecret is the largest file with a secret in bytes.
+const maxSecret = 4096
+
+// ReadSecret reads a secret from a file or pipe of 32 hex digits. It waits for the writer of a pipe until ctx ends.
+func ReadSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading the secret: %w", err)
 	}

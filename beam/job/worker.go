@@ -73,7 +73,7 @@ func newWorker(ctx context.Context, t Task) (*worker, error) {
 	}
 	w := &worker{task: t, plan: p, in: in, out: out, limit: newLimit(t.Memory)}
 	if p.Hash == filter.SipHash {
-		w.secret, err = secretOf(t.Plan)
+		w.secret, err = secretOf(ctx, t.Plan)
 	}
 	return w, err
 }

@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -28,12 +29,16 @@ type Driver struct {
 	// Pin changes a request so that it reads this version or fails; see blob.ReaderOptions.BeforeRead. The version is
 	// empty if any will do. By default a pinned read asks for the attributes after it has opened the object.
 	Pin func(version string, as func(any) bool) error
+	// If changes a write so that it replaces this version or fails with gcerrors.FailedPrecondition; see
+	// blob.WriterOptions.BeforeWrite. By default WriteIf asks for the attributes before it writes, so that two writers
+	// who replace a version at the same moment do not see each other. Those who create an object always do.
+	If func(version string, as func(any) bool) error
 	// Page is the number of objects that are asked for at once. Default: 1000.
 	Page int
 }
 
-// New returns the Store of a bucket. Names begin after prefix, which is empty or ends with a slash. Close closes the
-// bucket.
+// New returns the Store of a bucket, which is a distribute.Conditional. Names begin after prefix, which is empty or
+// ends with a slash. Close closes the bucket.
 func New(b *blob.Bucket, prefix string, d Driver) buckets.Store {
 	if d.Listed == nil || d.Stat == nil {
 		d.Listed, d.Stat = listedTime, statTime
@@ -130,15 +135,49 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[distribute.Ob
 	}
 }
 
-// Write cancels the upload if write fails. Otherwise Close would commit what was written so far.
 func (s *store) Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	return s.upload(ctx, name, &blob.WriterOptions{}, write)
+}
+
+// WriteIf is that of distribute.Conditional.
+func (s *store) WriteIf(ctx context.Context, name, version string, write func(io.Writer) error) error {
+	o := &blob.WriterOptions{IfNotExist: version == ""}
+	switch {
+	case version == "":
+	case s.driver.If != nil:
+		o.BeforeWrite = func(as func(any) bool) error { return s.driver.If(version, as) }
+	default:
+		if now, err := s.Stat(ctx, name); err != nil || now.Version != version {
+			return replaced("write", name, err)
+		}
+	}
+	err := s.upload(ctx, name, o, write)
+	if errors.Is(err, buckets.ErrReplaced) || version != "" && errors.Is(err, fs.ErrNotExist) {
+		err = replaced("write", name, err)
+	}
+	return err
+}
+
+// replaced returns the error of WriteIf about an object that is not the version that it should be.
+func replaced(op, name string, err error) error {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, buckets.ErrReplaced) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}
+	}
+	return err
+}
+
+// upload writes an object. It cancels the upload if write fails. Otherwise Close would commit what was written so far.
+func (s *store) upload(
+	ctx context.Context, name string, o *blob.WriterOptions, write func(io.Writer) error,
+) error {
 	key, err := s.key("write", name)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	o.ContentType = "application/octet-stream"
+	w, err := s.bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return named("write", name, err)
 	}

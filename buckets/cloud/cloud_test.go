@@ -13,6 +13,11 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, cloud.New(memblob.OpenBucket(nil), "", cloud.Driver{}))
 }
 
+// TestLate: a late worker and a late Finish change no finished set.
+func TestLate(t *testing.T) {
+	storetest.Late(t, cloud.New(memblob.OpenBucket(nil), "", cloud.Driver{}))
+}
+
 func TestPrefix(t *testing.T) {
 	b := memblob.OpenBucket(nil)
 	other := cloud.New(b, "", cloud.Driver{})

@@ -61,5 +61,17 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			*object = (*object).Generation(generation)
 			return nil
 		},
+		If: func(version string, as func(any) bool) error {
+			generation, err := strconv.ParseInt(version, 10, 64)
+			if err != nil {
+				return fmt.Errorf("generation %q: %w", version, err)
+			}
+			var object **storage.ObjectHandle
+			if !as(&object) {
+				return errors.New("gocloud.dev/blob/gcsblob gives no access to its upload")
+			}
+			*object = (*object).If(storage.Conditions{GenerationMatch: generation})
+			return nil
+		},
 	})
 }

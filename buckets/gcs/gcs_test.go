@@ -29,6 +29,12 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, "sets/one"))
 }
 
+// TestLate: a late worker and a late Finish change no finished set.
+func TestLate(t *testing.T) {
+	fakegcs.New(t)
+	storetest.Late(t, open(t, "sets/late"))
+}
+
 // TestParts writes an object in parts, and breaks off another one.
 func TestParts(t *testing.T) {
 	fakegcs.New(t)

@@ -19,6 +19,9 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
+// TestLate: a late worker and a late Finish change no finished set.
+func TestLate(t *testing.T) { storetest.Late(t, open(t, fakes3.New(t), "sets/late")) }
+
 // TestDistribute builds a set from plain and compressed objects of a bucket into the bucket, while some answers break
 // off and some requests are refused: a step that fails is repeated. The files are those of BuildShards, byte for byte.
 func TestDistribute(t *testing.T) {

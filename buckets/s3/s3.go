@@ -2,7 +2,9 @@
 //
 // Credentials and region come from the environment, as for every program with the SDK of AWS. The URL takes the
 // parameters of gocloud.dev/blob/s3blob, among them region=, profile=, endpoint=, use_path_style=true and
-// anonymous=true. Versions are ETags.
+// anonymous=true. Versions are ETags. A distributed build needs a service that obeys If-None-Match and If-Match in PUT
+// and in the completion of uploads in parts, as S3 does since 2024: one that ignores them lets a late worker replace a
+// shard.
 package s3
 
 import (
@@ -11,6 +13,7 @@ import (
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	api "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/bloomery/bloomery/buckets"
@@ -59,6 +62,14 @@ func New(b *blob.Bucket, prefix string) buckets.Store {
 			}
 			// Else the SDK writes a line to the log for every object without a checksum of its own, and every range.
 			*options = append(*options, func(o *api.Options) { o.DisableLogOutputChecksumValidationSkipped = true })
+			return nil
+		},
+		If: func(version string, as func(any) bool) error {
+			var in *transfermanager.UploadObjectInput
+			if !as(&in) {
+				return errors.New("gocloud.dev/blob/s3blob gives no access to its upload")
+			}
+			in.IfMatch = aws.String(version)
 			return nil
 		},
 	})

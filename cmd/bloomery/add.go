@@ -14,6 +14,7 @@ import (
 
 func (a *app) addCommand() *cobra.Command {
 	var in inputFlags
+	var values valueFlags
 	var rate rateFlags
 	c := &cobra.Command{
 		Use:   "add FILE [INPUT...]",
@@ -25,6 +26,9 @@ code 2.
 
 A warning says that the rate has left the one that was chosen at the build, and with --json the field fpr_exceeded.
 With --max-fpr, nothing is added if the rate would be higher: exit code 2.
+
+If the filter has values (build --value-bits), each line may have one behind its last tab, as for build; else the new
+keys have the value 0.
 
 FILE may be the folder of a sharded set: only the shards of the new keys are read and written again. Until then the
 hashes of the keys take 16 bytes each, beyond 64 MiB in a temporary file.
@@ -45,13 +49,14 @@ exit code 2.`,
 				return err
 			}
 			defer l.Close()
-			if err := a.add(c.Context(), in, l.Set, args[1:]); err != nil {
+			if err := a.add(c.Context(), in, values, l.Set, args[1:]); err != nil {
 				return adviseAdd(err, args[0], l.Spec())
 			}
 			return a.replace(c.Context(), l, args[0], most)
 		},
 	}
 	in.register(c)
+	values.register(c)
 	rate.register(c)
 	return c
 }
@@ -68,19 +73,41 @@ func (a *app) replace(ctx context.Context, l *bloomery.Locked, path string, most
 }
 
 // add adds the keys of the inputs to a set.
-func (a *app) add(ctx context.Context, in inputFlags, set *bloomery.Set, inputs []string) error {
+func (a *app) add(
+	ctx context.Context, in inputFlags, values valueFlags, set *bloomery.Set, inputs []string,
+) error {
 	if f, err := families.ByName(set.Spec().Family()); err != nil || !f.Can.Has(filter.CanAdd) {
 		return families.Lacks(set.Spec(), filter.CanAdd)
+	}
+	in, parse, err := values.input(in, set.Spec())
+	if err != nil {
+		return err
 	}
 	if _, raw := set.Filter().(filter.RawKeyFilter); raw {
 		add := func(b *keyio.Batch) error { return each(b.Keys, set.Add) }
 		return a.pass(ctx, in, inputs, "adding", func(*keyio.Batch) error { return nil }, add)
+	}
+	if parse != nil {
+		return a.pass(ctx, in, inputs, "adding", parse, func(b *keyio.Batch) error { return addBatch(set, b) })
 	}
 	if set.Manifest() != nil {
 		return a.addShards(ctx, in, set, inputs)
 	}
 	add := func(b *keyio.Batch) error { return each(b.Hashes, set.AddHash) }
 	return a.pass(ctx, in, inputs, "adding", hashing(set), add)
+}
+
+// addBatch adds the keys of a batch with their values, or without if it has none.
+func addBatch(set *bloomery.Set, b *keyio.Batch) error {
+	if len(b.Values) == 0 {
+		return each(b.Keys, set.Add)
+	}
+	for i, key := range b.Keys {
+		if err := set.AddValue(key, b.Values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addShards adds the keys of the inputs to a sharded set, shard by shard.

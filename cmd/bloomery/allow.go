@@ -106,6 +106,13 @@ func (a *app) listConflicts(f allowFlags, err error) error {
 	return err
 }
 
+// warnAllow prints a warning if the lists of a build with --allow have no keys.
+func (a *app) warnAllow(i filter.Info) {
+	if i.ExceptionBits > 0 && i.Allowed == 0 {
+		fmt.Fprintln(a.stderr, "bloomery: warning: --allow: there is no key in the list; the filter is exact for nothing")
+	}
+}
+
 // exceptionsText describes the exceptions of a filter.
 func exceptionsText(i filter.Info) string {
 	text := fmt.Sprintf("%d of %d allowed keys", i.Exceptions, i.Allowed)

@@ -32,6 +32,7 @@ type buildFlags struct {
 	wishes wishFlags
 	shards shardsFlag
 	allow  allowFlags
+	shrink shrinkFlags
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -64,6 +65,9 @@ func (a *app) buildCommand() *cobra.Command {
 			if c.Flags().Changed("like") {
 				return a.buildLike(c, &f, args)
 			}
+			if c.Flags().Changed("shrink") {
+				return errors.New("--shrink: only a filter like an older one is compared with it; add --like OLD")
+			}
 			if c.Flags().Changed("shards") {
 				return a.buildShards(c, &f, args)
 			}
@@ -92,6 +96,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.hash.register(c)
 	f.wishes.register(c)
 	f.allow.register(c)
+	f.shrink.register(c, "with --like at most half, never all")
 	f.shards.register(c, "write a sharded set to the folder -o DIR: number of shards, or auto for one per 4 million keys")
 	c.MarkFlagsMutuallyExclusive("family", "needs")
 	c.MarkFlagsMutuallyExclusive("family", "for")
@@ -112,7 +117,8 @@ Without --family the filter is of the first of these families that does what you
 
 The choice is printed, with what the filter can do later. Filters with a known patent are never chosen. --for size and
 --for speed take the first filter in the order of bloomery plan instead. --budget and --memory limit the build. Without
-a size the false-positive rate is 1%.
+a size the false-positive rate is 1%. Rates below 2^-32 and sizes above 33 bits a key are beyond ribbon: the choice is
+then the smallest of the others. With --family, a size that the family cannot use is an error.
 
 With --family the filter is of that family, with its default size, or what a full spec says, such as
 "blocked(layout=split,bits_per_key=12)". --effort and --budget say how long the families with a search search.
@@ -122,11 +128,17 @@ comes.
 The rate that you choose is stored in the file: that of --fpr, or the one that follows from --bits-per-key. The commands
 that change or describe the filter warn if its rate has left the chosen one.
 
-A ribbon filter takes a value with each key of the build: --family ribbon --value-bits 8 reads lines such as
-"10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a --value-column. bloomery get prints the values, which
-cannot change. A key may come again with the same value only. "ribbon(r=0)" stores the values without fingerprints, in
-1.003 bits for each of their bits: check then finds every key, and get prints an arbitrary value for keys that were not
-in the input. So use that form only where all keys that are asked for were in the input.
+With --value-bits 8 a build reads lines such as "10.0.0.1<TAB>3", as put does, or with --input-format csv or tsv a
+--value-column, by default the second one. bloomery get prints the values. A key may come again with the same value
+only. The values of --family rankindexed, which is also the choice without --family, can change (put), and keys that
+look alike, at the false-positive rate, share one. If no key of the inputs has a value, all values are 0 until put sets
+them. The values of --family ribbon cannot change, are always right, and every key needs one. "ribbon(r=0)" stores the
+values without fingerprints, in 1.003 bits for each of their bits: check then finds every key, and get prints an
+arbitrary value for keys that were not in the input. So use that form only where all keys that are asked for were in the
+input.
+
+A list without keys makes an empty filter, with a warning; verify checks that it holds nothing. With --like it is
+refused.
 
 Inputs that are regular files are read twice, the first time to count the keys; if they change in between, nothing is
 written. Others are read once: the hashes of their keys are kept until they are counted, beyond --memory or 64 MiB in a
@@ -138,7 +150,11 @@ copy of OLD up to date (bloomery diff, bloomery publish). Nothing is searched ag
 keys change. Make room for that in the first build: --family "partitioned(fpr=0.01,later=8000)", or --capacity, and
 build anew, without --like, when a warning says so. If OLD is a sharded set, the output is one with as many shards.
 Families: all; but all bits of ribbon and fuse change with their keys, so that updates are whole files. OLD is needed
-for the build only; -o may name it.
+for the build only; -o may name it. If OLD has values, every key needs one.
+
+A list that was cut must not replace a good one: with --like, nothing is written if the new filter has less than half of
+the keys of OLD, or none, and the same holds for the list of --allow, and for how often keys come in a filter that
+counts. --shrink allows it, --shrink=80% up to that loss. A build without --like compares nothing.
 
 With --allow the filter is exact for a list of allowed keys, such as popular domains for a blocklist: no key of the list
 is found. The file stores which keys of the list would be false positives, in about 1.44·log2(keys / exceptions) + 4.4
@@ -169,7 +185,11 @@ func familyHelp() string {
 
 // buildConfig returns the checked Config of the flags. It reads no keys.
 func (a *app) buildConfig(c *cobra.Command, f *buildFlags) (b bloomery.Config, err error) {
-	b.TempDir, b.Seed, b.Chosen = f.memory.dir, f.hash.seed, a.printChoice
+	b.TempDir, b.Seed = f.memory.dir, f.hash.seed
+	b.Chosen = func(best plan.Choice) { a.printChoice(best, b.Allow != nil) }
+	if len(f.allow.lists) > 0 {
+		b.Allow = func(func([]byte) bool) {} // for Check; allow sets the list
+	}
 	size, err := f.size.read(c)
 	if err != nil {
 		return b, err
@@ -254,20 +274,34 @@ func (f *buildFlags) choose(c *cobra.Command, size filter.Sizing, b *bloomery.Co
 	return err
 }
 
-// printChoice prints the choice of the planner.
-func (a *app) printChoice(best plan.Choice) {
+// printChoice prints the choice of the planner, for a filter that is exact for a list or not.
+func (a *app) printChoice(best plan.Choice, exact bool) {
 	if a.quiet {
 		return
 	}
 	fmt.Fprintf(a.stderr, "bloomery: chose %s: %s\n", best.Spec, best.Reason)
-	if best.Can.Has(filter.CanAdd) {
-		const later = filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge
-		fmt.Fprintf(a.stderr, "  later it can: %s\n", best.Can&later)
-	} else {
+	values := best.Can.Has(filter.CanValues)
+	switch {
+	case exact:
+		fmt.Fprintln(a.stderr, "  exact for the list of --allow: nothing can change later; build it again for that")
+	case best.Can.Has(filter.CanAdd):
+		can := best.Can & (filter.CanAdd | filter.CanRemove | filter.CanCount | filter.CanValues | filter.CanMerge)
+		full := false
+		if f, err := families.ByName(best.Spec.Family()); err == nil && f.Bounded && !best.Spec.Has("capacity") {
+			can, full = can&^filter.CanAdd, true
+		}
+		fmt.Fprintf(a.stderr, "  later it can: %s\n", can)
+		if full {
+			fmt.Fprintln(a.stderr, "  it has room for the keys of the build; --capacity N makes room for others")
+		}
+	default:
 		fmt.Fprintln(a.stderr, "  static: no key can be added; --needs add for that")
 	}
-	if best.Can.Has(filter.CanAdd | filter.CanValues) {
-		fmt.Fprintln(a.stderr, "  values: none yet, put sets them; --family ribbon reads them with the keys")
+	switch {
+	case values && exact:
+		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0")
+	case values:
+		fmt.Fprintln(a.stderr, "  values: behind a tab in each line of the input, else 0; put changes them")
 	}
 	if best.Warning != "" {
 		fmt.Fprintf(a.stderr, "  but: %s\n", best.Warning)
@@ -294,6 +328,7 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	}
 	a.warnRate(f.output, r.info)
 	a.warnRoom(f, r)
+	a.warnAllow(r.info)
 	switch {
 	case a.json:
 		return a.printJSON(r)
@@ -313,7 +348,7 @@ func (a *app) buildSet(
 	ctx context.Context, f *buildFlags, paths []string, config bloomery.Config,
 ) (*bloomery.Set, error) {
 	defer limitGarbage(&config)()
-	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
 		return nil, err
 	}
@@ -323,10 +358,10 @@ func (a *app) buildSet(
 		return nil, err
 	}
 	what := "reading"
-	if input.Rewindable() && config.Like == nil && parse == nil {
+	if input.Rewindable() && config.Like == nil && (parse == nil || config.Spec == "") {
 		what, p = "building", newProgress()
 		a.show(p, "counting", input.Size())
-		config.Keys, err = input.Count(ctx)
+		config.Keys, err = countKeys(ctx, input, parse)
 		p.end()
 		if err != nil {
 			return nil, err

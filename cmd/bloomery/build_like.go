@@ -37,6 +37,9 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 	if config.MaxFPR, err = f.rate.read(c); err != nil {
 		return err
 	}
+	if config.Shrink, err = f.shrink.read(c); err != nil {
+		return err
+	}
 	sharded := anySharded(f.like)
 	var o []bloomery.Option
 	if !sharded {
@@ -69,8 +72,13 @@ func (a *app) buildLike(c *cobra.Command, f *buildFlags, paths []string) (err er
 // adviseLike says what to do if the filter of --like has exceptions and there is no list.
 func (f *buildFlags) adviseLike(err error) error {
 	var wrong *filter.ConfigError
-	if errors.As(err, &wrong) && wrong.Field == "allow" {
+	switch errors.As(err, &wrong); {
+	case wrong == nil:
+	case wrong.Field == "allow":
 		return &advised{fmt.Errorf("--like %s: %w", f.like, err), "Give the list, too, with --allow LIST."}
+	case wrong.Field == "values":
+		return &advised{fmt.Errorf("--like %s, which has a value with each key: %w", f.like, err),
+			"Nothing was written. bloomery get prints keys with their values."}
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (a *app) shardSet(
 	defer limitGarbage(&config)()
 	failed := a.allow(ctx, f.allow, f.in, &config)
 	var p *progress // of the pass that is running
-	in, parse, err := f.values.input(f.in, bitsAtBuild(config))
+	in, parse, err := f.values.input(f.in, specAtBuild(config))
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,7 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 		return err
 	}
 	a.warnRate(dir, r.info)
+	a.warnAllow(r.info)
 	switch {
 	case a.json:
 		return a.printJSON(r)

@@ -31,6 +31,9 @@ fingerprints, such as ribbon(r=0,value_bits=8), holds every key: see build.
 With --input-format csv or tsv, whole rows are printed exactly as they are in the input, after its header row if it has
 one; several inputs must have the same header row. Rows with an empty key are left out, unless --keep-empty is given.
 
+The lines are keys, also for a filter with values: for lines such as those of its build, with a value behind the last
+tab, add --input-format tsv. A warning says so if such lines are not found and their keys are.
+
 With --json every key gets a line such as {"key":"yopmail.com","present":true}, with "row" if it has a row, and with -v
 only the keys that the filter does not hold. The exit code is the same as without; bytes that are not UTF-8 become
 U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
@@ -47,7 +50,16 @@ U+FFFD. -q hides no key: for the exit code alone send the output to /dev/null.`,
 				return err
 			}
 			defer set.Close()
-			ask := func(hits []bool, b *keyio.Batch) { set.ContainsMany(hits, b.Keys) }
+			watch := watchValues(set, f.in)
+			defer a.warnValues(args[0], watch)
+			ask := func(hits []bool, b *keyio.Batch) {
+				set.ContainsMany(hits, b.Keys)
+				for i := 0; watch != nil && i < len(hits); i++ {
+					if !hits[i] {
+						watch.absent(b.Keys[i])
+					}
+				}
+			}
 			return a.check(c.Context(), ask, set.Err, f, args[1:])
 		},
 	}

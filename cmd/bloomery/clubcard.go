@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
@@ -52,14 +54,14 @@ Exit code 0 if the certificate is not revoked, 1 for the other answers, 2 on an 
 of the issuer is checked: validate the certificate and its timestamps first. FILE has no signature.`,
 		Example: "  bloomery clubcard check cache valid.pem\n  bloomery clubcard check base.clubcard valid.pem --json",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cert, err := readChain(args[1])
+		RunE: func(c *cobra.Command, args []string) error {
+			cert, err := readChain(c.Context(), args[1])
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[1], err)
+				return err
 			}
-			answer, err := checkClubcard(args[0], cert)
+			answer, err := checkClubcard(c.Context(), args[0], cert)
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return err
 			}
 			if a.json {
 				err = a.printJSON(clubcardReport{answer, hex.EncodeToString(cert.Issuer[:]),
@@ -82,10 +84,10 @@ func (a *app) clubcardInfoCommand() *cobra.Command {
 		Long:    "Describe a Clubcard: the certificates that it is about, and its size.",
 		Example: "  bloomery clubcard info base.clubcard",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			f, err := readClubcard(args[0])
+		RunE: func(c *cobra.Command, args []string) error {
+			f, err := readClubcard(c.Context(), args[0])
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return err
 			}
 			i := f.Info()
 			if a.json {
@@ -108,21 +110,40 @@ func (a *app) clubcardInfoCommand() *cobra.Command {
 	}
 }
 
-// readClubcard reads a Clubcard.
-func readClubcard(path string) (*clubcard.Filter, error) {
-	data, err := os.ReadFile(path)
+const (
+	maxClubcard = 1 << 30 // bytes of a Clubcard that are read
+	maxChain    = 1 << 20 // bytes of a PEM file that are read
+)
+
+// readClubcard reads a Clubcard. It reads the rest only if the first bytes are those of one. Errors name the path.
+func readClubcard(ctx context.Context, path string) (*clubcard.Filter, error) {
+	limit := untrusted.Limit{MaxBytes: maxClubcard, Streams: true, Head: 2, Check: func(head []byte) error {
+		if _, err := clubcard.Read(head); errors.Is(err, clubcard.ErrFormat) {
+			return err
+		}
+		return nil // perhaps cut
+	}}
+	data, err := untrusted.ReadFile(ctx, path, limit)
 	if err != nil {
 		return nil, err
 	}
-	return clubcard.Read(data)
+	f, err := clubcard.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
 }
 
-// checkClubcard asks a Clubcard or a folder of Clubcards.
-func checkClubcard(path string, c clubcard.Certificate) (clubcard.Status, error) {
+// checkClubcard asks a Clubcard or a folder of Clubcards. Errors name the path.
+func checkClubcard(ctx context.Context, path string, c clubcard.Certificate) (clubcard.Status, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return clubcard.CheckDir(os.DirFS(path), c)
+		answer, err := clubcard.CheckDir(os.DirFS(path), c)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return answer, err
 	}
-	f, err := readClubcard(path)
+	f, err := readClubcard(ctx, path)
 	if err != nil {
 		return clubcard.NotCovered, err
 	}
@@ -133,12 +154,21 @@ func checkClubcard(path string, c clubcard.Certificate) (clubcard.Status, error)
 var errChain = &advised{errors.New("want two certificates as PEM: the certificate, then that of its issuer"),
 	"Write what the server sends: openssl s_client -showcerts -connect HOST:443 </dev/null > chain.pem"}
 
-// readChain returns the first certificate of a PEM file, whose issuer is the second.
-func readChain(path string) (clubcard.Certificate, error) {
-	data, err := os.ReadFile(path)
+// readChain returns the first certificate of a PEM file, whose issuer is the second. Errors name the path.
+func readChain(ctx context.Context, path string) (clubcard.Certificate, error) {
+	data, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxChain, Streams: true})
 	if err != nil {
 		return clubcard.Certificate{}, err
 	}
+	c, err := parseChain(data)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return c, err
+}
+
+// parseChain is readChain for the content of the file.
+func parseChain(data []byte) (clubcard.Certificate, error) {
 	var chain []*x509.Certificate
 	for b, rest := pem.Decode(data); b != nil && len(chain) < 2; b, rest = pem.Decode(rest) {
 		if b.Type != "CERTIFICATE" {

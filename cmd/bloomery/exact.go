@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
+	"io"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -85,22 +88,46 @@ func existing(path string) error {
 	return err
 }
 
-// openExact opens an exact set, or for "-" reads standard input.
+// openExact opens an exact set, or for "-" reads standard input. A stream may have at most exact.DefaultMaxBytes; a
+// regular file may be larger.
 func (a *app) openExact(path string) (*exact.Set, error) {
 	secret, err := a.secret()
 	if err != nil {
 		return nil, err
 	}
-	if path != stdio {
-		set, err := exact.Open(path, secret)
-		return set, notExact(err)
+	st, err := os.Stat(path)
+	switch {
+	case path == stdio:
+		if err := a.takeStdin(); err != nil {
+			return nil, err
+		}
+		return a.readExact("standard input", secret, func() (io.Reader, error) { return a.stdin, nil })
+	case err == nil && st.Mode()&fs.ModeNamedPipe != 0: // of a shell: <(COMMAND)
+		return a.readExact(path, secret, func() (io.Reader, error) { return os.Open(path) })
 	}
-	if err := a.takeStdin(); err != nil {
-		return nil, err
-	}
-	set, err := interruptible(a.ctx, func() (*exact.Set, error) { return exact.Read(a.stdin, math.MaxInt64, secret) })
+	set, err := exact.Open(path, secret)
+	return set, notExact(err)
+}
+
+// readExact reads an exact set from a stream, or a regular file behind it, until the context ends.
+func (a *app) readExact(
+	name string, secret *[filter.SecretSize]byte, open func() (io.Reader, error),
+) (*exact.Set, error) {
+	set, err := interruptible(a.ctx, func() (*exact.Set, error) {
+		r, err := open()
+		if err != nil {
+			return nil, err
+		}
+		most := uint64(exact.DefaultMaxBytes)
+		if f, ok := r.(*os.File); ok {
+			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+				most = max(most, uint64(st.Size()))
+			}
+		}
+		return exact.Read(r, most, secret)
+	})
 	if err != nil {
-		return nil, notExact(fmt.Errorf("standard input: %w", err))
+		return nil, notExact(fmt.Errorf("%s: %w", name, err))
 	}
 	return set, nil
 }

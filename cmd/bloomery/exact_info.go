@@ -18,9 +18,16 @@ C(universe, members) bits, or with partitions the sum of that over the partition
 without the headers of the file; file_bytes is the whole file.
 
 outside_rate is how often the answer for a key outside of the universe is yes, if such keys are spread over the
-partitions as the keys of the universe. A class is the partitions with the same r: level 1 of the set has the rate 2^-r,
-and r=32 means that all keys of the partitions are members, or none is. Inverted classes have more members than
-others. After updates, classes and the entropy of partitions are still those of the build.`,
+partitions as the keys of the universe. In a partition that the universe did not have, answers are yes at another rate,
+unknown_partition_rate, which is known to about 0.01: such a partition gets any class.
+
+A class is the partitions with the same r: level 1 of the set has the rate 2^-r, and r=32 means that all keys of the
+partitions are members, or none is. Inverted classes have more members than others. After updates, classes and
+the entropy of partitions are still those of the build.
+
+version is that of the file format. A file of version 1, which older programs wrote, does not say how long it is: cut
+at the end of an update, it is a complete older file, with the answers from before. In later versions every cut is an
+error. The report says it of a file of version 1, and as cut_seen in JSON.`,
 		Example: "  bloomery exact info revoked.exact --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -49,6 +56,10 @@ func (a *app) printExact(r exactReport) error {
 		fmt.Fprintf(w, "updates\t%d, %s\n", r.Updates, bytesText(r.UpdateBytes))
 	}
 	fmt.Fprintf(w, "file\t%s\n", bytesText(r.FileBytes))
+	if !r.CutSeen {
+		fmt.Fprintf(w, "version\t%d: if the file is cut after an update, nothing shows it; "+
+			"the next build or update writes version 2\n", r.Version)
+	}
 	fmt.Fprintf(w, "bits a member\t%.5g\n", r.BitsPerMember)
 	fmt.Fprintf(w, "entropy a member\t%.5g\n", r.EntropyPerMember)
 	if r.Partitions > 0 {
@@ -56,6 +67,9 @@ func (a *app) printExact(r exactReport) error {
 	}
 	fmt.Fprintf(w, "hash\t%s\n", r.Hash)
 	fmt.Fprintf(w, "outside the universe\tyes at a rate of %.3g\n", r.OutsideRate)
+	if r.Partitions > 0 {
+		fmt.Fprintf(w, "other partitions\tyes at a rate of %.2g\n", r.UnknownRate)
+	}
 	for _, c := range r.Classes {
 		inverted := ""
 		if c.Inverted {
@@ -78,10 +92,13 @@ type exactReport struct {
 	EntropyPerMember float64      `json:"entropy_per_member"`
 	EntropyTotal     float64      `json:"entropy_unpartitioned_per_member"`
 	FileBytes        uint64       `json:"file_bytes"`
+	Version          int          `json:"version"`  // of the file format
+	CutSeen          bool         `json:"cut_seen"` // a file that was cut is an error, at every place
 	UpdateBytes      uint64       `json:"update_bytes"`
 	BuildDue         string       `json:"build_due,omitempty"` // why the set should be built anew
 	Hash             string       `json:"hash"`
 	OutsideRate      float64      `json:"outside_rate"`
+	UnknownRate      float64      `json:"unknown_partition_rate"` // in partitions outside of the universe
 	Classes          []exactClass `json:"classes"`
 }
 
@@ -100,6 +117,7 @@ func exactReportOf(set *exact.Set) exactReport {
 		Members: i.Members, Universe: i.Universe, Partitions: i.Partitions, Updates: i.Updates, Bits: i.Bits,
 		BitsPerMember: i.BitsPerMember(), EntropyPerMember: i.EntropyPerMember(), FileBytes: i.Bytes,
 		Hash: set.Hasher().String(), OutsideRate: i.OutsideRate, UpdateBytes: i.UpdateBytes, BuildDue: i.BuildDue(),
+		UnknownRate: i.UnknownRate, Version: i.Version, CutSeen: i.Version > 1,
 	}
 	if i.Members > 0 {
 		r.EntropyTotal = i.Entropy / float64(i.Members)

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/filter"
 )
 
 // exactUpdateFlags are the flags of bloomery exact update: those of exact build, and the file to update.
 type exactUpdateFlags struct {
 	exactBuildFlags
-	base string
+	base   string
+	shrink shrinkFlags
+	most   float64 // of the keys that may be lost, 0 for the default
 }
 
 func (a *app) exactUpdateCommand() *cobra.Command {
@@ -27,6 +30,11 @@ universe. Removed members, new ones, and new keys that OLD answers wrongly cost 
 the update 30 to 50 bytes besides. Keys that left the universe cost nothing. If nothing has changed, NEW is OLD. NEW may
 be the same file as OLD.
 
+A list that was cut would take away members without an error. So nothing is written if NEW would have less than 90% of
+the members of OLD, or fewer keys in the universe. If that is meant, because certificates expire faster than new ones
+are issued, --shrink=P% allows to lose up to that part of both, and --shrink everything. Only the numbers are compared,
+since a set does not have the keys of its universe; the report says how many members were removed.
+
 bloomery diff, publish and follow ship only what was appended. OLD may have updates already, at most 255. Each makes
 queries a little slower. When the updates take a third of the bytes of the base, or are 100, the report says that a full
 build is due: bloomery exact build.`,
@@ -38,10 +46,15 @@ build is due: bloomery exact build.`,
 			if err := f.read(a, c); err != nil {
 				return err
 			}
+			var err error
+			if f.most, err = f.shrink.read(c); err != nil {
+				return err
+			}
 			return a.exactUpdate(c.Context(), &f)
 		},
 	}
 	f.register(c)
+	f.shrink.register(c, "10% of the members, and no key of the universe")
 	c.Flags().StringVar(&f.base, "base", "", "exact set to update, - for standard input")
 	_ = c.MarkFlagRequired("base")
 	return c
@@ -76,12 +89,15 @@ func (a *app) exactUpdate(ctx context.Context, f *exactUpdateFlags) error {
 	}
 	var set *exact.Set
 	var u exact.Updated
-	err = a.gatherExact(ctx, &f.exactBuildFlags, old.Config(exact.Config{}), func(b *exact.Builder) error {
+	err = a.gatherExact(ctx, &f.exactBuildFlags, old.Config(exact.Config{Shrink: f.most}), func(b *exact.Builder) error {
 		set, u, err = b.Update(ctx, old)
 		return err
 	})
 	if errors.Is(err, exact.ErrUpdates) {
 		return &advised{err, "bloomery exact build -o FILE --members LIST --universe LIST"}
+	}
+	if errors.Is(err, filter.ErrShrunk) {
+		err = fmt.Errorf("%s: %w", pathName(f.base), err)
 	}
 	if err != nil {
 		return err

@@ -107,9 +107,8 @@ var exampleSetup = map[string]string{
 	"bloomery verify": "bloomery build -o blocked.bloom blocklist.txt",
 	"bloomery info": "bloomery build -o monday.bloom monday.txt" +
 		" && bloomery build -o tuesday.bloom tuesday.txt && bloomery build -o blocked.bloom blocklist.txt",
-	"bloomery get": "bloomery build -o routes.bloom --value-bits 8 keys.txt",
-	"bloomery convert": "printf '#!/bin/sh\nexec cat >/dev/null\n' > redis-cli && chmod +x redis-cli" +
-		" && bloomery build -o seen.bloom --family redisbloom log.txt",
+	"bloomery get":         "bloomery build -o routes.bloom --value-bits 8 keys.txt",
+	"bloomery convert":     "bloomery build -o seen.bloom --family redisbloom log.txt",
 	"bloomery shard range": shardSetup,
 	"bloomery shard build": shardSetup + " && bloomery shard range large.set --all",
 	"bloomery shard finish": shardSetup +
@@ -165,6 +164,7 @@ var longExamples = []string{
 // TestExamples runs every example of every help text as it is printed, in a shell, in a folder with the input files.
 // Each must exit with code 0.
 func TestExamples(t *testing.T) {
+	bin := exampleBin(t)
 	commands := allCommands((&app{}).rootCommand())
 	var all strings.Builder
 	for path, c := range commands {
@@ -177,7 +177,7 @@ func TestExamples(t *testing.T) {
 		fmt.Fprintln(&all, exampleSetup[path], c.Example)
 		t.Run(strings.ReplaceAll(path, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			runExamples(t, exampleSetup[path], c.Example)
+			runExamples(t, bin, exampleSetup[path], c.Example)
 		})
 	}
 	for name := range exampleInputs {
@@ -206,7 +206,7 @@ func allCommands(c *cobra.Command) map[string]*cobra.Command {
 	return all
 }
 
-func runExamples(t *testing.T, setup, examples string) {
+func runExamples(t *testing.T, bin, setup, examples string) {
 	dir := t.TempDir()
 	for name, content := range exampleInputs {
 		if err := os.WriteFile(filepath.Join(dir, name), content(t), 0o600); err != nil {
@@ -214,27 +214,59 @@ func runExamples(t *testing.T, setup, examples string) {
 		}
 	}
 	if setup != "" {
-		runExample(t, dir, setup)
+		runExample(t, bin, dir, setup)
 	}
 	for line := range strings.Lines(examples) {
 		line = strings.TrimSuffix(line, "\n")
 		if !strings.HasPrefix(line, "  ") || strings.TrimSpace(line) == "" {
 			t.Errorf("%q: an example is a line that begins with two spaces", line)
 		}
-		runExample(t, dir, strings.TrimSpace(line))
+		runExample(t, bin, dir, strings.TrimSpace(line))
 	}
 }
 
-// runExample runs a line. TestMain has put a program bloomery into $PATH.
-func runExample(t *testing.T, dir, line string) {
+// exampleTools are the programs of the system that examples may run.
+var exampleTools = []string{"sh", "cat", "cp", "find", "gzip", "mkdir", "rm", "touch", "zcat"}
+
+// redisCLI stands for redis-cli in the examples. It takes the commands of a filter and talks to no server.
+const redisCLI = `#!/bin/sh
+test "$*" = --pipe || { echo "arguments $*" >&2; exit 1; }
+IFS= read -r first
+case $first in '*'[0-9]*) exec cat >/dev/null ;; esac
+echo "no command of Redis: $first" >&2
+exit 1
+`
+
+// exampleBin returns a folder that is all of $PATH for the examples: bloomery, exampleTools and redisCLI. So an example
+// cannot reach a program, and through it a server, that the machine happens to have. TestMain has put bloomery into
+// $PATH.
+func exampleBin(t *testing.T) string {
+	bin := t.TempDir()
+	for _, name := range append([]string{"bloomery"}, exampleTools...) {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(bin, "redis-cli"), []byte(redisCLI), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// runExample runs a line.
+func runExample(t *testing.T, bin, dir, line string) {
 	long, wait := slices.Contains(longExamples, line), time.Duration(0)
 	if long {
 		wait = time.Second
 	}
-	out, err := runLine(t, dir, line, wait)
+	out, err := runLine(t, bin, dir, line, wait)
 	for long && err != nil && !strings.Contains(out, "interrupted") && wait < 20*time.Second {
 		wait *= 4 // a slow machine has not started the program after a second
-		out, err = runLine(t, dir, line, wait)
+		out, err = runLine(t, bin, dir, line, wait)
 	}
 	if long && err != nil && strings.Contains(out, "interrupted") {
 		return
@@ -245,12 +277,12 @@ func runExample(t *testing.T, dir, line string) {
 }
 
 // runLine runs a line and returns its output. It interrupts it after a time, unless that is 0.
-func runLine(t *testing.T, dir, line string, interrupt time.Duration) (string, error) {
+func runLine(t *testing.T, bin, dir, line string, interrupt time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "sh", "-c", line)
+	c := exec.CommandContext(ctx, filepath.Join(bin, "sh"), "-c", line)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+dir)
+	c.Env = []string{"PATH=" + bin, "HOME=" + dir, "TMPDIR=" + t.TempDir()}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer

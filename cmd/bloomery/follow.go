@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,11 +19,11 @@ import (
 
 // followFlags are the flags of follow.
 type followFlags struct {
-	output, name, maxBytes string
-	interval               time.Duration
-	once, insecure         bool
-	keys, execArgs         []string
-	exec                   string
+	output, name, maxBytes, minRate string
+	interval                        time.Duration
+	once, insecure, allowForeign    bool
+	keys, execArgs                  []string
+	exec                            string
 }
 
 func (a *app) followCommand() *cobra.Command {
@@ -36,11 +37,20 @@ FILE is a filter file, an exact set, or the folder of a sharded set.
 It asks for release.json, checks its signature with the keys of --key, and loads the delta from FILE to the new release,
 or all of it where that is smaller or there is no delta. What it loads is compared with its SHA-256 and opened before
 FILE is replaced, as a whole: a process that has FILE open or opens it at any moment reads one complete release. Errors
-leave FILE as it is. The release number never goes back; FILE.follow holds it. Interrupted downloads are resumed.
-Redirects must stay on the host. Proxies are those of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+leave FILE as it is. Interrupted downloads are resumed. Redirects must stay on the host. Proxies are those of
+HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+
+The release number never goes back: FILE.follow holds, for each key, the largest number that it has signed, and the
+keys of --key decide. If a key was stolen, leave it out and name the next one: what only the stolen key has signed does
+not count any more.
 
 It polls every --interval, a little earlier by a random part; after errors the time doubles, up to 10 intervals. It
-prints a line when FILE has changed, with --json one for every poll, and errors and warnings on standard error.
+prints a line when FILE has changed, with --json one for every poll, and errors and warnings on standard error. A poll
+ends after 1 minute and the time for its bytes at --min-rate; the next one goes on with the download. A release that
+expires is told within seconds.
+
+FILE.follow, FILE.follow.lock and FILE.part-* must belong to this user or root and be no links, and the folder must be
+one that only its owner may write, or have the sticky bit. --allow-foreign accepts others. FILE may have any owner.
 
 --exec runs a program after each new release, without a shell: its arguments are those of --exec-arg, in order. It has
 BLOOMERY_FILE, BLOOMERY_RELEASE and BLOOMERY_SHA256 in its environment, and writes to standard error. If it fails, that
@@ -64,6 +74,9 @@ it runs until it is interrupted.`,
 		"longest time between two polls, such as 30s or 1h")
 	flags.BoolVar(&f.once, "once", false, "poll once")
 	flags.StringVar(&f.maxBytes, "max-bytes", "1GiB", "refuse larger releases")
+	flags.StringVar(&f.minRate, "min-rate", "64KiB", "end a poll that loads less than `SIZE` a second")
+	flags.BoolVar(&f.allowForeign, "allow-foreign", false,
+		"accept a folder and files beside FILE that other users may change")
 	flags.StringVar(&f.exec, "exec", "", "`program` to run after each new release")
 	flags.StringArrayVar(&f.execArgs, "exec-arg", nil, "`argument` of that program (may be repeated)")
 	_ = c.MarkFlagRequired("output")
@@ -132,6 +145,10 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	if err != nil {
 		return nil, err
 	}
+	rate, err := parseBytes("--min-rate", f.minRate)
+	if err != nil {
+		return nil, err
+	}
 	if f.exec == "" && len(f.execArgs) > 0 {
 		return nil, errors.New("--exec-arg needs --exec")
 	}
@@ -143,11 +160,14 @@ func (w *following) options() (o []publish.FollowOption, err error) {
 	o = []publish.FollowOption{
 		publish.WithInterval(f.interval), publish.WithName(f.name), publish.WithMaxBytes(most),
 		publish.OnEvent(w.print), publish.OnProgress(w.progress),
-		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow"}),
+		publish.WithTransport(transport.Config{UserAgent: "bloomery-follow", MinRate: int64(min(rate, math.MaxInt64))}),
 		publish.WithSecret(secret),
 	}
 	if f.insecure {
 		o = append(o, publish.WithInsecure())
+	}
+	if f.allowForeign {
+		o = append(o, publish.WithForeign())
 	}
 	for _, k := range f.keys {
 		key, err := publish.FindPublicKey(k)

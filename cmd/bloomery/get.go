@@ -14,9 +14,10 @@ func (a *app) getCommand() *cobra.Command {
 		Use:   "get FILE [INPUT...]",
 		Short: "Print the values of keys",
 		Long: `Print those keys of the inputs, or of standard input, that the filter holds, each with a tab and its
-value, in their order, as soon as they come. put sets values, and a build of family ribbon takes them; a key without
-one has 0. An absent key has, at the false-positive rate, an arbitrary value, and always in a filter without
-fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key was printed, 1 if none was, 2 on an error.
+value, in their order, as soon as they come. A build takes values with the keys, and put sets them; a key without one
+has 0. The lines are keys: for a file with values add --input-format tsv. An absent key has, at the false-positive rate,
+an arbitrary value, and always in a filter without fingerprints, such as ribbon(r=0,value_bits=8). Exit code 0 if a key
+was printed, 1 if none was, 2 on an error.
 
 With --json every key gets a line such as {"key":"yopmail.com","present":true,"value":3}.`,
 		Example: "  bloomery get routes.bloom addresses.txt",
@@ -30,7 +31,9 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 			if _, err := valueBits(set); err != nil {
 				return err
 			}
-			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, in.end()))
+			watch := watchValues(set, in)
+			defer a.warnValues(args[0], watch)
+			return a.lookUp(c.Context(), set, in, args[1:], "looking up", a.valueLine(set, in.end(), watch))
 		},
 	}
 	in.register(c)
@@ -38,9 +41,12 @@ With --json every key gets a line such as {"key":"yopmail.com","present":true,"v
 }
 
 // valueLine prints the value of a key, with that end of the line.
-func (a *app) valueLine(set *bloomery.Set, end byte) lookup {
+func (a *app) valueLine(set *bloomery.Set, end byte, watch *valueWatch) lookup {
 	return func(to, key []byte) ([]byte, bool, error) {
 		value, ok, err := set.Get(key)
+		if err == nil && !ok {
+			watch.absent(key)
+		}
 		switch {
 		case err != nil:
 			return to, false, err

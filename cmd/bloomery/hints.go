@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/interop"
 	"github.com/bloomery/bloomery/keyio"
+	"github.com/bloomery/bloomery/publish"
 )
 
 // hints are hints for errors, by the sentinel that the error wraps. The first hint that matches is printed below the
@@ -39,6 +40,8 @@ var hints = []struct {
 	{filter.ErrRate, adviceMaxRate},
 	{filter.ErrShrunk, adviceShrink},
 	{filter.ErrKeys, adviceChanged},
+	{publish.ErrForeign, adviceForeign},
+	{publish.ErrOlder, adviceOlder},
 	{keyio.ErrChanged, adviceChanged},
 	{container.ErrFile, `Answers may be wrong, also those that were printed before. Run the command again, and replace filter
   files by rename, as every bloomery command does; do not write into them.`},
@@ -56,6 +59,9 @@ var hints = []struct {
 }
 
 const (
+	adviceOlder = `Is this mirror late? Try another one. If the key that signed the larger number was stolen, leave it out
+  of --key: its numbers do not count then.`
+	adviceForeign = `Use a folder that only you may write, or remove what others have put there; --allow-foreign accepts it.`
 	adviceFormats = "bloomery convert --help lists the files and filters that it knows."
 	adviceDamaged = "The file is damaged or incomplete: copy it again, or build it again."
 )

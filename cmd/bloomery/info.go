@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"text/tabwriter"
 
@@ -20,7 +21,8 @@ type report struct {
 	Spec          filter.Spec   `json:"spec"`
 	Hash          string        `json:"hash"`
 	Seed          uint64        `json:"seed"`
-	Keys          uint64        `json:"keys"`
+	Keys          uint64        `json:"keys"`                    // a key that was added twice counts twice
+	Distinct      uint64        `json:"keys_distinct,omitempty"` // estimated; absent unless it is less than keys
 	Bits          uint64        `json:"bits"`
 	BitsPerKey    float64       `json:"bits_per_key"`
 	Late          uint64        `json:"keys_late,omitempty"`
@@ -61,7 +63,29 @@ func reportOf(set *bloomery.Set, file bloomery.Stored) report {
 	if room := i.Room(); i.Capacity > 0 {
 		r.Room = &room
 	}
+	r.Distinct = distinctOf(set, i)
 	return r
+}
+
+// distinctOf returns about how many distinct keys a set holds if its bits say that they are less than its keys, as
+// after the merge of filters with common keys. Else it returns 0. For sharded sets it would have to read all shards.
+func distinctOf(set *bloomery.Set, i filter.Info) uint64 {
+	if set.Manifest() != nil || i.FPRPosterior >= 0.9*i.FPRPrior {
+		return 0
+	}
+	e, err := set.EstimateInterval()
+	if err != nil || e.Counted || !(e.High < float64(i.Keys)) {
+		return 0
+	}
+	return uint64(math.Round(e.Keys))
+}
+
+// keysText says how many keys there are, and how many of them are distinct if that is less.
+func (r report) keysText() string {
+	if r.Distinct == 0 {
+		return fmt.Sprintf("%d keys", r.Keys)
+	}
+	return fmt.Sprintf("about %d distinct keys, added %d times", r.Distinct, r.Keys)
 }
 
 // written returns the report of a set that was just written to a file.
@@ -111,7 +135,7 @@ func (a *app) printKeys(set *bloomery.Set, path string) error {
 	case a.quiet:
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, false positive rate %.4g\n", pathName(path), r.Keys, r.FPRPosterior)
+	_, err = fmt.Fprintf(a.stderr, "%s: %s, false positive rate %.4g\n", pathName(path), r.keysText(), r.FPRPosterior)
 	return err
 }
 
@@ -155,7 +179,11 @@ func (r report) write(to io.Writer) error {
 	} else {
 		fmt.Fprintf(w, "hash\t%s, seed %d\n", r.Hash, r.Seed)
 	}
-	fmt.Fprintf(w, "keys\t%d\n", r.Keys)
+	if r.Distinct > 0 {
+		fmt.Fprintf(w, "keys\t%d, about %d of them distinct\n", r.Keys, r.Distinct)
+	} else {
+		fmt.Fprintf(w, "keys\t%d\n", r.Keys)
+	}
 	fmt.Fprintf(w, "bits\t%d (%.4g a key)\n", r.Bits, r.BitsPerKey)
 	if r.Capacity > 0 {
 		fmt.Fprintf(w, "capacity\t%d (load %.4f)\n", r.Capacity, r.Load)

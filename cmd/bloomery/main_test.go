@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +26,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bloomery": main})
 }
 
+// TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
 func TestScripts(t *testing.T) {
+	site := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(site.Close)
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
 		for name, list := range map[string][]string{"disposable.txt": domains.Disposable(), "ordinary.txt": domains.Ordinary()} {
 			f, err := os.Create(e.WorkDir + "/" + name)
@@ -45,6 +50,7 @@ func TestScripts(t *testing.T) {
 			return err
 		}
 		e.Setenv("CLUBCARDS", clubcards)
+		e.Setenv("SITE", site.Listener.Addr().String())
 		for name, content := range binaryFiles {
 			if err := os.WriteFile(e.WorkDir+"/"+name, []byte(content), 0o600); err != nil {
 				return err

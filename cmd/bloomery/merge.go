@@ -19,9 +19,10 @@ func (a *app) mergeCommand() *cobra.Command {
 		Use:   "merge -o FILE A B...",
 		Short: "Merge filter files of the same spec and seed",
 		Long: `Write a filter that holds the keys of all the given ones. They must have the same spec and seed: build them
-with the same --family, size, --capacity and --seed. The result has the size of one of them. If its rate exceeds the
-chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file once; one of the
-filters may be -, standard input.
+with the same --family, size, --capacity and --seed. The result has the size of one of them. Its number of keys is the
+sum: common keys count in each filter. The output says how many are distinct, estimated from the bits, if that is less.
+If its rate exceeds the chosen one, merge prints a warning. Of different chosen rates the highest counts. Name each file
+once; one of the filters may be -, standard input.
 
 Families: ` + strings.Join(families.Having(filter.CanMerge), ", ") + ".",
 		Example: `  bloomery build -o monday.bloom --family standard --fpr 1% --capacity 1M monday.txt

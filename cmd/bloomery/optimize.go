@@ -31,6 +31,7 @@ type optimizeFlags struct {
 	rate   rateFlags
 	keys   []string
 	output string
+	shrink shrinkFlags
 	force  bool
 	keep   bool
 }
@@ -44,8 +45,8 @@ func (a *app) optimizeCommand() *cobra.Command {
 filter back, all or nothing. Its size stays. Families: ` + strings.Join(families.With(filter.CanSearch), ", ") + `.
 
 The lists say which keys the filter holds afterwards: give all of them, with those that were added since; those that
-you leave out are gone. Lists most of whose keys are new, or that leave out more than half of the keys, are refused
-without --force. The rate falls the longer the search takes: see --budget.
+you leave out are gone. Lists that leave out more than half of the keys are refused without --shrink, and those most of
+whose keys are new without --force, which allows both. The rate falls the longer the search takes: see --budget.
 
 With --keep-shifts nothing is searched: the filter gets the bits that its present shifts (in twochoice: its present
 choices) give for the keys. Few bits then differ from before, and the rate rises as keys change; bloomery build --like
@@ -68,6 +69,7 @@ does the same for a new file.`,
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "effort")
 	c.MarkFlagsMutuallyExclusive("keep-shifts", "budget")
 	c.Flags().BoolVar(&f.force, "force", false, "do it although most keys are new, or most of the filter's are left out")
+	f.shrink.register(c, "at most half, never all")
 	_ = c.MarkFlagFilename("keys")
 	return c
 }
@@ -95,6 +97,12 @@ func (a *app) optimize(c *cobra.Command, f *optimizeFlags, path string) error {
 	}
 	if config.MaxFPR, err = f.rate.read(c); err != nil {
 		return err
+	}
+	if config.Shrink, err = f.shrink.read(c); err != nil {
+		return err
+	}
+	if f.force {
+		config.Shrink = 1
 	}
 	l, err := a.lock(c.Context(), path)
 	if err != nil {
@@ -162,14 +170,12 @@ func (a *app) search(
 			"if these are the right lists, add --force", lists)
 	}
 	better, err := b.Build(ctx)
-	if err != nil {
-		return nil, err
+	var lost *filter.ShrinkError
+	if errors.As(err, &lost) {
+		err = fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is: %w",
+			lists, lost.After, lost.Before, err)
 	}
-	if left := better.Len(); !f.force && left < r.Before.Keys/2 {
-		return nil, fmt.Errorf("%s: %d keys instead of %d, and the filter would forget all others; it stays as it is. "+
-			"Give all lists, or add --force", lists, left, r.Before.Keys)
-	}
-	return better, nil
+	return better, err
 }
 
 func (a *app) printOptimized(path string, r optimized) error {

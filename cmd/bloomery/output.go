@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -40,6 +41,9 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 		if !has(f) {
 			return fmt.Errorf("%s exists and is no %s; remove it first or name another -o", path, kind)
 		}
+	}
+	if err := inset.Check(path); err != nil {
+		return err
 	}
 	return container.MayWrite(path)
 }

@@ -47,8 +47,9 @@ false-positive rate it looks like a key that is there, and removes that one: a m
 was built without --counting may hold a key once, however often it came in the build.
 
 A key that is not found proves that the list has keys that were never added. From the number of such keys and the
-false-positive rate follows how many others only look present. If 0.5 or more are expected, nothing is changed: exit
-code 2, and the error says how many members would be lost. --force removes the keys all the same.
+false-positive rate follows how many others only look present. If 0.5 or more are expected, or if more than half of the
+different keys of the list are not found, nothing is changed: exit code 2, and the error says why. --force removes the
+keys all the same.
 
 Below that, keys that are not found are counted, the first ones are named on stderr, the others are removed, and the
 exit code is 1. With --all, nothing is removed unless every key was found.
@@ -120,12 +121,15 @@ func (a *app) removeFrom(
 		return seen, err
 	}
 	defer list.Close()
+	watch := watchValues(set, f.in)
+	defer a.warnValues("the filter", watch)
 	shown := 0
 	err = a.pass(ctx, f.in, inputs, "reading", func(b *keyio.Batch) error {
 		return missing(set, b)
 	}, func(b *keyio.Batch) error {
 		for i := 0; i < len(b.Out) && shown < maxNamed && !a.quiet; i++ {
 			if b.Out[i] != 0 {
+				watch.absent(b.Keys[i])
 				shown++
 				fmt.Fprintf(a.stderr, "bloomery: not found: %q\n", b.Keys[i])
 			}

@@ -25,12 +25,13 @@ share the folder DIR and the input. The set is that of bloomery build --shards, 
 
   plan     divides the input into ranges, and writes the plan to DIR; once
   range    hashes the keys of ranges into run files; in parallel
-  build    builds the filters of shards, after all ranges; in parallel
-  finish   writes the manifest, after all shards, and removes the working files; once
+  build    builds the filters of shards in a working folder, after all ranges; in parallel
+  finish   moves all shards into place, writes the manifest, and removes the working files; once
   status   says what is missing
 
 Every step may be killed and run again at any moment: what is finished is checked and kept, and the result has the same
-bytes. Two attempts at the same step may run at the same time.
+bytes. Two attempts at the same step may run at the same time. Only finish changes the set in DIR, so a late worker of a
+plan that was given up does no harm.
 
 In a Kubernetes indexed Job with completions: 20, each pod does every 20th range. A second Job does the shards:
 
@@ -147,7 +148,7 @@ func (a *app) shardFinishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "finish DIR",
 		Short: "Write the manifest of a sharded set whose shards are built",
-		Long: `Write the manifest of a sharded set whose shards are all built, and check the sizes of their files. Then
+		Long: `Check the shards, which must all be built, move them to their final names, and write the manifest. Then
 remove the working files, and the files of the set that was in the folder before. Run it again if it was interrupted.
 If the set is finished already, it is only reported.`,
 		Example: "  bloomery shard finish large.set",
@@ -184,6 +185,7 @@ type shardState struct {
 	MissingShards []int  `json:"missing_shards"`
 	Keys          uint64 `json:"keys"`
 	Input         int64  `json:"input_bytes"`
+	SetChanged    bool   `json:"set_changed,omitempty"` // finish will refuse
 }
 
 func (a *app) shardStatusCommand() *cobra.Command {
@@ -191,8 +193,9 @@ func (a *app) shardStatusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status DIR",
 		Short: "Say which ranges and shards of a plan are not finished",
-		Long: `Say which ranges and shards of a plan are not finished. Exit code 1 if there are some. Files that are
-damaged count as missing, as far as their sizes and headers tell.`,
+		Long: `Say which ranges and shards of a plan are not finished, and whether the set in the folder has changed since
+the plan was made, so that finish refuses to replace it. Files that are damaged count as missing, as far as their sizes
+and headers tell. Exit code 0 if finish can run, 1 if something is missing or the set has changed, 2 after an error.`,
 		Example: "  bloomery shard status large.set --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -204,7 +207,8 @@ damaged count as missing, as far as their sizes and headers tell.`,
 			if err != nil {
 				return err
 			}
-			s := shardState{p.ID(), p.Spec.String(), st.Ranges, st.Shards, st.MissingRanges, st.MissingShards, st.Keys, p.Size()}
+			s := shardState{p.ID(), p.Spec.String(), st.Ranges, st.Shards, st.MissingRanges, st.MissingShards, st.Keys, p.Size(),
+				st.SetChanged}
 			if a.json {
 				err = a.printJSON(s)
 			} else {
@@ -212,7 +216,11 @@ damaged count as missing, as far as their sizes and headers tell.`,
 					s.Plan, s.Spec, len(s.MissingRanges), s.Ranges, listed(s.MissingRanges),
 					len(s.MissingShards), s.Shards, listed(s.MissingShards))
 			}
-			if err == nil && len(s.MissingRanges)+len(s.MissingShards) > 0 {
+			if err == nil && s.SetChanged {
+				_, err = fmt.Fprintf(a.stderr, "bloomery: warning: %s: %v; finish will refuse to replace it\n", args[0],
+					distribute.ErrSetChanged)
+			}
+			if err == nil && (s.SetChanged || len(s.MissingRanges)+len(s.MissingShards) > 0) {
 				err = errNo
 			}
 			return err

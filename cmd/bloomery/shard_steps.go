@@ -102,8 +102,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return fmt.Errorf("--range %s: every range is a file from which every shard reads; want 64KiB or more", f.size)
 	}
 	config.RangeBytes = int64(min(size, 1<<50))
-	bits := bitsAtBuild(config.Build)
-	in, _, err := f.values.input(f.in, bits)
+	in, parse, err := f.values.input(f.in, specAtBuild(config.Build))
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (a *app) shardPlan(c *cobra.Command, f *shardPlanFlags, args []string) (err
 		return err
 	}
 	config.Keys = distribute.KeysOf(o)
-	if bits > 0 && !in.columns() {
+	if parse != nil && !in.columns() {
 		config.Keys.Separator = string(f.values.separator)
 	}
 	for i, pattern := range args {
@@ -216,10 +215,11 @@ func (a *app) shardBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build DIR [SHARD...]",
 		Short: "Build the filters of shards from the run files",
-		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. Finished
-shards are kept after their checksums were compared. As many as there are cores are built at the same time, and share
---memory. If a run file is damaged, it is removed, and its range must be run again. If a key has two values, the input
-is read again to name the key.`,
+		Long: `Build the filters of shards, counted from 0, from the run files of all ranges, which must be finished. They
+are written to the working folder of the plan, from where shard finish moves them. Finished shards are kept after their
+checksums were compared. As many as there are cores are built at the same time, and share --memory. If a run file is
+damaged, it is removed, and its range must be run again. If a key has two values, the input is read again to name the
+key.`,
 		Example: `  bloomery shard build large.set 0 1
   bloomery shard build large.set --every 0/20
   bloomery shard build large.set --all`,

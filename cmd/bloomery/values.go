@@ -32,8 +32,7 @@ func (f separatorFlag) check() error {
 	return nil
 }
 
-// valueFlags say where the inputs of a command have the values of their keys, for static functions such as
-// ribbon(value_bits=8).
+// valueFlags say where the inputs of a command have the values of their keys, for filters such as ribbon(value_bits=8).
 type valueFlags struct {
 	separator separatorFlag
 	column    string
@@ -53,52 +52,98 @@ func (f *valueFlags) register(c *cobra.Command) {
 // parseValues sets the values of a batch; see keyio.Values.
 type parseValues func(*keyio.Batch) error
 
-// input returns the flags of inputs with a value of that many bits beside each key, and the function that reads the
-// values of a batch. Without values, bits is 0, it returns in and nil.
-func (f *valueFlags) input(in inputFlags, bits int) (inputFlags, parseValues, error) {
+// input returns the flags of inputs for a filter of that Spec, and the function that reads the values of a batch, nil
+// if the filter has none. If keys may come without values, all keys of the inputs have one or none has.
+func (f *valueFlags) input(in inputFlags, s filter.Spec) (inputFlags, parseValues, error) {
+	family, _ := families.ByName(s.Family()) // else the zero Family, which has no values
+	bits, keep := family.BuildValueBits(s), in.keep
+	in, v, err := f.read(in, bits)
+	if err != nil || bits == 0 {
+		return in, nil, err
+	}
+	if family.NeedsValues(s) {
+		return in, v.Read, nil
+	}
+	v.Optional, v.KeepEmpty = true, keep
+	return in, (&sameForAll{Values: v}).read, nil
+}
+
+// sameForAll reads batches of which all have values or none has.
+type sameForAll struct {
+	keyio.Values
+	with, without atomic.Bool
+}
+
+func (s *sameForAll) read(b *keyio.Batch) error {
+	if err := s.Read(b); err != nil {
+		return &advised{err, adviceSeparator}
+	}
+	switch {
+	case len(b.Keys) == 0:
+		return nil
+	case len(b.Values) > 0:
+		s.with.Store(true)
+	default:
+		s.without.Store(true)
+	}
+	if s.with.Load() && s.without.Load() {
+		return &advised{fmt.Errorf("%s: some keys have a value and others have none", b.Input), adviceSeparator}
+	}
+	return nil
+}
+
+const adviceSeparator = `Nothing was written. Give every key a value or none. If keys contain the separator, name
+  another one: --separator. Keys without values have the value 0, and put sets them.`
+
+// read returns the flags of inputs with a value of that many bits beside each key, and where the values are.
+func (f *valueFlags) read(in inputFlags, bits int) (inputFlags, keyio.Values, error) {
+	none := keyio.Values{}
 	switch {
 	case bits == 0 && (f.column != "" || f.separator != tab):
-		return in, nil, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its "+
-			"build; they need --family %s --value-bits V", either(families.With(filter.CanBuildValues)))
+		return in, none, fmt.Errorf("--separator and --value-column: the keys of this filter have no values at its " +
+			"build; they need --family ribbon --value-bits V, or --value-bits V for values that change")
 	case bits == 0:
-		return in, nil, nil
+		return in, none, nil
 	}
 	if in.columns() {
 		if in.second = f.column; in.second == "" {
 			in.second = "2"
 		}
 		if keys := cmp.Or(in.column, "1"); keys == in.second {
-			return in, nil, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
+			return in, none, fmt.Errorf("--value-column: column %s has the keys; name the one with the values", keys)
 		}
-		return in, keyio.Values{Bits: bits, Column: true}.Read, nil
+		return in, keyio.Values{Bits: bits, Column: true}, nil
 	}
 	if f.column != "" {
-		return in, nil, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
+		return in, none, fmt.Errorf("--value-column %s: lines have no columns; add --input-format csv or tsv", f.column)
 	}
 	if err := f.separator.check(); err != nil {
-		return in, nil, err
+		return in, none, err
 	}
 	in.keep = true // empty lines count for the line number in an error
-	return in, keyio.Values{Bits: bits, Separator: f.separator[0]}.Read, nil
+	return in, keyio.Values{Bits: bits, Separator: f.separator[0]}, nil
 }
 
-// bitsAtBuild returns the number of bits of the values that a filter of a Config takes with the keys of its build, and
-// 0 if it takes none. The planner chooses no filter that does.
-func bitsAtBuild(c bloomery.Config) int {
-	s, _ := filter.ParseSpec(c.Spec) // the zero Spec has no family
-	if c.Like != nil {
-		s = c.Like.Spec()
+// specAtBuild returns the Spec of the filter that a Config makes, as far as it is known before the keys. If the planner
+// chooses a filter with values, it is one whose keys may come without.
+func specAtBuild(c bloomery.Config) filter.Spec {
+	switch {
+	case c.Like != nil:
+		return c.Like.Spec()
+	case c.Spec == "" && c.Needs.ValueBits > 0:
+		return filter.NewSpec(families.With(filter.CanValues | filter.CanBuildValues)[0], "value_bits", c.Needs.ValueBits)
 	}
-	return bitsOf(s)
+	s, _ := filter.ParseSpec(c.Spec) // the zero Spec has no family
+	return s
 }
 
-// bitsOf is bitsAtBuild for the Spec of a filter.
-func bitsOf(s filter.Spec) int {
+// staticValues reports whether the values of a filter are those of its build.
+func staticValues(s filter.Spec) bool {
 	f, _ := families.ByName(s.Family()) // else the zero Family
-	return f.BuildValueBits(s)
+	return f.NeedsValues(s)
 }
 
-// eachBatch returns a function that gives the keys of a batch to keys, or, with a parse, keys and values to withValues.
+// eachBatch returns a function that gives the keys of a batch to keys, or, if parse finds values, both to withValues.
 func eachBatch(
 	parse parseValues, keys func([][]byte) error, withValues func([][]byte, []uint64) error,
 ) func(*keyio.Batch) error {
@@ -108,6 +153,9 @@ func eachBatch(
 	return func(b *keyio.Batch) error {
 		if err := parse(b); err != nil {
 			return err
+		}
+		if len(b.Values) == 0 {
+			return keys(b.Keys)
 		}
 		return withValues(b.Keys, b.Values)
 	}

@@ -53,12 +53,14 @@ compare the observed false-positive rate with the one that follows from its bits
 too are left out, and each counts once; for that, at most 20 bytes for each of them, and for each member among them, are
 kept in memory, or beyond --memory in a temporary file. The interval is the exact 95% one.
 
+A filter without keys holds what an empty list says: no absent key may be present more often than at its rate.
+
 The same test compares the observed rate with the one that was chosen at the build; if few keys set more bits than
 usual, a filter may have the rate of its bits instead. Exit code 1 if a member is missing, or if a filter with the
 stated or the chosen rate would show this many false positives less than once in 10,000.
 
-If the keys of the filter have values from its build, such as those of ribbon(value_bits=8), the lines of --members are
-those of the build, with values, which are compared, too. Exit code 1 if one of them is wrong.
+If the filter has values, the lines of --members are those of the build, with values. Those of ribbon are compared, too:
+exit code 1 if one of them is wrong. Those of rankindexed are not, since put changes them.
 
 FILE may be the folder of a sharded set: all of its shards are first read and checked against its manifest.`,
 		Example: `  bloomery verify blocked.bloom --members blocklist.txt --random 1M
@@ -123,10 +125,10 @@ func (a *app) verify(ctx context.Context, set *bloomery.Set, f verifyFlags) (ver
 	}
 	v.Members, v.FalseNegatives = counts.Members, counts.FalseNegatives
 	v.Absent, v.FalsePositives = counts.Absent, counts.FalsePositives
-	if bitsOf(set.Spec()) > 0 {
+	if staticValues(set.Spec()) {
 		v.WrongValues = &counts.WrongValues
 	}
-	if v.Members == 0 {
+	if v.Members == 0 && info.Keys > 0 {
 		return v, fmt.Errorf("--members %s: no keys to ask for, so nothing would be verified", strings.Join(f.members, " "))
 	}
 	if v.Absent == 0 {
@@ -153,11 +155,15 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 			return r, err
 		}
 	}
-	in, parse, err := f.values.input(f.in, bitsOf(set.Spec()))
+	in, parse, err := f.values.input(f.in, set.Spec())
 	if err != nil {
 		return r, err
 	}
-	err = a.pass(ctx, in, f.members, "members", eachBatch(parse, v.AskMembers, v.AskValues), nil)
+	values := v.AskValues
+	if !staticValues(set.Spec()) { // put may have changed them, and keys that look alike share one
+		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
+	}
+	err = a.pass(ctx, in, f.members, "members", eachBatch(parse, v.AskMembers, values), nil)
 	if err != nil {
 		return r, err
 	}

@@ -279,9 +279,15 @@ func TestRun(t *testing.T) {
 	log, ended := &firstLine{line: make(chan string, 1)}, make(chan error, 1)
 	go func() {
 		dir := filepath.Join(t.TempDir(), "new")
-		ended <- run(ctx, []string{"-origin", origin.URL, "-dir", dir, "-listen", "localhost:0"}, log)
+		ended <- run(ctx, []string{"-origin", origin.URL, "-dir", dir, "-listen", "127.0.0.1:0"}, log)
 	}()
-	at := regexp.MustCompile(`http://\S+:\d+`).FindString(<-log.line)
+	var line string
+	select {
+	case line = <-log.line:
+	case err := <-ended:
+		t.Fatal("the server does not start: ", err)
+	}
+	at := regexp.MustCompile(`http://\S+:\d+`).FindString(line)
 	get := func(path string) string {
 		r, err := http.Get(at + path)
 		if err != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -50,7 +52,8 @@ func TestFollow(t *testing.T) {
 	updated := make(chan publish.Updated, 10)
 	live, err := publish.Follow(ctx, web.URL, filepath.Join(dir, "f"), publish.WithKeys(key.Public()),
 		publish.WithInterval(10*time.Millisecond), publish.WithName("list"), publish.WithMaxBytes(1<<20),
-		publish.WithTransport(transport.Config{UserAgent: "consumer"}), publish.WithOpen(bloomery.InMemory()),
+		publish.WithTransport(transport.Config{UserAgent: "consumer", Stall: transport.DefaultStall / 2,
+			MinRate: transport.DefaultMinRate / 2}), publish.WithOpen(bloomery.InMemory()),
 		publish.OnProgress(func(loaded, expected int64) {}), publish.OnEvent(func(e publish.Event) {
 			switch e := e.(type) {
 			case publish.Updated:
@@ -85,6 +88,20 @@ func TestFollow(t *testing.T) {
 		e, err := f.Poll(ctx)
 		if _, ok := e.(publish.Updated); err != nil || ok != (want != publish.Unchanged{}) {
 			t.Errorf("%v, %v", e, err)
+		}
+	}
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range [][]publish.FollowOption{{}, {publish.WithForeign()}} {
+		f, err := publish.NewFollower(site, filepath.Join(open, "f"), o...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := runtime.GOOS != "windows" && len(o) == 0
+		if _, err := f.Poll(ctx); errors.Is(err, publish.ErrForeign) != refused || !refused && err != nil {
+			t.Errorf("a folder that all may write: %v", err)
 		}
 	}
 	cancel()

@@ -54,6 +54,12 @@ func TestStaticValues(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	changing := must(bloomery.BuildValues(t.Context(), maps.All(want), bloomery.Config{
+		Spec: "rankindexed(fpr=1e-9,value_bits=4)",
+	}))(t)
+	if v, ok, err := changing.Get([]byte("b")); v != 4 || !ok || err != nil {
+		t.Errorf("values that change: %d, %t, %v", v, ok, err)
+	}
 	b = must(bloomery.NewBuilder(bloomery.Config{Spec: "ribbon(value_bits=4)"}))(t)
 	defer b.Close()
 	if err := errors.Join(b.AddValueUint64(7, 1), b.AddValueUint64(7, 2)); err != nil {

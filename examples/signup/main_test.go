@@ -69,7 +69,7 @@ func TestSignUp(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- run(ctx, []string{"-list", lists.URL, "-key", key.Public().String(), "-interval", "20ms",
-			"-listen", "localhost:0", "-file", filepath.Join(t.TempDir(), "list.bloom")}, log)
+			"-listen", "127.0.0.1:0", "-file", filepath.Join(t.TempDir(), "list.bloom")}, log)
 		log.Close()
 	}()
 	base := ""
@@ -111,7 +111,7 @@ func TestSignUp(t *testing.T) {
 
 // TestUnsigned: a list of another machine needs a key.
 func TestUnsigned(t *testing.T) {
-	args := []string{"-list", "http://localhost:1", "-file", filepath.Join(t.TempDir(), "f")}
+	args := []string{"-list", "http://example.invalid", "-file", filepath.Join(t.TempDir(), "f")}
 	err := run(t.Context(), args, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "key") {
 		t.Errorf("error %v", err)

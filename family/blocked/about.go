@@ -8,7 +8,8 @@ var About = filter.About{
 	Name: Family, Summary: "one cache line per query; keys at any time, union",
 	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
 		filter.CanCapacity | filter.CanOneLine | filter.CanEstimate,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"blocks"},
+	FileBytes: 128,
+	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"blocks"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..32", Help: "probes per key (layout=line)"},
 		{Name: "blocks", Value: "N", Help: "number of blocks, instead of a size"},

@@ -5,8 +5,10 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "as partitioned, in one cache line per query",
-	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself | filter.CanOneLine,
-	Default: "8 bits a key", Sizes: []string{"blocks"},
+	Can: filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself |
+		filter.CanOneLine,
+	FileBytes: 208,
+	Default:   "8 bits a key", Sizes: []string{"blocks"},
 	Parameters: append([]filter.Parameter{
 		filter.LaterParameter, filter.SlotsParameter, {Name: "block", Value: "512|1024", Help: "bits per block"},
 	}, filter.SearchParameters...),

@@ -7,7 +7,8 @@ var About = filter.About{
 	Name: Family, Summary: "counting Bloom filter: keys are removed and counted, and it is never full",
 	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanRemove | filter.CanCount | filter.CanMerge | filter.CanConcurrent |
 		filter.CanCapacity | filter.CanEstimate,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+	FileBytes: 130,
+	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
 		{Name: "m", Value: "N", Help: "number of counters of 4 bits, instead of a size"},

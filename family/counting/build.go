@@ -28,7 +28,7 @@ func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
 // Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no
 // filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
-	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width}.Resolve()
+	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.

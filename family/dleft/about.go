@@ -5,8 +5,9 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "d-left fingerprint table: keys are removed, in four short buckets per query",
-	Can:     formCan | filter.CanStartEmpty | filter.CanCount,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"remainder", "buckets"},
+	Can:       formCan | filter.CanStartEmpty | filter.CanCount,
+	FileBytes: 200,
+	Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"remainder", "buckets"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
 		{Name: "remainder", Value: "4..32", Help: "bits per remainder, instead of a size"},

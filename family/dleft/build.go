@@ -95,13 +95,15 @@ func (c Config) resolve() (geometry, error) {
 	switch {
 	case g.remainder != 0:
 	case c.Size.BitsPerKey != 0:
-		return g.fit(uint(c.Size.BitsPerKey*load/(subtables*cells)), "bits_per_key", c.Size.BitsPerKey)
+		g, err := g.fit(uint(c.Size.BitsPerKey*load/(subtables*cells)), "bits_per_key", c.Size.BitsPerKey)
+		return g, errors.Join(err, c.atMost(g))
 	case c.Size.Bytes != 0:
 		total, err := c.Size.Bits(0)
 		if err != nil {
 			return geometry{}, err
 		}
-		return g.fit(uint(min(total/g.cells(), math.MaxUint32)), "bytes", c.Size.Bytes)
+		g, err := g.fit(uint(min(total/g.cells(), math.MaxUint32)), "bytes", c.Size.Bytes)
+		return g, errors.Join(err, c.atMost(g))
 	default:
 		p := c.Size.FPR
 		if p == 0 {
@@ -113,6 +115,14 @@ func (c Config) resolve() (geometry, error) {
 		}
 	}
 	return g, nil
+}
+
+// atMost returns an error if the size is more than a filter with the longest remainders takes.
+func (c Config) atMost(g geometry) error {
+	if g.remainder < MaxRemainder {
+		return nil
+	}
+	return c.Size.AtMost(g.cells()*g.width(), max(c.Keys, c.Capacity), Family)
 }
 
 // fit sets the remainder to the bits that a cell of width bits has for it.

@@ -92,6 +92,7 @@ func TestConfig(t *testing.T) {
 	for _, c := range []Config{
 		{Size: filter.Sizing{FPR: math.NaN()}}, {Size: filter.Sizing{FPR: 1e-11}}, {Size: filter.Sizing{BitsPerKey: 5.3}}, {Remainder: 3},
 		{Remainder: 33}, {Remainder: 12, Size: filter.Sizing{FPR: 0.1}}, {Keys: 1000, Size: filter.Sizing{Bytes: 100}},
+		{Keys: 2400, Size: filter.Sizing{BitsPerKey: 4000}}, {Keys: 2400, Size: filter.Sizing{Bytes: 13200}},
 		{Keys: 1000, Buckets: 31}, {Counting: true, Size: filter.Sizing{BitsPerKey: 7.9}},
 	} {
 		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
@@ -114,7 +115,8 @@ func TestConfig(t *testing.T) {
 		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
 		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 16}, Counting: true}, "dleft(buckets=100,capacity=2400,counting=1,remainder=10)"},
 		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 4800}}, "dleft(buckets=100,capacity=2400,remainder=12)"},
-		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 4000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
+		{Config{Keys: 2400, Size: filter.Sizing{BitsPerKey: 43}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
+		{Config{Keys: 2400, Size: filter.Sizing{Bytes: 13000}}, "dleft(buckets=100,capacity=2400,remainder=32)"},
 	} {
 		if got := must(t, c.c).Info().Spec.String(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.c, got, c.want)

@@ -5,8 +5,9 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "static and fast to query; whole bits per fingerprint",
-	Can:     filter.CanSpill | filter.CanCountItself,
-	Default: "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
+	Can:       filter.CanSpill | filter.CanCountItself,
+	FileBytes: 208,
+	Default:   "8 bits per fingerprint: about 9 bits a key", Sizes: []string{"width", "segment"},
 	Parameters: []filter.Parameter{{Name: "width", Value: "1..32", Help: "bits per fingerprint, instead of a size"}},
 	// A form with CanSpill builds in any memory. Keys of fuse spill while they are gathered, but then the library needs
 	// all of them.

@@ -107,7 +107,10 @@ func (c Config) Geometry(n uint64) (slots uint64, width uint, err error) {
 		return 0, 0, &filter.ConfigError{Field: field, Value: value,
 			Reason: fmt.Sprintf("fuse needs %d bits or more for %d keys", slots, n)}
 	}
-	return slots, uint(min(total/slots, MaxWidth)), nil
+	if total/slots > MaxWidth {
+		return slots, MaxWidth, c.Size.AtMost(slots*MaxWidth, n, "fuse")
+	}
+	return slots, uint(total / slots), nil
 }
 
 // Slots returns the number of slots for n keys: 1.125 times n from a million on and more below (Graf and Lemire,
@@ -134,6 +137,7 @@ type Builder struct {
 	mu    sync.Mutex
 	keys  []uint64     // without a limit: Lo of all keys, in any order
 	spill *gather.Keys // with a limit: Lo of all keys as Hi; else nil
+	built bool         // or closed
 }
 
 // NewBuilder returns an empty builder. A size in bytes that is too small for the keys is an error of Build, which knows
@@ -163,15 +167,20 @@ func (b *Builder) Limit(memory int64, dir string) {
 	}
 }
 
+var errBuilt = errors.New("fuse: the Builder was built or closed, and takes no more keys")
+
 // AddMany takes keys and keeps no reference to hs. It may be called from several goroutines at once. Without a limit of
 // memory the error wraps filter.ErrTooLarge beyond MaxKeys keys, duplicates included; with one it says that the
-// temporary file cannot be written.
+// temporary file cannot be written. After Build or Close it returns an error.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.spill != nil {
 		return b.spill.AddMany(hs)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.built {
+		return errBuilt
+	}
 	if uint64(len(b.keys))+uint64(len(hs)) > MaxKeys {
 		return tooMany(uint64(len(b.keys)) + uint64(len(hs)))
 	}
@@ -186,7 +195,9 @@ func (b *Builder) AddMany(hs []filter.Hash) error {
 
 // Close drops the keys and removes their file. Build calls it; call it for a builder that will not Build.
 func (b *Builder) Close() error {
-	b.keys = nil
+	b.mu.Lock()
+	b.keys, b.built = nil, true
+	b.mu.Unlock()
 	if b.spill == nil {
 		return nil
 	}
@@ -227,6 +238,9 @@ func (b *Builder) Build(ctx context.Context) (filter.Filter, error) {
 // sorted returns the distinct keys in order, and the width of the fingerprints for that many.
 func (b *Builder) sorted(ctx context.Context) (keys []uint64, width uint, err error) {
 	if b.spill == nil {
+		if b.built {
+			return nil, 0, errBuilt
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}

@@ -5,8 +5,9 @@ import "github.com/bloomery/bloomery/filter"
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "a search fits the hash functions to the keys: the smallest that takes keys after the build",
-	Can:     filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
-	Default: "8 bits a key", Sizes: []string{"shards"},
+	Can:       filter.CanAdd | filter.CanLater | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
+	FileBytes: 300,
+	Default:   "8 bits a key", Sizes: []string{"shards"},
 	Parameters: append([]filter.Parameter{
 		filter.LaterParameter, filter.SlotsParameter,
 		{Name: "target", Value: "RATE", Help: "search until this rate is reached"},

@@ -51,8 +51,8 @@ func (s shape) fit(n, total uint64) (geometry, bool) {
 }
 
 // geometry returns the geometry that suits the Config for n distinct keys.
-func (c Config) geometry(n uint64) (geometry, error) {
-	n = max(n, 1)
+func (c Config) geometry(keys uint64) (geometry, error) {
+	n := max(keys, 1)
 	switch {
 	case c.From != nil:
 		return c.From.geometry, nil
@@ -69,6 +69,9 @@ func (c Config) geometry(n uint64) (geometry, error) {
 		size.BitsPerKey = DefaultBitsPerKey
 	}
 	total, err := size.Bits(n + c.Later)
+	if err == nil && keys > 0 {
+		err = size.AtMost((n+c.Later)*maxBitsPerKey, n+c.Later, Family)
+	}
 	if err != nil {
 		return geometry{}, err
 	}

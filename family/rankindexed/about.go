@@ -6,8 +6,9 @@ import "github.com/bloomery/bloomery/filter"
 var About = filter.About{
 	Name: Family, Summary: "keys come and go, are counted or have values, in few bits",
 	Can: formCan | filter.CanStartEmpty | filter.CanCount | filter.CanValues | filter.CanGrow | filter.CanSpill |
-		filter.CanTrim | filter.CanOneLine | filter.CanCountItself,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
+		filter.CanTrim | filter.CanOneLine | filter.CanCountItself | filter.CanBuildValues,
+	FileBytes: 290,
+	Bounded:   true, Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"buckets"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, filter.CountingParameter,
 		{Name: "value_bits", Value: "1..32", Help: "bits of the value that each key has"},

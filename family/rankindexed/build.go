@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -146,7 +147,7 @@ func (c Config) Plan() (Geometry, error) {
 		o.fpr = DefaultFPR
 	}
 	if o.fpr == 0 {
-		return o.within(c.Size)
+		return o.within(c.Size, max(c.Keys, c.Capacity))
 	}
 	g, ok := o.search()
 	if !ok {
@@ -181,8 +182,9 @@ func (o order) room(bits uint64) bool {
 // mostFPR is the highest rate that an error about too few bits names.
 const mostFPR = 0.9
 
-// within returns the geometry with the lowest rate among those of at most that size.
-func (o order) within(size filter.Sizing) (Geometry, error) {
+// within returns the geometry with the lowest rate among those of at most that size. keys is 0 if the number is
+// unknown.
+func (o order) within(size filter.Sizing, keys uint64) (Geometry, error) {
 	bits, err := size.Bits(o.form.Capacity)
 	if err != nil {
 		return Geometry{}, err
@@ -195,13 +197,15 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 	if o.fpr = math.Exp2(high); !o.room(bits) {
 		high = 0
 	}
+	lowest := true // whether there is no filter of a lower rate, of any size
 	for range 16 {
 		middle := (low + high) / 2
 		o.fpr = math.Exp2(middle)
-		if g, ok := o.search(); ok && g.Bits() <= bits {
+		g, ok := o.search()
+		if ok && g.Bits() <= bits {
 			best, high = g, middle
 		} else {
-			low = middle
+			low, lowest = middle, !ok
 		}
 	}
 	if best.Buckets == 0 {
@@ -213,6 +217,9 @@ func (o order) within(size filter.Sizing) (Geometry, error) {
 			}
 		}
 		return Geometry{}, &filter.ConfigError{Field: "bytes", Value: bits / 8, Reason: reason}
+	}
+	if lowest || 10*(best.Bits()/9+leastBits) < bits {
+		return best, size.AtMost(best.Bits(), keys, Family)
 	}
 	return best, nil
 }
@@ -252,21 +259,25 @@ func over(g Geometry, sections [levels][]uint64) *Filter {
 }
 
 // NewBuilder returns a builder. In the counting form every addition of a key counts, and Config.Keys gives the size. In
-// the others a key that is added several times is one key, and the number of distinct keys gives the size.
+// the others a key that is added several times is one key, and the number of distinct keys gives the size. With values
+// it is a filter.ValueBuilder; a key that is added without one has the value 0.
 func NewBuilder(c Config) (filter.Builder, error) {
 	if c.Counting || c.Geometry != nil && c.Geometry.Counting {
 		f, err := New(c)
 		if err != nil {
 			return nil, err
 		}
-		return &countingBuilder{newConcurrent(f)}, nil
+		return &countingBuilder{c: newConcurrent(f)}, nil
 	}
-	return &Builder{gather.NewIntake(gather.Config{Expect: c.Keys}), c}, c.check()
+	b := &Builder{Intake: gather.NewIntake(gather.Config{Expect: c.Keys}), config: c}
+	b.values.Keys = gather.New(gather.Config{})
+	return b, c.check()
 }
 
 // Builder gathers hashes, 16 bytes each, and adds them to a filter in the order of its buckets.
 type Builder struct {
 	gather.Intake
+	values valued
 	config Config
 }
 
@@ -293,25 +304,38 @@ func (b *Builder) build(ctx context.Context) (*Filter, error) {
 	parts := n>>16 + 1
 	done := uint64(0)
 	part := func(h filter.Hash) uint64 { return probe.Position(h.Hi, parts) }
-	err = b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+	report := func(keys int) error {
+		if done += uint64(keys); b.Progress != nil {
+			b.Progress(filter.Progress{Done: float64(done) / float64(n)})
+		}
+		return ctx.Err()
+	}
+	if b.values.Added() > 0 {
+		return f, b.values.fill(ctx, f, b.Keys, part, report)
+	}
+	return f, b.Keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
 		for _, h := range hs {
 			if err := f.Add(h); err != nil {
 				return err
 			}
 		}
-		if done += uint64(len(hs)); b.Progress != nil {
-			b.Progress(filter.Progress{Done: float64(done) / float64(n)})
-		}
-		return ctx.Err()
+		return report(len(hs))
 	})
-	return f, err
 }
 
 // countingBuilder adds keys to a filter when they come.
-type countingBuilder struct{ c *Concurrent }
+type countingBuilder struct {
+	c     *Concurrent
+	built atomic.Bool
+}
+
+var errBuilt = errors.New("rankindexed: the Builder has built its filter, and takes no more keys")
 
 // AddMany adds keys.
 func (b *countingBuilder) AddMany(hs []filter.Hash) error {
+	if b.built.Load() {
+		return errBuilt
+	}
 	for _, h := range hs {
 		if err := b.c.Add(h); err != nil {
 			return err
@@ -322,6 +346,9 @@ func (b *countingBuilder) AddMany(hs []filter.Hash) error {
 
 // Build returns a *Filter.
 func (b *countingBuilder) Build(ctx context.Context) (filter.Filter, error) {
+	if b.built.Swap(true) {
+		return nil, errBuilt
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -73,6 +73,9 @@ func (c Config) first() (Link, error) {
 	if c.Capacity == 0 {
 		capacity = max(c.Keys, 1)
 	}
+	if err := c.Size.AtMost(capacity*maxBitsPerKey, max(c.Keys, c.Capacity), Family); err != nil {
+		return Link{}, err
+	}
 	if c.Size.BitsPerKey != 0 {
 		return newLink(capacity, 0, min(c.Size.BitsPerKey, maxBitsPerKey))
 	}

@@ -416,9 +416,9 @@ func TestFirstLink(t *testing.T) {
 		{Config{Keys: 1000, Capacity: 50}, 50, 576, 8},
 		{Config{Keys: 1000, Fixed: true}, 1000, 9600, 7},
 		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 12}}, 1000, 12032, 9},
-		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 4096}}, 1000, 92032, 64},
+		{Config{Keys: 1000, Size: filter.Sizing{BitsPerKey: 93}}, 1000, 92032, 64},
 		{Config{Keys: 1000, Size: filter.Sizing{Bytes: 1500}}, 1000, 11968, 9},
-		{Config{Keys: 10, Size: filter.Sizing{Bytes: 1 << 20}}, 10, 960, 64},
+		{Config{Keys: 10, Size: filter.Sizing{BitsPerKey: 93}}, 10, 960, 64},
 	} {
 		f, err := New(c.config)
 		if err != nil {
@@ -431,6 +431,18 @@ func TestFirstLink(t *testing.T) {
 		if bits, fpr, err := c.config.Forecast(c.config.Keys); err != nil || bits != l.Bits || !(fpr >= 0 &&
 			fpr < 0.4) {
 			t.Errorf("%+v: forecast of %d bits and %g, %v", c.config, bits, fpr, err)
+		}
+	}
+}
+
+// TestTooManyBits: a size that no number of probes fills is an error, and not a smaller filter.
+func TestTooManyBits(t *testing.T) {
+	for _, c := range []Config{
+		{Keys: 1000, Size: filter.Sizing{BitsPerKey: 4096}}, {Keys: 10, Size: filter.Sizing{Bytes: 1 << 20}},
+		{Capacity: 10, Size: filter.Sizing{BitsPerKey: 94}},
+	} {
+		if _, err := New(c); !errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

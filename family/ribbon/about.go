@@ -29,9 +29,10 @@ const wholeFile = "a change of one key changes the whole file, so updates by dif
 
 // About describes the family. Package families lists it.
 var About = filter.About{
-	Name: Family, Summary: "static, smallest: 0.3% over the bound; fractional bits per fingerprint",
-	Can:     filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
-	Default: "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
+	Name: Family, Summary: "static, smallest: 0.3% over the bound with many keys; fractional bits per fingerprint",
+	Can:       filter.CanSpill | filter.CanCountItself | filter.CanBuildValues,
+	FileBytes: 230,
+	Default:   "8 bits per fingerprint: about 8.03 bits a key", Sizes: []string{"r"},
 	Parameters: []filter.Parameter{
 		{Name: "r", Value: "1..32", Help: "bits per fingerprint, instead of a size; 0: values only"},
 		{Name: "w", Value: "64|128", Help: "128: smaller and slower, the default for rates above 1/16"},
@@ -42,12 +43,12 @@ var About = filter.About{
 	Forms: []filter.Form{
 		{
 			Spec: filter.NewSpec(Family), Can: filter.CanSpill, Default: 1,
-			Reason:  "static, 0.3% over the smallest possible size",
+			Reason:  "static, {size}",
 			Warning: wholeFile,
 		},
 		{
 			Spec: filter.NewSpec(Family, "w", 128), Can: filter.CanSpill,
-			Reason:  "static, 0.1% over the smallest possible size; slower queries and builds",
+			Reason:  "static, {size}; slower queries and builds",
 			Warning: wholeFile,
 		},
 	},

@@ -151,8 +151,8 @@ func (c Config) forRate(n uint64) (r, wide uint, err error) {
 }
 
 // forSize returns the largest geometry within the size.
-func (c Config) forSize(n uint64) (r, wide uint, err error) {
-	n = max(n, 1)
+func (c Config) forSize(keys uint64) (r, wide uint, err error) {
+	n := max(keys, 1)
 	total, err := c.Size.Bits(n)
 	if err != nil {
 		return 0, 0, err
@@ -173,7 +173,8 @@ func (c Config) forSize(n uint64) (r, wide uint, err error) {
 		return 0, 0, wrong(field, value, "ribbon needs %.0f bits or more for %d keys", needs, n)
 	}
 	if columns >= MaxBits {
-		return MaxBits, 0, nil
+		most := uint64(float64(MaxBits+c.ValueBits)*slots + classes)
+		return MaxBits, 0, c.Size.AtMost(most, keys, Family)
 	}
 	r = uint(columns)
 	if n <= maxTail {

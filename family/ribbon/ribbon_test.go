@@ -202,11 +202,35 @@ func TestPromise(t *testing.T) {
 				if limit := 0.09 + 0.006*float64(f.r+1) + 0.01; n >= 30_000 && over > limit {
 					t.Errorf("%d keys, %s: %.4f bits over the bound, want at most %.4f", n, f.spec(), over, limit)
 				}
-				size := 1.5 - 1.3*math.Log2(rate)
+				size := min(1.5-1.3*math.Log2(rate), MaxBits+1) // the most that a filter takes
 				f = build(t, fmt.Sprintf("ribbon(bits_per_key=%g,w=%d)", size, w), filtertest.Hashes(n, 3))
 				bits, least := float64(f.bits()), (size*0.99-0.06)*float64(n)
 				if bits > math.Ceil(size*float64(n)) || n > 1000 && bits < least && f.r < MaxBits {
 					t.Errorf("%d keys, %s: %.4f bits a key, want %.4f", n, f.spec(), bits/float64(n), size)
+				}
+			}
+		}
+	}
+}
+
+// TestTooManyBits: a size that no fingerprint fills is an error, and not a smaller filter.
+func TestTooManyBits(t *testing.T) {
+	for _, n := range []uint64{1, 100, 300, 1000, 100_000} {
+		for _, spec := range []string{"ribbon", "ribbon(w=128)", "ribbon(value_bits=4)"} {
+			s, err := filter.ParseSpec(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for size, ok := range map[float64]bool{32: true, 33: true, 48: false, 4096: false} {
+				size += float64(s.Reader().Uint("value_bits"))
+				for _, s := range []filter.Spec{s.With("bits_per_key", size), s.With("bytes", uint64(size*float64(n)/8))} {
+					c, err := ConfigFromSpec(s, n)
+					if err != nil {
+						continue // no room for a key, or above the range
+					}
+					if _, _, err := c.Geometry(n); ok && err != nil && n > 8 || !ok && !errors.Is(err, filter.ErrConfig) {
+						t.Errorf("%s, %d keys: %v", s, n, err)
+					}
 				}
 			}
 		}

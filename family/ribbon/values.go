@@ -14,7 +14,7 @@ const valueMask = 1<<32 - 1
 // filter.ErrConfig if the filter is to have values, or says that keys beyond the memory limit cannot be written.
 func (b *Builder) AddMany(hs []filter.Hash) error {
 	if b.c.ValueBits > 0 {
-		return wrong("value_bits", b.c.ValueBits, "keys need values: add them with AddValues")
+		return wrong("value_bits", b.c.ValueBits, "every key needs a value, and some came without one")
 	}
 	return b.Intake.AddMany(hs)
 }

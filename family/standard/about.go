@@ -7,7 +7,8 @@ var About = filter.About{
 	Name: Family, Summary: "plain Bloom filter: any size, keys at any time, union",
 	Can: filter.CanAdd | filter.CanStartEmpty | filter.CanMerge | filter.CanIntersect | filter.CanConcurrent |
 		filter.CanCapacity | filter.CanEstimate,
-	Default: "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
+	FileBytes: 130,
+	Default:   "a false-positive rate of 1%", DefaultFPR: 0.01, Sizes: []string{"m"},
 	Parameters: []filter.Parameter{
 		filter.CapacityParameter, {Name: "k", Value: "1..64", Help: "probes per key"},
 		{Name: "m", Value: "BITS", Help: "number of bits, instead of a size"},

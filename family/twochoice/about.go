@@ -8,8 +8,9 @@ import (
 // About describes the family. Package families lists it.
 var About = filter.About{
 	Name: Family, Summary: "keys choose among groups of positions: small at low rates",
-	Can:     filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
-	Default: "8 bits a key", Sizes: []string{"shards"},
+	Can:       filter.CanAdd | filter.CanStartEmpty | filter.CanSearch | filter.CanSpill | filter.CanCountItself,
+	FileBytes: 256,
+	Default:   "8 bits a key", Sizes: []string{"shards"},
 	Parameters: append([]filter.Parameter{
 		{Name: "choices", Value: "2..16", Help: "groups of positions a key chooses among"},
 		{Name: "k", Value: "1..64", Help: "positions per group"},

@@ -114,6 +114,7 @@ func (p problem) of(k int, per float64) forecast {
 		load := distinct(k, bits) / per
 		fill = anneal.Fill(p.yields.At(math.Log(float64(k)), math.Log(load)), load) * (1 + smaller/bits)
 	}
+	fill = min(1, fill)                         // of a few bits the estimate is more
 	luck := spread * (1 - fill) / fill / bits   // the variance of the fill over its square
 	fill = min(1, fill*(1+float64(k-1)/2*luck)) // so that fill^k is the mean of the power
 	g := geometry{shards: 1, bits: uint64(max(1, per*p.inShard)), choices: p.choices, k: k, hashing: p.hashing}

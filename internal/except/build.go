@@ -15,6 +15,7 @@ import (
 
 var (
 	errOrder  = errors.New("a key of the list after the first member")
+	errBuilt  = errors.New("a member after the exceptions were built")
 	errLevels = fmt.Errorf("the exceptions do not fit in %d levels: keys have equal or related hashes; take another "+
 		"seed or secret: %w", maxLevels, filter.ErrFull)
 )
@@ -36,6 +37,7 @@ type Builder struct {
 	words   [][]uint64 // of the levels
 	first   *level
 	started bool
+	built   bool
 	caught  []filter.Hash // members that are in level 1
 	both    map[filter.Hash]string
 	seen    uint64 // members
@@ -95,6 +97,9 @@ func (b *Builder) Members(hs []filter.Hash) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.built {
+		return errBuilt
+	}
 	b.seen += uint64(len(hs))
 	b.missing += missing
 	for _, h := range caught {
@@ -201,6 +206,9 @@ func (b *Builder) Build(ctx context.Context) (*Cascade, error) {
 	if len(b.both) > 0 {
 		return nil, &filter.AllowedError{Keys: slices.Sorted(maps.Values(b.both))}
 	}
+	b.mu.Lock()
+	b.built = true
+	b.mu.Unlock()
 	if err := b.cascade(ctx); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ package fill
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,7 @@ type Builder[F Filter] struct {
 	alone   sync.RWMutex // locked by the goroutine that is alone; read-locked by goroutines that share
 	crowded atomic.Bool  // goroutines share
 	keys    atomic.Uint64
+	built   atomic.Bool
 
 	mu     sync.Mutex
 	copies []F
@@ -67,8 +69,13 @@ type Builder[F Filter] struct {
 // New returns a Builder that fills f, which must be empty.
 func New[F Filter](f F, c Config[F]) *Builder[F] { return &Builder[F]{c: c, filter: f} }
 
-// AddMany adds keys and does not keep hs. The error is always nil.
+var errBuilt = errors.New("fill: the Builder has built its filter, and takes no more keys")
+
+// AddMany adds keys and does not keep hs. It returns an error after Build.
 func (b *Builder[F]) AddMany(hs []filter.Hash) error {
+	if b.built.Load() {
+		return errBuilt
+	}
 	b.keys.Add(uint64(len(hs)))
 	for len(hs) > 0 {
 		part := hs[:min(len(hs), turn)]
@@ -122,8 +129,12 @@ func (b *Builder[F]) take() (f F, ok bool) {
 	return f, true
 }
 
-// Build returns the filter, an F, once all calls of AddMany have returned, or ctx.Err() if ctx is done.
+// Build returns the filter, an F, once all calls of AddMany have returned, or ctx.Err() if ctx is done. A second Build
+// returns an error.
 func (b *Builder[F]) Build(ctx context.Context) (filter.Filter, error) {
+	if b.built.Swap(true) {
+		return nil, errBuilt
+	}
 	for _, c := range b.copies {
 		if err := b.filter.Merge(c); err != nil {
 			return nil, err // copies of another geometry: a fault of the family

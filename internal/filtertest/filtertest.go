@@ -83,6 +83,7 @@ func Run(t *testing.T, f Family) {
 				like(t, f, built, hs)
 			})
 		}
+		t.Run(spec+"/spent", func(t *testing.T) { spent(t, f, spec) })
 		t.Run(spec+"/rate", func(t *testing.T) { observedRate(t, f, spec) })
 		t.Run(spec+"/merge", func(t *testing.T) { merge(t, f, spec) })
 		t.Run(spec+"/concurrent", func(t *testing.T) { concurrent(t, f, spec) })

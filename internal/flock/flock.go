@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // interval is the time between two attempts to take a lock.
@@ -14,7 +16,8 @@ const interval = 50 * time.Millisecond
 
 // Lock takes the lock of a file or folder, until Unlock. While another open file has it, Lock waits; before that it
 // calls waiting, if not nil. It returns ctx.Err() when ctx ends, after at least one attempt. The FileInfo is that of
-// the locked file. On systems and file systems without locks it takes none.
+// the locked file. What is neither a regular file nor a folder, such as a pipe, is an error wrapping
+// untrusted.ErrNotRegular: Lock never waits to open it. On systems and file systems without locks it takes none.
 func Lock(ctx context.Context, path string, waiting func()) (*os.File, fs.FileInfo, error) {
 	for {
 		f, was, err := try(path)
@@ -43,21 +46,17 @@ func Unlock(f *os.File) error {
 
 // try returns no file if another one has the lock, or if the path has just been given to another file.
 func try(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.Open(path)
+	f, was, err := untrusted.OpenAny(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	was, err := f.Stat()
-	if err == nil && elsewhere(f) {
+	if elsewhere(f) {
 		_ = f.Close()
 		return nil, nil, nil
 	}
-	if err == nil {
-		var now fs.FileInfo
-		now, err = os.Stat(path)
-		if err == nil && os.SameFile(was, now) {
-			return f, was, nil
-		}
+	now, err := os.Stat(path)
+	if err == nil && os.SameFile(was, now) {
+		return f, was, nil
 	}
 	_ = f.Close()
 	return nil, nil, err

@@ -31,10 +31,10 @@ const (
 )
 
 var (
-	errFinished    = errors.New("gather: no more keys and no second Finish after Finish")
+	errFinished    = errors.New("the list of keys is complete, and takes no more")
 	errNotFinished = errors.New("gather: Each, Blocks or Change before Finish")
 	errFile        = errors.New("gather: Change of keys in a file")
-	errClosed      = errors.New("gather: keys are closed")
+	errClosed      = errors.New("the list of keys is closed")
 )
 
 // Config is the options of Keys. The zero value keeps each hash once, and all hashes in memory.

@@ -290,9 +290,9 @@ func TestMisuse(t *testing.T) {
 	if n, err := k.Finish(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	wantError(t, k.AddMany(make([]filter.Hash, 1)), "after Finish")
+	wantError(t, k.AddMany(make([]filter.Hash, 1)), "is complete")
 	_, err := k.Finish(t.Context())
-	wantError(t, err, "after Finish")
+	wantError(t, err, "is complete")
 	if err := k.Each(t.Context(), parts["one"], nil); err != nil {
 		t.Errorf("Each of nothing: %v", err)
 	}

@@ -49,7 +49,7 @@ func (r *runs) write(ctx context.Context, a *array) error {
 	if r.file == nil {
 		f, err := r.create(r.dir)
 		if err != nil {
-			return fmt.Errorf("gather: no room in memory for more keys, and no file in %s; "+
+			return fmt.Errorf("no room in memory for more keys, and no file in %s; "+
 				"choose another directory or a higher limit: %w", r.dir, err)
 		}
 		r.file = f
@@ -71,7 +71,7 @@ func (r *runs) write(ctx context.Context, a *array) error {
 			}
 		}
 		if _, err := r.file.WriteAt(r.buf, end); err != nil {
-			return fmt.Errorf("gather: writing keys to %s; is the disk full? "+
+			return fmt.Errorf("writing keys to %s; is the disk full? "+
 				"Choose another directory or a higher limit: %w", r.dir, err)
 		}
 		end += int64(len(r.buf))
@@ -134,7 +134,7 @@ func (r *runs) merge(ctx context.Context, limit int, f func(hs []filter.Hash) er
 }
 
 func (r *runs) readError(err error) error {
-	return fmt.Errorf("gather: reading keys back from %s: %w", r.dir, err)
+	return fmt.Errorf("reading keys back from %s: %w", r.dir, err)
 }
 
 // each is Keys.Each. Each part is a new slice, which grows and starts with room for 1/8 more hashes than the part

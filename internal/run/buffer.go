@@ -71,6 +71,16 @@ func (b *Buffer) AddValues(hs []filter.Hash, values []uint64) {
 	b.n += len(hs)
 }
 
+// AddPairs adds two entries for each hash: the hash, and one with the value in place of Lo. This keeps all bits of a
+// hash; AddValues drops 32.
+func (b *Buffer) AddPairs(hs []filter.Hash, values []uint64) {
+	for i, h := range hs {
+		b.put(h, h)
+		b.put(h, filter.Hash{Hi: h.Hi, Lo: values[i]})
+	}
+	b.n += 2 * len(hs)
+}
+
 // put adds an entry to the list of the shard of h.
 func (b *Buffer) put(h, entry filter.Hash) {
 	l := &b.lanes[shard.Route(h, len(b.lanes))]

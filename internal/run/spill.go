@@ -40,22 +40,28 @@ func NewSpill(shards int, memory int64, dir string) *Spill {
 
 // Add adds hashes. It does not keep hs. After an error, such as a full disk, all later calls return that error.
 func (s *Spill) Add(hs []filter.Hash) error {
-	return s.add(len(hs), func(from, to int) { s.buffer.Add(hs[from:to]) })
+	return s.add(len(hs), 1, func(from, to int) { s.buffer.Add(hs[from:to]) })
 }
 
 // AddValues is Add for hashes with values below 2^32; Each then gives what WithValue returns.
 func (s *Spill) AddValues(hs []filter.Hash, values []uint64) error {
-	return s.add(len(hs), func(from, to int) { s.buffer.AddValues(hs[from:to], values[from:to]) })
+	return s.add(len(hs), 1, func(from, to int) { s.buffer.AddValues(hs[from:to], values[from:to]) })
 }
 
-// add adds that many hashes; put adds a part of them to the buffer.
-func (s *Spill) add(hashes int, put func(from, to int)) error {
+// AddPairs is Add for hashes with values of any size. Each then gives two entries for each hash, which count as two:
+// the hash, and one with the same Hi and the value in place of Lo.
+func (s *Spill) AddPairs(hs []filter.Hash, values []uint64) error {
+	return s.add(len(hs), 2, func(from, to int) { s.buffer.AddPairs(hs[from:to], values[from:to]) })
+}
+
+// add adds that many hashes, each with that many entries; put adds a part of them to the buffer.
+func (s *Spill) add(hashes, entries int, put func(from, to int)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for at := 0; at < hashes && s.err == nil; {
-		n := min(hashes-at, s.limit-s.buffer.Len())
+		n := min(hashes-at, (s.limit-s.buffer.Len())/entries)
 		put(at, at+n)
-		if at += n; s.buffer.Len() == s.limit {
+		if at += n; s.buffer.Len()+entries > s.limit {
 			if s.err = s.spill(); s.err != nil {
 				s.err = fmt.Errorf("writing key hashes to a temporary file; is the disk full? %w", s.err)
 			}
@@ -140,7 +146,7 @@ func (s *Spill) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
-		s.err = errors.New("run: the Spill is closed")
+		s.err = errors.New("the list of keys is closed")
 	}
 	s.buffer = NewBuffer(len(s.counts), 0)
 	if s.file != nil {

@@ -21,7 +21,7 @@ const (
 	chunkSize = 1 << 20 // bytes of hashes that are stored, written and read together
 )
 
-var errSpoolClosed = errors.New("spool is closed")
+var errSpoolClosed = errors.New("the list of keys is closed")
 
 // Spool stores the hashes of keys that can be read only once. The first hashes stay in memory, up to a limit; the
 // others go to one temporary file, 16 bytes each, Hi before Lo, little endian. A Spool is safe for concurrent use.

@@ -191,7 +191,7 @@ func checkDir(folder fs.FS, c Certificate) (Status, error) {
 	if len(c.SCTs) == 0 {
 		return NotCovered, nil
 	}
-	data, err := fs.ReadFile(folder, IndexName)
+	data, err := readFile(folder, IndexName, func(b []byte) error { _, err := ReadIndex(b); return err })
 	if err != nil {
 		return NotCovered, err
 	}
@@ -201,7 +201,7 @@ func checkDir(folder fs.FS, c Certificate) (Status, error) {
 	}
 	names, answer := x.Covering(c.SCTs...), NotCovered
 	for _, name := range names {
-		data, err := fs.ReadFile(folder, name)
+		data, err := readFile(folder, name, func(b []byte) error { _, err := Read(b); return err })
 		if err != nil {
 			return NotCovered, err
 		}

@@ -6,9 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Folder is the Source of a folder of this machine. It has no validators: a file is read each time.
@@ -19,21 +20,13 @@ func (f Folder) Get(ctx context.Context, name string, r Request) (*Object, error
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	file, err := os.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	file, st, err := untrusted.Open(filepath.Join(string(f), filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
 	}
-	st, err := file.Stat()
-	switch {
-	case err != nil:
-	case !st.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file", file.Name())
-	case st.Size() > r.MaxBytes:
-		err = fmt.Errorf("%s: %d bytes, expected at most %d: %w", file.Name(), st.Size(), r.MaxBytes, ErrTooLarge)
-	}
-	if err != nil {
+	if st.Size() > r.MaxBytes {
 		_ = file.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", file.Name(), st.Size(), r.MaxBytes, ErrTooLarge)
 	}
 	o := &Object{Size: st.Size()}
 	if r.Offset > 0 && r.Offset <= st.Size() {

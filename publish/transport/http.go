@@ -18,16 +18,25 @@ import (
 type Config struct {
 	Connect   time.Duration // limit of a connection and of its TLS handshake, each; default 10 s
 	Answer    time.Duration // limit of the time from a request to its headers; default 30 s
-	Stall     time.Duration // limit of the time between two parts of a body; default 30 s
+	Stall     time.Duration // limit of the time between two parts of a body; default DefaultStall
 	TLS       *tls.Config   // default: the certificates of the system
 	UserAgent string        // default: bloomery
+	// MinRate is the mean rate, in bytes a second, below which a Follower ends a poll, after twice Stall: it takes at
+	// most 2 × Stall + bytes / MinRate. It and Stall count for polls of every Source. Default: DefaultMinRate.
+	MinRate int64
 }
+
+// Defaults of Config.
+const (
+	DefaultStall   = 30 * time.Second
+	DefaultMinRate = 64 << 10 // bytes a second
+)
 
 func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, 30 * time.Second}} {
+	}{{&c.Connect, 10 * time.Second}, {&c.Answer, 30 * time.Second}, {&c.Stall, DefaultStall}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}
@@ -60,7 +69,7 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 	w := &web{base: new(*u), user: u.User, config: c}
 	w.base.User = nil
 	w.client = &http.Client{
-		CheckRedirect: stay,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: c.Connect}).DialContext,
@@ -76,13 +85,29 @@ func newHTTP(u *url.URL, c Config) (Source, error) {
 	return w, nil
 }
 
-// stay is the CheckRedirect of a client that stays on its host.
-func stay(r *http.Request, via []*http.Request) error {
-	from, to := via[len(via)-1].URL, r.URL
+// redirect returns the address that an answer leads to, or nil if it is no redirect.
+func redirect(a *http.Response, from *url.URL) (*url.URL, error) {
+	switch a.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+	default:
+		return nil, nil
+	}
+	location := a.Header.Get("Location")
+	if location == "" {
+		return nil, nil
+	}
+	to, err := from.Parse(location)
+	if err != nil {
+		return nil, errors.New("the server redirects to an address that cannot be read")
+	}
+	return to, stay(from, to)
+}
+
+// stay returns an error unless a redirect stays on its host.
+func stay(from, to *url.URL) error {
 	up := from.Scheme == "http" && to.Scheme == "https"
 	switch {
-	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
 	case to.Scheme != from.Scheme && !up:
 		return fmt.Errorf("a redirect from %s to %s is refused", from.Scheme, to.Scheme)
 	case !strings.EqualFold(from.Hostname(), to.Hostname()) || port(from) != port(to) && !up:
@@ -165,7 +190,35 @@ func (w *web) Get(ctx context.Context, name string, r Request) (*Object, error) 
 	return o, nil
 }
 
+// get follows redirects by requests of its own. An http.Client would read their bodies, which have no limits.
 func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) {
+	for range maxRedirects + 1 {
+		a, err := w.ask(ctx, at, r)
+		if err != nil {
+			return nil, err
+		}
+		to, err := redirect(a, at)
+		if err == nil && to == nil {
+			o, err := object(a, r)
+			if err != nil || o.NotModified {
+				_ = a.Body.Close()
+			}
+			return o, err
+		}
+		_ = a.Body.Close() // reads nothing
+		if err != nil {
+			return nil, err
+		}
+		at = to
+	}
+	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
+}
+
+// conditional reports whether a request has a condition.
+func (r Request) conditional() bool { return r.Offset == 0 && r.Have != Validators{} }
+
+// ask sends one request.
+func (w *web) ask(ctx context.Context, at *url.URL, r Request) (*http.Response, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
@@ -176,35 +229,26 @@ func (w *web) get(ctx context.Context, at *url.URL, r Request) (*Object, error) 
 	}
 	q.Header.Set("User-Agent", w.config.UserAgent)
 	q.Header.Set("Accept-Encoding", "identity")
-	conditional := r.Offset == 0 && r.Have != Validators{}
-	if conditional && r.Have.ETag != "" {
+	if r.conditional() && r.Have.ETag != "" {
 		q.Header.Set("If-None-Match", r.Have.ETag)
 	}
-	if conditional && r.Have.LastModified != "" {
+	if r.conditional() && r.Have.LastModified != "" {
 		q.Header.Set("If-Modified-Since", r.Have.LastModified)
 	}
 	if r.Offset > 0 {
 		q.Header.Set("Range", fmt.Sprintf("bytes=%d-", r.Offset))
 	}
-	a, err := w.client.Do(q)
-	if err != nil {
-		return nil, err
-	}
-	o, err := object(a, r, conditional)
-	if err != nil || o.NotModified {
-		_ = a.Body.Close()
-	}
-	return o, err
+	return w.client.Do(q)
 }
 
 // object checks the status and the headers of an answer.
-func object(a *http.Response, r Request, conditional bool) (*Object, error) {
+func object(a *http.Response, r Request) (*Object, error) {
 	o := &Object{Body: a.Body, Size: a.ContentLength}
 	if settled(a.Header) {
 		o.Validators = Validators{bound(a.Header.Get("ETag")), bound(a.Header.Get("Last-Modified"))}
 	}
 	switch {
-	case a.StatusCode == http.StatusNotModified && conditional:
+	case a.StatusCode == http.StatusNotModified && r.conditional():
 		return &Object{NotModified: true, Body: http.NoBody, Validators: r.Have}, nil
 	case a.StatusCode == http.StatusPartialContent && r.Offset > 0:
 		if err := o.partial(a.Header.Get("Content-Range"), r.Offset); err != nil {

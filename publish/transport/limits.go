@@ -8,7 +8,7 @@ import (
 )
 
 // slowest is the mean rate, in bytes a second, below which a body is given up: a server that sends a byte at a time
-// would otherwise never stall.
+// would otherwise never stall. A Follower is stricter; see Config.MinRate.
 const slowest = 1 << 10
 
 // Limits are those of a body from another machine, for implementations of Source.

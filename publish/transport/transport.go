@@ -2,7 +2,8 @@
 // no contents: package publish compares them with hashes and signatures.
 //
 // All that a server sends is bounded: the length of bodies, headers and redirects, and the time until it answers and
-// between two parts of a body. Redirects stay on the host, and never lead from https to http.
+// between two parts of a body. Redirects stay on the host, and never lead from https to http; their bodies are not read.
+// A Follower bounds all requests of a poll together; see Config.MinRate.
 package transport
 
 import (

@@ -221,3 +221,31 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestRedirectBody: nothing of the body of a redirect is read: a server that sends one byte of it and is silent then
+// delays nothing.
+func TestRedirectBody(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/b" {
+			fmt.Fprint(w, "body")
+			return
+		}
+		w.Header().Set("Content-Length", "2")
+		w.Header().Set("Location", "/b")
+		w.WriteHeader(http.StatusFound)
+		fmt.Fprint(w, "1")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer web.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	o, err := open(t, web.URL, Config{}).Get(ctx, "a", Request{MaxBytes: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Body.Close()
+	if b, err := io.ReadAll(o.Body); string(b) != "body" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}

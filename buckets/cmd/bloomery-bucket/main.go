@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/buckets"
 	_ "github.com/bloomery/bloomery/buckets/all"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +90,7 @@ func (a *app) open(ctx context.Context, address string) (*buckets.Set, error) {
 	o := a.options
 	var err error
 	if a.secretFile != "" {
-		if o.Secret, err = readSecret(a.secretFile); err != nil {
+		if o.Secret, err = readSecret(ctx, a.secretFile); err != nil {
 			return nil, err
 		}
 	}
@@ -103,8 +104,12 @@ func (a *app) open(ctx context.Context, address string) (*buckets.Set, error) {
 	return buckets.Open(ctx, address, o)
 }
 
-func readSecret(path string) (*[filter.SecretSize]byte, error) {
-	text, err := os.ReadFile(path)
+// maxSecret is the largest file with a secret in bytes.
+const maxSecret = 4096
+
+// readSecret reads a secret from a file or pipe. It waits for the writer of a pipe until ctx ends.
+func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("--secret-file: %w", err)
 	}

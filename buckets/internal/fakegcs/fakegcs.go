@@ -1,5 +1,6 @@
-// Package fakegcs is a small imitation of Google Cloud Storage for tests: objects with generations, ranges, listings in
-// pages, and uploads in one request or resumable. It checks no credentials and keeps no replaced generations.
+// Package fakegcs is a small imitation of Google Cloud Storage for tests: objects with generations and conditions on
+// them, ranges, listings in pages, and uploads in one request or resumable. It checks no credentials and keeps no
+// replaced generations.
 package fakegcs
 
 import (
@@ -37,8 +38,18 @@ type object struct {
 }
 
 type upload struct {
-	name string
-	data []byte
+	name, match string
+	data        []byte
+}
+
+// store stores an object, and answers, unless it has not the generation match, 0 if it must not exist.
+func (s *Server) store(w http.ResponseWriter, name, match string, data []byte) {
+	if match != "" && match != strconv.FormatInt(s.objects[name].generation, 10) {
+		w.WriteHeader(http.StatusPreconditionFailed)
+		_, _ = io.WriteString(w, `{"error":{"code":412,"message":"imitated"}}`)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(s.put(name, data).json(name))
 }
 
 // New starts a server that ends with the test, and makes clients use it.
@@ -194,7 +205,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "incomplete", http.StatusBadRequest)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(s.put(about.Name, data).json(about.Name))
+		s.store(w, about.Name, r.URL.Query().Get("ifGenerationMatch"), data)
 	case kind == "resumable":
 		var about struct{ Name string }
 		if err := json.NewDecoder(r.Body).Decode(&about); err != nil {
@@ -203,7 +214,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request) {
 		}
 		s.last++
 		id := strconv.FormatInt(s.last, 10)
-		s.uploads[id] = &upload{name: about.Name}
+		s.uploads[id] = &upload{name: about.Name, match: r.URL.Query().Get("ifGenerationMatch")}
 		w.Header().Set("Location", s.URL+"/session/"+id)
 	default:
 		http.Error(w, "not imitated: "+kind, http.StatusNotImplemented)
@@ -227,5 +238,5 @@ func (s *Server) chunk(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	delete(s.uploads, id)
-	_ = json.NewEncoder(w).Encode(s.put(u.name, u.data).json(u.name))
+	s.store(w, u.name, u.match, u.data)
 }

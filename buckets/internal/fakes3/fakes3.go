@@ -1,5 +1,5 @@
-// Package fakes3 is a small imitation of S3 for tests: objects with ETags, ranges, If-Match, listings in pages, and
-// uploads in one or many parts, with faults on request. It checks no signatures.
+// Package fakes3 is a small imitation of S3 for tests: objects with ETags, ranges, If-Match and If-None-Match,
+// listings in pages, and uploads in one or many parts, with faults on request. It checks no signatures.
 package fakes3
 
 import (
@@ -242,6 +242,17 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, name string) {
 	defer s.mu.Unlock()
 	id := q.Get("uploadId")
 	parts, known := s.uploads[id]
+	old, there := s.objects[name]
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	switch { // conditions count when the object is made
+	case q.Has("uploads") || q.Has("partNumber"):
+	case match != "" && !there:
+		Fail(w, http.StatusNotFound, "NoSuchKey")
+		return
+	case match != "" && match != old.etag || none != "" && there:
+		Fail(w, http.StatusPreconditionFailed, "PreconditionFailed")
+		return
+	}
 	switch {
 	case q.Has("uploads"):
 		s.next++

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func Run(t *testing.T, s buckets.Store) {
 		}
 	})
 	t.Run("failed writes", func(t *testing.T) { failedWrites(t, s) })
+	t.Run("conditions", func(t *testing.T) { conditions(t, s) })
 	t.Run("versions", func(t *testing.T) {
 		was, err := s.Stat(ctx, "a/2")
 		if err != nil {
@@ -188,5 +190,60 @@ func Put(t testing.TB, s buckets.Store, name, text string) {
 	err := s.Write(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// conditions writes under conditions, small objects and some in several parts, from several goroutines at once: one of
+// them creates an object, and one replaces a version.
+func conditions(t *testing.T, s buckets.Store) {
+	c, ok := s.(distribute.Conditional)
+	if !ok {
+		if _, ok := s.(distribute.Renamer); !ok {
+			t.Error("neither a Conditional nor a Renamer")
+		}
+		return
+	}
+	defer s.Remove(t.Context(), "once")
+	for _, size := range []int{10, 20 << 20} {
+		writeIf := func(version string, fill byte) error {
+			return c.WriteIf(t.Context(), "once", version, func(w io.Writer) error {
+				_, err := w.Write(bytes.Repeat([]byte{fill}, size))
+				return err
+			})
+		}
+		version, writers := "", 3
+		for round := range 2 {
+			var wg sync.WaitGroup
+			errs := make([]error, writers)
+			for i := range writers {
+				wg.Go(func() { errs[i] = writeIf(version, byte('a'+i)) })
+				if round > 0 {
+					wg.Wait() // not every driver replaces a version in one step
+				}
+			}
+			wg.Wait()
+			winner := slices.Index(errs, nil)
+			for i, err := range errs {
+				if i != winner && !errors.Is(err, fs.ErrExist) {
+					t.Errorf("%d bytes, round %d, writer %d: %v", size, round, i, err)
+				}
+			}
+			b, err := Read(t.Context(), s, "once", "", 0, -1)
+			if winner < 0 || err != nil || !bytes.Equal(b, bytes.Repeat([]byte{byte('a' + winner)}, size)) {
+				t.Fatalf("%d bytes, round %d: %d bytes of the winner %d, %v", size, round, len(b), winner, err)
+			}
+			o, err := s.Stat(t.Context(), "once")
+			if err != nil {
+				t.Fatal(err)
+			}
+			version = o.Version
+			time.Sleep(5 * time.Millisecond) // so that the time of modification differs
+		}
+		if err := s.Remove(t.Context(), "once"); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeIf(version, 'x'); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%d bytes: a version of a removed object: %v", size, err)
+		}
 	}
 }

@@ -1,0 +1,143 @@
+package bloomery_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// querier has the queries that a Set and a Live share.
+type querier interface {
+	Contains(key []byte) bool
+	ContainsString(key string) bool
+	ContainsUint64(key uint64) bool
+	ContainsMany(dst []bool, keys [][]byte)
+	Count(key []byte) (n uint64, saturated bool, err error)
+	Get(key []byte) (value uint64, ok bool, err error)
+	Err() error
+	Close() error
+}
+
+// TestClosed: after Close, and after a failed load into a Set without a filter, every query is true and Err says why.
+func TestClosed(t *testing.T) {
+	dir := t.TempDir()
+	small, mapped, sharded := filepath.Join(dir, "small"), filepath.Join(dir, "mapped"), filepath.Join(dir, "sharded")
+	guava := filepath.Join(dir, "guava")
+	for path, spec := range map[string]string{
+		small: "rankindexed(capacity=100,counting=1)", mapped: "standard(m=16777216)", guava: "guava(fpr=0.01)",
+	} {
+		s := build(t, words(50), bloomery.Config{Spec: spec})
+		if err := s.Save(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := bloomery.Config{Spec: "standard(bytes=32768)", Shards: 3}
+	if _, err := bloomery.BuildShards(t.Context(), slices.Values(words(50)), sharded, c); err != nil {
+		t.Fatal(err)
+	}
+	file := readAll(t, small)
+	opened := func(path string, o ...bloomery.Option) func() (querier, error) {
+		return func() (querier, error) { return bloomery.Open(path, o...) }
+	}
+	closed := func(open func() (querier, error)) func() (querier, error) {
+		return func() (querier, error) {
+			q, err := open()
+			if err != nil {
+				return nil, err
+			}
+			if q.Contains([]byte("absent")) && q.Contains([]byte("absent too")) {
+				return nil, fmt.Errorf("finds everything before")
+			}
+			return q, q.Close()
+		}
+	}
+	live := func(path string) func() (querier, error) {
+		return closed(func() (querier, error) { return bloomery.OpenLive(path) })
+	}
+	failed := func(load func(s *bloomery.Set) error) func() (querier, error) {
+		return func() (querier, error) {
+			s := new(bloomery.Set)
+			if s.Contains(nil) || s.Err() != nil {
+				return nil, fmt.Errorf("the zero Set is not empty")
+			}
+			if load(s) == nil {
+				return nil, fmt.Errorf("no error")
+			}
+			return s, nil
+		}
+	}
+	for name, form := range map[string]func() (querier, error){
+		"small": closed(opened(small)), "mapped": closed(opened(mapped)), "sharded": closed(opened(sharded)),
+		"raw keys": closed(opened(guava)), "concurrent": closed(opened(small, bloomery.WithConcurrent())),
+		"bytes":     closed(func() (querier, error) { return bloomery.FromBytes(file) }),
+		"read":      closed(func() (querier, error) { return bloomery.Read(bytes.NewReader(file)) }),
+		"live":      live(small),
+		"live map":  live(mapped),
+		"live set":  live(sharded),
+		"unmarshal": failed(func(s *bloomery.Set) error { return s.UnmarshalBinary(file[:len(file)-1]) }),
+		"text":      failed(func(s *bloomery.Set) error { return s.UnmarshalText([]byte("?")) }),
+		"read from": failed(func(s *bloomery.Set) error { _, err := s.ReadFrom(bytes.NewReader(nil)); return err }),
+	} {
+		q, err := form()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		many := make([]bool, 2)
+		q.ContainsMany(many, [][]byte{nil, {1}})
+		if !q.Contains(nil) || !q.ContainsString("absent") || !q.ContainsUint64(1) || !many[0] || !many[1] {
+			t.Errorf("%s: says that a key is absent", name)
+		}
+		if q.Err() == nil {
+			t.Errorf("%s: Err is nil", name)
+		}
+		if _, _, err := q.Count(nil); err == nil {
+			t.Errorf("%s: Count has no error", name)
+		}
+		if _, ok, err := q.Get(nil); !ok || err == nil {
+			t.Errorf("%s: Get: %v, %v", name, ok, err)
+		}
+		s, ok := q.(*bloomery.Set)
+		if !ok {
+			continue
+		}
+		for what, f := range map[string]func(dst []bool){
+			"strings":  func(dst []bool) { s.ContainsManyStrings(dst, []string{"a", "b"}) },
+			"integers": func(dst []bool) { s.ContainsManyUint64(dst, []uint64{1, 2}) },
+			"hashes":   func(dst []bool) { s.HasMany(dst, make([]filter.Hash, 2)) },
+			"hash":     func(dst []bool) { dst[0], dst[1] = s.Has(filter.Hash{}), true },
+		} {
+			many := make([]bool, 2)
+			if f(many); !many[0] || !many[1] {
+				t.Errorf("%s, %s: says that a key is absent", name, what)
+			}
+		}
+		if present, err := s.ContainsContext(t.Context(), nil); !present || err == nil {
+			t.Errorf("%s: ContainsContext: %v, %v", name, present, err)
+		}
+		_, err = s.Clone()
+		_, marshal := s.MarshalBinary()
+		if err == nil || marshal == nil || s.AddString("x") == nil || s.Save(t.Context(), small+".again") == nil {
+			t.Errorf("%s: it can be copied or changed", name)
+		}
+		if err := s.UnmarshalBinary(file); err != nil || s.Err() != nil || !s.ContainsString("key-1") {
+			t.Errorf("%s: as a receiver: %v, %v", name, err, s.Err())
+		}
+	}
+}
+
+// TestFailedLoadKeeps: a failed load into a Set with a filter changes nothing.
+func TestFailedLoadKeeps(t *testing.T) {
+	s := build(t, words(50), bloomery.Config{Spec: "standard"})
+	if err := s.UnmarshalBinary([]byte("damaged")); err == nil || s.Err() != nil || !s.ContainsString("key-1") {
+		t.Errorf("%v, %v", err, s.Err())
+	}
+	if s.ContainsString("absent") && s.ContainsString("absent too") {
+		t.Error("it finds everything")
+	}
+}

@@ -1,0 +1,158 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/exact"
+)
+
+// zeros yields zeros without end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// TestEndlessExact: commands that read an exact set or a Clubcard refuse a device, an endless stream, and a large file
+// of zeros at once, without memory for them.
+func TestEndlessExact(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	f, err := os.Create(large)
+	if err == nil {
+		err = f.Truncate(3 << 30) // takes no disk
+	}
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	chain := "../../interop/clubcard/testdata/valid.pem"
+	out := filepath.Join(dir, "out.exact")
+	for _, args := range [][]string{
+		{"exact", "info", "FILE"},
+		{"exact", "check", "FILE", list},
+		{"exact", "verify", "FILE", "--members", list, "--universe", list},
+		{"exact", "update", "--base", "FILE", "-o", out, "--members", list, "--universe", list},
+		{"clubcard", "info", "FILE"},
+		{"clubcard", "check", "FILE", chain},
+		{"clubcard", "check", "../../interop/clubcard/testdata/cache", "FILE"},
+	} {
+		for _, file := range []string{"/dev/zero", "-", large} {
+			if file == "-" && args[0] != "exact" {
+				continue
+			}
+			args := append([]string{}, args...)
+			for i := range args {
+				if args[i] == "FILE" {
+					args[i] = file
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			var stdout, stderr bytes.Buffer
+			code := run(ctx, args, zeros{}, &stdout, &stderr)
+			runtime.ReadMemStats(&after)
+			if code != exitError || ctx.Err() != nil || strings.Contains(stderr.String(), "goroutine") {
+				t.Errorf("%q: exit code %d, %s", args, code, stderr.String())
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+				t.Errorf("%q: %d MiB allocated", args, took>>20)
+			}
+			cancel()
+		}
+	}
+}
+
+// TestExactPipe: an exact set may come from a pipe, and an interrupted command does not wait for its writer.
+func TestExactPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile("../../exact/testdata/v2/updates.exact")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(pipe, file, 0o600) }()
+	code, stdout := runOn(t, "", "exact", "info", "--json", pipe)
+	if err := <-written; err != nil || code != exitOK || !strings.Contains(stdout, `"version": 2`) {
+		t.Errorf("exit code %d, %s, %v", code, stdout, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	if code := run(ctx, []string{"exact", "info", pipe}, zeros{}, &out, &out); code == exitOK || ctx.Err() == nil {
+		t.Errorf("exit code %d, %s", code, out.String())
+	}
+}
+
+// TestExactVersions: exact info says that a cut of a file of version 1 cannot be seen. An update writes version 2, of
+// which every cut is refused.
+func TestExactVersions(t *testing.T) {
+	dir := t.TempDir()
+	const old = "../../exact/testdata/updates.exact"
+	code, text := runOn(t, "", "exact", "info", old)
+	if code != exitOK || !strings.Contains(text, "version") || !strings.Contains(text, "cut") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	code, text = runOn(t, "", "exact", "info", "--json", old)
+	if code != exitOK || !strings.Contains(text, `"version": 1`) || !strings.Contains(text, `"cut_seen": false`) {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	rows := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(rows, []byte("1,a\n2,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "new.exact")
+	code, text = runOn(t, "", "exact", "update", "-q", "-o", path, "--base", old, "--shrink", "--members", rows,
+		"--universe", rows, "--input-format", "csv", "--column", "2", "--partition-column", "1")
+	if code != exitOK {
+		t.Fatalf("exit code %d, %s", code, text)
+	}
+	code, text = runOn(t, "", "exact", "info", "--json", path)
+	if code != exitOK || !strings.Contains(text, `"version": 2`) || !strings.Contains(text, `"cut_seen": true`) ||
+		!strings.Contains(text, `"updates": 5`) {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	code, text = runOn(t, "", "exact", "info", path)
+	if code != exitOK || strings.Contains(text, "cut") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := exact.FromBytes(whole, nil); err != nil || s.Info().Updates != 5 {
+		t.Fatal(err)
+	}
+	var cuts []int // some, and all near the ends of records; package exact tries all
+	for n := range whole {
+		if rest := len(whole) - n; n%200 == 0 || rest < 50 || bytes.HasPrefix(whole[n:], []byte("\x89BL")) {
+			cuts = append(cuts, n)
+		}
+	}
+	for _, n := range cuts {
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, text := runOn(t, "", "exact", "info", path); code != exitError {
+			t.Fatalf("cut to %d of %d bytes: exit code %d, %s", n, len(whole), code, text)
+		}
+	}
+}

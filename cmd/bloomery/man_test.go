@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// manMacros are the macros of man(7) and roff(7) that the pages use, with the text that each may have behind it.
+var manMacros = map[string]*regexp.Regexp{
+	".TH": regexp.MustCompile(`^\S+ 1 "" "[^"]+" ""$`), ".SH": regexp.MustCompile(`^[A-Z ]+$`),
+	".B": regexp.MustCompile(`^\S`), ".BR": regexp.MustCompile(`^\S+ \(1\)$`),
+	".PP": regexp.MustCompile(`^$`), ".TP": regexp.MustCompile(`^$`), ".sp": regexp.MustCompile(`^$`),
+	".nf": regexp.MustCompile(`^$`), ".fi": regexp.MustCompile(`^$`),
+}
+
+// TestManPages reads all manual pages as roff does: every line that begins as a macro is one of manMacros, every
+// backslash begins an escape that man.go writes, and .nf and .fi take turns. No text is a macro by accident.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if code := run(t.Context(), []string{"man", dir}, nil, io.Discard, os.Stderr); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	escape := regexp.MustCompile(`\\([-e]|&[.'])`)
+	for _, path := range pages {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := false // lines are kept as they are, between .nf and .fi
+		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+			bad := func(why string) { t.Errorf("%s:%d: %s: %q", filepath.Base(path), i+1, why, line) }
+			if strings.Contains(escape.ReplaceAllString(line, ""), `\`) {
+				bad("a backslash begins no known escape")
+			}
+			if !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "'") {
+				if line == "" {
+					bad("an empty line; roff has .PP and .sp")
+				}
+				continue
+			}
+			macro, rest, _ := strings.Cut(line, " ")
+			if m := manMacros[macro]; m == nil || !m.MatchString(rest) {
+				bad("no known macro, or not with this text")
+			}
+			if macro == ".nf" || macro == ".fi" {
+				if kept == (macro == ".nf") {
+					bad("out of turn")
+				}
+				kept = !kept
+			}
+		}
+		if kept {
+			t.Errorf("%s: .nf without .fi", filepath.Base(path))
+		}
+	}
+}

@@ -1,0 +1,191 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestTrialLateWorkers stops the workers of a plan at random moments, as a machine does that sleeps. Another plan, or
+// build --shards, then makes its set in the folder, with workers and finishes that are killed. When the first workers
+// go on, some of them until they are killed too, the finished set stays as it is, byte for byte. In the end nothing is
+// left behind.
+func TestTrialLateWorkers(t *testing.T) {
+	wantKills, lines := 6, 30_000
+	if *long {
+		wantKills, lines = 250, 200_000
+	}
+	const shards, seed = 4, 11
+	dir := t.TempDir()
+	steps := filepath.Join(dir, "steps")
+	want := map[string]map[string]string{}
+	flags := func(name string) []string {
+		return []string{"--shards", fmt.Sprint(shards), "--family", "blocked", "--bytes", "200000", filepath.Join(dir, name)}
+	}
+	run := func(args ...string) {
+		t.Helper()
+		if out, err := program("", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v, %s", args, err, out)
+		}
+	}
+	for _, name := range []string{"first", "second"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(trialKeys(name, lines)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole := filepath.Join(dir, name+".set")
+		run(append([]string{"build", "-o", whole}, flags(name)...)...)
+		want[name] = setFiles(t, whole)
+	}
+	plan := func(name string) string {
+		t.Helper()
+		args := append([]string{"shard", "plan", "-o", steps, "--range", "64KiB"}, flags(name)...)
+		out, err := program("", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, id, _ := strings.Cut(string(out), "plan: ")
+		return strings.TrimSpace(id)
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	kills, stops := 0, 0
+	took := 150 * time.Millisecond
+	// killed runs a step until it is killed at random or done.
+	killed := func(args ...string) {
+		t.Helper()
+		cmd := program("", args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(r.Int64N(int64(took))), func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		kill.Stop()
+		if !cmd.ProcessState.Exited() {
+			kills++
+		}
+	}
+	// equal checks the set in the folder, which has the shards in names with a suffix or without.
+	equal := func(what, name string) {
+		t.Helper()
+		got := setFiles(t, steps)
+		m, err := shard.ReadManifest(strings.NewReader(got[shard.ManifestName]))
+		if err != nil {
+			t.Fatalf("seed %d, %s: %v", seed, what, err)
+		}
+		for s, e := range m.Shards {
+			if got[e.File] != want[name][shard.Name(s, shards, "")] {
+				t.Fatalf("seed %d, %s: %s is not of the set %s", seed, what, e.File, name)
+			}
+		}
+	}
+	for round := 0; kills < wantKills || stops == 0; round++ {
+		if round > 20*wantKills {
+			t.Fatalf("%d kills and %d stops in %d rounds", kills, stops, round)
+		}
+		fresh := r.IntN(2) == 0 // else the set of the round before is replaced
+		if fresh {
+			if err := os.RemoveAll(steps); err != nil {
+				t.Fatal(err)
+			}
+		}
+		id := plan("first")
+		run("shard", "range", steps, "--plan", id, "--all")
+		// Workers of the first plan fall asleep.
+		var asleep []*exec.Cmd
+		for w := range 2 {
+			cmd := program("", "shard", "build", steps, "--plan", id, "--every", fmt.Sprintf("%d/2", w))
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			asleep = append(asleep, cmd)
+		}
+		time.Sleep(time.Duration(r.Int64N(int64(took))))
+		for _, cmd := range asleep {
+			_ = cmd.Process.Signal(syscall.SIGSTOP)
+		}
+		// Another plan, or a build, finishes its set.
+		if r.IntN(4) == 0 {
+			args := append([]string{"build", "-o", steps}, flags("second")...)
+			killed(args...)
+			run(args...)
+		} else {
+			id := plan("second")
+			for _, step := range [][]string{
+				{"range", steps, "--plan", id, "--all"}, {"build", steps, "--plan", id, "--all"}, {"finish", steps, "--plan", id},
+			} {
+				step = append([]string{"shard"}, step...)
+				killed(step...)
+				if step[1] == "finish" {
+					if _, err := os.Stat(filepath.Join(steps, "work-"+id, "plan.json")); err != nil {
+						break // only the end of it was killed
+					}
+				}
+				start := time.Now()
+				run(step...)
+				took = (took + 2*time.Since(start)) / 2
+			}
+		}
+		equal("before the late workers", "second")
+		before := setFiles(t, steps)
+		var wg sync.WaitGroup
+		for i, cmd := range asleep {
+			if cmd.Process.Signal(syscall.SIGCONT) == nil {
+				stops++
+			}
+			wait, kill := time.Duration(r.Int64N(int64(took))), i == 0
+			wg.Go(func() {
+				if kill {
+					time.Sleep(wait)
+					_ = cmd.Process.Kill()
+				}
+				_ = cmd.Wait() // its plan may be gone, or it was done before
+			})
+		}
+		wg.Wait()
+		if asleep[0].ProcessState != nil && !asleep[0].ProcessState.Exited() {
+			kills++
+		}
+		for name, text := range before {
+			if strings.HasPrefix(name, ".") {
+				continue // a temporary file of a killed writer
+			}
+			if b, err := os.ReadFile(filepath.Join(steps, name)); err != nil || string(b) != text {
+				t.Fatalf("seed %d, round %d: a late worker has changed %s: %v", seed, round, name, err)
+			}
+		}
+		equal("after the late workers", "second")
+		run("verify", steps, "--members", filepath.Join(dir, "second"))
+	}
+	id := plan("first")
+	run("shard", "range", steps, "--plan", id, "--all")
+	run("shard", "build", steps, "--plan", id, "--all")
+	// After build --shards the plan of before is still there, and refuses to replace the set: as the error says.
+	_ = os.Remove(filepath.Join(steps, "work-"+id, "replaces.sha256"))
+	run("shard", "finish", steps, "--plan", id)
+	equal("in the end", "first")
+	if all := entriesOf(t, steps); len(all) != shards+1 {
+		t.Errorf("seed %d: left behind: %q", seed, all)
+	}
+	if err := os.RemoveAll(steps); err != nil {
+		t.Fatal(err)
+	}
+	plan("first")
+	run("shard", "range", steps, "--all")
+	run("shard", "build", steps, "--all")
+	run("shard", "finish", steps)
+	if got := setFiles(t, steps); !maps.Equal(got, want["first"]) {
+		t.Errorf("seed %d: not the files of build --shards", seed)
+	}
+	t.Logf("%d kills, %d workers went on late", kills, stops)
+}

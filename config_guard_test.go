@@ -1,0 +1,344 @@
+package bloomery_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/plan"
+)
+
+// TestContradictions refuses a Config whose fields contradict each other, wherever one is taken.
+func TestContradictions(t *testing.T) {
+	one, needs := []string{"a"}, plan.Needs{FPR: 0.01}
+	dir := func() string { return filepath.Join(t.TempDir(), "set") }
+	set := build(t, one, bloomery.Config{Spec: "rankindexed(capacity=1000)"})
+	searched := build(t, one, bloomery.Config{Spec: "partitioned"})
+	ways := map[string]func(c bloomery.Config) error{
+		"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
+		"NewBuilder": func(c bloomery.Config) error {
+			b, err := bloomery.NewBuilder(c)
+			if err != nil {
+				return err
+			}
+			return b.Close()
+		},
+		"Build": func(c bloomery.Config) error {
+			_, err := bloomery.Build(t.Context(), slices.Values(one), c)
+			return err
+		},
+		"Check":   func(c bloomery.Config) error { return c.Check() },
+		"Choose":  func(c bloomery.Config) error { _, err := c.Choose(t.Context()); return err },
+		"Resolve": func(c bloomery.Config) error { _, err := c.Resolve(t.Context()); return err },
+		"ForShard": func(c bloomery.Config) error {
+			c.Shards = max(c.Shards, 1)
+			_, err := c.ForShard(t.Context())
+			return err
+		},
+		"BuildShards": func(c bloomery.Config) error {
+			_, err := bloomery.BuildShards(t.Context(), slices.Values(one), dir(), c)
+			return err
+		},
+		"Optimizer": func(c bloomery.Config) error { _, err := searched.Optimizer(filter.Effort{}, c); return err },
+		"Removal":   func(c bloomery.Config) error { _, err := set.Removal(c); return err },
+		"Addition":  func(c bloomery.Config) error { _, err := set.Addition(c); return err },
+	}
+	const all = "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer Removal Addition"
+	for name, c := range map[string]struct {
+		config bloomery.Config
+		ways   string // in which the Config is refused
+	}{
+		"Spec and Needs":     {bloomery.Config{Spec: "standard", Needs: needs}, "New NewBuilder Build Check Choose Resolve ForShard BuildShards"},
+		"negative Workers":   {bloomery.Config{Workers: -1}, all},
+		"negative Memory":    {bloomery.Config{Memory: -1}, all},
+		"negative Shards":    {bloomery.Config{Shards: -1}, strings.ReplaceAll(all, " ForShard", "")},
+		"Shards of a filter": {bloomery.Config{Spec: "standard", Shards: 4}, "New NewBuilder Build"},
+		"Shards and Needs":   {bloomery.Config{Needs: needs, Shards: 4}, "New NewBuilder Build"},
+		"rate above 1":       {bloomery.Config{MaxFPR: 1.5}, "New NewBuilder Build Check Choose Resolve ForShard BuildShards Optimizer"},
+		"negative needs":     {bloomery.Config{Needs: plan.Needs{ValueBits: -1}, Keys: 1}, "New NewBuilder Build Choose Resolve ForShard BuildShards"},
+		"negative time":      {bloomery.Config{Needs: plan.Needs{Build: -time.Second}, Keys: 1}, "New NewBuilder Build Choose Resolve ForShard BuildShards"},
+		"Secret and Seed":    {bloomery.Config{Secret: bloomery.NewSecret(), Seed: 1}, "New NewBuilder Build Check BuildShards"},
+		"Secret and Hash":    {bloomery.Config{Spec: "blocked(layout=split)", Secret: bloomery.NewSecret(), Hash: filter.XXH64}, "New NewBuilder Build Check BuildShards"},
+	} {
+		for _, way := range strings.Fields(c.ways) {
+			if err := ways[way](c.config); !errors.Is(err, filter.ErrConfig) {
+				t.Errorf("%s: %s: %v", name, way, err)
+			}
+		}
+	}
+}
+
+// TestNewNeedsAdd: a filter that starts empty takes keys, whatever else is needed.
+func TestNewNeedsAdd(t *testing.T) {
+	for _, c := range []bloomery.Config{
+		{Needs: plan.Needs{FPR: 0.01}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.001, Merge: true}, Keys: 1000},
+		{Capacity: 1000}, {Needs: plan.Needs{BitsPerKey: 12}, Keys: 1000}, {Needs: plan.Needs{FPR: 0.01}, Capacity: 500},
+	} {
+		s, err := bloomery.New(c)
+		if err != nil {
+			t.Errorf("%v: %v", c, err)
+			continue
+		}
+		for i := range uint64(500) {
+			if err := s.AddUint64(i); err != nil || !s.ContainsUint64(i) {
+				t.Fatalf("%v: key %d: %v", c, i, err)
+			}
+		}
+	}
+}
+
+// TestMaxBytes refuses what a Config from outside asks for, before memory is allocated for it.
+func TestMaxBytes(t *testing.T) {
+	const limit = 1 << 20
+	few := []string{"a", "b", "c"}
+	for name, c := range map[string]bloomery.Config{
+		"bytes": {Spec: "standard(bytes=1099511627776)"}, "bits": {Spec: "standard(k=3,m=8796093022208)"},
+		"keys": {Keys: 1 << 36}, "capacity": {Spec: "rankindexed(capacity=100000000000)"}, "blocks": {Spec: "blocked(blocks=4294967296)"},
+		"needs": {Needs: plan.Needs{FPR: 0.01}, Keys: 1 << 34}, "capacity of needs": {Needs: plan.Needs{FPR: 0.01}, Capacity: 1 << 34},
+		"bits a key": {Spec: "standard(bits_per_key=4096)", Keys: 1 << 30}, "raw keys": {Spec: "bitsandblooms(bytes=1099511627776)"},
+		"counting": {Spec: "counting(bytes=1099511627776)"}, "searched": {Spec: "partitioned(bits_per_key=8)", Keys: 1 << 30},
+		"fuse": {Spec: "fuse", Keys: 1 << 30}, "ribbon": {Spec: "ribbon(r=8)", Keys: 1 << 40}, "little": {Spec: "standard(bytes=1048584)"},
+	} {
+		for way, make := range map[string]func(c bloomery.Config) error{
+			"New": func(c bloomery.Config) error { _, err := bloomery.New(c); return err },
+			"Build": func(c bloomery.Config) error {
+				_, err := bloomery.Build(t.Context(), slices.Values(few), c)
+				return err
+			},
+			"BuildShards": func(c bloomery.Config) error {
+				c.Shards = 4
+				_, err := bloomery.BuildShards(t.Context(), slices.Values(few), filepath.Join(t.TempDir(), "set"), c)
+				return err
+			},
+		} {
+			c.MaxBytes = limit
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := make(c)
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 32*limit {
+				t.Errorf("%s: %s allocates %d bytes", name, way, n)
+			}
+			if errors.Is(err, filter.ErrUnsupported) || errors.Is(err, filter.ErrConfig) {
+				continue // this way does not take the family, or the geometry of one filter for a set
+			}
+			if !errors.Is(err, filter.ErrTooLarge) {
+				t.Errorf("%s: %s: %v", name, way, err)
+			}
+		}
+	}
+	for name, c := range map[string]bloomery.Config{
+		"default": {}, "known": {Keys: 3}, "at the limit": {Spec: "standard(bytes=1048576)"}, "ribbon": {Spec: "ribbon(r=8)"},
+		"raw": {Spec: "bitsandblooms", Keys: 3}, "needs": {Needs: plan.Needs{FPR: 0.01}},
+	} {
+		c.MaxBytes = limit
+		if _, err := bloomery.Build(t.Context(), slices.Values(few), c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The keys are more than the limit has room for, and their number is known only after them.
+	for _, spec := range []string{"standard", "ribbon(r=8)", "partitioned", "bitsandblooms", "fuse", "rankindexed"} {
+		c := bloomery.Config{Spec: spec, MaxBytes: 1000}
+		if _, err := bloomery.Build(t.Context(), slices.Values(words(5000)), c); !errors.Is(err, filter.ErrTooLarge) {
+			t.Errorf("%s: 5000 keys in 1000 bytes: %v", spec, err)
+		}
+		dir := filepath.Join(t.TempDir(), "set")
+		_, err := bloomery.BuildShards(t.Context(), slices.Values(words(5000)), dir, c)
+		if !errors.Is(err, filter.ErrTooLarge) && !errors.Is(err, filter.ErrUnsupported) {
+			t.Errorf("%s: 5000 keys in shards of 1000 bytes: %v", spec, err)
+		}
+	}
+}
+
+// TestMaxBytesLike bounds a filter that is like another one.
+func TestMaxBytesLike(t *testing.T) {
+	old := build(t, words(5000), bloomery.Config{})
+	n, err := old.EncodedLen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[uint64]error{n / 2: filter.ErrTooLarge, 2 * n: nil} {
+		_, err := bloomery.Build(t.Context(), slices.Values(words(5000)), bloomery.Config{Like: old, MaxBytes: limit})
+		if !errors.Is(err, want) {
+			t.Errorf("limit %d of %d: %v", limit, n, err)
+		}
+	}
+}
+
+// TestConfigJSON: a Config that comes back from JSON has every field that went in, or does not come back.
+func TestConfigJSON(t *testing.T) {
+	const seed1, seed2 = 22, 28
+	r := rand.New(rand.NewPCG(seed1, seed2))
+	for i := range 500 {
+		c := randomConfig(r)
+		b, err := json.Marshal(c)
+		if err != nil {
+			t.Fatalf("seed %d, %d, config %d: %v: %v", seed1, seed2, i, c, err)
+		}
+		var got bloomery.Config
+		if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, c) {
+			t.Fatalf("seed %d, %d, config %d: %s became %v: %v", seed1, seed2, i, b, got, err)
+		}
+	}
+	// Every field is in the JSON, is a guard that makes it fail, or is named here.
+	left := []string{"Chosen", "Progress"} // functions that watch a build
+	for f := range reflect.TypeFor[bloomery.Config]().Fields() {
+		c, v := bloomery.Config{}, reflect.Value{}
+		v = reflect.ValueOf(&c).Elem().FieldByIndex(f.Index)
+		switch f.Name {
+		case "Like":
+			v.Set(reflect.ValueOf(build(t, []string{"a"}, bloomery.Config{})))
+		case "Secret":
+			v.Set(reflect.ValueOf(bloomery.NewSecret()))
+		case "Needs":
+			c.Needs.Remove = true
+		case "Hash":
+			c.Hash = filter.XXH64
+		case "Spec", "TempDir":
+			v.SetString("x")
+		default:
+			switch f.Type.Kind() {
+			case reflect.Func:
+				v.Set(reflect.MakeFunc(f.Type, func([]reflect.Value) []reflect.Value { return nil }))
+			case reflect.Bool:
+				v.SetBool(true)
+			case reflect.Float64:
+				v.SetFloat(0.25)
+			default:
+				v.Set(reflect.ValueOf(7).Convert(f.Type))
+			}
+		}
+		var got bloomery.Config
+		b, err := json.Marshal(c)
+		if err == nil {
+			err = json.Unmarshal(b, &got)
+		}
+		if same := err == nil && reflect.DeepEqual(got, c); !same && err == nil && !slices.Contains(left, f.Name) {
+			t.Errorf("%s is lost: %s", f.Name, b)
+		}
+	}
+}
+
+// randomConfig returns a Config with some of the fields that JSON holds.
+func randomConfig(r *rand.Rand) (c bloomery.Config) {
+	for _, set := range []func(){
+		func() { c.Spec = "standard(fpr=0.01)" }, func() { c.Needs = plan.Needs{FPR: r.Float64(), Later: r.Uint64(), Remove: true} },
+		func() { c.Needs.Build, c.Needs.For = time.Duration(r.Int64()), plan.Fastest }, func() { c.Capacity = r.Uint64() },
+		func() { c.FPRChosen = r.Float64() }, func() { c.MaxFPR = r.Float64() }, func() { c.Keys = r.Uint64() },
+		func() { c.Shards = r.Int() }, func() { c.Seed = r.Uint64() }, func() { c.Hash = filter.XXH64 },
+		func() { c.Workers = r.Int() }, func() { c.Memory = r.Int64() }, func() { c.TempDir = fmt.Sprint("dir ", r.Int()) },
+		func() { c.Concurrent = true }, func() { c.MaxBytes = r.Uint64() },
+	} {
+		if r.IntN(2) == 0 {
+			set()
+		}
+	}
+	return c
+}
+
+// TestConfigFromOutside reads JSON that someone else wrote.
+func TestConfigFromOutside(t *testing.T) {
+	secret := bloomery.NewSecret()
+	for text, want := range map[string]string{
+		`{"spec":"standard","max_fpr":0.01}`:              "",
+		`{"needs":{"FPR":0.01,"Remove":true},"keys":5}`:   "",
+		`{"spec":"standard","maxfpr":0.01}`:               "unknown field",
+		`{"spec":"standard","MaxFPR":0.01}`:               "unknown field",
+		`{"needs":{"fpr_most":0.01}}`:                     "unknown field",
+		`{"spec":"standard","secret":"***"}`:              "secret",
+		`{"spec":"standard","secret":"0123456789abcdef"}`: "secret",
+		`{"spec":"standard","allow":true}`:                "allow",
+		`{"spec":"standard","like":true}`:                 "like",
+		`{"hash":"md5"}`:                                  "md5",
+		`{"keys":-1}`:                                     "keys",
+		`{"spec":"standard"} x`:                           "invalid",
+	} {
+		var c bloomery.Config
+		err := json.Unmarshal([]byte(text), &c)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		if err != nil && !reflect.DeepEqual(c, bloomery.Config{}) {
+			t.Errorf("%s: an error, and the Config %v", text, c)
+		}
+	}
+	// The program adds what JSON does not hold.
+	c := bloomery.Config{Secret: secret, MaxBytes: 1 << 20}
+	if err := json.Unmarshal([]byte(`{"spec":"standard","secret":"***","keys":3}`), &c); err != nil {
+		t.Error(err)
+	}
+	if c.Secret != secret || c.MaxBytes != 1<<20 || c.Keys != 3 {
+		t.Errorf("%v", c)
+	}
+	for name, c := range map[string]bloomery.Config{
+		"Allow": {Allow: func(func([]byte) bool) {}}, "Like": {Like: build(t, []string{"a"}, bloomery.Config{})},
+	} {
+		if b, err := json.Marshal(c); err == nil {
+			t.Errorf("%s became %s", name, b)
+		}
+		if text := fmt.Sprint(c); !strings.Contains(text, strings.ToLower(name)) {
+			t.Errorf("%s is not in %s", name, text)
+		}
+	}
+}
+
+// TestLockedClosed: a lock that was released protects nothing, so that Replace must not write.
+func TestLockedClosed(t *testing.T) {
+	keys := slices.Values([]string{"a", "b"})
+	file, dir := filepath.Join(t.TempDir(), "f.bloom"), filepath.Join(t.TempDir(), "set")
+	set, err := bloomery.Build(t.Context(), keys, bloomery.Config{Spec: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Save(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bloomery.BuildShards(t.Context(), keys, dir, bloomery.Config{Spec: "standard", Shards: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, dir} {
+		l, err := bloomery.Lock(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.AddString("c"), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before := filesOf(t, filepath.Dir(file))
+		for what, replace := range map[string]func(context.Context) error{
+			"Replace":     l.Replace,
+			"ReplaceWith": func(ctx context.Context) error { return l.ReplaceWith(ctx, set) },
+		} {
+			if err := replace(t.Context()); !errors.Is(err, bloomery.ErrUnlocked) {
+				t.Errorf("%s of %s after Close: %v", what, filepath.Base(path), err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("a second Close: %v", err)
+		}
+		if after := filesOf(t, filepath.Dir(file)); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: files changed", path)
+		}
+		again, err := bloomery.Lock(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.ContainsString("c") {
+			t.Errorf("%s has the key that was not replaced", path)
+		}
+		if err := errors.Join(again.AddString("d"), again.Replace(t.Context()), again.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

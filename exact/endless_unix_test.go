@@ -1,0 +1,82 @@
+//go:build unix
+
+package exact
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// endless yields the magic of an exact set, or nothing, and then zeros without end. It counts the bytes.
+type endless struct {
+	magic string
+	n     int
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	clear(b)
+	if e.n < len(e.magic) {
+		b = b[:copy(b, e.magic[e.n:])]
+	}
+	e.n += len(b)
+	return len(b), nil
+}
+
+// TestEndless: what does not begin like an exact set is not read further, and devices and pipes are errors at once.
+func TestEndless(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	e := &endless{}
+	if _, err := Read(e, 0, nil); !errors.Is(err, container.ErrMagic) || e.n > 8 {
+		t.Errorf("%d bytes read: %v", e.n, err)
+	}
+	e = &endless{magic: magic + "\x02"}
+	if _, err := Read(e, 1<<16, nil); !errors.Is(err, filter.ErrTooLarge) {
+		t.Errorf("%d bytes read: %v", e.n, err)
+	}
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/zero", pipe, dir} {
+		began := time.Now()
+		if _, err := Open(path, nil); !errors.Is(err, untrusted.ErrNotRegular) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := OpenLive(path, LiveOptions{}); !errors.Is(err, untrusted.ErrNotRegular) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("%s: %v", path, took)
+		}
+	}
+	large := filepath.Join(dir, "large") // 2 GiB without disk
+	f, err := os.Create(large)
+	if err == nil {
+		err = errors.Join(f.Truncate(2<<30), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(large, nil); !errors.Is(err, container.ErrMagic) {
+		t.Errorf("a large file of zeros: %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+		t.Errorf("%d bytes allocated", got)
+	}
+	if _, err := Read(io.LimitReader(&endless{magic: magic}, 2), 0, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("two bytes: %v", err)
+	}
+}

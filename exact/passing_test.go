@@ -1,0 +1,197 @@
+package exact
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/retry"
+)
+
+// eventually waits until f is true, and fails after a minute.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// TestLivePassing: a Live that could not open a new file, since the system failed for a while, swaps it in later, with
+// growing pauses between the attempts.
+func TestLivePassing(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOMEM, syscall.EIO} {
+		path := filepath.Join(t.TempDir(), "f.exact")
+		l := newList(28, 500, 50)
+		s := l.build(t, false)
+		save := func() {
+			t.Helper()
+			if err := s.Save(t.Context(), path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save()
+		var on atomic.Bool
+		var opens atomic.Int64
+		live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond, opening: func(path string) error {
+			if !on.Load() {
+				return nil
+			}
+			opens.Add(1)
+			return &os.PathError{Op: "open", Path: path, Err: errno}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer live.Close()
+		next := func() {
+			t.Helper()
+			l.change(5, 0)
+			s, _ = l.update(t, s)
+			save()
+		}
+		on.Store(true)
+		began := time.Now()
+		next()
+		eventually(t, "the error", func() bool { return errors.Is(live.Err(), errno) })
+		if n := live.Set().Info().Updates; n != 0 {
+			t.Errorf("%v: a file with %d updates was opened", errno, n)
+		}
+		time.Sleep(2 * retry.First)
+		most := 2 + int64(bits.Len64(uint64(time.Since(began)/retry.First)))
+		if n := opens.Load(); n > most {
+			t.Errorf("%v: %d attempts, at most %d expected", errno, n, most)
+		}
+		on.Store(false)
+		eventually(t, "the new file", func() bool { return live.Set().Info().Updates == 1 && live.Err() == nil })
+		on.Store(true)
+		next()
+		if err := live.Reload(); !errors.Is(err, errno) {
+			t.Errorf("Reload: %v", err)
+		}
+		on.Store(false)
+		if err := live.Reload(); err != nil || live.Set().Info().Updates != 2 {
+			t.Errorf("Reload after the outage: %v", err)
+		}
+		if n := l.wrong(live.Set()); n > 0 {
+			t.Errorf("%d wrong answers", n)
+		}
+	}
+}
+
+// TestLiveDamage: a damaged file is opened once, until it is replaced.
+func TestLiveDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.exact")
+	s := newList(28, 500, 50).build(t, false)
+	if err := s.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	var opens atomic.Int64
+	live, err := OpenLive(path, LiveOptions{Interval: time.Millisecond,
+		opening: func(string) error { opens.Add(1); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	err = container.WriteAtomic(t.Context(), path, func(w io.Writer) error {
+		_, err := w.Write(bytesOf(t, s)[:40])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the error", func() bool { return errors.Is(live.Err(), io.ErrUnexpectedEOF) })
+	time.Sleep(2 * retry.First)
+	if err := live.Reload(); !errors.Is(err, io.ErrUnexpectedEOF) || opens.Load() != 2 {
+		t.Errorf("%d files opened, want 2; %v", opens.Load(), err)
+	}
+	if err := s.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new file", func() bool { return live.Err() == nil })
+}
+
+// TestLiveClosed: after Close all answers are true, and Err says why.
+func TestLiveClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.exact")
+	l := newList(28, 500, 50)
+	if err := l.build(t, true).Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	live, err := OpenLive(path, LiveOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := live.Set()
+	for range 2 {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := live.Err(); !errors.Is(err, errClosed) || before.Err() != nil {
+		t.Errorf("%v, %v", err, before.Err())
+	}
+	if err := live.Reload(); !errors.Is(err, errClosed) {
+		t.Errorf("Reload: %v", err)
+	}
+	got := make([]bool, 2)
+	live.Set().ContainsManyIn(got, make([][]byte, 2), [][]byte{{1}, {2}})
+	if !got[0] || !got[1] || !live.Contains([]byte("x")) || !live.ContainsIn([]byte("p"), []byte("x")) {
+		t.Error("a closed Live does not contain a key")
+	}
+	withoutRecords(t, live.Set(), errClosed)
+	if n := l.wrong(before); n > 0 {
+		t.Errorf("%d wrong answers of a Set from before", n)
+	}
+}
+
+// TestZeroSet: the zero Set contains nothing, as a zero bloomery.Set, and cannot be written or updated.
+func TestZeroSet(t *testing.T) {
+	s := new(Set)
+	got := []bool{true, true}
+	s.ContainsMany(got, [][]byte{{1}, {2}})
+	if got[0] || got[1] || s.Contains([]byte("x")) || s.ContainsIn([]byte("p"), []byte("x")) || s.Err() != nil {
+		t.Error("the zero Set contains a key, or has an error")
+	}
+	withoutRecords(t, s, errEmpty)
+}
+
+// withoutRecords checks the methods of a Set that has no records.
+func withoutRecords(t *testing.T, s *Set, want error) {
+	t.Helper()
+	if i := s.Info(); i.Bytes != 0 || i.Members != 0 || i.Version != 0 || i.BuildDue() != "" || s.Partitioned() {
+		t.Errorf("%+v", i)
+	}
+	s.Hasher()
+	path := filepath.Join(t.TempDir(), "f.exact")
+	_, written := s.WriteTo(io.Discard)
+	b, appended := s.AppendBinary([]byte("x"))
+	l := newList(1, 10, 1)
+	_, _, updated := Update(t.Context(), s, second(l.members()), second(l.universe()), Config{})
+	for what, err := range map[string]error{
+		"WriteTo": written, "AppendBinary": appended, "Save": s.Save(t.Context(), path), "Update": updated,
+	} {
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	if _, err := os.Stat(path); !bytes.Equal(b, []byte("x")) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%q, %v", b, err)
+	}
+	v := s.NewVerifier(0, t.TempDir())
+	if err := errors.Join(v.AddMembers(nil, [][]byte{{1}}), v.AddUniverse(nil, [][]byte{{1}})); err != nil {
+		t.Error(err)
+	}
+	if _, err := v.Result(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,156 @@
+package rankindexed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/gather"
+)
+
+// valued gathers the values that come with the keys of a build: each as the hash of its key with the value in the low
+// half of Lo. Keys are distinguished by the other 96 bits.
+type valued struct {
+	*gather.Keys
+	config gather.Config
+}
+
+// lowHalf is the part of Lo that holds a value.
+const lowHalf = 1<<32 - 1
+
+// Limit sets the maximum size in bytes of the keys in memory, 0 for no limit. See filter.Spiller. With values, half of
+// it is for keys and half for values. Call it before the first key.
+func (b *Builder) Limit(memory int64, dir string) {
+	if b.config.valueBits() > 0 {
+		memory = (memory + 1) / 2
+	}
+	b.Intake.Limit(memory, dir)
+	b.values.config.Memory, b.values.config.Dir = memory, dir
+	b.values.Keys = gather.New(b.values.config)
+}
+
+// SetWorkers sets how many goroutines Build uses at once, 0 for GOMAXPROCS. Call it before the first key.
+func (b *Builder) SetWorkers(n int) {
+	b.Intake.SetWorkers(n)
+	b.values.config.Workers = max(n, 0)
+	b.values.Keys = gather.New(b.values.config)
+}
+
+// Close drops the keys and removes their files. Build calls it.
+func (b *Builder) Close() error { return errors.Join(b.Intake.Close(), b.values.Close()) }
+
+// valueBits returns the number of bits of the value of each key.
+func (c Config) valueBits() int {
+	if c.Geometry != nil {
+		return c.Geometry.ValueBits
+	}
+	return c.ValueBits
+}
+
+// AddValues adds the keys hs[i] with values[i], below 2^ValueBits, and keeps no reference to either. It may be called
+// from several goroutines at once. A key of AddMany has the value 0 unless it comes with one, too. Values take 16 bytes
+// each until Build, in addition to the keys. The error wraps filter.ErrConfig if the filter is to have no values, the
+// two slices differ in length, or a value has too many bits; then it has added nothing. Else it says that keys beyond
+// the memory limit cannot be written.
+func (b *Builder) AddValues(hs []filter.Hash, values []uint64) error {
+	bits := b.config.valueBits()
+	switch {
+	case bits == 0:
+		return &filter.ConfigError{Field: "value_bits", Value: 0,
+			Reason: fmt.Sprintf("a filter of values needs 1 to %d", MaxValueBits)}
+	case len(hs) != len(values):
+		return fmt.Errorf("%d keys and %d values: %w", len(hs), len(values), filter.ErrConfig)
+	}
+	for _, v := range values {
+		if v>>bits != 0 {
+			return &filter.ConfigError{Field: "value_bits", Value: bits,
+				Reason: fmt.Sprintf("the value %d needs more bits", v)}
+		}
+	}
+	if err := b.Keys.AddMany(hs); err != nil {
+		return err
+	}
+	var buffer [256]filter.Hash
+	for len(hs) > 0 {
+		n := copy(buffer[:], hs)
+		for i := range n {
+			buffer[i].Lo = buffer[i].Lo&^lowHalf | values[i]
+		}
+		if err := b.values.AddMany(buffer[:n]); err != nil {
+			return err
+		}
+		hs, values = hs[n:], values[n:]
+	}
+	return nil
+}
+
+// fill adds all keys, with their values, to a filter, in the order of its buckets. done is called after each block.
+func (v *valued) fill(
+	ctx context.Context, f *Filter, keys *gather.Keys, part func(filter.Hash) uint64, done func(keys int) error,
+) (err error) {
+	if err := v.check(ctx); err != nil {
+		return err
+	}
+	next, stop := iter.Pull(func(yield func([]filter.Hash) bool) {
+		if e := v.Blocks(ctx, func(hs []filter.Hash) error {
+			if !yield(hs) {
+				return errEnd
+			}
+			return nil
+		}); e != errEnd {
+			err = e
+		}
+	})
+	defer stop()
+	values, more := next() // those of the next keys
+	return errors.Join(err, keys.Each(ctx, part, func(_ uint64, hs []filter.Hash) error {
+		for _, h := range hs {
+			for more && (len(values) == 0 || before(values[0], h)) {
+				if len(values) > 0 {
+					values = values[1:]
+				} else if values, more = next(); err != nil {
+					return err
+				}
+			}
+			value := uint64(0)
+			if more && sameKey(values[0], h) {
+				value = values[0].Lo & lowHalf
+			}
+			if err := f.AddValue(h, value); err != nil {
+				return err
+			}
+		}
+		return done(len(hs))
+	}))
+}
+
+// check returns a *filter.ValueError if a key has two values.
+func (v *valued) check(ctx context.Context) error {
+	if _, err := v.Finish(ctx); err != nil {
+		return err
+	}
+	var last filter.Hash
+	first := true
+	return v.Blocks(ctx, func(hs []filter.Hash) error {
+		for _, h := range hs {
+			if !first && sameKey(last, h) {
+				return &filter.ValueError{
+					Hash: filter.Hash{Hi: h.Hi, Lo: h.Lo &^ lowHalf}, Values: [2]uint64{last.Lo & lowHalf, h.Lo & lowHalf},
+				}
+			}
+			last, first = h, false
+		}
+		return nil
+	})
+}
+
+// sameKey reports whether two hashes, of which one may have a value, are of one key.
+func sameKey(a, b filter.Hash) bool { return a.Hi == b.Hi && a.Lo>>32 == b.Lo>>32 }
+
+// before reports whether the key of a comes before that of b.
+func before(a, b filter.Hash) bool { return a.Hi < b.Hi || a.Hi == b.Hi && a.Lo>>32 < b.Lo>>32 }
+
+// errEnd ends a pass over the values whose last ones are not needed.
+var errEnd = errors.New("end")

@@ -1,0 +1,37 @@
+package filtertest
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// spent wants errors of a Builder that has built: its keys would be lost, or would change the filter.
+func spent(t *testing.T, f Family, spec string) {
+	s, err := filter.ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := Hashes(20, 1)
+	b, err := f.NewBuilder(s, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMany(hs[:10]); err != nil {
+		t.Fatal(err)
+	}
+	built, err := b.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := built.(filter.Encoder).Encode().Keys
+	if b.AddMany(hs[10:]) == nil {
+		t.Error("AddMany after Build gave no error")
+	}
+	if _, err := b.Build(t.Context()); err == nil {
+		t.Error("a second Build gave no error")
+	}
+	if after := built.(filter.Encoder).Encode().Keys; after != before {
+		t.Errorf("the built filter has %d keys, %d before", after, before)
+	}
+}

@@ -1,0 +1,63 @@
+// Package inset guards sharded sets: a file of a set changes only together with its manifest.
+package inset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Check returns an error wrapping filter.ErrConfig if the file at path, or the one that a symbolic link there names, is
+// the manifest of a sharded set, or a shard that the manifest beside it lists: to replace that file alone would make the
+// set unreadable. If that manifest cannot be read, so that nobody knows, Check returns the error. It reads nothing
+// unless the file has the name of a shard or a manifest.
+func Check(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	dir, name := filepath.Split(path)
+	if name != shard.ManifestName && !shard.IsName(name) {
+		return nil
+	}
+	m, err := read(filepath.Join(dir, shard.ManifestName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s may be a shard of a set: %w", path, err)
+	case name == shard.ManifestName:
+		return refused(path, "the manifest", dir)
+	case slices.ContainsFunc(m.Shards, func(e shard.Entry) bool { return e.File == name }):
+		return refused(path, "a shard", dir)
+	}
+	return nil
+}
+
+func refused(path, what, dir string) error {
+	if dir == "" {
+		dir = "."
+	}
+	return &filter.ConfigError{Field: "file", Value: path, Reason: fmt.Sprintf(
+		"this is %s of a sharded set, which cannot be read if one file changes alone; name the folder %s",
+		what, filepath.Clean(dir))}
+}
+
+// read reads a manifest.
+func read(path string) (*shard.Manifest, error) {
+	f, _, err := untrusted.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := shard.ReadManifest(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}

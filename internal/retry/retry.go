@@ -1,0 +1,96 @@
+// Package retry says which errors of opening a file are worth another attempt, and when to make it. Followed files,
+// shards and exact sets use the same rule: an error of the system passes, damage stays until the file is replaced.
+package retry
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// damage are the errors that the content of a file, the options or this program cause. Another attempt with the same
+// file returns the same error.
+var damage = []error{
+	container.ErrMagic, container.ErrVersion, container.ErrHash, container.ErrChecksum, container.ErrCorrupt,
+	container.ErrSecret, io.ErrUnexpectedEOF,
+	filter.ErrFamily, filter.ErrTooLarge, filter.ErrConfig, filter.ErrSpec, filter.ErrUnsupported,
+	shard.ErrManifest, shard.ErrForeign, shard.ErrChanged,
+}
+
+// Passing reports whether another attempt may succeed although the file stays the same: if err comes from the operating
+// system, such as too many open files, no memory, a missing file or an error of a disk, and for every other error that
+// is not known as damage. It is false for damage, such as a wrong checksum, secret or size, and for nil.
+func Passing(err error) bool {
+	if err == nil {
+		return false
+	}
+	var number syscall.Errno
+	var path *fs.PathError
+	var call *os.SyscallError
+	if errors.As(err, &number) || errors.As(err, &path) || errors.As(err, &call) {
+		return true
+	}
+	for _, d := range damage {
+		if errors.Is(err, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// The pause after a failed attempt is First, doubles with each further failure, and is at most Longest.
+const (
+	First   = 100 * time.Millisecond
+	Longest = 30 * time.Second
+)
+
+// Failure is the error of the last attempt and the time of the next one. It does not change, so goroutines may share
+// it. The methods take a nil Failure as no failure.
+type Failure struct {
+	Err   error
+	again time.Time // zero: never
+	pause time.Duration
+}
+
+// After returns the Failure of an attempt that returned err at the time now. before is the Failure of the attempt
+// before, or nil if that succeeded or concerned another file.
+func After(before *Failure, err error, now time.Time) *Failure {
+	f := &Failure{Err: err}
+	if Passing(err) {
+		f.pause = First
+		if before != nil && before.pause > 0 {
+			f.pause = min(2*before.pause, Longest)
+		}
+		f.again = now.Add(f.pause)
+	}
+	return f
+}
+
+// Final reports whether there is no next attempt.
+func (f *Failure) Final() bool { return f != nil && f.again.IsZero() }
+
+// Due reports whether it is time for the next attempt.
+func (f *Failure) Due(now time.Time) bool { return f == nil || !f.Final() && !now.Before(f.again) }
+
+// Wait returns the time from now until the next attempt, at most longest.
+func (f *Failure) Wait(now time.Time, longest time.Duration) time.Duration {
+	if f == nil || f.Final() {
+		return longest
+	}
+	return min(longest, max(0, f.again.Sub(now)))
+}
+
+// Cause returns Err, or nil if there is no failure.
+func (f *Failure) Cause() error {
+	if f == nil {
+		return nil
+	}
+	return f.Err
+}

@@ -1,0 +1,45 @@
+package clubcard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+const (
+	// maxFile is the largest file that is read, 1 GiB.
+	maxFile = 1 << 30
+	// headSize is the number of bytes of a file that tell its format.
+	headSize = len(indexMagic)
+)
+
+// readFile returns the content of a regular file. It reads the rest only if the first bytes are not those of another
+// format, for which read must return an error wrapping ErrFormat or ErrIndex.
+func readFile(folder fs.FS, name string, read func(head []byte) error) ([]byte, error) {
+	st, err := fs.Stat(folder, name) // to open a pipe would wait for its writer
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: untrusted.ErrNotRegular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	limit := untrusted.Limit{MaxBytes: maxFile, Head: headSize, Check: func(head []byte) error {
+		if err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
+			return err
+		}
+		return nil // perhaps cut
+	}}
+	data, err := untrusted.Read(context.Background(), f, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,93 @@
+//go:build linux || darwin
+
+package bloomery_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/retry"
+)
+
+// TestTooManyFiles runs out of file descriptors, in a process of its own, while a Live and a sharded Set need some.
+func TestTooManyFiles(t *testing.T) {
+	const child = "BLOOMERY_TEST_TOO_MANY_FILES"
+	if os.Getenv(child) == "" {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTooManyFiles$", "-test.v")
+		c.Env = append(os.Environ(), child+"=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	path, dir := filepath.Join(t.TempDir(), "f.bloom"), t.TempDir()
+	large(t, path, 0)
+	keys := names("member", 1000)
+	writeShards(t, dir, bloomery.Config{Spec: "standard(fpr=0.01)"}, 100, keys)
+	l, err := bloomery.OpenLive(path, bloomery.WithInterval(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	few := syscall.Rlimit{Cur: 40, Max: 40}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Skip(err)
+	}
+	set, err := bloomery.Open(dir) // holds no files open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	large(t, path+".new", 500)
+	var all []*os.File
+	for err == nil {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			all = append(all, f)
+		}
+	}
+	if !errors.Is(err, syscall.EMFILE) {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the error", func() bool { return errors.Is(l.Err(), syscall.EMFILE) })
+	for _, k := range names("absent", 100) {
+		if !set.ContainsString(k) {
+			t.Errorf("%s is absent, and no shard can be opened", k)
+		}
+	}
+	if err := set.Err(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("Err of the set: %v", err)
+	}
+	for _, f := range all {
+		_ = f.Close()
+	}
+	eventually(t, "the new file", func() bool { return l.ContainsUint64(1499) })
+	time.Sleep(retry.First)
+	hits := 0
+	eventually(t, "the shards", func() bool {
+		hits = 0
+		for _, k := range names("absent", 100) {
+			if set.ContainsString(k) {
+				hits++
+			}
+		}
+		return hits < 50
+	})
+	for _, k := range keys {
+		if !set.ContainsString(k) {
+			t.Fatalf("%s is missing", k)
+		}
+	}
+	if err := errors.Join(l.Err(), set.Err()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,190 @@
+package publish
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDamagedFiles cuts and flips the small files of publishers and followers, 2,000 times each: what reads them refuses
+// the file, or finds the same in it.
+func TestDamagedFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name string, b []byte) {
+		if err := os.WriteFile(at(name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	public, err := CreateKey(at("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := ReadPrivateKey(at("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := testRelease().Marshal(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("release.json", signed)
+
+	// The states are those that a publisher and a follower write.
+	s := newSite(t)
+	s.publish(filterOf(t, 1000, 0))
+	follower, err := NewFollower(s.dir, at("copy"), WithKeys(s.keys[0].Public()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustPoll(t, follower)
+	keys := &states{paths: []string{at("key.state")}, lists: [][]lastSigned{nil}}
+	for i, name := range []string{"a list", "another list"} {
+		l := lastSigned{Name: name, Number: uint64(17 * (i + 1)), Kind: File, Keys: 1000, Folder: "/srv/" + name}
+		if err := keys.record(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		if err := keys.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	text := func(v any, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		b, err := json.Marshal(v)
+		return string(b), err
+	}
+	for _, c := range []struct {
+		what, file string
+		read       func() (meaning string, err error)
+		want       error // of every refusal
+	}{
+		{"private key", "key", func() (string, error) {
+			k, err := ReadPrivateKey(at("key"))
+			return k.String(), err
+		}, ErrKey},
+		{"public key beside it", "key.pub", func() (string, error) {
+			k, err := ReadPrivateKey(at("key"))
+			return k.String(), err
+		}, ErrKey},
+		// A public key has no checksum. A damaged one that is a key verifies no release.
+		{"public key of a reader", "key.pub", func() (string, error) {
+			k, err := FindPublicKey(at("key.pub"))
+			if err != nil {
+				return "", err
+			}
+			k, err = Verify(signed, k)
+			return k.String(), err
+		}, nil},
+		{"state of a key", "key.state", func() (string, error) {
+			err := keys.read(t.Context())
+			return text(keys.lists, err)
+		}, ErrKeyState},
+		{"state of a follower", "copy" + stateSuffix, func() (string, error) {
+			state, err := follower.readState(t.Context())
+			return text(state, err)
+		}, ErrState},
+		{"release", "release.json", func() (string, error) {
+			b, err := os.ReadFile(at("release.json"))
+			if err != nil {
+				return "", err
+			}
+			if _, err := Verify(b, public); err != nil {
+				return "", err
+			}
+			return text(ParseRelease(b))
+		}, nil},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			good, err := os.ReadFile(at(c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := c.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer write(c.file, good)
+			const seed1, seed2 = 28, 2000
+			r, refused := rand.New(rand.NewPCG(seed1, seed2)), 0
+			for i := range 2000 {
+				b, what := damaged(r, good, i)
+				if c.what == "state of a key" && len(b) == 0 {
+					continue // a publisher has just created it; the signed release.json counts
+				}
+				write(c.file, b)
+				switch got, err := c.read(); {
+				case err == nil && got != want:
+					t.Fatalf("seed %d, %d: %s: it says %s, want %s", seed1, seed2, what, got, want)
+				case errors.Is(err, fs.ErrNotExist), c.want != nil && err != nil && !errors.Is(err, c.want):
+					t.Fatalf("seed %d, %d: %s: error %v", seed1, seed2, what, err)
+				case err != nil:
+					refused++
+				}
+			}
+			t.Logf("%d of 2000 refused", refused)
+			if refused < 1000 {
+				t.Errorf("only %d of 2000 are refused", refused)
+			}
+		})
+	}
+}
+
+// damaged returns a file with damage number i: first all cuts, then one or two flipped bits, overwritten or doubled
+// parts.
+func damaged(r *rand.Rand, good []byte, i int) (b []byte, what string) {
+	if i < min(len(good), 500) {
+		n := i * len(good) / min(len(good), 500)
+		return good[:n:n], fmt.Sprintf("cut to %d bytes of %d", n, len(good))
+	}
+	b = append([]byte(nil), good...)
+	at := r.IntN(len(b))
+	switch r.IntN(8) {
+	case 0:
+		b[at] = byte(r.Uint32())
+		return b, fmt.Sprintf("byte %d is %#x", at, b[at])
+	case 1:
+		b = append(b[:at:at], b[min(at+1+r.IntN(16), len(b)):]...)
+		return b, fmt.Sprintf("bytes from %d missing: %d of %d left", at, len(b), len(good))
+	case 2:
+		b = append(b[:at:at], good...)
+		return b, fmt.Sprintf("the file again from %d", at)
+	}
+	b[at] ^= 1 << r.IntN(8)
+	return b, fmt.Sprintf("byte %d: %#x for %#x", at, b[at], good[at])
+}
+
+// TestSeal accepts files of older versions, and files that were changed by hand and say so.
+func TestSeal(t *testing.T) {
+	text := []byte(`{"format":"x","n":1}` + "\n")
+	sealed := seal(text)
+	if err := checkSeal(sealed); err != nil || !json.Valid(sealed) {
+		t.Errorf("%s: %v", sealed, err)
+	}
+	byHand := `{"format":"x","n":2` + checkMark + `"}`
+	for _, good := range []string{string(text), `{"format":"x"}`, "", byHand, byHand + "\n"} {
+		if err := checkSeal([]byte(good)); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for i, c := range sealed[:len(text)-2] {
+		bad := append([]byte(nil), sealed...)
+		if bad[i] = c ^ 1; checkSeal(bad) == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
+// unsealed returns a state file without its check, as older versions wrote it.
+func unsealed(b []byte) string {
+	body, _, _ := strings.Cut(string(b), checkMark)
+	return body + "}\n"
+}

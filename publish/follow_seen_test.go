@@ -1,0 +1,203 @@
+package publish
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+)
+
+// pinning returns a follower of the same file with other keys.
+func (f *Follower) pinning(t *testing.T, address string, keys ...PrivateKey) *Follower {
+	t.Helper()
+	var o []FollowOption
+	for _, k := range keys {
+		o = append(o, WithKeys(k.Public()))
+	}
+	if len(keys) == 0 {
+		o = append(o, WithInsecure())
+	}
+	other, err := NewFollower(address, f.file, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// refuses fails the test unless a poll ends with an error and leaves the file.
+func refuses(t *testing.T, f *Follower, want error, content []byte) {
+	t.Helper()
+	if e, err := f.Poll(t.Context()); e != nil || !errors.Is(err, want) {
+		t.Errorf("%v, %v; want %v", e, err, want)
+	}
+	holds(t, f, content)
+}
+
+// signs publishes content under a number, signed by some keys.
+func (s *site) signs(content []byte, number uint64, keys ...PrivateKey) {
+	s.t.Helper()
+	s.keys, s.number, s.last = keys, number-1, nil
+	s.forge = func(r *Release) { r.Published = time.Unix(1.6e9, 0).UTC() }
+	s.publish(content)
+	s.forge = nil
+}
+
+// TestFastForward: the largest number, signed by a stolen key, ends nothing. A reader that pins only the next key takes
+// the next release of the publisher, and no older one.
+func TestFastForward(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	stolen, next := testKey(t, "A"), testKey(t, "E")
+	v := [][]byte{filterOf(t, 1000, 0), filterOf(t, 1000, 1), filterOf(t, 1000, 2), filterOf(t, 1000, 3)}
+
+	f := s.follower(web.URL, WithKeys(next.Public()))
+	s.signs(v[0], 16, stolen, next)
+	mustPoll(t, f)
+	s.signs(v[1], 17, stolen, next)
+	mustPoll(t, f)
+	s.signs(v[2], maxNumber, stolen) // by the thief
+	mustPoll(t, f)
+	holds(t, f, v[2])
+	s.signs(v[3], 18, stolen, next)
+	refuses(t, f, ErrOlder, v[2])
+
+	f = f.pinning(t, web.URL, next)
+	s.signs(v[0], 16, stolen, next)
+	refuses(t, f, ErrOlder, v[2]) // both keys have signed 17
+	s.signs(v[0], 17, stolen, next)
+	refuses(t, f, ErrConflict, v[2])
+	s.signs(v[3], 18, stolen, next)
+	mustPoll(t, f)
+	holds(t, f, v[3])
+	s.signs(v[1], 17, stolen, next)
+	refuses(t, f, ErrOlder, v[3])
+
+	f = f.pinning(t, web.URL, stolen, next) // who pins the stolen key again is where the thief has left him
+	s.signs(v[0], 19, stolen, next)
+	refuses(t, f, ErrOlder, v[3])
+	f = f.pinning(t, web.URL, next)
+	mustPoll(t, f)
+	holds(t, f, v[0])
+}
+
+// TestNumbersOfStrangers: what a key has signed that is not pinned, or what nobody has signed, counts for nothing.
+func TestNumbersOfStrangers(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	key, stranger := testKey(t, "A"), testKey(t, "I")
+	first, second, other := filterOf(t, 1000, 0), filterOf(t, 1000, 1), filterOf(t, 1000, 2)
+	f := s.follower(web.URL)
+	s.signs(first, 1, key)
+	mustPoll(t, f)
+	s.signs(other, maxNumber, stranger)
+	refuses(t, f, ErrOtherKey, first)
+	s.edit(stranger.Public().ID(), key.Public().ID())
+	refuses(t, f, ErrSignature, first)
+	s.signs(second, 2, key, stranger) // who is not pinned may sign as well
+	mustPoll(t, f)
+	holds(t, f, second)
+
+	open := f.pinning(t, web.URL)
+	s.signs(other, maxNumber)
+	mustPoll(t, open)
+	holds(t, open, other)
+	s.signs(first, 3)
+	refuses(t, open, ErrOlder, other)
+	s.signs(first, 1, key)
+	refuses(t, f, ErrOlder, other)
+	s.signs(second, 2, key)
+	mustPoll(t, f)
+	holds(t, f, second)
+}
+
+// TestStolenName: a reader whose first release was signed by a thief, with another name and the largest number, recovers
+// with the next key and the right name.
+func TestStolenName(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	stolen, next := testKey(t, "A"), testKey(t, "E")
+	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
+	f := s.follower(web.URL)
+	s.signs(first, maxNumber, stolen)
+	s.release(s.publishing(t), maxNumber, func(r *Release) { r.Name = "of the thief" })
+	mustPoll(t, f)
+	s.signs(second, 18, next)
+	f = f.pinning(t, web.URL, next)
+	refuses(t, f, ErrOtherName, first)
+	f.options.name = "list"
+	mustPoll(t, f)
+	holds(t, f, second)
+	f.options.name = ""
+	mustPoll(t, f)
+}
+
+// TestConditionsOfKeys: a server may answer that nothing has changed only while the key that has signed the release is
+// pinned: else a thief could keep a reader on a release that expires in a hundred years.
+func TestConditionsOfKeys(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	stolen, next := testKey(t, "A"), testKey(t, "E")
+	content := filterOf(t, 1000, 0)
+	f := s.follower(web.URL, WithKeys(next.Public()))
+	s.signs(content, 7, stolen, next)
+	mustPoll(t, f)
+	s.expires = time.Now().Add(100 * 365 * 24 * time.Hour)
+	s.signs(content, 7, stolen)
+	mustPoll(t, f)
+
+	s.expires = time.Now().Add(-time.Hour)
+	s.signs(content, 7, next)
+	f = f.pinning(t, web.URL, next)
+	asked := 0
+	web.hook(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "" {
+			asked++
+		}
+		return false
+	})
+	if e, err := f.Poll(t.Context()); e == nil || !errors.Is(err, ErrExpired) || asked != 0 {
+		t.Errorf("%v, %v, %d conditions", e, err, asked)
+	}
+	if e, err := f.Poll(t.Context()); e == nil || !errors.Is(err, ErrExpired) || asked != 1 {
+		t.Errorf("again: %v, %v, %d conditions", e, err, asked)
+	}
+}
+
+// TestOlderStates: a state that an older version has written names one key. Its number counts for all that are pinned.
+func TestOlderStates(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	one, two := testKey(t, "A"), testKey(t, "E")
+	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
+	for _, pinned := range [][]PrivateKey{{one}, {two}, {one, two}, nil} {
+		f := s.follower(web.URL, WithKeys(two.Public()))
+		s.signs(second, 17, one, two)
+		mustPoll(t, f)
+		path := f.file + stateSuffix
+		var fields map[string]any
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &fields)
+		}
+		if err != nil || fields["key"] != one.Public().ID() || len(fields["seen"].(map[string]any)) != 2 {
+			t.Fatalf("%v: %s", err, text)
+		}
+		delete(fields, "seen")
+		if text, err = json.Marshal(fields); err == nil {
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f = f.pinning(t, web.URL, pinned...)
+		s.signs(first, 16, one, two)
+		refuses(t, f, ErrOlder, second)
+		s.signs(first, 17, one, two)
+		refuses(t, f, ErrConflict, second)
+		s.signs(first, 18, one, two)
+		mustPoll(t, f)
+		holds(t, f, first)
+	}
+}

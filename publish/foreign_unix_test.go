@@ -1,0 +1,356 @@
+//go:build unix
+
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+const strangerID = 12345 // of a user
+
+// give makes a file one of another user: really as root, else for this follower only.
+func give(t *testing.T, f *Follower, path string) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		if err := os.Lchown(path, strangerID, strangerID); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Logf("NOT ROOT: the owner of %s is an assumption of the test, no file is really given away", filepath.Base(path))
+	given, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := f.options.guard.owner
+	f.options.guard.owner = func(p string, st fs.FileInfo) (owner, bool) {
+		o, ok := real(p, st)
+		if os.SameFile(st, given) && st.ModTime().Equal(given.ModTime()) { // a new file may have the same inode
+			o.uid, o.gid = strangerID, strangerID
+		}
+		return o, ok
+	}
+}
+
+// TestForeignFiles: state, lock and part files of another user, and links, are refused unless told so. A part file is
+// removed where that is possible. What is installed is right in every case.
+func TestForeignFiles(t *testing.T) {
+	s := newSite(t)
+	content := filterOf(t, 1000, 0)
+	r := s.publish(content)
+	evil := bytes.Repeat([]byte{1}, len(content)/2)
+	for _, c := range []struct {
+		name   string
+		make   func(t *testing.T, f *Follower) (path string)
+		mended bool // it is removed
+		allows bool // with WithForeign
+	}{
+		{"state", func(t *testing.T, f *Follower) string {
+			mustPoll(t, f)
+			give(t, f, f.file+stateSuffix)
+			return f.file + stateSuffix
+		}, false, true},
+		{"state that others may write", func(t *testing.T, f *Follower) string {
+			mustPoll(t, f)
+			return mode(t, f.file+stateSuffix, 0o666)
+		}, false, true},
+		{"link for the state", func(t *testing.T, f *Follower) string {
+			mustPoll(t, f)
+			return linked(t, f.file+stateSuffix)
+		}, false, false},
+		{"lock", func(t *testing.T, f *Follower) string {
+			mustPoll(t, f)
+			give(t, f, f.file+lockSuffix)
+			return f.file + lockSuffix
+		}, false, true},
+		{"link for the lock", func(t *testing.T, f *Follower) string {
+			mustPoll(t, f)
+			return linked(t, f.file+lockSuffix)
+		}, false, false},
+		{"part", func(t *testing.T, f *Follower) string {
+			path := write(t, f.part(r.SHA256), evil, 0o600)
+			give(t, f, path)
+			return path
+		}, true, true},
+		{"part that others may write", func(t *testing.T, f *Follower) string {
+			return mode(t, write(t, f.part(r.SHA256), evil, 0o600), 0o622)
+		}, true, true},
+		{"link for a part", func(t *testing.T, f *Follower) string {
+			write(t, f.part(r.SHA256), evil, 0o600)
+			return linked(t, f.part(r.SHA256))
+		}, true, true},
+		{"part with two names", func(t *testing.T, f *Follower) string {
+			path := write(t, f.part(r.SHA256), evil, 0o600)
+			if err := os.Link(path, filepath.Join(t.TempDir(), "other")); err != nil {
+				t.Skip("no hard links here: ", err)
+			}
+			return path
+		}, true, true},
+		{"link of another user for the file", func(t *testing.T, f *Follower) string {
+			write(t, f.file, content, 0o600)
+			give(t, f, linked(t, f.file))
+			return f.file
+		}, false, true},
+		{"folder that all may write", func(t *testing.T, f *Follower) string {
+			return mode(t, filepath.Dir(f.file), 0o777)
+		}, false, true},
+		{"folder that a group may write", func(t *testing.T, f *Follower) string {
+			dir := filepath.Dir(f.file)
+			real := f.options.guard.owner
+			f.options.guard.owner = func(p string, st fs.FileInfo) (owner, bool) {
+				o, ok := real(p, st)
+				if p == dir {
+					o.gid = o.uid + 1
+				}
+				return o, ok
+			}
+			return mode(t, dir, 0o775)
+		}, false, true},
+		{"set of another user in a sticky folder", func(t *testing.T, f *Follower) string {
+			mode(t, filepath.Dir(f.file), 0o777|fs.ModeSticky)
+			if err := os.Mkdir(f.file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			give(t, f, f.file)
+			return f.file
+		}, false, false},
+		{"folder of another user", func(t *testing.T, f *Follower) string {
+			dir := filepath.Dir(f.file)
+			give(t, f, dir)
+			f.options.guard.user = strangerID + 1
+			return dir
+		}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := s.follower(s.dir)
+			path := c.make(t, f)
+			_, err := f.Poll(t.Context())
+			switch {
+			case c.mended && err != nil:
+				t.Errorf("not mended: %v", err)
+			case !c.mended && (!errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path)):
+				t.Errorf("%v; want an error that names %s", err, path)
+			}
+			if st, err := os.Lstat(path); c.mended && err == nil {
+				t.Errorf("%v is left", st)
+			}
+			f.options.guard.off = true
+			if _, err := f.Poll(t.Context()); (err == nil) != c.allows {
+				t.Errorf("with WithForeign: %v", err)
+			}
+			if c.allows {
+				holds(t, f, content)
+			}
+		})
+	}
+}
+
+// TestOwnFolders: sticky folders, folders of root, and for root those of others are fine, and the followed file may
+// have any owner.
+func TestOwnFolders(t *testing.T) {
+	s := newSite(t)
+	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
+	for name, c := range map[string]func(f *Follower){
+		"sticky": func(f *Follower) { mode(t, filepath.Dir(f.file), 0o777|fs.ModeSticky) },
+		"file of another": func(f *Follower) {
+			write(t, f.file, first, 0o666)
+			give(t, f, f.file)
+		},
+		"folder of another, as root": func(f *Follower) {
+			if f.options.guard.user == 0 {
+				give(t, f, filepath.Dir(f.file))
+				return
+			}
+			t.Log("NOT ROOT: only root may follow into folders of others")
+		},
+		"group of the user": func(f *Follower) {
+			dir := mode(t, filepath.Dir(f.file), 0o775)
+			real := f.options.guard.owner
+			f.options.guard.owner = func(p string, st fs.FileInfo) (owner, bool) {
+				o, ok := real(p, st)
+				if p == dir {
+					o.gid = o.uid
+				}
+				return o, ok
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := s.follower(s.dir)
+			c(f)
+			for _, content := range [][]byte{first, second} {
+				s.publish(content)
+				mustPoll(t, f)
+				holds(t, f, content)
+			}
+		})
+	}
+}
+
+// TestUmask: a process whose umask forbids nothing makes no file that it refuses at the next poll.
+func TestUmask(t *testing.T) {
+	s := newSite(t)
+	f := s.follower(s.dir)
+	was := syscall.Umask(0)
+	defer syscall.Umask(was)
+	for version := range 3 {
+		content := filterOf(t, 1000, version)
+		s.publish(content)
+		mustPoll(t, f)
+		holds(t, f, content)
+	}
+	for name, want := range map[string]fs.FileMode{stateSuffix: 0o644, lockSuffix: 0o600} {
+		if st, err := os.Stat(f.file + name); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", name, st.Mode(), err)
+		}
+	}
+}
+
+// TestPartChanges: a part file that is changed after it was checked is not installed, and loaded again at the next
+// poll. One that cannot be removed is an error, not a loop.
+func TestPartChanges(t *testing.T) {
+	s := newSite(t)
+	first, second := filterOf(t, 1000, 0), filterOf(t, 1000, 1)
+	f := s.follower(s.dir)
+	s.publish(first)
+	mustPoll(t, f)
+	r := s.publish(second)
+	p := &poll{Follower: f, release: r, target: f.file,
+		pace: newPace(time.Minute, 0, func(error) {})}
+	path, err := p.download(t.Context(), r.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, filterOf(t, 1000, 9), 0o600) // also a filter, of the same length
+	if p.was, err = f.readState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.next = p.was
+	if err := p.install(t.Context(), loaded{part: path}); !errors.Is(err, ErrObject) {
+		t.Error(err)
+	}
+	holds(t, f, first)
+	mustPoll(t, f)
+	holds(t, f, second)
+
+	third := filterOf(t, 1000, 2)
+	r = s.publish(third)
+	s.spoil(r.SHA256, 999)
+	part := write(t, f.part(r.SHA256), third[:100], 0o600)
+	out, err := os.OpenFile(part, os.O_RDONLY, 0) // neither written nor cut: a file system that fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	p = &poll{Follower: f, release: r, pace: p.pace}
+	if _, err := p.fill(t.Context(), out, r.Object); err == nil {
+		t.Error("filled a file that cannot be written")
+	}
+	if _, err := f.Poll(t.Context()); !errors.Is(err, ErrObject) {
+		t.Errorf("a damaged object behind a part: %v", err)
+	}
+	if _, err := os.Lstat(part); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the part is left: %v", err)
+	}
+	s.swap(r.SHA256, third)
+	mustPoll(t, f)
+	holds(t, f, third)
+}
+
+// TestStuckParts: a damaged part in a folder where nothing can be removed is an error, not a loop.
+func TestStuckParts(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("ROOT: it can remove every file, so that this is tested for other users only")
+	}
+	s := newSite(t)
+	content := filterOf(t, 1000, 0)
+	r := s.publish(content)
+	f := s.follower(s.dir)
+	write(t, f.part(r.SHA256), bytes.Repeat([]byte{1}, 100), 0o600)
+	write(t, f.file+lockSuffix, nil, 0o600)
+	s.spoil(r.SHA256, 99)
+	dir := filepath.Dir(f.file)
+	mode(t, dir, 0o500)
+	defer mode(t, dir, 0o700)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := f.Poll(ctx); !errors.Is(err, ErrObject) || ctx.Err() != nil {
+		t.Errorf("damaged: %v", err)
+	}
+	give(t, f, f.part(r.SHA256))
+	if _, err := f.Poll(ctx); !errors.Is(err, ErrForeign) || ctx.Err() != nil {
+		t.Errorf("of another user: %v", err)
+	}
+}
+
+// mode changes the permissions of a file and returns its path.
+func mode(t *testing.T, path string, m fs.FileMode) string {
+	t.Helper()
+	if err := os.Chmod(path, m); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// write writes a file and returns its path.
+func write(t *testing.T, path string, content []byte, perm fs.FileMode) string {
+	t.Helper()
+	if err := os.WriteFile(path, content, perm); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// linked moves a file away, leaves a symbolic link to it, and returns its path.
+func linked(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := errors.Join(os.Rename(path, to), os.Symlink(to, path)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLinksDuringPoll: links that another user makes while a poll loads are not followed.
+func TestLinksDuringPoll(t *testing.T) {
+	s := newSite(t)
+	web := s.serve()
+	content := filterOf(t, 1000, 0)
+	s.publish(content)
+	f := s.follower(web.URL)
+	victims := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")}
+	made := 0
+	web.hook(at(objectPath, func(w http.ResponseWriter, _ *http.Request) {
+		for i, path := range []string{f.file, f.file + stateSuffix} {
+			write(t, victims[i], content, 0o600)
+			if err := os.Symlink(victims[i], path); err != nil {
+				t.Error(err)
+			}
+		}
+		made++
+		_, _ = w.Write(content)
+	}))
+	if _, err := f.Poll(t.Context()); !errors.Is(err, container.ErrChanged) || made != 1 {
+		t.Errorf("%v, %d times", err, made)
+	}
+	for _, path := range victims {
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, content) {
+			t.Errorf("%s has %d bytes: %v", path, len(b), err)
+		}
+	}
+	if st, err := os.Lstat(f.file + stateSuffix); err != nil || !st.Mode().IsRegular() {
+		t.Errorf("the state: %v, %v", st, err)
+	}
+}
