@@ -73,7 +73,7 @@ var rooms = map[string][]string{
 	"internal/trailer": {"container"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
 		"internal/shrink", "internal/untrusted", "publish/transport"},
-	"publish/transport": {},
+	"publish/transport": {"internal/untrusted"},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard":  {"container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",

@@ -1,7 +1,8 @@
 // Entry bloomery/core: opens filters of the families that you import, without WebAssembly.
 
 import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
-import { type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { checked, type Filter, openBytes, type OpenOptions, plainEngine } from './filter.js';
+import { check, someFamilies, someHashes, want } from './options.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import type { Family, KeyHash } from './types.js';
 
@@ -19,8 +20,12 @@ export interface Families {
   hashes?: readonly KeyHash[];
 }
 
-const opener = <Options extends OpenOptions & Families>(options: Options) =>
-  ({ ...options, hashes: options.hashes ?? [], engine: plainEngine });
+function opener<Options extends OpenOptions & Families>(options: Options) {
+  const { families, hashes = [] } = checked(options);
+  want('families', families, someFamilies[1](families), someFamilies[0]);
+  check(options, { hashes: someHashes });
+  return { ...options, hashes, engine: plainEngine };
+}
 
 /**
  * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
@@ -31,15 +36,17 @@ export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions 
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export function fetchFilter<At extends string | URL>(url: At, options: FetchOptions & Families): Promise<FilterAt<At>> {
-  return fetchAny(url, options, opener(options)) as Promise<FilterAt<At>>;
+export async function fetchFilter<At extends string | URL>(
+  url: At, options: FetchOptions & Families,
+): Promise<FilterAt<At>> {
+  return (await fetchAny(url, options, opener(options))) as FilterAt<At>;
 }
 
 /**
  * Opens a sharded set from the content of its manifest.json. load returns the bytes of a file beside it; they must not
  * change while the set is in use. It rejects with ManifestError.
  */
-export function openSharded(
+export async function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions & Families,
 ): Promise<ShardedFilter> {
   return openShards(manifest, load, opener(options));

@@ -2,6 +2,8 @@
 
 import { append, apply, isExact } from './apply.js';
 import { CorruptError } from './errors.js';
+import { bytesOf } from './filter.js';
+import { check, positive } from './options.js';
 import { sha256 } from './sha256.js';
 
 /** How a delta is applied. */
@@ -19,7 +21,9 @@ export interface PatchOptions {
  * Memory: twice the new file, and twice the old one for rankindexed.
  */
 export async function patch(old: Uint8Array, delta: Uint8Array, options: PatchOptions = {}): Promise<Uint8Array> {
+  check(options, { maxBytes: positive });
   const most = options.maxBytes ?? 2 ** 30;
+  [old, delta] = [bytesOf(old), bytesOf(delta)];
   const file = isExact(old) ? append(old, delta, most, await sha256(old)) : apply(old, delta, most);
   const sum = await sha256(file);
   for (let i = 0; i < 16; i++) {

@@ -1,8 +1,9 @@
 // Entry bloomery/exact: reads exact sets, which `bloomery exact build` writes. See docs/format/exact.md.
 
-import { bytesOf, hashOf } from './filter.js';
+import { bytesOf, checked, hashOf } from './filter.js';
 import { hashNames } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
+import { check, someHashes } from './options.js';
 import { type ExactRecord, readRecords } from './records.js';
 import { present } from './sections.js';
 import type { Family, HashFunction, Hashed, KeyHash } from './types.js';
@@ -107,11 +108,12 @@ export class ExactSet {
  * in use. It rejects with FormatError, whose subclass says why.
  */
 export async function openExact(file: Uint8Array | ArrayBuffer, options: ExactOptions = {}): Promise<ExactSet> {
-  const bytes = bytesOf(file);
-  const { records, hash, seed, universe, members, partitions } = readRecords(bytes, options.verify ?? true);
+  check(options, { hashes: someHashes });
+  const bytes = bytesOf(file), { hashes = [], secret, verify = true } = checked(options);
+  const { records, hash, seed, universe, members, partitions } = readRecords(bytes, verify);
   // The seed of hash 1, the key check of hash 2. No spec: siphash needs none.
   const of = { hash, seed: hash > 1 ? 0n : seed, keyCheck: seed } as Hashed;
-  const { sum } = hashOf(of, {} as Family, { hashes: options.hashes ?? [], secret: options.secret });
+  const { sum } = hashOf(of, {} as Family, { hashes, secret });
   const about = { universe, members, partitions, updates: records.length - 1, bytes: bytes.length };
   return new ExactSet(bytes, records, sum, { ...about, hash: hashNames[hash] });
 }

@@ -4,7 +4,10 @@ import { CorruptError, FetchError, FormatError, TooLargeError, TruncatedError } 
 import { accept, type Accepted, Checker, type Filter, type OpenOptions, type Opener, openVerified } from './filter.js';
 import { headerLength, parseHeader } from './header.js';
 import { maxManifest } from './manifest.js';
+import { abortSignal, absolute, callback, check, count, milliseconds, positive, type Rule } from './options.js';
+import { sha256 } from './sha256.js';
 import { openShards, type ShardedFilter } from './sharded.js';
+import { pause, silence, watch, within } from './watch.js';
 
 /** How a file is fetched and opened. */
 export interface FetchOptions extends OpenOptions {
@@ -18,7 +21,16 @@ export interface FetchOptions extends OpenOptions {
   maxBytes?: number;
   /** How often a download that makes no progress is tried again, after 0.25 s, 0.5 s, 1 s and so on. Default: 3. */
   retries?: number;
+  /** The time without a byte after which a request has failed, in milliseconds. Default: 30,000. */
+  timeout?: number;
+  /** The SHA-256 of the file, or of the manifest of a sharded set, in hexadecimal. Other content is a CorruptError. */
+  sha256?: string;
 }
+
+const isHash: Rule = ['64 hexadecimal digits', (v) => typeof v === 'string' && /^[0-9a-f]{64}$/i.test(v)];
+/** The options of all that loads over HTTP. */
+export const loading = { signal: abortSignal, fetch: callback, maxBytes: positive, retries: count, timeout: milliseconds };
+const rules = { ...loading, progress: callback, sha256: isHash };
 
 /** What fetchFilter opens at a URL. The end of the path decides; the type knows it if the URL is a literal. */
 export type FilterAt<At> = At extends `${string}${'?' | '#'}${string}` ? Filter | ShardedFilter
@@ -44,20 +56,24 @@ const trusted = 2 ** 26;
 export async function fetchAny(
   url: string | URL, options: FetchOptions, opener: Opener,
 ): Promise<Filter | ShardedFilter> {
-  const at = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  check(options, rules);
+  const at = absolute(url), compare = comparison(options.sha256);
   const verify = opener.verify ?? true, most = options.maxBytes ?? defaultMost;
   if (at.pathname.endsWith('/')) at.pathname += 'manifest.json';
   if (at.pathname.endsWith('.json')) {
     const none = () => () => undefined;
-    return openShards(await download(at, options, maxManifest, false, none), async (file, bytes) => {
-      if (bytes > most) throw new TooLargeError(`${bytes} bytes are more than maxBytes`);
-      const shard = new URL(file, at);
-      shard.search = at.search;
-      return download(shard, options, bytes, verify, none);
-    }, opener);
+    return download(at, options, maxManifest, false, none, async (manifest) => {
+      await compare(manifest);
+      return openShards(manifest, (file, bytes) => {
+        if (bytes > most) throw new TooLargeError(`${bytes} bytes are more than maxBytes`);
+        const shard = new URL(file, at);
+        shard.search = at.search;
+        return download(shard, options, bytes, verify, none, (bytes) => bytes);
+      }, opener);
+    });
   }
   let checker: Checker | undefined, accepted: Accepted | undefined;
-  const bytes = await download(at, options, most, verify, () => {
+  return download(at, options, most, verify || !!options.sha256, () => {
     checker = undefined;
     return (bytes, n) => {
       if (!checker) {
@@ -72,22 +88,31 @@ export async function fetchAny(
       options.progress?.(there, length);
       return length;
     };
+  }, async (bytes) => {
+    const header = checker?.header ?? parseHeader(bytes);
+    await compare(bytes);
+    return openVerified(bytes, header, opener, accepted!);
   });
-  const header = checker?.header ?? parseHeader(bytes);
-  return openVerified(bytes, header, opener, accepted!);
 }
 
+/** Returns what rejects with CorruptError unless bytes have the SHA-256 that is wanted, if one is. */
+const comparison = (wanted?: string) => async (bytes: Uint8Array): Promise<void> => {
+  const sum = wanted && await sha256(bytes);
+  if (sum !== wanted?.toLowerCase()) throw new CorruptError(`its SHA-256 is ${sum}, not ${wanted}`);
+};
+
+/** The slowest download that goes on, in bytes a millisecond: 1 KiB/s, measured after twice the timeout. */
+const slowest = 1.024;
+
 /**
- * Fetches a file of at most `most` bytes. resume: the content is verified, so that a download that breaks can be
- * continued; else it starts anew. start returns the Sink of a download from its first byte.
+ * Fetches a file of at most `most` bytes and returns what done makes of it. resume: the content is verified, so that a
+ * download that breaks can be continued; else it starts anew. start returns the Sink of a download from its first byte.
  */
-async function download(
+async function download<T>(
   url: URL, options: FetchOptions, most: number, resume: boolean, start: () => Sink,
-): Promise<Uint8Array> {
-  const { signal, retries = 3 } = options, get = options.fetch ?? globalThis.fetch;
-  const net = <T>(p: Promise<T>) => p.catch((e) => {
-    throw new FetchError(url.href, 0, 'the connection failed', e);
-  });
+  done: (bytes: Uint8Array) => T | Promise<T>,
+): Promise<T> {
+  const { signal, retries = 3, timeout = 30_000 } = options, get = options.fetch ?? globalThis.fetch;
   let bytes = new Uint8Array(0), have = 0, total: number | undefined, tag = '', resumed = false, sink = start();
   const restart = () => {
     have = 0;
@@ -95,14 +120,22 @@ async function download(
     resumed = false;
     sink = start();
   };
-  for (let failures = 0; ; await pause(2 ** failures / 8, signal)) {
-    const before = have;
+  for (let failures = 0; ; await pause(2 ** failures / 8, signal ?? new AbortController().signal)) {
+    const idle = watch(signal, silence(timeout)), began = performance.now(), before = have;
+    const net = <T>(p: Promise<T>) => within(idle.signal, p).catch((e) => {
+      throw new FetchError(url.href, 0, `the connection failed: ${reasonOf(e)}`, e);
+    });
+    let type = '';
+    /** Whether n bytes are too few for the time that has passed. */
+    const slow = (n: number) => n < slowest * (performance.now() - began);
     try {
       signal?.throwIfAborted();
+      idle.set(timeout);
       const headers: Record<string, string> = have ? { range: `bytes=${have}-` } : {};
-      const response = await net(get(url.href, { signal, headers })), { status } = response;
+      const response = await net(get(url.href, { signal: idle.signal, headers })), { status } = response;
       const header = (name: string) => response.headers.get(name) ?? '';
       const own = header('etag') + header('last-modified'), range = header('content-range');
+      type = header('content-type');
       if (status === 206 && have && own === tag && (!range || range.startsWith(`bytes ${have}-`))) {
         resumed = true;
       } else if (status === 200) {
@@ -119,6 +152,7 @@ async function download(
           const { done, value } = reader ? await net(reader.read()) : { done: true };
           signal?.throwIfAborted();
           if (done || !value) break;
+          idle.set(timeout);
           const n = have + value.length;
           if (n > (total ?? most)) throw total ? new CorruptError('bytes behind the file', total) : tooLarge(n, most);
           if (n > bytes.length) {
@@ -130,29 +164,54 @@ async function download(
           total = sink(bytes, have);
           if (total !== undefined && total > most) throw tooLarge(total, most);
           if (total !== undefined && have > total) throw new CorruptError('bytes behind the file', total);
+          if (slow(n - from + slowest * 2 * timeout)) {
+            throw new FetchError(url.href, 0, 'less than 1 KiB/s came');
+          }
         }
       } finally {
         reader?.cancel().catch(() => {});
       }
-      if (total === undefined || have === total) return bytes.subarray(0, have);
+      if (total === undefined || have === total) {
+        const result = await done(bytes.subarray(0, have));
+        signal?.throwIfAborted();
+        return result;
+      }
       if (have - from === announced) throw new TruncatedError('end of the file', have);
       throw new FetchError(url.href, 0, `the download ended after ${have} of ${total} bytes`);
     } catch (e) {
       signal?.throwIfAborted();
+      if (e instanceof FormatError) {
+        e.message = `${url.href}: ${e.message}${instead(type, bytes.subarray(0, have))}`;
+      }
       if (e instanceof FormatError && resumed) {
         resume = false; // the parts do not fit together: load the whole
       } else if (!(e instanceof FetchError) || !mayRecover(e.status)) {
         throw e;
       }
-      failures = resume && resumed && have > before ? 1 : failures + 1;
+      // A server that sends a few bytes and breaks makes no progress.
+      failures = resume && resumed && !slow(have - before) ? 1 : failures + 1;
       if (failures > retries) throw e;
       if (!resume) restart();
+    } finally {
+      idle.free();
     }
   }
 }
 
+/** What came instead of a file, for the error of its content. */
+export function instead(type: string, file: Uint8Array): string {
+  const page = /^\s*</.test(String.fromCharCode(...file.subarray(0, 16))) ? ': a web page came instead' : '';
+  return `; content type ${type || 'not given'}${page}`;
+}
+
+/** Why a request failed: platforms hide that in the cause. */
+export function reasonOf(e: unknown): string {
+  const { message, cause } = e as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
 /** Whether the same request may succeed later: no connection, an unusable part of the file, or a busy server. */
-export const mayRecover = (status: number) => [0, 206, 416, 429].includes(status) || status >= 500;
+export const mayRecover = (status: number) => [0, 206, 408, 416, 425, 429].includes(status) || status >= 500;
 
 const tooLarge = (n: number, most: number) => new TooLargeError(`${n} bytes are more than the limit of ${most}`);
 
@@ -166,18 +225,4 @@ function grown(bytes: Uint8Array, n: number, size: number): Uint8Array<ArrayBuff
   }
   larger.set(bytes.subarray(0, n));
   return larger;
-}
-
-/** Waits. It rejects with the reason of signal as soon as that ends. */
-export function pause(seconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      if (signal?.aborted) reject(signal.reason);
-      else resolve();
-    };
-    const timer = setTimeout(end, 1000 * seconds);
-    signal?.addEventListener('abort', end);
-  });
 }

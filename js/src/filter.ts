@@ -6,6 +6,7 @@ import { except } from './exceptions.js';
 import { xxh3 } from './hash/xxh3.js';
 import { type Header, hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
+import { check, flag, type Rule, want } from './options.js';
 import { present, sectionWords } from './sections.js';
 import type { Engine, EngineMaker, Family, FilterFile, Hashed, HashSetup, KeyHash, Query } from './types.js';
 
@@ -15,6 +16,15 @@ export interface OpenOptions {
   verify?: boolean;
   /** The secret that the filter was built with: 16 bytes, or 32 hexadecimal digits. */
   secret?: Uint8Array | string;
+}
+
+/** siphash checks the length, if the file needs a secret: an error must not show it. */
+const isSecret: Rule = ['16 bytes, or 32 hexadecimal digits', (v) => v?.length >= 0];
+
+/** Returns options of opening. It throws TypeError. */
+export function checked<Options extends OpenOptions>(options: Options): Options {
+  check(options, { verify: flag, secret: isSecret, wasm: flag });
+  return options;
 }
 
 /** What a filter says about itself. */
@@ -61,7 +71,7 @@ export class Filter {
 
   /** Returns has of each key, in order. */
   hasMany(keys: Iterable<Key>): boolean[] {
-    return Array.from(keys, (key) => this.has(key));
+    return Array.from(list(keys), (key) => this.has(key));
   }
 
   /** Returns how often the key was added, or more. It throws TypeError if the family does not count: see info. */
@@ -98,6 +108,12 @@ export class Filter {
       wasm: 'wasm' in this.#engine,
     };
   }
+}
+
+/** Returns a list of keys, and throws TypeError for one key. */
+export function list(keys: Iterable<Key>): Iterable<Key> {
+  want('keys', keys, typeof keys !== 'string' && keys?.[Symbol.iterator], 'an array or another iterable of keys');
+  return keys;
 }
 
 /** The buffer of the keys of all plain engines. */
@@ -182,7 +198,7 @@ export function queries(file: Uint8Array, header: Header, family: Family): { que
 export function bytesOf(file: Uint8Array | ArrayBuffer): Uint8Array {
   // Without instanceof: the bytes may be of another realm, such as a frame or a test runner.
   const bytes = ArrayBuffer.isView(file) ? file : new Uint8Array(file);
-  if (bytes.length !== file?.byteLength) throw new TypeError('want a Uint8Array or ArrayBuffer');
+  want('file', file, bytes.length === file?.byteLength, 'a Uint8Array or an ArrayBuffer');
   return bytes;
 }
 

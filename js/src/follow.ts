@@ -5,9 +5,10 @@ import type { ExactSet } from './exact.js';
 import type { Filter } from './filter.js';
 import { type Follower, type Open, type PollOptions, start } from './follower.js';
 import type { Key } from './key.js';
+import { callback, check, want } from './options.js';
 import type { ShardedFilter, ShardLoader } from './sharded.js';
 
-export type { Follower, FollowStore, PollOptions, Published, Update } from './follower.js';
+export { type Follower, type FollowStore, type PollOptions, type Published, StoreError, type Update } from './follower.js';
 export { type OlderRelease, type Release, ReleaseError, type ReleaseObject, type ReleaseReason, type Trust }
   from './release.js';
 
@@ -36,16 +37,21 @@ type FilterOf<Options> = Options extends { openSharded: object } ? Filter | Shar
 
 /**
  * Loads the filter of a publisher, a folder or its release.json, and polls for new releases until `close`. The promise
- * is fulfilled with the filter of the store, or else after the first poll. It rejects with the error of that, or with
- * TypeError for a URL or key that is none, and for an exact set. A sharded set loads its shards when they are first
- * needed, and keeps those that a new release has, too.
+ * is fulfilled with the filter of the store, or else as soon as a release is loaded. Until then errors that may pass are
+ * given to onError, and it tries again after 1 s, 2 s, 4 s and so on, up to 10 intervals, until `signal` is aborted. It
+ * rejects with errors that do not pass: of arguments, of the release (signature, format, name, an older one), of a file
+ * that `open` refuses or that is larger than maxBytes, and of release.json if the server answers with a status from 400
+ * to 499, such as 404. An exact set is a TypeError. A sharded set loads its shards when they are first needed, and keeps
+ * those that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */
 export async function follow<Options extends FollowOptions>(
   url: string | URL, options: Options,
 ): Promise<Follower<FilterOf<Options>>> {
+  check(options, { openSharded: callback });
   const { open, openSharded } = options;
+  want('open', open, callback[1](open), 'open of bloomery, or a function that calls it');
   const openers = { file: (file: Uint8Array) => open(file), set: openSharded && ofShards(openSharded) };
   return start(url, options, openers, apply) as Promise<Follower<FilterOf<Options>>>;
 }
@@ -55,7 +61,10 @@ export async function follow<Options extends FollowOptions>(
  * for a filter.
  */
 export async function followExact(url: string | URL, options: FollowExactOptions): Promise<ExactFollower> {
-  return start(url, options, { exact: (file) => options.open(file) }, append) as Promise<ExactFollower>;
+  check(options, {});
+  const { open } = options;
+  want('open', open, callback[1](open), 'openExact of bloomery/exact, or a function that calls it');
+  return start(url, options, { exact: (file) => open(file) }, append) as Promise<ExactFollower>;
 }
 
 /** Opens the manifests of a sharded set, one after the other. Shards that the next one has, too, stay in memory. */

@@ -3,21 +3,33 @@
 import type { Apply } from './apply.js';
 import { CorruptError, FetchError, TooLargeError } from './errors.js';
 import type { ExactSet } from './exact.js';
+import { instead, loading, mayRecover, reasonOf } from './fetch.js';
 import type { Filter } from './filter.js';
 import type { Key } from './key.js';
+import { absolute, callback, check, flag, milliseconds, positive, type Rule, texts, want } from './options.js';
 import {
-  digest, maxRelease, type OlderRelease, parseHistory, parseRelease, publicKey, type Release,
-  ReleaseError, type ReleaseObject, type Trust,
+  digest, keyId, maxRelease, type OlderRelease, parseHistory, parseRelease, type Release, ReleaseError,
+  type ReleaseObject, type Trust, unchecked,
 } from './release.js';
 import type { ShardedFilter } from './sharded.js';
-import { load, type Since, type TransportOptions } from './transport.js';
+import { decode, encode, mayFollow, remember, type Seen } from './state.js';
+import { load, type Part, type Since, type TransportOptions } from './transport.js';
+import { longest, type Timer, watch, within } from './watch.js';
 
-/** Where a follower keeps what it holds, so that the next one resumes from there: for example files, or IndexedDB. */
+/**
+ * Where a follower keeps what it holds, so that the next one resumes from there: for example files, or IndexedDB. It
+ * must be for this follower alone.
+ */
 export interface FollowStore {
   /** Returns what was put under the name, or undefined. */
   get(name: string): Promise<Uint8Array | undefined>;
   /** Replaces what is under the name, all or nothing: it rejects if it cannot. */
   put(name: string, bytes: Uint8Array): Promise<void>;
+}
+
+/** A store that failed, or whose content cannot be used, for the reason in `cause`. The follower goes on without it. */
+export class StoreError extends Error {
+  override name = 'StoreError';
 }
 
 /** What a publisher can have. */
@@ -31,10 +43,12 @@ export interface PollOptions extends Trust, TransportOptions {
   signal?: AbortSignal;
   /** The largest length of a file, manifest or shard in bytes. Default: 2^30. */
   maxBytes?: number;
+  /** Refuses releases of another name. Default: the name of the first release that was accepted. */
+  name?: string;
   store?: FollowStore;
-  /** Called after the filter was replaced. */
+  /** Called after the filter was replaced. What it throws goes to onError and changes nothing. */
   onUpdate?: (update: Update) => void;
-  /** Called after a poll that failed, and when a release has expired. */
+  /** Called after a poll or a store that failed, and when a release has expired. */
   onError?: (error: unknown) => void;
 }
 
@@ -57,7 +71,7 @@ export interface Follower<F extends Published = Published> {
   readonly bytes: Uint8Array;
   /** The release of the filter. */
   readonly release: Release;
-  /** Why the last poll failed, or that the release has expired; undefined if neither. */
+  /** Why the last poll failed, or else the store, or that the release has expired, with the failure as its `cause`. */
   readonly error: unknown;
   /** The bytes that were loaded since the start, without headers. */
   readonly loaded: number;
@@ -75,58 +89,159 @@ export interface Follower<F extends Published = Published> {
 /** Opens what is published, a file or a manifest, given what loads and verifies the objects of shards. */
 export type Open = (content: Uint8Array, load: (object: ReleaseObject) => Promise<Uint8Array>) => Promise<Published>;
 
+/** Loads and verifies an object. */
+type Get = (object: ReleaseObject) => Promise<Uint8Array>;
+
+const isStore: Rule = ['an object with get and put', (v) =>
+  typeof v?.get === 'function' && typeof v.put === 'function'];
+const rules = {
+  ...loading, keys: texts, insecure: flag, interval: milliseconds, minRate: positive, store: isStore,
+  name: ['the name of a release', (v) => v && typeof v === 'string'], onUpdate: callback, onError: callback,
+} satisfies Record<string, Rule>;
+
 /** Starts a follower of the kinds of releases that have an opener. Others are an error. */
 export async function start(
   url: string | URL, options: PollOptions, openers: Partial<Record<Release['kind'], Open>>, apply: Apply,
 ): Promise<Follower> {
-  const { interval = 60_000, maxBytes = 2 ** 30, signal, store, keys, insecure, onUpdate, onError } = options;
-  const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  check(options, rules);
+  const {
+    interval = 60_000, maxBytes = 2 ** 30, timeout = 30_000, minRate = 65_536, signal, store, keys = [],
+    insecure = false, onUpdate, onError,
+  } = options;
+  want('keys', keys, !keys.length === insecure, 'the public keys of the publisher, or insecure: true instead');
+  const folder = absolute(url), pinned = insecure ? [unchecked] : await Promise.all(keys.map(keyId));
   folder.pathname = folder.pathname.replace(/\/?(release\.json)?$/, '/');
-  keys?.forEach(publicKey);
-  if (!keys?.length === !insecure) throw new TypeError('want keys or insecure: true');
 
   const end = new AbortController();
   let filter: Published | undefined, release: Release | undefined, bytes = new Uint8Array(0) as Uint8Array;
   /** The SHA-256 of the bytes. */
   let sum = '';
+  /** The text of release.json, and the one that is stored. */
+  let news = '', stored = '';
+  let { name } = options, seen: Seen = {}, restored = !store;
   /** What asks whether release.json has changed. */
   let since: Since = {};
-  let error: unknown, loaded = 0, failures = 0, polling: Promise<boolean> | undefined, timer: Timer | undefined;
+  /** What a poll that failed has loaded of an object. */
+  let begun: Part & { sha256?: string } | undefined;
+  /** The errors of the last poll and of the store. */
+  let error: unknown, fault: unknown;
+  let loaded = 0, failures = 0, polling: Promise<boolean> | undefined;
+  /** Whether the error of the poll will not pass by itself. */
+  let lasting = false;
+  let timer: Timer | undefined, expiry: Timer | undefined;
+  let ready!: () => void, dead!: (reason: unknown) => void;
+  const first = new Promise<void>((resolve, reject) => ([ready, dead] = [resolve, reject]));
+  first.catch(() => {});
 
-  const get = (path: string, most: number, since?: Since): Promise<Uint8Array> => {
-    const at = new URL(path, folder);
-    at.search = folder.search;
-    return load(at, most, !since, options, end.signal, (n) => (loaded += n), since);
+  /** Calls onError. What it throws is an unhandled rejection, not an error of the poll. */
+  const tell = (e: unknown): void => {
+    try {
+      onError?.(e);
+    } catch (own) {
+      void Promise.reject(own);
+    }
   };
 
-  /** Loads and verifies an object. */
-  const object = async ({ sha256: sum, bytes: length }: ReleaseObject): Promise<Uint8Array> => {
-    if (length > maxBytes) throw new TooLargeError(`more than ${maxBytes} bytes`);
-    const content = await get(`objects/${sum}`, length);
-    if ((await digest(content)) !== sum) throw new CorruptError(`object ${sum} is damaged`);
-    return content;
+  const isExpired = () => !!release && Date.parse(release.expires) <= Date.now();
+  const expired = (cause?: unknown) => {
+    const e = new ReleaseError('expired', `the release expired at ${release!.expires}: its publisher or a mirror stopped`);
+    if (cause) e.cause = cause;
+    return e;
   };
 
-  const openerOf = (kind: Release['kind']): Open => {
+  const failed = (e: unknown): void => {
+    const is = e instanceof ReleaseError && e.reason === 'expired';
+    tell((error = isExpired() && !is ? expired(e) : e));
+  };
+
+  /** Awaits the store, but not for ever. */
+  const timely = async <T>(p: Promise<T>): Promise<T> => {
+    const { signal, set, free } = watch(end.signal, () => new Error(`no answer for ${timeout} ms`));
+    set(timeout);
+    return within(signal, p).finally(free);
+  };
+
+  /** Reports an error of the store, which is not one of the poll. */
+  const unstored = (what: string, cause: unknown): void => {
+    if (!end.signal.aborted) tell((fault = new StoreError(`${what}: ${reasonOf(cause)}`, { cause })));
+  };
+
+  /** Stores what is held, unless it is there. The next poll repeats what fails. */
+  const save = async (): Promise<void> => {
+    if (!store || !restored || stored === news) return;
+    const text = news;
+    try {
+      await timely(store.put('filter', encode({ name: name!, seen, news, content: bytes })));
+      stored = text;
+      fault = undefined;
+    } catch (e) {
+      unstored('the filter cannot be stored', e);
+    }
+  };
+
+  /** Notices the expiry of the release, also during a poll that hangs. */
+  const watchExpiry = (): void => {
+    clearTimeout(expiry);
+    if (isExpired() || end.signal.aborted) return;
+    expiry = setTimeout(() => {
+      if (isExpired()) failed(expired(error));
+      else watchExpiry();
+    }, Math.min(Date.parse(release!.expires) - Date.now() + 1, longest));
+  };
+
+  /**
+   * Runs work with functions that load release.json and objects. It ends when it has taken longer than 2 * timeout +
+   * bytes / minRate.
+   */
+  const limited = async <T>(work: (get: Get, getNews: (since: Since) => ReturnType<typeof load>) => Promise<T>) => {
+    let most = 2 * timeout;
+    const began = performance.now(), { signal: over, set, free } = watch(end.signal, () => {
+      const what = `not loaded within ${Math.round(most / 1000)} s, which is less than ${minRate} bytes a second`;
+      return new FetchError(folder.href, 0, what);
+    });
+    const get = (path: string, length: number, since?: Since, part?: Part) => {
+      const at = new URL(path, folder);
+      at.search = folder.search;
+      most += (1000 * length) / minRate;
+      set(began + most - performance.now());
+      return load(at, length, !since, options, over, (n) => (loaded += n), since, part);
+    };
+    const object: Get = async ({ sha256, bytes: length }) => {
+      if (length > maxBytes) throw new TooLargeError(`${length} bytes are more than maxBytes, ${maxBytes}`);
+      const part = begun?.sha256 === sha256 ? begun : { sha256, chunks: [], have: 0 };
+      begun = undefined; // two loads must not share it
+      try {
+        const [content] = await get(`objects/${sha256}`, length, undefined, part);
+        if ((await digest(content)) !== sha256) throw new CorruptError(`object ${sha256} is damaged`);
+        return content;
+      } catch (e) {
+        if (e instanceof FetchError && part.have) begun = part;
+        throw e;
+      }
+    };
+    return work(object, (since) => get('release.json', maxRelease, since)).finally(free);
+  };
+
+  const openerOf = (kind: Release['kind']): ((content: Uint8Array) => Promise<Published>) => {
     const open = openers[kind];
-    if (open) return open;
+    if (open) return (content) => open(content, (object) => limited((get) => get(object)));
     throw new TypeError(`no function opens kind ${kind}: use follow, openSharded or followExact`);
   };
 
   /** Returns the delta from the file that is held, if there is one. */
-  const deltaOf = async ({ previous, history }: Release): Promise<ReleaseObject | undefined> => {
+  const deltaOf = async ({ previous, history }: Release, get: Get): Promise<ReleaseObject | undefined> => {
     const isHeld = (old?: OlderRelease) => old?.sha256 === sum;
-    const older = isHeld(previous) ? previous : history && parseHistory(await object(history)).find(isHeld);
+    const older = isHeld(previous) ? previous : history && parseHistory(await get(history)).find(isHeld);
     return older?.delta;
   };
 
   /** Loads and verifies the filter of another release. It returns why there is no delta, if there should be one. */
-  const replacement = async (next: Release) => {
+  const replacement = async (next: Release, get: Get) => {
     let failure: unknown;
     try {
-      const delta = filter && next.kind !== 'set' && next.bytes <= maxBytes && await deltaOf(next);
+      const delta = filter && next.kind !== 'set' && await deltaOf(next, get);
       if (delta && delta.bytes < next.bytes) {
-        const content = apply(bytes, await object(delta), next.bytes, sum);
+        const content = apply(bytes, await get(delta), next.bytes, sum);
         if ((await digest(content)) !== next.sha256) throw new CorruptError('the delta is damaged');
         return { content, delta: true, failure };
       }
@@ -134,101 +249,139 @@ export async function start(
       end.signal.throwIfAborted();
       failure = e;
     }
-    return { content: await object(next), delta: false, failure };
+    return { content: await get(next), delta: false, failure };
   };
 
   /** Loads release.json, and the filter if it is another one. */
-  const update = async (): Promise<boolean> => {
+  const update = async (get: Get, getNews: (since: Since) => ReturnType<typeof load>): Promise<Update | undefined> => {
     const before = loaded, headers = { ...since };
-    let news: Uint8Array, done: Update | undefined;
+    let text: Uint8Array, type: string, done: Update | undefined;
     try {
-      news = await get('release.json', maxRelease, headers);
+      [text, type] = await getNews(headers);
     } catch (e) {
-      if (e instanceof FetchError && e.status === 304 && sum) return false;
+      const status = e instanceof FetchError ? e.status : 0;
+      if (status === 304 && sum) return undefined;
+      lasting = status >= 400 && !mayRecover(status);
       throw e;
     }
-    const next = await parseRelease(news, options), newer = next.release - (release?.release ?? 0);
-    if (release && release.name !== next.name) {
-      throw new ReleaseError('name', `its name is ${next.name}, not ${release.name}`);
-    }
-    if (newer < 0 || (!newer && next.sha256 !== release!.sha256)) {
-      throw new ReleaseError('older', `release ${next.release} is older than ${release!.release}`);
-    }
+    lasting = true;
+    const { signers, ...next } = await parseRelease(text, { keys, insecure }).catch((e) => {
+      if (e instanceof ReleaseError && e.reason === 'format') e.message = `${folder.href}: ${e.message}${instead(type, text)}`;
+      throw e;
+    });
+    if (name && name !== next.name) throw new ReleaseError('name', `its name is ${next.name}, not ${name}`);
+    mayFollow(seen, pinned, next);
     const open = openerOf(next.kind);
+    if (next.bytes > maxBytes) throw new TooLargeError(`${next.bytes} bytes are more than maxBytes, ${maxBytes}`);
     let content = bytes, now = filter;
     if (next.sha256 !== sum) {
-      const { content: other, ...how } = await replacement(next);
-      now = await open((content = other), object);
+      lasting = false;
+      const { content: other, ...how } = await replacement(next, get);
+      lasting = true;
+      now = await open((content = other));
       done = { release: next, ...how, loaded: loaded - before };
     }
     end.signal.throwIfAborted();
-    // The store first, and there the release first, so that its number never decreases.
-    if (store && (done || next.expires !== release!.expires)) {
-      await store.put('release.json', news);
-      await store.put('filter', content);
-    }
-    [filter, bytes, sum, release] = [now, content, next.sha256, next];
-    since = headers;
-    if (done) onUpdate?.(done);
-    return !!done;
+    [filter, bytes, sum, release, name, since] = [now, content, next.sha256, next, next.name, headers];
+    news = decoder.decode(text);
+    remember(seen, signers, next);
+    return done;
   };
 
-  const failed = (e: unknown): void => {
-    error = e;
-    onError?.(e);
-  };
-
-  const attempt = async (): Promise<boolean> => {
+  /** Continues with what the store has, if a key that is pinned now has signed it. */
+  const restore = async (): Promise<void> => {
+    let content: Uint8Array | undefined, old: Uint8Array | undefined;
     try {
-      const replaced = await update(), { expires } = release!;
-      failures = -1; // expiry is no reason to poll less often
-      if (Date.parse(expires) < Date.now()) {
-        throw new ReleaseError('expired', `the release expired at ${expires}`);
-      }
-      failures = 0;
-      error = undefined;
-      return replaced;
+      content = await timely(store!.get('filter'));
+      old = await timely(store!.get('release.json')); // version 0.1.0 put the release there, and only the file above
+    } catch (e) {
+      return unstored('the store cannot be read', e);
+    }
+    restored = true;
+    since = {}; // what it has may refuse what the server has
+    try {
+      const record = content && decode(content), text = record ? encoder.encode(record.news) : old;
+      if (!text) return;
+      const its = record?.name ?? (await parseRelease(text, { insecure: true })).name;
+      if (name && name !== its) throw new Error(`it has ${its}, not ${name}`);
+      name = its;
+      for (const [id, newest] of Object.entries(record?.seen ?? {})) remember(seen, [id], newest);
+      const { signers, ...was } = await parseRelease(text, { keys, insecure });
+      remember(seen, signers, was);
+      const file = record ? record.content : content;
+      if (filter || !file) return;
+      const sha256 = await digest(file);
+      if (sha256 !== was.sha256) throw new CorruptError(`its file is not that of release ${was.release}`);
+      [filter, bytes, sum, release] = [await openerOf(was.kind)(file), file, sha256, was];
+      news = decoder.decode(text);
+      if (record) stored = news;
+    } catch (e) {
+      unstored('what the store has is not used', e);
+    }
+  };
+
+  /** Polls once. Errors of the store and of onUpdate are not errors of the poll. */
+  const attempt = async (): Promise<boolean> => {
+    let done: Update | undefined, failure: unknown;
+    lasting = false;
+    try {
+      end.signal.throwIfAborted();
+      if (!restored) await restore();
+      done = await limited(update);
     } catch (e) {
       end.signal.throwIfAborted();
-      failures++;
-      failed(e);
-      throw e;
+      failure = e ?? new Error('unknown');
     }
+    const saving = save();
+    try {
+      if (done) onUpdate?.(done);
+    } catch (own) {
+      if (onError) tell(own);
+      else void Promise.reject(own);
+    }
+    await saving;
+    if (filter) {
+      ready();
+      watchExpiry();
+    }
+    failures = failure ? failures + 1 : 0;
+    if (!failure) {
+      error = fault;
+      if (!isExpired()) return !!done;
+      failure = expired(fault); // no reason to poll less often
+    }
+    failed(failure);
+    if (!filter && lasting) {
+      dead(failure);
+      close();
+    }
+    throw error;
   };
 
   const poll = (): Promise<boolean> => (polling ??= attempt().finally(() => {
     polling = undefined;
     clearTimeout(timer);
     if (end.signal.aborted) return;
-    const wait = interval * Math.min(2 ** failures, 10) * (1 - Math.random() / 10);
-    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait, 2e9));
+    // Without a filter the first polls follow soon.
+    const wait = Math.min((filter ? interval : Math.min(interval, 1000)) * 2 ** failures, 10 * interval);
+    timer = setTimeout(() => poll().catch(() => {}), Math.min(wait * (1 - Math.random() / 10), longest));
   }));
 
   const close = (): void => {
     clearTimeout(timer);
+    clearTimeout(expiry);
     signal?.removeEventListener('abort', close);
     end.abort(signal?.reason);
+    dead(end.signal.reason);
   };
   signal?.addEventListener('abort', close);
   if (signal?.aborted) close();
 
-  // Continues with what the store has. The release was verified before it was put there.
-  try {
-    const old = await store?.get('release.json'), content = await store?.get('filter');
-    if (old) release = await parseRelease(old, { insecure: true });
-    if (release && content) {
-      filter = await openerOf(release.kind)(content, object);
-      bytes = content;
-      sum = await digest(content);
-    }
-  } catch (e) {
-    failed(e);
-  }
-  const first = poll().catch((e) => {
-    if (filter) return;
-    close();
-    throw e;
-  });
+  if (store) await restore();
+  if (filter) watchExpiry();
+  if (isExpired()) failed(expired());
+  else error = fault;
+  poll().catch(() => {});
   if (!filter) await first;
   return {
     get filter() { return filter; },
@@ -243,4 +396,6 @@ export async function start(
   } as Follower;
 }
 
-type Timer = ReturnType<typeof setTimeout>;
+const encoder = /* @__PURE__ */ new TextEncoder();
+/** Keeps all bytes of valid UTF-8. */
+const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { ignoreBOM: true });

@@ -4,6 +4,7 @@ import { crc32c } from './crc32c.js';
 import {
   ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError,
 } from './errors.js';
+import { beginning } from './options.js';
 import { Spec } from './spec.js';
 
 /** The verified header of a file. */
@@ -44,7 +45,9 @@ const bad = (at: number) => new CorruptError('header', at);
 /** Returns how many of the first bytes of a file are its header, or 64 while fewer are there. It throws FormatError. */
 export function headerLength(bytes: Uint8Array): number {
   const magic = '\x89BLMRY\r\n';
-  if (bytes.subarray(0, 8).some((b, i) => b !== magic.charCodeAt(i))) throw new MagicError('not a Bloomery file', 0);
+  if (bytes.subarray(0, 8).some((b, i) => b !== magic.charCodeAt(i))) {
+    throw new MagicError(`not a Bloomery file: it begins with ${beginning(bytes)}`, 0);
+  }
   if (bytes.length < 64) return 64;
   const view = viewOf(bytes), version = view.getUint16(8, true);
   if (version === 0) throw bad(8);

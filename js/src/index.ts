@@ -2,7 +2,7 @@
 
 import { families, hashes } from './families.js';
 import { fetchAny, type FetchOptions as PlainFetchOptions, type FilterAt } from './fetch.js';
-import { type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
+import { checked, type Filter, openBytes, type OpenOptions as PlainOptions, plainEngine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 import { wasmEngine } from './wasm/engine.js';
 
@@ -27,8 +27,8 @@ export interface OpenOptions extends PlainOptions, WasmOption {}
 /** How a file is fetched and opened. */
 export interface FetchOptions extends PlainFetchOptions, WasmOption {}
 
-const withEngine = async <Options extends WasmOption>(options: Options) => ({
-  ...options,
+const withEngine = async <Options extends OpenOptions>(options: Options) => ({
+  ...checked(options),
   families,
   hashes,
   engine: options.wasm === false ? plainEngine : await wasmEngine(),
@@ -51,8 +51,8 @@ export async function fetchFilter<At extends string | URL>(url: At, options: Fet
  * Opens a sharded set from the content of its manifest.json. load returns the bytes of a file beside it; they must not
  * change while the set is in use. It rejects with ManifestError.
  */
-export function openSharded(
+export async function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: PlainOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, families, hashes, engine: plainEngine });
+  return openShards(manifest, load, { ...checked(options), families, hashes, engine: plainEngine });
 }

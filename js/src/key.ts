@@ -1,5 +1,6 @@
 // Keys become bytes: text its UTF-8, an integer its eight bytes, little endian.
 
+import { came } from './options.js';
 import type { KeyBuffer } from './types.js';
 
 /**
@@ -68,7 +69,7 @@ function putOther(to: KeyBuffer, key: Exclude<Key, string>): number {
     return n;
   }
   if (!Array.isArray(key) || key.length !== 2 || !isWord(key[0]) || !isWord(key[1])) {
-    throw new TypeError('want a string, Uint8Array, BigInt or pair of 32-bit halves');
+    throw new TypeError(`key: want a string, Uint8Array, BigInt or pair of 32-bit halves, and got ${came(key)}`);
   }
   to.view.setInt32(0, key[0], true);
   to.view.setInt32(4, key[1], true);

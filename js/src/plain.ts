@@ -2,7 +2,7 @@
 
 import { families, hashes } from './families.js';
 import { type FetchOptions, fetchAny, type FilterAt } from './fetch.js';
-import { type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
+import { checked, type Filter, openBytes, type OpenOptions, plainEngine as engine } from './filter.js';
 import { type ShardedFilter, type ShardLoader, openShards } from './sharded.js';
 
 export * from './errors.js';
@@ -11,25 +11,27 @@ export { Filter, type FilterInfo, type OpenOptions } from './filter.js';
 export type { Key } from './key.js';
 export { ShardedFilter, type ShardedInfo, type ShardLoader } from './sharded.js';
 
+const opener = (options: OpenOptions) => ({ ...checked(options), families, hashes, engine });
+
 /**
  * Opens a filter file. The sections are not copied if the bytes are aligned to 4 bytes: do not change them while the
  * filter is in use. It rejects with FormatError, whose subclass says why.
  */
 export async function open(file: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
-  return openBytes(file, { ...options, families, hashes, engine });
+  return openBytes(file, opener(options));
 }
 
 /** Fetches a filter file, or opens a sharded set. See FetchOptions. It rejects with FormatError or FetchError. */
-export function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
-  return fetchAny(url, options, { ...options, families, hashes, engine }) as Promise<FilterAt<At>>;
+export async function fetchFilter<At extends string | URL>(url: At, options: FetchOptions = {}): Promise<FilterAt<At>> {
+  return (await fetchAny(url, options, opener(options))) as FilterAt<At>;
 }
 
 /**
  * Opens a sharded set from the content of its manifest.json. load returns the bytes of a file beside it; they must not
  * change while the set is in use. It rejects with ManifestError.
  */
-export function openSharded(
+export async function openSharded(
   manifest: string | Uint8Array, load: ShardLoader, options: OpenOptions = {},
 ): Promise<ShardedFilter> {
-  return openShards(manifest, load, { ...options, families, hashes, engine });
+  return openShards(manifest, load, opener(options));
 }

@@ -5,6 +5,7 @@ import {
   ChecksumError, CorruptError, HashError, MagicError, TooLargeError, TruncatedError, VersionError,
 } from './errors.js';
 import { viewOf } from './header.js';
+import { beginning } from './options.js';
 import { type Find, halves, ribbonOf } from './ribbon.js';
 import { checkZeros, sectionWords } from './sections.js';
 import type { Hash } from './types.js';
@@ -133,7 +134,7 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
   /** Reads the next record. */
   const record = (): ExactRecord => {
     const from = at, update = records.length > 0;
-    if (u32() !== 0x584c4289) throw new MagicError('no exact set', from);
+    if (u32() !== 0x584c4289) throw new MagicError(`no exact set: it begins with ${beginning(bytes.subarray(from))}`, from);
     if (number() !== 1) throw new VersionError('a newer exact set: update bloomery', from);
     const kind = number(2);
     if (!kind === update) throw bad();

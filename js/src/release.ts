@@ -67,6 +67,9 @@ export interface Trust {
   insecure?: boolean;
 }
 
+/** Stands for the id of a key where releases are not verified. */
+export const unchecked = 'unchecked';
+
 /** The largest lengths of release.json and of a history in bytes. */
 export const maxRelease = 2 ** 16;
 const maxHistory = 2 ** 20;
@@ -81,7 +84,7 @@ function want(ok: unknown, what: string): asserts ok {
 }
 
 type Members = Record<string, unknown>;
-const isObject = (v: unknown): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
+export const isObject = (v: unknown): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
 const isNumber = (v: unknown, least = 0, most = Infinity) =>
   Number.isSafeInteger(v) && (v as number) >= least && (v as number) <= most;
 const isRate = (v: unknown) => typeof v === 'number' && v >= 0 && v <= 1;
@@ -124,15 +127,15 @@ const decode = (file: Uint8Array) =>
 const mark = '\n"signatures":';
 
 /**
- * Parses release.json and verifies that one of the keys signed it. Nothing outside the signed part has an effect. It
+ * Parses release.json and verifies that one of the keys signed it. signers are the ids of all keys that did. Nothing outside the signed part has an effect. It
  * does not compare the time of expiry. It rejects with ReleaseError, with TypeError for a key that is none, and with
  * Error where the platform lacks Ed25519: pages need HTTPS and a browser of 2025 or later.
  */
-export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Release> {
+export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Release & { signers: string[] }> {
   const [signed, tail, more] = decode(file).split(mark);
   want(signed.startsWith('{\n') && signed.endsWith(',') && tail !== undefined && more === undefined,
     invalid);
-  if (!trust.insecure) await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
+  const signers = trust.insecure ? [unchecked] : await verify(signed, `{${mark}${tail}`, trust.keys ?? []);
   const m = parse(`${signed.slice(0, -1)}\n}`, 'bloomery-release'), release = m.release as number;
   want(['file', 'exact', 'set'].includes(m.kind as string), newer);
   want(isRef(m) && isText(m.name, 1, 128) && isText(m.spec, 0, 512) && isNumber(release, 1) && isNumber(m.keys) &&
@@ -140,7 +143,7 @@ export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Rele
     isRate(m.fpr_chosen) && isRate(m.fpr_posterior) &&
     isTime(m.published) && isTime(m.expires) && (m.expires as string) > (m.published as string) &&
     (m.previous === undefined || isOlder(m.previous, release)) && isOptional(m.history, maxHistory), invalid);
-  return m as unknown as Release;
+  return { ...m as unknown as Release, signers };
 }
 
 /** Parses a history. It throws ReleaseError. */
@@ -160,25 +163,27 @@ function fromBase64(text: string, length: number): Uint8Array<ArrayBuffer> | und
   }
 }
 
-/** Verifies that one of the keys signed the text. tail is the JSON of the signatures. */
-async function verify(signed: string, tail: string, keys: readonly string[]): Promise<void> {
+/** Returns the ids of the keys that signed the text, at least one. tail is the JSON of the signatures. */
+async function verify(signed: string, tail: string, keys: readonly string[]): Promise<string[]> {
   const message = encoder.encode(`bloomery-release-v1\n${signed}`);
   const list: unknown = valid(() => JSON.parse(tail).signatures);
   want(Array.isArray(list) && list.length <= 16 && list.every((s) => isObject(s) && typeof s.key === 'string' &&
     typeof s.signature === 'string'), invalid);
+  const signers = new Set<string>();
   let reason: ReleaseReason = list.length ? 'other key' : 'unsigned';
   for (const text of keys) {
-    const key = publicKey(text), id = (await digest(key)).slice(0, 16), subtle = platform();
+    const key = publicKey(text), id = await keyId(text), subtle = platform();
     for (const s of list) {
       if (s.key !== id) continue;
       const signature = fromBase64(s.signature, 64);
       const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']).catch((cause: unknown) => {
         throw new Error('no Ed25519: update the browser', { cause });
       });
-      if (signature && await subtle.verify('Ed25519', imported, signature, message)) return;
-      reason = 'wrong signature';
+      if (signature && await subtle.verify('Ed25519', imported, signature, message)) signers.add(id);
+      else reason = 'wrong signature';
     }
   }
+  if (signers.size) return [...signers];
   throw new ReleaseError(reason, `the release is refused: ${reason}`);
 }
 
@@ -198,6 +203,9 @@ export async function digest(bytes: Uint8Array): Promise<string> {
 /** Returns the 32 bytes of a public key, or throws TypeError. */
 export function publicKey(text: string): Uint8Array<ArrayBuffer> {
   const [, digits = ''] = text.split('ed25519:'), key = fromBase64(digits, 32);
-  if (!key) throw new TypeError('want a public key, ed25519:...');
+  if (!key) throw new TypeError(`keys: want ed25519: and 44 characters, and got ${text.length} characters`);
   return key;
 }
+
+/** Returns the id of a public key. */
+export const keyId = async (text: string): Promise<string> => (await digest(publicKey(text))).slice(0, 16);

@@ -1,10 +1,11 @@
 // A sharded set: many filters, each of the keys that routing 1 gives it, loaded when they are first needed.
 
 import { CorruptError, FamilyError, ManifestError, ShardError } from './errors.js';
-import { Checker, hashOf, type Opener, queries } from './filter.js';
+import { Checker, hashOf, list, type Opener, queries } from './filter.js';
 import { hashNames, parseHeader } from './header.js';
 import { type Key, OwnBuffer, putKey } from './key.js';
 import { type Manifest, parseManifest } from './manifest.js';
+import { callback, want } from './options.js';
 import { present } from './sections.js';
 import { sha256 } from './sha256.js';
 import type { Family, Hash, HashSetup, Query } from './types.js';
@@ -97,6 +98,7 @@ export class ShardedFilter {
 
   /** Returns has of each key, in order. It loads the shards of all keys first, a few at a time. */
   async hasMany(keys: Iterable<Key>): Promise<boolean[]> {
+    list(keys);
     const n = this.#manifest.shards.length, byShard = new Map<number, number[]>(), words: number[] = [];
     let count = 0;
     for (const key of keys) {
@@ -182,7 +184,7 @@ export class ShardedFilter {
   async #read(i: number): Promise<Shard> {
     const m = this.#manifest, { file, keys, bytes: length, sha256: sum } = m.shards[i];
     const loaded = await this.#load(file, length);
-    if (!ArrayBuffer.isView(loaded)) throw new TypeError('want a Uint8Array of a shard');
+    want('a shard', loaded, ArrayBuffer.isView(loaded), 'a Uint8Array');
     // The platform hashes asynchronously: nothing may change the bytes meanwhile.
     const bytes = new Uint8Array(loaded.buffer, loaded.byteOffset, loaded.byteLength);
     if (bytes.length !== length) throw new CorruptError(`${bytes.length} bytes, want ${length}`);
@@ -204,6 +206,9 @@ export class ShardedFilter {
 export async function openShards(
   manifest: string | Uint8Array, load: ShardLoader, opener: Opener,
 ): Promise<ShardedFilter> {
+  want('load', load, callback[1](load), callback[0]);
+  const isText = typeof manifest === 'string' || ArrayBuffer.isView(manifest);
+  want('manifest', manifest, isText || (manifest as unknown) instanceof ArrayBuffer, 'a string or a Uint8Array');
   const parsed = await parseManifest(manifest);
   try {
     return new ShardedFilter(parsed, load, opener);

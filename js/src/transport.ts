@@ -1,7 +1,8 @@
 // The files of a publisher over HTTP: bounded, resumed if the connection breaks, and from one host.
 
 import { FetchError, TooLargeError } from './errors.js';
-import { mayRecover, pause } from './fetch.js';
+import { mayRecover, reasonOf } from './fetch.js';
+import { pause, silence, watch, within } from './watch.js';
 
 /** How files are loaded. */
 export interface TransportOptions {
@@ -11,71 +12,81 @@ export interface TransportOptions {
   retries?: number;
   /** The time without a byte after which a request has failed, in milliseconds. Default: 30,000. */
   timeout?: number;
+  /**
+   * Bytes a second. A poll fails if it takes longer than 2 * timeout + the bytes of its files / minRate. The next one
+   * goes on with the whole file that this one began. Default: 65,536.
+   */
+  minRate?: number;
 }
 
 /** What asks whether a file has changed: headers, which a response sets. */
 export type Since = Record<string, string>;
 
+/** What is there of a file. */
+export interface Part {
+  chunks: Uint8Array<ArrayBuffer>[];
+  have: number;
+}
+
+/** A file that was loaded, and its content type. */
+export type Loaded = [bytes: Uint8Array<ArrayBuffer>, type: string];
+
 /**
  * Loads a file of at most `most` bytes, all of which must come if `whole`. With since it rejects with FetchError of
- * status 304 if the file has not changed. loaded is called with the bytes that arrive.
+ * status 304 if the file has not changed. loaded is called with the bytes that arrive. part has the bytes that an
+ * earlier call has loaded, and then those that this call has loaded before its error.
  *
  * Redirects must stay on the host. A browser follows all itself: the response of another host is then refused before
  * it is read.
  */
 export async function load(
   url: URL, most: number, whole: boolean, options: TransportOptions, end: AbortSignal, loaded: (n: number) => void,
-  since?: Since,
-): Promise<Uint8Array> {
+  since?: Since, part: Part = { chunks: [], have: 0 },
+): Promise<Loaded> {
   const { fetch: get = globalThis.fetch, retries = 3, timeout = 30_000 } = options;
   const inBrowser = 'location' in globalThis;
-  let parts: Uint8Array<ArrayBuffer>[] = [], have = 0;
   for (let tries = 0; ; await pause(2 ** tries / 8, end)) {
-    const idle = new AbortController(), stop = () => idle.abort(end.reason);
-    let timer: ReturnType<typeof setTimeout> | undefined, at = url, status = 0;
-    const alive = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(new Error(`silence for ${timeout} ms`)), timeout);
-    };
-    end.addEventListener('abort', stop);
+    const { signal, set, free } = watch(end, silence(timeout));
+    let at = url, status = 0;
     try {
       end.throwIfAborted();
       for (let hops = 0, response; ; hops++) {
-        alive();
-        response = await get(at.href, {
-          signal: idle.signal,
+        set(timeout);
+        const { have } = part;
+        response = await within(signal, get(at.href, {
+          signal,
           // A browser asks with what it has in its cache, which headers of ours would forbid.
           headers: whole && have ? { range: `bytes=${have}-` } : inBrowser ? {} : { ...since },
           ...(inBrowser ? since && { cache: 'no-cache' } : { redirect: 'manual' }),
-        });
+        }));
         status = response.status;
         const { headers, body } = response, location = status > 300 && status < 400 && headers.get('location');
         const to = new URL(location || response.url || at, at), reader = body?.getReader();
         try {
           if (to.host !== url.host || (to.protocol !== url.protocol && to.protocol !== 'https:') || hops > 5) {
-            throw new Error(`redirect to ${to.href}`);
+            throw new Error(`a redirect to ${to.href} is refused`);
           }
           at = to;
           if (location) continue;
           if (status !== 206) {
-            parts = [];
-            have = 0;
+            part.chunks = [];
+            part.have = 0;
             if (status !== 200) throw new Error(`HTTP status ${status}`);
           }
           status = 0;
-          for (let part; (part = (await reader?.read())?.value); alive()) {
-            loaded(part.length);
-            if ((have += part.length) > most) throw new TooLargeError(`more than ${most} bytes`);
-            parts.push(part);
+          for (let chunk; reader && (chunk = (await within(signal, reader.read())).value); set(timeout)) {
+            loaded(chunk.length);
+            if ((part.have += chunk.length) > most) throw new TooLargeError(`${at.href}: more than ${most} bytes`);
+            part.chunks.push(chunk);
           }
-          if (whole && have < most) throw new Error(`only ${have} of ${most} bytes`);
+          if (whole && part.have < most) throw new Error(`only ${part.have} of ${most} bytes came`);
           const tag = headers.get('etag'), time = headers.get('last-modified');
           // Servers make tags of the second of the change, in which the file may change again.
           if (since && !(Date.parse(headers.get('date')!) - Date.parse(time!) < 2000)) {
             if (tag) since['if-none-match'] = tag;
             if (time) since['if-modified-since'] = time;
           }
-          return new Uint8Array(await new Blob(parts).arrayBuffer());
+          return [new Uint8Array(await new Blob(part.chunks).arrayBuffer()), headers.get('content-type') ?? ''];
         } finally {
           reader?.cancel().catch(() => {});
         }
@@ -83,10 +94,10 @@ export async function load(
     } catch (e) {
       end.throwIfAborted();
       if (e instanceof TooLargeError) throw e;
-      if (tries++ >= retries || !mayRecover(status)) throw new FetchError(at.href, status, (e as Error).message, e);
+      if (!whole) [part.chunks, part.have] = [[], 0];
+      if (tries++ >= retries || !mayRecover(status)) throw new FetchError(at.href, status, reasonOf(e), e);
     } finally {
-      clearTimeout(timer);
-      end.removeEventListener('abort', stop);
+      free();
     }
   }
 }

@@ -15,7 +15,9 @@ export const siphash: KeyHash = {
       : /^([0-9a-f]{2}){16}$/i.test(given) ? given.match(/../g)!.map((b) => parseInt(b, 16))
       : [],
     );
-    if (secret.length !== 16) throw new TypeError('a secret has 16 bytes or 32 hexadecimal digits');
+    if (secret.length !== 16) {
+      throw new TypeError(`secret: want 16 bytes, or 32 hexadecimal digits, and got ${given.length} of them or others`);
+    }
     const sum = sip(secret);
     if (keyCheck(sum) !== check) throw new SecretError('the filter has another secret', 24);
     return { id: 2, seed, secret, sum };

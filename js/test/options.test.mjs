@@ -1,0 +1,166 @@
+// Arguments of the public functions: each wrong one is an error that says what is wanted and what came.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { after, test } from 'node:test';
+import * as core from '../dist/core.js';
+import { patch } from '../dist/delta.js';
+import { openExact } from '../dist/exact.js';
+import { blocked } from '../dist/family/blocked.js';
+import { follow, followExact } from '../dist/follow.js';
+import * as index from '../dist/index.js';
+import { CorruptError, FetchError, MagicError, ManifestError } from '../dist/plain.js';
+import * as plain from '../dist/plain.js';
+import { golden } from './damage.mjs';
+
+const file = golden['v1-blocked-0.bloom'], key = 'ed25519:9LncwZeSjKuoEg4KZ4SWTbuF+IYJcmfMu1K567V2bIg=';
+const exact = readFileSync(new URL('days.exact', import.meta.url)).subarray(0, 800);
+
+/** Checks that a call rejects with TypeError whose message begins with a name and says what came. */
+async function refused(call, name, came) {
+  await assert.rejects(call, (e) => {
+    assert.ok(e instanceof TypeError, e.stack);
+    assert.ok(e.message.startsWith(`${name}: want `), e.message);
+    assert.ok(e.message.endsWith(`and got ${came}`), e.message);
+    return true;
+  });
+}
+
+const numbers = [[NaN, 'NaN'], [-1, '-1'], ['5', '"5"'], [null, 'null'], [{}, 'Object'], [5n, '5']];
+const opening = { verify: [['no', '"no"'], [1, '1'], [null, 'null']], secret: [[7, '7'], [null, 'null']] };
+const loading = {
+  maxBytes: [...numbers, [0, '0']], retries: [...numbers, [0.5, '0.5']], timeout: [...numbers, [0, '0']],
+  signal: [[true, 'true'], [new AbortController(), 'AbortController']], fetch: [['GET', '"GET"']],
+};
+const fetching = { ...loading, progress: [[5, '5']], sha256: [['abc', '"abc"'], [new Uint8Array(32), 'Uint8Array']] };
+const polling = {
+  ...loading, interval: [...numbers, [0, '0']], minRate: [...numbers, [0, '0']], keys: [[key, `"${key.slice(0, 40)}"`],
+    [[5], 'Array']],
+  insecure: [['yes', '"yes"'], [0, '0']], store: [[new Map().keys(), 'Map Iterator'], [{ get() {} }, 'Object']],
+  name: [['', '""'], [5, '5']], onUpdate: [[5, '5']], onError: [[{}, 'Object']],
+};
+const families = [blocked];
+/** Functions, what they need, and their options. */
+const calls = [
+  ['open', (o) => plain.open(file, o), {}, opening],
+  ['open', (o) => index.open(file, o), {}, { ...opening, wasm: [['yes', '"yes"']] }],
+  ['open', (o) => core.open(file, o), { families }, {
+    ...opening, families: [[undefined, 'undefined'], [blocked, 'Object'], [[undefined], 'Array']],
+    hashes: [[{}, 'Object'], [[5], 'Array']],
+  }],
+  ['openSharded', (o) => plain.openSharded('{}', async () => file, o), {}, opening],
+  ['openSharded', (o) => index.openSharded('{}', async () => file, o), {}, opening],
+  ['openSharded', (o) => core.openSharded('{}', async () => file, o), { families }, opening],
+  ['openExact', (o) => openExact(exact, o), {}, { ...opening, hashes: [[{}, 'Object'], [[5], 'Array']] }],
+  ['patch', (o) => patch(file, file, o), {}, { maxBytes: loading.maxBytes }],
+  ['fetchFilter', (o) => plain.fetchFilter('http://localhost:1/', o), {}, fetching],
+  ['fetchFilter', (o) => index.fetchFilter('http://localhost:1/', o), {}, fetching],
+  ['fetchFilter', (o) => core.fetchFilter('http://localhost:1/', o), { families }, fetching],
+  ['follow', (o) => follow('http://localhost:1/', o), { open: plain.open, keys: [key] }, {
+    ...polling, open: [[undefined, 'undefined'], [file, 'Uint8Array']], openSharded: [[true, 'true']],
+  }],
+  ['followExact', (o) => followExact('http://localhost:1/', o), { open: openExact, keys: [key] }, {
+    ...polling, open: [[undefined, 'undefined']],
+  }],
+];
+
+for (const [i, [name, call, good, wrong]] of calls.entries()) {
+  test(`${name} (${i})`, async () => {
+    for (const [option, values] of Object.entries(wrong)) {
+      for (const [value, came] of values) await refused(() => call({ ...good, [option]: value }), option, came);
+    }
+    for (const [value, came] of [[null, 'null'], ['x', '"x"'], [5, '5']]) {
+      await refused(() => call(value), 'options', came);
+    }
+  });
+}
+
+test('keys of publishers', async () => {
+  const options = { open: plain.open };
+  await refused(() => follow('http://localhost:1/', options), 'keys', 'Array');
+  await refused(() => follow('http://localhost:1/', { ...options, keys: [key], insecure: true }), 'keys', 'Array');
+  // The text may be a secret key by mistake: the error does not show it.
+  await assert.rejects(follow('http://localhost:1/', { ...options, keys: ['secret'] }), (e) =>
+    e instanceof TypeError && /^keys: want ed25519/.test(e.message) && !e.message.includes('secret'));
+});
+
+test('files, URLs and keys', async () => {
+  for (const open of [plain.open, openExact]) {
+    await refused(() => open(undefined), 'file', 'undefined');
+    await refused(() => open('text'), 'file', '"text"');
+    await refused(() => open(Promise.resolve(file)), 'file', 'Promise');
+    await refused(() => open(new Response('')), 'file', 'Response');
+  }
+  await refused(() => patch(file, 'delta'), 'file', '"delta"');
+  await refused(() => patch(undefined, file), 'file', 'undefined');
+  await refused(() => plain.openSharded({}, async () => file), 'manifest', 'Object');
+  await refused(() => plain.openSharded('{}', 'folder'), 'load', '"folder"');
+  for (const call of [plain.fetchFilter, (url) => follow(url, { open: plain.open, keys: [key] })]) {
+    await refused(() => call(undefined), 'url', 'undefined');
+    await refused(() => call(5), 'url', '5');
+    await assert.rejects(call('list.bloom'), /^TypeError: url: "list\.bloom" is not an absolute URL/);
+  }
+  const filter = await plain.open(file);
+  assert.throws(() => filter.has(5), /^TypeError: key: want a string, .* and got 5$/);
+  assert.throws(() => filter.has(undefined), /and got undefined$/);
+  for (const [keys, came] of [['a string', '"a string"'], [undefined, 'undefined'], [5, '5'], [{}, 'Object']]) {
+    assert.throws(() => filter.hasMany(keys), { name: 'TypeError', message: new RegExp(`^keys: want .* and got ${came}$`) });
+  }
+  const set = JSON.parse(readFileSync(new URL('../../shard/testdata/sets/blocked/manifest.json', import.meta.url)));
+  const sharded = await plain.openSharded(JSON.stringify(set), async () => 'text');
+  await refused(() => sharded.hasMany('a string'), 'keys', '"a string"');
+  await assert.rejects(sharded.has('a'), /a shard: want a Uint8Array, and got "text"/);
+});
+
+const page = '<!doctype html><title>Not found</title>';
+const server = createServer((request, response) => {
+  const path = request.url;
+  if (path.startsWith('/silent')) return response.write(file.subarray(0, 100));
+  if (path.startsWith('/drip')) {
+    const timer = setInterval(() => response.write(file.subarray(0, 1)), 10);
+    return response.on('close', () => clearInterval(timer));
+  }
+  if (path === '/file') return response.end(file);
+  return response.setHeader('content-type', 'text/html').end(page);
+});
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const base = `http://127.0.0.1:${server.address().port}/`;
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test('a web page instead of a file', async () => {
+  for (const [path, error] of [['list.bloom', MagicError], ['list/', ManifestError], ['list.json', ManifestError]]) {
+    await assert.rejects(plain.fetchFilter(base + path), (e) => {
+      assert.ok(e instanceof error, e.stack);
+      assert.ok(e.message.startsWith(base + path), e.message);
+      assert.match(e.message, /content type text\/html: a web page came instead$/);
+      return true;
+    });
+  }
+  await assert.rejects(plain.open(Buffer.from(page)), /it begins with "<!doctype html><"/);
+  await assert.rejects(openExact(Buffer.from(page)), /it begins with "<!doctype html><"/);
+});
+
+test('fetchFilter: SHA-256', async () => {
+  const sum = createHash('sha256').update(file).digest('hex');
+  for (const sha256 of [sum, sum.toUpperCase()]) {
+    assert.ok(await plain.fetchFilter(`${base}file`, { sha256 }));
+  }
+  const other = sum.replace(/^./, (c) => (c === '0' ? '1' : '0'));
+  await assert.rejects(plain.fetchFilter(`${base}file`, { sha256: other }), (e) =>
+    e instanceof CorruptError && e.message.includes(`its SHA-256 is ${sum}, not ${other}`));
+});
+
+test('fetchFilter: silence, and a drip that never is silent', async () => {
+  const options = { timeout: 200, retries: 0 };
+  await assert.rejects(plain.fetchFilter(`${base}silent`, options), (e) =>
+    e instanceof FetchError && /no byte came for 200 ms/.test(e.message));
+  const start = performance.now();
+  await assert.rejects(plain.fetchFilter(`${base}drip/`, { ...options, retries: 1 }), (e) =>
+    e instanceof FetchError && /less than 1 KiB\/s/.test(e.message));
+  assert.ok(performance.now() - start >= 790, 'it gives a slow server twice the timeout');
+});
