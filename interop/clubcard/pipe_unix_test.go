@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bloomery/bloomery/interop/clubcard"
 	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/interop/clubcard"
 )
 
 // TestCheckDirPipe: a pipe or a folder in place of the index or of a Clubcard is an error at once.
