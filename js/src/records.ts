@@ -137,7 +137,9 @@ export function readRecords(bytes: Uint8Array, verify: boolean): ExactFile {
   /** Reads the next record. */
   const record = (): ExactRecord => {
     const from = at, update = records.length > 0;
-    if (u32() !== 0x584c4289) throw new MagicError(`no exact set: it begins with ${beginning(bytes.subarray(from))}`, from);
+    if (u32() !== 0x584c4289) {
+      throw new MagicError(`no exact set: it begins with ${beginning(bytes.subarray(from))}`, from);
+    }
     const its = number();
     if (its < 1 || its > 2) throw new VersionError('a newer exact set: update bloomery', from);
     if (its !== (version ||= its)) throw bad();

@@ -287,7 +287,8 @@ test('damage', async () => {
 
 test('version 2: every cut is refused, and every change', async () => {
   for (const name of names.filter((name) => name.startsWith('v2/'))) {
-    const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8')), options = { hashes: [siphash], secret: v.secret };
+    const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
+    const options = { hashes: [siphash], secret: v.secret };
     const file = new Uint8Array(readFileSync(new URL(v.file, new URL(name, vectors))));
     const step = Math.ceil(file.length / 4000), refuses = (bytes, what) =>
       assert.rejects(openExact(bytes, options), FormatError, `${name}, ${what}`);
