@@ -20,6 +20,7 @@ type storedConfig struct {
 	Keys       uint64     `json:"keys,omitempty"`
 	MaxBytes   uint64     `json:"max_bytes,omitempty"`
 	Shards     int        `json:"shards,omitempty"`
+	Shrink     float64    `json:"shrink,omitempty"`
 	Seed       uint64     `json:"seed,omitempty"`
 	Secret     string     `json:"secret,omitempty"`
 	Hash       string     `json:"hash,omitempty"`
@@ -37,7 +38,7 @@ func (c Config) stored() storedConfig {
 	s := storedConfig{
 		Spec: c.Spec, Needs: c.Needs, Like: c.Like != nil, Capacity: c.Capacity, FPRChosen: c.FPRChosen, MaxFPR: c.MaxFPR,
 		Keys: c.Keys, MaxBytes: c.MaxBytes, Shards: c.Shards, Seed: c.Seed, Workers: c.Workers, Memory: c.Memory,
-		TempDir: c.TempDir, Concurrent: c.Concurrent, Allow: c.Allow != nil,
+		TempDir: c.TempDir, Concurrent: c.Concurrent, Allow: c.Allow != nil, Shrink: c.Shrink,
 	}
 	if c.Secret != nil {
 		s.Secret = hidden
@@ -92,6 +93,6 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	}
 	c.Spec, c.Needs, c.Capacity, c.FPRChosen, c.MaxFPR = s.Spec, s.Needs, s.Capacity, s.FPRChosen, s.MaxFPR
 	c.Keys, c.MaxBytes, c.Shards, c.Seed, c.Hash = s.Keys, s.MaxBytes, s.Shards, s.Seed, hash
-	c.Workers, c.Memory, c.TempDir, c.Concurrent = s.Workers, s.Memory, s.TempDir, s.Concurrent
+	c.Workers, c.Memory, c.TempDir, c.Concurrent, c.Shrink = s.Workers, s.Memory, s.TempDir, s.Concurrent, s.Shrink
 	return nil
 }

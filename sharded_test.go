@@ -52,7 +52,7 @@ func writeShards(tb testing.TB, dir string, c bloomery.Config, shards int, keys 
 			tb.Fatal(err)
 		}
 		name := shard.Name(i, shards, "")
-		if err := set.Save(tb.Context(), filepath.Join(dir, name)); err != nil {
+		if err := intoSet(tb, set, filepath.Join(dir, name)); err != nil {
 			tb.Fatal(err)
 		}
 		m.Shards = append(m.Shards, entryOf(tb, filepath.Join(dir, name), set))
@@ -302,14 +302,14 @@ var damages = []damage{
 		if err != nil {
 			return err
 		}
-		return set.Save(t.Context(), filepath.Join(dir, m.Shards[2].File))
+		return intoSet(t, set, filepath.Join(dir, m.Shards[2].File))
 	}, []error{shard.ErrChanged}, false},
 	{"another family", func(t *testing.T, dir string, m *shard.Manifest) error {
 		set, err := bloomery.New(bloomery.Config{Spec: "standard(bytes=4096)", Seed: m.Seed})
 		if err != nil {
 			return err
 		}
-		return set.Save(t.Context(), filepath.Join(dir, m.Shards[2].File))
+		return intoSet(t, set, filepath.Join(dir, m.Shards[2].File))
 	}, []error{shard.ErrForeign, shard.ErrChanged}, true},
 	{"a folder", func(_ *testing.T, dir string, m *shard.Manifest) error {
 		path := filepath.Join(dir, m.Shards[2].File)
@@ -318,6 +318,12 @@ var damages = []damage{
 	{"no filter", func(_ *testing.T, dir string, m *shard.Manifest) error {
 		return os.WriteFile(filepath.Join(dir, m.Shards[2].File), make([]byte, m.Shards[2].Bytes), 0o666)
 	}, []error{container.ErrMagic}, true},
+}
+
+// intoSet replaces a file of a sharded set, which Save refuses.
+func intoSet(tb testing.TB, set *bloomery.Set, path string) error {
+	outside := filepath.Join(tb.TempDir(), "shard")
+	return errors.Join(set.Save(tb.Context(), outside), os.Rename(outside, path))
 }
 
 func flip(tb testing.TB, path string, at int) error {

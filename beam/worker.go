@@ -28,7 +28,7 @@ Whoever can connect to the port can run jobs of bloomery-beam with the rights of
 				return errors.New("--port: want a port from 1 to 65535")
 			}
 			if secretFile != "" {
-				if _, err := job.ReadSecret(secretFile); err != nil {
+				if _, err := job.ReadSecret(c.Context(), secretFile); err != nil {
 					return err
 				}
 				if err := os.Setenv(job.SecretFileVariable, secretFile); err != nil {

@@ -2565,6 +2565,7 @@ typedef struct {
   uint8_t *memory;
   uint64_t used, room; /* bytes of the memory */
   bool bad;            /* a number is wrong, or the file ends */
+  bool trailed;        /* version 2: the file ends with a trailer */
 } bloomery_exact_file;
 
 /* Takes memory for an object. Returns NULL if there is none, which bloomery_exact_read notices at its end. */
@@ -2759,7 +2760,9 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
     if (p && *p != magic[i]) return base ? BLOOMERY_BAD_MAGIC : BLOOMERY_CORRUPT;
   }
   version = bloomery_exact_number(file, 1, ~(uint64_t)0);
-  if (!file->bad && version > 1) return BLOOMERY_BAD_VERSION;
+  if (!file->bad && version > 2) return BLOOMERY_BAD_VERSION;
+  if (base) file->trailed = version > 1;
+  if (file->trailed != (version > 1)) return BLOOMERY_CORRUPT;
   kind = bloomery_exact_number(file, base ? 0 : 1, base ? 0 : 2);
   if (base) {
     uint64_t hash = bloomery_exact_number(file, 0, ~(uint64_t)0);
@@ -2784,7 +2787,26 @@ BLOOMERY_APART int bloomery_exact_record(bloomery_exact *e, bloomery_exact_file 
                    : bloomery_exact_parts(file, r, base, h->partitions > 0, tables);
 }
 
-/* Reads all records. */
+/* Whether all records were read. A file of version 1 ends there. */
+static inline bool bloomery_exact_ends(const bloomery_exact_file *file) {
+  size_t left = file->length - file->at;
+  return file->trailed ? left >= 4 && bloomery_load32(file->data + file->at) == 0x454C4289 : left == 0;
+}
+
+/* Reads the trailer of a file of version 2. Its CRC covers that of the last record, too. */
+static inline int bloomery_exact_trailer(bloomery_exact_file *file, uint32_t records,
+                                         const bloomery_crc_tables *tables) {
+  const uint8_t *p = bloomery_exact_bytes(file, 16);
+  int result;
+  if (!p) return BLOOMERY_TRUNCATED;
+  file->from = file->at - 20;
+  result = bloomery_exact_crc(file, tables);
+  if (result != BLOOMERY_OK) return result;
+  if (bloomery_load64(p + 4) != file->length || bloomery_load32(p + 12) != records - 1) return BLOOMERY_CORRUPT;
+  return file->at == file->length ? BLOOMERY_OK : BLOOMERY_CORRUPT;
+}
+
+/* Reads all records, and the trailer. */
 static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *file) {
   bloomery_crc_tables tables;
   const bloomery_record **last = &e->first;
@@ -2797,19 +2819,21 @@ static inline int bloomery_exact_read(bloomery_exact *e, bloomery_exact_file *fi
     int result = bloomery_exact_record(e, file, r ? r : &measured, &tables);
     if (result != BLOOMERY_OK) return result;
     if (++e->header.records > 256) return BLOOMERY_CORRUPT;
-    if (!r) continue;
-    *last = r;
-    r->next = NULL;
-    last = &r->next;
-  } while (file->at < file->length);
-  return BLOOMERY_OK;
+    if (r) {
+      *last = r;
+      r->next = NULL;
+      last = &r->next;
+    }
+    if (file->trailed && file->at == file->length) return BLOOMERY_TRUNCATED;
+  } while (!bloomery_exact_ends(file));
+  return file->trailed ? bloomery_exact_trailer(file, e->header.records, &tables) : BLOOMERY_OK;
 }
 
 /* Returns the number of bytes of memory that bloomery_exact_open needs for the file, at most 64 times the file + 64
    KiB; 0 if it is damaged. Reads the whole file. */
 BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
   bloomery_exact e;
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, NULL, 0, 0, false, false};
   if (bloomery_exact_read(&e, &file) != BLOOMERY_OK || file.used > SIZE_MAX - 8) return 0;
   return (size_t)file.used + 7; /* for any alignment */
 }
@@ -2822,7 +2846,7 @@ BLOOMERY_APART size_t bloomery_exact_memory(const void *data, size_t length) {
    e is in use. Allocates nothing; the stack needs 20 KiB. */
 BLOOMERY_APART int bloomery_exact_open(bloomery_exact *e, const void *data, size_t length, const uint8_t *secret,
                                       void *memory, size_t memory_length) {
-  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false};
+  bloomery_exact_file file = {(const uint8_t *)data, length, 0, 0, (uint8_t *)memory, 0, 0, false, false};
   size_t skip = (size_t)(0 - (uintptr_t)memory % 8) % 8; /* to a multiple of 8 */
   int result;
   file.room = skip < memory_length ? memory_length - skip : 0;

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -248,17 +249,15 @@ func TestLateWorkerInFinish(t *testing.T) {
 	for at := 0; ; at++ {
 		m := &memory{objects: maps.Clone(start.objects)}
 		plain := conditional{memory: m}
-		n, ran := 0, false
+		ran := false
 		out := plain
-		out.before = func() {
-			if n++; n == at+1 {
-				ran = true
-				for s := range lateShards {
-					_, _ = a.Build(t.Context(), plain, s, distribute.Options{})
-					_, _ = b.Build(t.Context(), plain, s, distribute.Options{})
-				}
+		out.before = atOperation(at, func() {
+			ran = true
+			for s := range lateShards {
+				_, _ = a.Build(t.Context(), plain, s, distribute.Options{})
+				_, _ = b.Build(t.Context(), plain, s, distribute.Options{})
 			}
-		}
+		})
 		if _, err := b.Finish(t.Context(), out, distribute.Options{}); err != nil {
 			t.Fatalf("operation %d: %v", at, err)
 		}
@@ -268,6 +267,20 @@ func TestLateWorkerInFinish(t *testing.T) {
 		if !ran {
 			break
 		}
+	}
+}
+
+// atOperation returns a function that calls f when it is called for the time number at, from 0 on. Other calls wait.
+func atOperation(at int, f func()) func() {
+	var mu sync.Mutex
+	n := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if n == at {
+			f()
+		}
+		n++
 	}
 }
 
@@ -287,18 +300,15 @@ func TestFinishInFinish(t *testing.T) {
 		for at := 0; ; at++ {
 			m := &memory{objects: maps.Clone(start.objects)}
 			plain := conditional{memory: m}
-			n := 0
 			var later map[string]string
 			out := plain
-			out.before = func() {
-				if n++; n == at+1 {
-					p := builtPlan(t, "b", plain, every...)
-					if _, err := p.Finish(t.Context(), plain, distribute.Options{}); err != nil {
-						t.Fatalf("operation %d: %v", at, err)
-					}
-					later = finished(m.objects)
+			out.before = atOperation(at, func() {
+				p := builtPlan(t, "b", plain, every...)
+				if _, err := p.Finish(t.Context(), plain, distribute.Options{}); err != nil {
+					t.Errorf("operation %d: %v", at, err)
 				}
-			}
+				later = finished(m.objects)
+			})
 			_, err := a.Finish(t.Context(), out, distribute.Options{})
 			switch {
 			case later == nil && err != nil:

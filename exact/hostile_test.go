@@ -227,23 +227,3 @@ func TestRefused(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 }
-
-// FuzzRead reads files with right checksums. Every file that is read is written with the same bytes.
-func FuzzRead(f *testing.F) {
-	for _, data := range append(files(f, 1, 3500, 12), files(f, 2, 3500, 12)...) {
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := FromBytes(data, &vectorSecret)
-		if err != nil {
-			return
-		}
-		again, err := s.AppendBinary(nil)
-		if err != nil || !bytes.Equal(again, data) {
-			t.Errorf("%d bytes become %d: %v", len(data), len(again), err)
-		}
-		s.ContainsIn([]byte("partition"), []byte("key"))
-		s.ContainsManyIn(make([]bool, 2), [][]byte{nil, {1}}, [][]byte{nil, {1}})
-		s.Info()
-	})
-}

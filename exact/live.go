@@ -20,9 +20,9 @@ const DefaultInterval = time.Second
 // new file and swaps it in. Running queries finish on the old one. All methods are safe for concurrent use.
 //
 // If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
-// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most 30 s,
-// and never less often than it checks the file if the interval is shorter. After damage, or with the wrong secret, it
-// tries again when the file changes.
+// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
+// 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
+// secret, it tries again when the file changes.
 type Live struct {
 	path    string
 	options LiveOptions

@@ -23,6 +23,9 @@ type cursor struct {
 	err  error // a *container.FormatError
 
 	inspect bool // a keyed hash needs no secret
+	// mend, of tests, writes what is right over wrong checksums and trailers in data, so that damage of any kind reaches
+	// the code behind them.
+	mend bool
 }
 
 // fail sets the error, unless there is one.
@@ -83,6 +86,20 @@ func (c *cursor) limited(what string, most uint64) uint64 {
 	return v
 }
 
+// checksum reads the CRC of what was read from a byte on, and compares it.
+func (c *cursor) checksum(what string, from uint64) uint32 {
+	sum := crc32.Checksum(c.data[from:c.at], castagnoli)
+	stored := c.bytes(what+" checksum", crcSize)
+	if c.mend && c.err == nil {
+		binary.LittleEndian.PutUint32(stored, sum)
+	}
+	if c.err == nil && binary.LittleEndian.Uint32(stored) != sum {
+		c.at -= crcSize
+		c.fail(what, container.ErrChecksum)
+	}
+	return sum
+}
+
 // parse reads the records of a file. The words of the set share the memory of data where they can.
 func parse(data []byte, secret *[filter.SecretSize]byte) (*Set, error) {
 	return (&cursor{data: data}).parse(secret)
@@ -123,7 +140,11 @@ func (s *Set) parseEnd(c *cursor) bool {
 	if c.err != nil {
 		return true
 	}
-	end, err := trailer.Read(b, s.records[updates].crc)
+	last := s.records[updates].crc
+	if c.mend {
+		trailer.Trailer{Length: c.at, Updates: updates}.Append(b[:0], last)
+	}
+	end, err := trailer.Read(b, last)
 	switch {
 	case err != nil:
 		c.at = at
@@ -151,9 +172,8 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	}
 	if r.kind == kindBase {
 		s.parseHasher(c, secret)
-	} else if sum := binary.LittleEndian.Uint32(c.bytes("previous", crcSize)); c.err == nil &&
-		sum != s.records[len(s.records)-1].crc {
-		c.corrupt("previous", "the update is for another record")
+	} else {
+		s.parsePrevious(c)
 	}
 	s.parseCounts(c, r)
 	if r.kind == kindPositions {
@@ -162,11 +182,7 @@ func (s *Set) parseRecord(c *cursor, secret *[filter.SecretSize]byte) *record {
 	}
 	r.parseClasses(c)
 	geometries := r.parseGeometries(c)
-	sum := crc32.Checksum(c.data[start:c.at], castagnoli)
-	if stored := binary.LittleEndian.Uint32(c.bytes("header checksum", crcSize)); c.err == nil && stored != sum {
-		c.at -= crcSize
-		c.fail("header", container.ErrChecksum)
-	}
+	c.checksum("header", start)
 	if r.kind == kindBase {
 		for _, b := range c.bytes("padding", padding(c.at)) {
 			if b != 0 {
@@ -190,6 +206,21 @@ func (s *Set) parseVersion(c *cursor) {
 		c.corrupt("version", "%d, after records of version %d", v, s.version)
 	}
 	s.version = v
+}
+
+// parsePrevious reads the CRC of the record before.
+func (s *Set) parsePrevious(c *cursor) {
+	stored := c.bytes("previous", crcSize)
+	if c.err != nil {
+		return
+	}
+	last := s.records[len(s.records)-1].crc
+	if c.mend {
+		binary.LittleEndian.PutUint32(stored, last)
+	}
+	if binary.LittleEndian.Uint32(stored) != last {
+		c.corrupt("previous", "the update is for another record")
+	}
 }
 
 // parseHasher reads the hash function and its seed or key check.
@@ -279,11 +310,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	}
 	at := c.at
 	body := c.bytes("body", size)
-	r.crc = binary.LittleEndian.Uint32(c.bytes("body checksum", crcSize))
-	if c.err == nil && crc32.Checksum(body, castagnoli) != r.crc {
-		c.at = at
-		c.fail("body", container.ErrChecksum)
-	}
+	r.crc = c.checksum("body", at)
 	if c.err != nil {
 		return
 	}

@@ -120,12 +120,7 @@ func (r *record) parsePositions(c *cursor, start uint64) {
 		p.list = list
 		c.bytes("positions", uint64(size))
 	}
-	sum := crc32.Checksum(c.data[start:c.at], castagnoli)
-	r.crc = binary.LittleEndian.Uint32(c.bytes("checksum", crcSize))
-	if c.err == nil && r.crc != sum {
-		c.at -= crcSize
-		c.fail("update", container.ErrChecksum)
-	}
+	r.crc = c.checksum("update", start)
 	r.size = c.at - start
 }
 

@@ -205,7 +205,7 @@ func TestHostile(t *testing.T) {
 			}
 			patient := f.source
 			if h.hangs {
-				WithTransport(transport.Config{Answer: 50 * time.Millisecond, Stall: 50 * time.Millisecond})(&f.options)
+				WithTransport(transport.Config{Answer: 50 * time.Millisecond, Stall: 500 * time.Millisecond})(&f.options)
 				var err error
 				if f.source, err = transport.Open(web.URL, f.options.transport); err != nil {
 					t.Fatal(err)

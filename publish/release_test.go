@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -168,34 +166,4 @@ func TestKeys(t *testing.T) {
 			t.Errorf("private key: %v", err)
 		}
 	}
-}
-
-// FuzzRelease: no input panics, and what is accepted is written and read again as the same content.
-func FuzzRelease(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) < 10 {
-		f.Fatalf("%d seeds, %v", len(files), err)
-	}
-	for _, path := range files {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = Verify(b, PublicKey{})
-		_, _ = ParseHistory(b)
-		r, err := ParseRelease(b)
-		if err != nil {
-			return
-		}
-		text, err := r.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := ParseRelease(text); err != nil || !reflect.DeepEqual(again, r) {
-			t.Fatalf("%v: %+v, then %+v", err, r, again)
-		}
-	})
 }

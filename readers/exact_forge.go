@@ -5,11 +5,16 @@ import (
 	"hash/crc32"
 )
 
-// exactMagic begins a record of an exact set; see docs/format/exact.md.
-const exactMagic = "\x89BLX"
+// exactMagic begins a record of an exact set, and trailerSize is the length of the trailer behind the last one; see
+// docs/format/exact.md.
+const (
+	exactMagic  = "\x89BLX"
+	trailerSize = 20
+)
 
 // checksumsOf returns for each checksum of an exact set the first byte under it, and its place.
 func checksumsOf(file []byte) (all [][2]int) {
+	file = file[:len(file)-trailerSize]
 	for from := 0; from < len(file); {
 		at := checksumFrom(file, from)
 		all = append(all, [2]int{from, at})
@@ -37,7 +42,8 @@ func checksumFrom(file []byte, from int) int {
 	return len(file) - 4
 }
 
-// mendExact computes the checksums at their old places anew, and what updates say of the checksum before them.
+// mendExact computes the checksums at their old places anew, that of the trailer too, and what updates say of the
+// checksum before them.
 func mendExact(b []byte, sums [][2]int) {
 	const previousAt = 6 // after magic, version and kind
 	for i, sum := range sums {
@@ -46,4 +52,6 @@ func mendExact(b []byte, sums [][2]int) {
 		}
 		binary.LittleEndian.PutUint32(b[sum[1]:], crc32.Checksum(b[sum[0]:sum[1]], castagnoli))
 	}
+	end := len(b) - trailerSize // its checksum is also one of the last record's checksum
+	binary.LittleEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[end-4:len(b)-4], castagnoli))
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -150,7 +152,19 @@ func TestManifestHostile(t *testing.T) {
 	}
 }
 
+// FuzzManifest: any bytes are refused, or are a manifest that is the same after it was written and read again.
 func FuzzManifest(f *testing.F) {
+	paths, err := filepath.Glob("testdata/sets/*/" + shard.ManifestName)
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("%d seeds, %v", len(paths), err)
+	}
+	for _, path := range append(paths, "testdata/manifest.json") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
 	var b bytes.Buffer
 	m := &shard.Manifest{
 		Spec: filter.NewSpec("fuse"), Hash: filter.XXH3, Shards: []shard.Entry{{File: shard.Name(0, 1, ""), Bytes: 1}},
@@ -167,6 +181,15 @@ func FuzzManifest(f *testing.F) {
 		var out bytes.Buffer
 		if _, err := m.WriteTo(&out); err != nil {
 			t.Fatalf("a manifest that was read cannot be written: %v", err)
+		}
+		first := out.String()
+		again, err := shard.ReadManifest(&out)
+		if err != nil {
+			t.Fatalf("a manifest that was written cannot be read: %v", err)
+		}
+		var second bytes.Buffer
+		if _, err := again.WriteTo(&second); err != nil || second.String() != first {
+			t.Fatalf("%s became %s, %v", first, &second, err)
 		}
 	})
 }

@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
     fclose(file);
     if (try_file(data, length, 100) == BLOOMERY_OK) { /* others are seeds of the fuzzer that do not open */
       size_t step = length < 1 << 16 ? 1 : length / 500; /* of large files only some places */
-      records = is_exact(data, length) ? records : 1;
+      records = is_exact(data, length) && data[4] == 1 ? records : 1; /* version 2 shows every cut */
       for (size_t n = 0; n < length; n += step) {
         if (records > 1 && try_file(data, n, 0) == BLOOMERY_OK) {
           records--; /* the end of a record */

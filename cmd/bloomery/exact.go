@@ -21,7 +21,7 @@ func (a *app) exactCommand() *cobra.Command {
 		Short: "Sets without error over a known universe, such as revoked among all issued",
 		Long: `An exact set answers without error for every key of a universe that is known when it is built: revoked
 among all issued certificates, blocked among all known domains, bots among all accounts seen. It takes a little more
-than the information in the choice: 12.1, 8.6 or 5.15 bits a member if 0.1%, 1% or 10% of the universe are members.
+than the information in the choice: 12.1, 8.6 or 5.14 bits a member if 0.1%, 1% or 10% of the universe are members.
 
   build    makes the file from two lists: the members, and the universe, which has all of them too
   check    prints the members among keys

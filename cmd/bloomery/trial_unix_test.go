@@ -88,7 +88,7 @@ func TestTrialKills(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f.bloom")
 	for name, c := range changes(t, dir, path) {
-		trialKills(t, dir, path, name, c)
+		trialKills(t, dir, path, name, c, 100)
 	}
 }
 
@@ -111,15 +111,25 @@ func TestTrialKillsExact(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	update := append([]string{"exact", "update", "-o", path, "--base", path}, lists...)
-	trialKills(t, dir, path, "exact update", change{update, ""})
+	trialKills(t, dir, path, "exact update", change{update, ""}, 250)
+	old := filepath.Join(dir, "old.exact") // a file of version 1, all of which an update rewrites
+	golden, err := os.ReadFile("../../exact/testdata/wide.exact")
+	if err == nil {
+		err = os.WriteFile(old, golden, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	update = append([]string{"exact", "update", "--shrink", "-o", old, "--base", old}, lists...)
+	trialKills(t, dir, old, "exact update of version 1", change{update, ""}, 50)
 }
 
-// trialKills kills a command that changes the file at path, in dir.
-func trialKills(t *testing.T, dir, path, name string, c change) {
+// trialKills kills a command that changes the file at path, in dir, five times, or most times with -long.
+func trialKills(t *testing.T, dir, path, name string, c change, most int) {
 	t.Helper()
 	rounds := 5
 	if *long {
-		rounds = 100
+		rounds = most
 	}
 	kills, replaced := 0, 0
 	old, err := os.ReadFile(path)

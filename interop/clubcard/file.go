@@ -16,21 +16,31 @@ const (
 	headSize = len(indexMagic)
 )
 
-// readFile returns the content of a regular file. It reads the rest only if the first bytes are not those of another
-// format, for which read must return an error wrapping ErrFormat or ErrIndex.
-func readFile(folder fs.FS, name string, read func(head []byte) error) ([]byte, error) {
-	st, err := fs.Stat(folder, name) // to open a pipe would wait for its writer
+// regular returns an error wrapping untrusted.ErrNotRegular unless stat says that a file is regular.
+func regular(name string, stat func(name string) (fs.FileInfo, error)) error {
+	st, err := stat(name)
 	if err == nil && !st.Mode().IsRegular() {
 		err = &fs.PathError{Op: "open", Path: name, Err: untrusted.ErrNotRegular}
 	}
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// readFile returns the content of a regular file. It reads the rest only if the first bytes are not those of another
+// format, for which read must return an error wrapping ErrFormat or ErrIndex.
+func readFile(folder fs.FS, name string, read func(head []byte) error) ([]byte, error) {
+	if s, ok := folder.(fs.StatFS); ok { // to open a pipe would wait for its writer
+		if err := regular(name, s.Stat); err != nil {
+			return nil, err
+		}
 	}
 	f, err := folder.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if err := regular(name, func(string) (fs.FileInfo, error) { return f.Stat() }); err != nil {
+		return nil, err
+	}
 	limit := untrusted.Limit{MaxBytes: maxFile, Head: headSize, Check: func(head []byte) error {
 		if err := read(head); errors.Is(err, ErrFormat) || errors.Is(err, ErrIndex) {
 			return err

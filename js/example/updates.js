@@ -19,6 +19,26 @@ export function showUpdate({ release, delta, loaded }) {
   element('spoken').textContent = `Release ${release.release}, ${how}, ${loaded} bytes`;
 }
 
+/** Calls load until it succeeds, shows meanwhile why it fails, and returns what it loads. */
+export async function untilLoaded(load, interval) {
+  for (;;) {
+    try {
+      return await load();
+    } catch (error) {
+      showFailure(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, interval));
+  }
+}
+
+/** Shows that there is nothing yet, and why. */
+export function showFailure(error) {
+  showError(error);
+  element('failure').textContent = `The list cannot be loaded: ${error.message} It is tried again.`;
+  element('verdict').dataset.state = 'failed';
+  element('answer').textContent = 'No list';
+}
+
 /** Shows an error, or none. */
 export function showError(error) {
   element('failure').hidden = !error;

@@ -6,6 +6,7 @@
 import { crc32c } from './crc32c.js';
 import { CorruptError, FormatError, TooLargeError } from './errors.js';
 import { parseHeader, viewOf } from './header.js';
+import { trailerBytes } from './records.js';
 import type { Spec } from './spec.js';
 
 const { ceil, floor, max, min } = Math;
@@ -332,7 +333,8 @@ export const isExact = (file: Uint8Array) => file.length > 3 && viewOf(file).get
 /** Applies a delta of an exact set: method 5 or 0. The caller must compare the SHA-256. It throws FormatError. */
 export const append: Apply = (old, delta, most, sum) =>
   guarded(() => {
-    const flags = delta[3], kept = flags ? old : old.subarray(0, 0);
+    const flags = delta[3], records = old[4] > 1 ? max(old.length - trailerBytes, 0) : old.length;
+    const kept = old.subarray(0, flags ? records : 0);
     checkPrefix(delta, !flags || flags === 5, parseInt(sum.slice(0, 8), 16));
     const file = new Uint8Array(checkLength(kept.length + delta.length - 24, most));
     file.set(kept);

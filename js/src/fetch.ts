@@ -29,7 +29,9 @@ export interface FetchOptions extends OpenOptions {
 
 const isHash: Rule = ['64 hexadecimal digits', (v) => typeof v === 'string' && /^[0-9a-f]{64}$/i.test(v)];
 /** The options of all that loads over HTTP. */
-export const loading = { signal: abortSignal, fetch: callback, maxBytes: positive, retries: count, timeout: milliseconds };
+export const loading = {
+  signal: abortSignal, fetch: callback, maxBytes: positive, retries: count, timeout: milliseconds,
+};
 const rules = { ...loading, progress: callback, sha256: isHash };
 
 /** What fetchFilter opens at a URL. The end of the path decides; the type knows it if the URL is a literal. */

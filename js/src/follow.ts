@@ -8,7 +8,8 @@ import type { Key } from './key.js';
 import { callback, check, want } from './options.js';
 import type { ShardedFilter, ShardLoader } from './sharded.js';
 
-export { type Follower, type FollowStore, type PollOptions, type Published, StoreError, type Update } from './follower.js';
+export { type Follower, type FollowStore, type PollOptions, type Published, StoreError, type Update }
+  from './follower.js';
 export { type OlderRelease, type Release, ReleaseError, type ReleaseObject, type ReleaseReason, type Trust }
   from './release.js';
 
@@ -37,12 +38,12 @@ type FilterOf<Options> = Options extends { openSharded: object } ? Filter | Shar
 
 /**
  * Loads the filter of a publisher, a folder or its release.json, and polls for new releases until `close`. The promise
- * is fulfilled with the filter of the store, or else as soon as a release is loaded. Until then errors that may pass are
- * given to onError, and it tries again after 1 s, 2 s, 4 s and so on, up to 10 intervals, until `signal` is aborted. It
- * rejects with errors that do not pass: of arguments, of the release (signature, format, name, an older one), of a file
- * that `open` refuses or that is larger than maxBytes, and of release.json if the server answers with a status from 400
- * to 499, such as 404. An exact set is a TypeError. A sharded set loads its shards when they are first needed, and keeps
- * those that a new release has, too.
+ * is fulfilled with the filter of the store, or else as soon as a release is loaded. Until then errors that may pass
+ * are given to onError, and it tries again after 1 s, 2 s, 4 s, ..., up to 10 intervals, until `signal` is aborted.
+ * It rejects with errors that do not pass: of arguments, of the release (signature, format, name, an older one), of a
+ * file that `open` refuses or that is larger than maxBytes, and of release.json if the server answers with a status
+ * from 400 to 499, such as 404. An exact set is a TypeError. A sharded set loads its shards when they are first needed,
+ * and keeps those that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */

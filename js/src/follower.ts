@@ -144,7 +144,8 @@ export async function start(
 
   const isExpired = () => !!release && Date.parse(release.expires) <= Date.now();
   const expired = (cause?: unknown) => {
-    const e = new ReleaseError('expired', `the release expired at ${release!.expires}: its publisher or a mirror stopped`);
+    const what = `the release expired at ${release!.expires}: its publisher or a mirror stopped`;
+    const e = new ReleaseError('expired', what);
     if (cause) e.cause = cause;
     return e;
   };
@@ -266,7 +267,9 @@ export async function start(
     }
     lasting = true;
     const { signers, ...next } = await parseRelease(text, { keys, insecure }).catch((e) => {
-      if (e instanceof ReleaseError && e.reason === 'format') e.message = `${folder.href}: ${e.message}${instead(type, text)}`;
+      if (e instanceof ReleaseError && e.reason === 'format') {
+        e.message = `${folder.href}: ${e.message}${instead(type, text)}`;
+      }
       throw e;
     });
     if (name && name !== next.name) throw new ReleaseError('name', `its name is ${next.name}, not ${name}`);

@@ -127,9 +127,10 @@ const decode = (file: Uint8Array) =>
 const mark = '\n"signatures":';
 
 /**
- * Parses release.json and verifies that one of the keys signed it. signers are the ids of all keys that did. Nothing outside the signed part has an effect. It
- * does not compare the time of expiry. It rejects with ReleaseError, with TypeError for a key that is none, and with
- * Error where the platform lacks Ed25519: pages need HTTPS and a browser of 2025 or later.
+ * Parses release.json and verifies that one of the keys signed it. signers are the ids of all keys that did. Nothing
+ * outside the signed part has an effect. It does not compare the time of expiry. It rejects with ReleaseError, with
+ * TypeError for a key that is none, and with Error where the platform lacks Ed25519: pages need HTTPS and a browser of
+ * 2025 or later.
  */
 export async function parseRelease(file: Uint8Array, trust: Trust): Promise<Release & { signers: string[] }> {
   const [signed, tail, more] = decode(file).split(mark);

@@ -1,4 +1,4 @@
-// What a follower remembers: the newest releases that it has seen, and in its store one record of them and of the filter.
+// What a follower remembers: the newest releases that it has seen, and in its store one record of them and the filter.
 //
 // The number of a release must not decrease: else a mirror could serve an old one. But a thief of a key can sign the
 // largest number that there is. So a number counts for the keys that signed it, and the next release must reach the

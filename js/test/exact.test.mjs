@@ -220,13 +220,17 @@ test('a secret', async () => {
 });
 
 const vectors = new URL('../../exact/testdata/', import.meta.url);
-const names = readdirSync(vectors).filter((name) => name.endsWith('.json'));
-test('there are vectors', () => assert.ok(names.length > 12, `${names.length} files`));
+/** The vectors of both versions of the file. */
+const names = ['', 'v2/'].flatMap((folder) =>
+  readdirSync(new URL(folder, vectors)).filter((name) => name.endsWith('.json')).map((name) => folder + name));
+test('there are vectors', () => assert.ok(names.length > 24, `${names.length} files`));
 
 for (const name of names) {
   test(`vectors ${name}`, async () => {
     const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
-    const set = await openExact(readFileSync(new URL(v.file, vectors)), { hashes: [siphash], secret: v.secret });
+    const file = readFileSync(new URL(v.file, new URL(name, vectors)));
+    assert.equal(file[4], name.startsWith('v2/') ? 2 : 1);
+    const set = await openExact(file, { hashes: [siphash], secret: v.secret });
     const { universe, members, partitions, updates, hash } = set.info();
     assert.deepEqual({ universe, members, partitions, updates, hash }, {
       universe: v.universe, members: v.members, partitions: v.partitions, updates: v.updates, hash: v.hash,
@@ -281,13 +285,71 @@ test('damage', async () => {
   assert.ok((await openExact(bad, { verify: false })).info().members > 0);
 });
 
+test('version 2: every cut is refused, and every change', async () => {
+  for (const name of names.filter((name) => name.startsWith('v2/'))) {
+    const v = JSON.parse(readFileSync(new URL(name, vectors), 'utf8'));
+    const options = { hashes: [siphash], secret: v.secret };
+    const file = new Uint8Array(readFileSync(new URL(v.file, new URL(name, vectors))));
+    const step = Math.ceil(file.length / 4000), refuses = (bytes, what) =>
+      assert.rejects(openExact(bytes, options), FormatError, `${name}, ${what}`);
+    for (let n = 0; n < file.length; n += step) await refuses(file.subarray(0, n), `cut at ${n}`);
+    for (let n = Math.max(0, file.length - 50); n < file.length; n++) await refuses(file.subarray(0, n), `cut at ${n}`);
+    await refuses(Uint8Array.of(...file, 0), 'a byte more');
+    await refuses(Uint8Array.of(...file, ...file.subarray(-20)), 'two trailers');
+    const copy = file.slice();
+    for (let i = 0; i < file.length; i += step) {
+      for (const flip of [1 << i % 8, 255]) {
+        copy[i] ^= flip;
+        await refuses(copy, `byte ${i} ^ ${flip}`);
+        copy[i] ^= flip;
+      }
+    }
+  }
+});
+
+/** Returns a file of version 2 with a trailer of these fields, and its right checksum. */
+function trailed(file, { length, updates, magic = 0x454c4289 }) {
+  const out = new Uint8Array(file), view = new DataView(out.buffer), at = out.length - 20;
+  view.setUint32(at, magic, true);
+  view.setBigUint64(at + 4, BigInt(length ?? out.length), true);
+  view.setUint32(at + 12, updates, true);
+  view.setUint32(at + 16, crc32c(out.subarray(at - 4, at + 16)), true);
+  return out;
+}
+
+test('version 2: contradictions under right checksums', async () => {
+  const read = (name) => readFileSync(new URL(name, vectors));
+  const set = read('v2/updates.exact'), { updates } = JSON.parse(read('v2/updates.json'));
+  await openExact(trailed(set, { updates }));
+  for (const [what, fields, error] of [
+    ['another number of updates', { updates: updates + 1 }, 'CorruptError'],
+    ['another length', { updates, length: set.length - 1 }, 'CorruptError'],
+    ['a length of 2^64-1', { updates, length: 2n ** 64n - 1n }, 'CorruptError'],
+    ['another magic', { updates, magic: 0x464c4289 }, 'MagicError'],
+  ]) await refused(trailed(set, fields), what, error);
+  await refused(trailed(Buffer.concat([set, set.subarray(-20)]), { updates }), 'two trailers', 'CorruptError');
+  // A base of one version, and an update of the other.
+  const base = make([{ codes: [2], shape: tailOnly }]).file.length;
+  const edit = (first, second) => (head, number) => (head.splice(4, 1, number ? second : first), head);
+  const two = [{ codes: [2], shape: tailOnly }, { codes: [2], shape: tailOnly }];
+  const both = make(two, { edit: edit(2, 2) }).file, room = new Uint8Array(20);
+  assert.equal((await openExact(trailed([...both, ...room], { updates: 1 }))).info().updates, 1);
+  await openExact(trailed([...both.subarray(0, base), ...room], { updates: 0 }));
+  await refused(trailed([...make(two, { edit: edit(2, 1) }).file, ...room], { updates: 1 }), 'mixed', 'CorruptError');
+  await refused(trailed([...make(two, { edit: edit(1, 2) }).file, ...room], { updates: 1 }), 'mixed', 'CorruptError');
+  await refused(trailed([...make(two).file, ...room], { updates: 1 }), 'a trailer in version 1', 'MagicError');
+  await refused(both, 'no trailer', 'TruncatedError');
+  await refused(both.subarray(0, base), 'no trailer behind the base', 'TruncatedError');
+});
+
 test('contradictions under right checksums', async () => {
   const base = { codes: [2, 4], shape: layered }, options = { partitions: 3 };
   await openExact(make([base], options).file);
   // Of the header: 15 bytes up to the seed, universe 2, members 2, partitions 1, entropy 1, number of classes 1, ...
   const edits = {
     magic: [(b) => (b[3] = 0), 'MagicError'], 'version 0': [(b) => (b[4] = 0), 'VersionError'],
-    'version 2': [(b) => (b[4] = 2), 'VersionError'], 'kind 1': [(b) => (b[5] = 1), 'CorruptError'],
+    'version 2 without a trailer': [(b) => (b[4] = 2), 'TruncatedError'],
+    'version 3': [(b) => (b[4] = 3), 'VersionError'], 'kind 1': [(b) => (b[5] = 1), 'CorruptError'],
     'kind 2': [(b) => (b[5] = 2)], 'hash 0': [(b) => (b[6] = 0), 'HashError'],
     'hash 3': [(b) => (b[6] = 3), 'HashError'],
     'hash 2, check 0': [(b) => (b[6] = 2, b.fill(0, 7, 15)), 'CorruptError'],

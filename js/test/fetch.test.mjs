@@ -97,7 +97,8 @@ const server = createServer((req, res) => {
   const file = new URL(`.${path}`, sets);
   if (!existsSync(file)) return res.writeHead(404).end();
   res.end(readFileSync(file));
-}).listen(0, '127.0.0.1');
+});
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const base = `http://127.0.0.1:${server.address().port}`;
 after(() => {
   server.closeAllConnections();

@@ -106,7 +106,8 @@ test('files, URLs and keys', async () => {
   assert.throws(() => filter.has(5), /^TypeError: key: want a string, .* and got 5$/);
   assert.throws(() => filter.has(undefined), /and got undefined$/);
   for (const [keys, came] of [['a string', '"a string"'], [undefined, 'undefined'], [5, '5'], [{}, 'Object']]) {
-    assert.throws(() => filter.hasMany(keys), { name: 'TypeError', message: new RegExp(`^keys: want .* and got ${came}$`) });
+    const message = new RegExp(`^keys: want .* and got ${came}$`);
+    assert.throws(() => filter.hasMany(keys), { name: 'TypeError', message });
   }
   const set = JSON.parse(readFileSync(new URL('../../shard/testdata/sets/blocked/manifest.json', import.meta.url)));
   const sharded = await plain.openSharded(JSON.stringify(set), async () => 'text');

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,11 @@ func New(t testing.TB) *Server {
 	}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
+	for _, v := range os.Environ() { // a profile, endpoint or region of the machine
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+		}
+	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_CONFIG_FILE", "/does/not/exist")

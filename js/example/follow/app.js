@@ -3,7 +3,7 @@
 import { follow } from '../../dist/follow.js';
 import { open } from '../../dist/index.js';
 import { domainOf, isListed } from '../domain.js';
-import { showError, showUpdate, since } from '../updates.js';
+import { showError, showFailure, showUpdate, since, untilLoaded } from '../updates.js';
 // The URL of the publisher and its public key. serve.mjs writes this module; a site has both in its program.
 import { keys, url } from './publisher.js';
 
@@ -56,7 +56,9 @@ function updated(update) {
 
 async function start() {
   const trust = keys.length ? { keys } : { insecure: true };
-  follower = await follow(url, { ...trust, open, interval, onUpdate: updated });
+  // follow retries what may pass, and untilLoaded the rest: this page lives until the list is there.
+  const onError = (error) => follower || showFailure(error);
+  follower = await untilLoaded(() => follow(url, { ...trust, open, interval, onUpdate: updated, onError }), interval);
   domain.addEventListener('input', showAnswer);
   element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
   for (const e of document.querySelectorAll('[disabled]')) e.disabled = false;
@@ -69,8 +71,4 @@ async function start() {
   setInterval(refresh, 500);
 }
 
-start().catch((error) => {
-  showError(error);
-  element('verdict').dataset.state = 'failed';
-  element('answer').textContent = 'No list';
-});
+start().catch(showFailure);

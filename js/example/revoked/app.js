@@ -2,7 +2,7 @@
 // shows what each update took. Else it compares all answers with the truth.
 
 import { openExact } from '../../dist/exact.js';
-import { showError, showUpdate, since } from '../updates.js';
+import { showError, showFailure, showUpdate, since, untilLoaded } from '../updates.js';
 import { certificate, issuers } from './list.js';
 import { keys, url } from './publisher.js';
 
@@ -125,7 +125,8 @@ async function followPublisher() {
     showFacts();
     showAnswer();
   };
-  follower = await followExact(url, { ...trust, open: openExact, interval, onUpdate });
+  const options = { ...trust, open: openExact, interval, onUpdate, onError: (error) => follower || showFailure(error) };
+  follower = await untilLoaded(() => followExact(url, options), interval);
   set = follower.filter;
   element('poll').addEventListener('click', () => follower.poll().catch(() => {}));
   showRelease();

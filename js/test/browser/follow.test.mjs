@@ -52,9 +52,27 @@ test('the page follows new releases without a reload, by deltas', async () => {
 
 test('a release that is older or changed is refused, and the page says so', async () => {
   await refuses(page, publish, [
-    [1, undefined, /older/], [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
+    [1, undefined, /plays back an old release/], [3, (text) => text.replace('"keys":1994', '"keys":1995'), /wrong signature/],
   ]);
   assert.deepEqual(problems, []);
+});
+
+test('a page whose list is missing at first recovers when it is there', async () => {
+  const other = await browser.newPage();
+  other.setDefaultTimeout(15_000);
+  for (const answer of [{ status: 404, body: 'not found' }, { status: 503, body: 'busy' }, 'connectionrefused']) {
+    await other.route('**/published/release.json', (route) =>
+      typeof answer === 'string' ? route.abort(answer) : route.fulfill(answer));
+    await other.goto(server.url);
+    await other.waitForSelector('#verdict[data-state=failed]');
+    assert.match(await other.textContent('#failure'), /^The list cannot be loaded: .*release\.json/);
+    await other.unroute('**/published/release.json');
+    await hasRelease(other, 3);
+    await other.waitForSelector('#failure', { state: 'hidden' });
+    await other.fill('#domain', 'blocked-in-three.example');
+    assert.equal(await other.getAttribute('#verdict', 'data-state'), 'yes');
+  }
+  await other.close();
 });
 
 for (const [width, height] of [[390, 844], [1280, 900]]) {

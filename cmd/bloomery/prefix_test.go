@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/exact"
+	"github.com/bloomery/bloomery/interop/clubcard"
+	"github.com/bloomery/bloomery/publish"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// TestNoPrefix: no proper prefix of a file that Bloomery writes or reads is a file of that kind. Only the newline at
+// the end of a text may be missing.
+func TestNoPrefix(t *testing.T) {
+	read := func(path string) []byte {
+		t.Helper()
+		b, err := os.ReadFile(filepath.FromSlash("../../" + path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	dir := t.TempDir()
+	command := func(args ...string) {
+		t.Helper()
+		if code, out := runOn(t, trialKeys("key", 200), args...); code != exitOK {
+			t.Fatalf("%q: exit code %d, %s", args, code, out)
+		}
+	}
+	written := func(name string) []byte { t.Helper(); return mustRead(t, filepath.Join(dir, name)) }
+	path := func(name string) string { return filepath.Join(dir, name) }
+	command("build", "-q", "-o", path("f.bloom"), "--family", "fuse")
+	command("build", "-q", "-o", path("g.bloom"), "--family", "fuse(width=13)")
+	command("build", "-q", "-o", path("set"), "--shards", "2", "--family", "fuse")
+	command("keygen", "-o", path("k.key"))
+	command("publish", path("site"), path("f.bloom"), "--sign", path("k.key"), "--name", "list", "--number", "1")
+	secret := []byte("00112233445566778899aabbccddeeff\n")
+	filterOf := func(b []byte) error { _, err := bloomery.FromBytes(b); return err }
+	setOf := func(b []byte) error { _, err := exact.FromBytes(b, nil); return err }
+	patch := func(base string) func(b []byte) error {
+		old := read(base)
+		return func(b []byte) error { _, err := delta.Patch(t.Context(), old, b, delta.Options{}); return err }
+	}
+	publicKey := func(b []byte) error { _, err := publish.ParsePublicKey(string(b)); return err }
+	privateKey := func(b []byte) error { _, err := publish.ParsePrivateKey(string(b)); return err }
+	for name, c := range map[string]struct {
+		file []byte
+		read func([]byte) error
+	}{
+		"filter":           {written("f.bloom"), filterOf},
+		"filter of family": {written("g.bloom"), filterOf},
+		"exact set":        {read("exact/testdata/v2/few.exact"), setOf},
+		"with an update":   {read("exact/testdata/v2/update.exact"), setOf},
+		"with four":        {read("exact/testdata/v2/updates.exact"), setOf},
+		"one record of v1": {read("exact/testdata/few.exact"), setOf},
+		"delta, bits":      {read("delta/testdata/gaps.delta"), patch("delta/testdata/gaps.base")},
+		"delta, replay":    {read("delta/testdata/rank.delta"), patch("delta/testdata/rank.base")},
+		"delta, append":    {read("delta/testdata/exact/v2/append.delta"), patch("delta/testdata/exact/v2/append.base")},
+		"delta, same":      {read("delta/testdata/exact/v2/same.delta"), patch("delta/testdata/exact/v2/same.base")},
+		"delta, whole":     {read("delta/testdata/exact/v2/whole.delta"), patch("delta/testdata/exact/v2/whole.base")},
+		"set manifest": {written("set/" + shard.ManifestName), func(b []byte) error {
+			_, err := shard.ReadManifest(bytes.NewReader(b))
+			return err
+		}},
+		"release": {written("site/" + publish.ReleaseName), func(b []byte) error { // without signatures it is complete
+			key, err := publish.ParsePublicKey(strings.TrimSpace(string(written("k.key.pub"))))
+			if err == nil {
+				_, err = publish.Verify(b, key)
+			}
+			return err
+		}},
+		"private key": {written("k.key"), privateKey},
+		"public key":  {written("k.key.pub"), publicKey},
+		"secret": {secret, func(b []byte) error {
+			if err := os.WriteFile(path("secret"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := readSecret(path("secret"))
+			return err
+		}},
+		"Clubcard": {read("interop/clubcard/testdata/cache/base.clubcard"), func(b []byte) error {
+			_, err := clubcard.Read(b)
+			return err
+		}},
+		"index of Clubcards": {read("interop/clubcard/testdata/cache/index.bin"), func(b []byte) error {
+			_, err := clubcard.ReadIndex(b)
+			return err
+		}},
+	} {
+		if err := c.read(c.file); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		text := strings.TrimRight(string(c.file), "\n")
+		for n := range len(text) {
+			if err := c.read(bytes.Clone(c.file[:n])); err == nil {
+				t.Errorf("%s: the first %d of %d bytes are accepted", name, n, len(c.file))
+				break
+			}
+		}
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,86 @@
+package exact
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/bloomery/bloomery/container"
+)
+
+// mended returns the set in a copy of data whose checksums and trailer were mended as far as the file can be read, and
+// the copy.
+func mended(data []byte) (*Set, []byte, error) {
+	data = bytes.Clone(data)
+	s, err := (&cursor{data: data, mend: true}).parse(&vectorSecret)
+	return s, data, err
+}
+
+// use asks a set that was read from bytes of any kind, whose file data is. It must be written with the same bytes.
+func use(t *testing.T, s *Set, data []byte) {
+	t.Helper()
+	again, err := s.AppendBinary(nil)
+	if err != nil || !bytes.Equal(again, data) {
+		t.Errorf("%d bytes become %d: %v", len(data), len(again), err)
+	}
+	s.Contains([]byte("key"))
+	s.ContainsIn([]byte("partition"), []byte("key"))
+	s.ContainsManyIn(make([]bool, 2), [][]byte{nil, {1}}, [][]byte{nil, {1}})
+	s.Info()
+}
+
+// FuzzRead reads files with wrong and with right checksums. The latter reach the decoder behind them.
+func FuzzRead(f *testing.F) {
+	for _, data := range append(files(f, 1, 3500, 12), files(f, 2, 3500, 12)...) {
+		f.Add(data)
+	}
+	if corpus, err := os.ReadDir("testdata/fuzz/FuzzRead"); err != nil || len(corpus) < 20 {
+		f.Fatalf("%d files in the corpus: %v", len(corpus), err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, err := FromBytes(data, &vectorSecret); err == nil {
+			use(t, s, data)
+		}
+		s, data, err := mended(data)
+		switch {
+		case errors.Is(err, container.ErrChecksum):
+			t.Errorf("a checksum was not mended: %v", err)
+		case err != nil:
+			return
+		}
+		if _, err := FromBytes(data, &vectorSecret); err != nil {
+			t.Errorf("mended: %v", err)
+		}
+		use(t, s, data)
+	})
+}
+
+// TestFuzzReaches: of random damage, much is read as a set once the checksums are mended, and none before.
+func TestFuzzReaches(t *testing.T) {
+	const seed, rounds = 28, 2000
+	r := rand.New(rand.NewPCG(seed, 1))
+	all := files(t, 2, 3500, 12)
+	var read, refused int
+	for range rounds {
+		data := bytes.Clone(all[r.IntN(len(all))])
+		for range 1 + r.IntN(3) {
+			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+		}
+		if _, err := FromBytes(data, &vectorSecret); err == nil {
+			continue // a bit was flipped twice
+		}
+		s, data, err := mended(data)
+		if err != nil {
+			refused++
+			continue
+		}
+		use(t, s, data)
+		read++
+	}
+	t.Logf("%d damaged files with right checksums: %d read, %d refused", read+refused, read, refused)
+	if read < rounds/2 || refused < rounds/20 {
+		t.Errorf("seed %d: of %d damaged files with right checksums %d are read and %d refused", seed, rounds, read, refused)
+	}
+}
