@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// DiffFiles returns a delta that turns old into new, two filter files or the folders of two sharded sets. Peak memory:
+// DiffFiles returns a delta that turns old into new, two filter files or the folders of two sharded sets. A file may be
+// a pipe of at most DefaultMaxBytes. It reads the rest of a file only if that begins like a filter file. Peak memory:
 // that of delta.Diff, for a sharded set with two shards at a time, and the delta. Errors are those of delta.Diff,
 // delta.DiffSet and the file system.
 func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
@@ -25,23 +28,23 @@ func DiffFiles(ctx context.Context, old, new string) ([]byte, error) {
 	case sharded != ok:
 		return nil, fmt.Errorf("%s and %s: a delta is for two files or two folders", old, new)
 	case sharded:
-		a, err := folderSet(from)
+		a, err := folderSet(ctx, from)
 		if err != nil {
 			return nil, err
 		}
-		b, err := folderSet(to)
+		b, err := folderSet(ctx, to)
 		if err != nil {
 			return nil, err
 		}
 		return delta.DiffSet(ctx, a, b)
 	}
-	a, err := os.ReadFile(old)
+	a, err := readVersion(ctx, old)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("old file: %w", err)
 	}
-	b, err := os.ReadFile(new)
+	b, err := readVersion(ctx, new)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("new file: %w", err)
 	}
 	return delta.Diff(ctx, a, b)
 }
@@ -61,7 +64,7 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o delta.Op
 	if err := inset.Check(out); err != nil {
 		return err
 	}
-	b, err := os.ReadFile(old)
+	b, err := readVersion(ctx, old)
 	if err != nil {
 		return err
 	}
@@ -80,14 +83,35 @@ func writerOf(b []byte) func(io.Writer) error {
 }
 
 // folderSet returns the sharded set in a folder for package delta.
-func folderSet(dir string) (s delta.Set, err error) {
-	m, _, err := readManifest(dir)
+func folderSet(ctx context.Context, dir string) (s delta.Set, err error) {
+	m, st, err := readManifest(dir)
 	if err != nil {
 		return s, err
 	}
-	s.Shard = func(i int) ([]byte, error) { return os.ReadFile(filepath.Join(dir, m.Shards[i].File)) }
-	s.Manifest, err = os.ReadFile(filepath.Join(dir, shard.ManifestName))
+	s.Shard = func(i int) ([]byte, error) { return readShard(ctx, dir, m.Shards[i]) }
+	s.Manifest, err = untrusted.ReadFile(ctx, filepath.Join(dir, shard.ManifestName),
+		untrusted.Limit{MaxBytes: uint64(st.Size())})
 	return s, err
+}
+
+// readShard returns the file of a shard, which is at most as long as the manifest says.
+func readShard(ctx context.Context, dir string, e shard.Entry) ([]byte, error) {
+	return untrusted.ReadFile(ctx, filepath.Join(dir, e.File), untrusted.Limit{MaxBytes: e.Bytes})
+}
+
+// readVersion returns the content of a filter file or an exact set. It may be a pipe of at most DefaultMaxBytes.
+func readVersion(ctx context.Context, path string) ([]byte, error) {
+	const head = 8 // the longest magic
+	limit := untrusted.Limit{MaxBytes: math.MaxInt64, Streams: true, Head: head, Check: func(b []byte) error {
+		if container.HasMagic(bytes.NewReader(b)) || bytes.HasPrefix(b, []byte(container.ExactMagic)) || len(b) < head {
+			return nil // if it is cut, package delta says where
+		}
+		return &container.FormatError{Offset: 0, What: "magic", Err: container.ErrMagic}
+	}}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		limit.MaxBytes = DefaultMaxBytes
+	}
+	return untrusted.ReadFile(ctx, path, limit)
 }
 
 // patchFolder is PatchFile for a sharded set.
@@ -97,7 +121,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	from, err := folderSet(dir)
+	from, err := folderSet(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -124,7 +148,8 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 // put writes the content of a shard, unless the folder has that file.
 func (f *shardFolder) put(ctx context.Context, name string, b []byte) error {
 	if f.named(name) {
-		if was, err := os.ReadFile(f.path(name)); err == nil && bytes.Equal(was, b) {
+		was, err := untrusted.ReadFile(ctx, f.path(name), untrusted.Limit{MaxBytes: uint64(len(b))})
+		if err == nil && bytes.Equal(was, b) {
 			return nil
 		}
 		return fmt.Errorf("%s: the set in this folder has a shard of that name and other content; name another folder",
@@ -153,7 +178,7 @@ func (f *shardFolder) fill(ctx context.Context, dir string, m *shard.Manifest, m
 		if made[e.File] {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.File))
+		b, err := readShard(ctx, dir, e)
 		if err != nil {
 			return err
 		}

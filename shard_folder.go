@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/run"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -81,7 +82,7 @@ func (f *shardFolder) path(name string) string { return filepath.Join(f.dir, nam
 // look returns the manifest of the set in the folder. Without one it returns an error if there are other files than
 // those that a killed build leaves.
 func (f *shardFolder) look() (*shard.Manifest, error) {
-	in, err := os.Open(f.path(shard.ManifestName))
+	in, _, err := untrusted.Open(f.path(shard.ManifestName))
 	if err == nil {
 		defer in.Close()
 		m, err := shard.ReadManifest(bufio.NewReader(in))

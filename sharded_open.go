@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -63,7 +64,7 @@ func openShards(dir string, o options) (*Set, error) {
 
 // readManifest reads the manifest in a folder.
 func readManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	f, err := os.Open(filepath.Join(dir, shard.ManifestName))
+	f, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
 	}
@@ -71,10 +72,6 @@ func readManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
 	m, err := shard.ReadManifest(f)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", f.Name(), err)

@@ -82,6 +82,9 @@ func CanMap(bytes uint64) bool {
 func (m *Mapping) Bytes() []byte { return m.data }
 
 func (m *Mapping) open(o Options) (f *File, err error) {
+	if err := checkHeader(m.file, uint64(m.was.Size()), o); err != nil { // address space may be short for a large file
+		return nil, err
+	}
 	if m.data, err = mapFile(m.file, int(m.was.Size())); err != nil {
 		return nil, err
 	}

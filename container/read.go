@@ -115,11 +115,8 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 	if err := h.accept(o); err != nil {
 		return nil, false, err
 	}
-	if h.length > uint64(len(b)) {
-		return nil, false, &FormatError{uint64(len(b)), "end of the file", io.ErrUnexpectedEOF}
-	}
-	if h.length < uint64(len(b)) {
-		return nil, false, &FormatError{h.length, "bytes behind the filter", ErrCorrupt}
+	if err := h.ends(uint64(len(b))); err != nil {
+		return nil, false, err
 	}
 	at := h.dataAt
 	for i, s := range h.sections {
@@ -135,6 +132,29 @@ func FromBytes(b []byte, o Options) (f *File, shared bool, err error) {
 		at = s.offset + s.length
 	}
 	return &h.File, true, nil
+}
+
+// ends returns an error unless the file has the length that the header announces.
+func (h *header) ends(length uint64) error {
+	if h.length > length {
+		return &FormatError{length, "end of the file", io.ErrUnexpectedEOF}
+	}
+	if h.length < length {
+		return &FormatError{h.length, "bytes behind the filter", ErrCorrupt}
+	}
+	return nil
+}
+
+// checkHeader checks the header of a file of that length, before the file is mapped.
+func checkHeader(r io.ReaderAt, length uint64, o Options) error {
+	h, err := readHeader(io.NewSectionReader(r, 0, int64(length)))
+	if err == nil {
+		err = h.accept(o)
+	}
+	if err == nil {
+		err = h.ends(length)
+	}
+	return err
 }
 
 func readHeader(r io.Reader) (*header, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Dir returns the Store of a folder and the folders in it. It is a Renamer and a Locker: its lock is the one of
@@ -45,7 +46,7 @@ func (d dir) Open(ctx context.Context, name string, offset, length int64) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return nil, err
 	}

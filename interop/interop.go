@@ -16,6 +16,7 @@
 package interop
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -214,6 +215,21 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		}
 	}
 	return "", fmt.Errorf("%w or any other known one", ErrFormat)
+}
+
+// MaxSize returns the length in bytes of the longest file of any format whose header is in head, the first bytes of an
+// input: 0 if there is none, and math.MaxInt64 if a header goes on behind head.
+func MaxSize(head []byte) (most uint64) {
+	for _, c := range codecs() {
+		in := &reader{r: bytes.NewReader(head), max: math.MaxInt64}
+		switch h, err := c.head(in); {
+		case err == nil && h.words <= math.MaxInt64/16:
+			most = max(most, in.at+8*h.words)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			most = math.MaxInt64
+		}
+	}
+	return most
 }
 
 // estimate returns a function that estimates how many keys, with k probes each, set the bits that are set among the

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 const (
@@ -103,7 +105,7 @@ func fileSource(path string) (source, error) {
 	src := source{name: path, path: path, size: -1}
 	if fi.Mode().IsRegular() { // opening a named pipe would block until it has a writer
 		src.size = fi.Size()
-		f, err := os.Open(path)
+		f, _, err := untrusted.Open(path)
 		if err != nil {
 			return source{}, err
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // maxWindow is the largest zstd window accepted, in bytes: that of zstd --long=27, and the most that the zstd tool
@@ -49,7 +51,7 @@ func (s *source) open(ctx context.Context, raw *int64, isPlain bool) (*stream, e
 	var r io.Reader
 	switch {
 	case s.path != "":
-		f, err := os.Open(s.path)
+		f, err := untrusted.OpenStream(ctx, s.path)
 		if err != nil {
 			return nil, err
 		}

@@ -86,10 +86,10 @@ func (a *app) sequence(
 	return keys, func() error { return err }
 }
 
-// isPipe reports whether a path cannot be read twice.
+// isPipe reports whether a path names a pipe or device, which cannot be read twice.
 func isPipe(path string) bool {
 	st, err := os.Stat(path)
-	return err == nil && !st.Mode().IsRegular()
+	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
 // listConflicts prints the keys of an error that are members and allowed, if the flags ask for them.

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/interop"
 )
 
@@ -133,7 +134,18 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 	if path == stdio {
 		return a.readAnyStdin(from)
 	}
-	f, err := os.Open(path)
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return nil, "", err
+	case st.IsDir():
+		return nil, "", fmt.Errorf("%s is a folder, and no other system has sharded sets; name a file in it", path)
+	case !st.Mode().IsRegular() && from == "":
+		return nil, "", fmt.Errorf("%s is not a regular file, whose format could be recognised; name it with --from", path)
+	case !st.Mode().IsRegular() && from == ownFormat:
+		set, err := a.open(path) // the pipe is opened only once
+		return set, from, err
+	}
+	f, err := untrusted.OpenStream(ctx, path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -143,13 +155,8 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 		return nil, "", err
 	}
 	limit := uint64(math.MaxInt64)
-	switch {
-	case st.IsDir():
-		return nil, "", fmt.Errorf("%s is a folder, and no other system has sharded sets; name a file in it", path)
-	case st.Mode().IsRegular():
+	if st.Mode().IsRegular() {
 		limit = uint64(st.Size())
-	case from == "":
-		return nil, "", fmt.Errorf("%s is not a regular file, whose format could be recognised; name it with --from", path)
 	}
 	if from == "" {
 		if from, err = recognise(f, limit); err != nil {
@@ -168,7 +175,11 @@ func (a *app) readAny(ctx context.Context, path string, from interop.Format) (*b
 	return set, from, err
 }
 
-// readAnyStdin is readAny for standard input. It reads all of it first: formats are recognised by their ends, too.
+// stdinHead is the number of bytes of standard input that are read to recognise the format.
+const stdinHead = 64 << 10
+
+// readAnyStdin is readAny for standard input. It reads all of it first if it may be a filter of another system: these
+// are recognised by their length, too.
 func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, error) {
 	const name = "standard input"
 	if err := a.takeStdin(); err != nil {
@@ -178,9 +189,25 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 	if err != nil {
 		return nil, "", err
 	}
-	content, err := interruptible(a.ctx, func() ([]byte, error) { return io.ReadAll(a.stdin) })
+	var own *bloomery.Set
+	content, err := interruptible(a.ctx, func() ([]byte, error) {
+		head, err := io.ReadAll(io.LimitReader(a.stdin, stdinHead))
+		rest := io.MultiReader(bytes.NewReader(head), a.stdin)
+		switch {
+		case err != nil:
+			return nil, err
+		case from == ownFormat || from == "" && container.HasMagic(bytes.NewReader(head)):
+			own, err = readWhole(rest, bloomery.WithSecret(secret))
+			return nil, err
+		}
+		most := min(interop.MaxSize(head), math.MaxInt64-1) + 1 // a byte more is an error of the format
+		return io.ReadAll(io.LimitReader(rest, int64(max(most, stdinHead))))
+	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	if own != nil {
+		return own, ownFormat, nil
 	}
 	in := bytes.NewReader(content)
 	if from == "" {
@@ -188,15 +215,8 @@ func (a *app) readAnyStdin(from interop.Format) (*bloomery.Set, interop.Format, 
 			return nil, "", refusal(name, in, "", err)
 		}
 	}
-	if from != ownFormat {
-		set, err := readForeign(name, in, from, uint64(len(content)), true)
-		return set, from, err
-	}
-	set, err := readWhole(in, bloomery.WithSecret(secret))
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
-	}
-	return set, from, nil
+	set, err := readForeign(name, in, from, uint64(len(content)), true)
+	return set, from, err
 }
 
 // readForeign reads a filter of another system that must end where f does. limit is the length of f if that is known,
@@ -264,12 +284,10 @@ func (a *app) mayWriteForeign(path string) error {
 	if path == stdio {
 		return a.mayWrite(path)
 	}
-	if f, err := os.Open(path); err == nil {
+	if f, st, err := untrusted.Open(path); err == nil {
 		defer f.Close()
-		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-			if _, err := interop.Detect(f, st.Size()); err == nil || interop.HasCommands(f) {
-				return container.MayWrite(path)
-			}
+		if _, err := interop.Detect(f, st.Size()); err == nil || interop.HasCommands(f) {
+			return container.MayWrite(path)
 		}
 	}
 	return mayReplace(path)

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -110,7 +111,7 @@ func mayReplaceDelta(path string) error {
 	case err == nil && !st.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file; name the file to write", path)
 	case err == nil && st.Size() > 0:
-		f, err := os.Open(path)
+		f, _, err := untrusted.Open(path)
 		if err != nil {
 			return err
 		}
@@ -143,12 +144,9 @@ func (a *app) diff(ctx context.Context, old, new, output string) error {
 }
 
 func (a *app) patch(ctx context.Context, old, path, output string, o delta.Options) error {
-	d, err := os.ReadFile(path)
+	d, err := readDelta(ctx, path, o)
 	if err != nil {
 		return err
-	}
-	if _, err := delta.Read(d); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	before, err := lengthOf(old) // now, since OLD may be replaced
 	if err != nil {
@@ -158,6 +156,21 @@ func (a *app) patch(ctx context.Context, old, path, output string, o delta.Optio
 		return err
 	}
 	return a.printDelta(output, d, before, output)
+}
+
+// readDelta reads a delta. It reads the rest only if the first bytes are those of one.
+func readDelta(ctx context.Context, path string, o delta.Options) ([]byte, error) {
+	most := uint64(delta.DefaultMaxBytes)
+	if o.MaxBytes > 0 {
+		most = o.MaxBytes
+	}
+	limit := untrusted.Limit{
+		MaxBytes: most + most/8 + 1<<20, // a delta holds no more than the new file and some bytes a section or shard
+		Head:     24,
+		Check:    func(head []byte) error { _, err := delta.Read(head); return err },
+		Streams:  true,
+	}
+	return untrusted.ReadFile(ctx, path, limit)
 }
 
 // printDelta prints the report about path, which was written: a delta, or the file that one made.
@@ -192,7 +205,7 @@ func lengthOf(path string) (uint64, error) {
 	if err != nil || !ok {
 		return sizeOf(st), err
 	}
-	in, err := os.Open(path)
+	in, _, err := untrusted.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/keyio"
 )
 
@@ -87,7 +88,7 @@ func readable(path string) error {
 	case !st.Mode().IsRegular():
 		return nil
 	}
-	f, err := os.Open(path)
+	f, _, err := untrusted.Open(path)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -192,7 +193,7 @@ func (a *app) secret() (*[filter.SecretSize]byte, error) {
 	if a.secretFile == "" {
 		return nil, nil
 	}
-	return readSecret(a.secretFile)
+	return readSecret(a.ctx, a.secretFile)
 }
 
 // open opens a filter file, or for "-" reads standard input, with the secret of --secret-file.
@@ -204,7 +205,26 @@ func (a *app) open(path string, o ...bloomery.Option) (*bloomery.Set, error) {
 	if o = append(o, bloomery.WithSecret(secret)); path == stdio {
 		return a.openStdin(o...)
 	}
+	if isPipe(path) {
+		return a.openPipe(path, o...)
+	}
 	return bloomery.Open(path, o...)
+}
+
+// openPipe reads a filter from a named pipe or a device, up to its end. It ends when the command is interrupted.
+func (a *app) openPipe(path string, o ...bloomery.Option) (*bloomery.Set, error) {
+	f, err := untrusted.OpenStream(a.ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := interruptible(a.ctx, func() (*bloomery.Set, error) {
+		defer f.Close()
+		return readWhole(f, o...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return set, nil
 }
 
 // lock locks a filter file for a change and reads it, after checking that a file can be written there.

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -33,7 +34,7 @@ func mayReplaceIf(path, kind string, has func(io.Reader) bool) error {
 	case !st.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", path)
 	case st.Size() > 0:
-		f, err := os.Open(path)
+		f, _, err := untrusted.Open(path)
 		if err != nil {
 			return err
 		}

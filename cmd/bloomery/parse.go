@@ -1,17 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // parseRate reads a false-positive rate such as 0.01 or 1%.
@@ -91,9 +92,12 @@ func parseHash(name string) (filter.HashID, error) {
 	return 0, fmt.Errorf("--hash %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// readSecret reads a secret from a file of 32 hex digits.
-func readSecret(path string) (*[filter.SecretSize]byte, error) {
-	text, err := os.ReadFile(path)
+// maxSecret is the largest file with a secret that is read, in bytes.
+const maxSecret = 4096
+
+// readSecret reads a secret from a file, or a pipe, of 32 hex digits.
+func readSecret(ctx context.Context, path string) (*[filter.SecretSize]byte, error) {
+	text, err := untrusted.ReadFile(ctx, path, untrusted.Limit{MaxBytes: maxSecret, Streams: true})
 	if err != nil {
 		return nil, fmt.Errorf("--secret-file: %w", err)
 	}

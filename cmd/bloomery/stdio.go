@@ -137,7 +137,9 @@ func (a *app) combine(
 		if err != nil {
 			return nil, err
 		}
-		return files(paths, bloomery.WithSecret(secret))
+		return interruptible(a.ctx, func() (*bloomery.Set, error) { // one may be a pipe
+			return files(paths, bloomery.WithSecret(secret))
+		})
 	}
 	set, err := a.open(stdio)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
 )
 
 // ErrNotRegular means that a path names a folder, pipe, device or socket, and a regular file is needed.
@@ -96,7 +97,17 @@ func ReadFile(ctx context.Context, path string, l Limit) ([]byte, error) {
 
 // open opens the file of ReadFile.
 func (l Limit) open(ctx context.Context, path string) (*os.File, error) {
-	if st, err := os.Stat(path); !l.Streams || err != nil || plain(st) {
+	if l.Streams {
+		return OpenStream(ctx, path)
+	}
+	f, _, err := Open(path)
+	return f, err
+}
+
+// OpenStream is Open that also opens what is not a regular file, such as a named pipe: then it may wait for a writer,
+// until ctx ends, and returns the cause of ctx. Folders are errors all the same.
+func OpenStream(ctx context.Context, path string) (*os.File, error) {
+	if st, err := os.Stat(path); err != nil || plain(st) {
 		f, _, err := Open(path)
 		return f, err
 	}
@@ -128,8 +139,8 @@ var longAgo = time.Unix(1, 0)
 // chunk is the number of bytes that are read between two looks at the context.
 const chunk = 1 << 20
 
-// Read reads r up to its end. If r is a regular file at its start, memory is allocated once, in its size. Errors are
-// those of ReadFile without the path.
+// Read reads r up to its end. If r is a regular file at its start, memory is allocated once, in its size; if this
+// machine has less memory, the error wraps filter.ErrTooLarge. Errors are those of ReadFile without the path.
 func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 	expected := uint64(0)
 	if f, ok := r.(*os.File); ok {
@@ -152,7 +163,11 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	b := append(make([]byte, 0, max(expected+1, uint64(n), 512)), head...)
+	words, err := bitvec.Alloc(max(expected+1, uint64(n), 512)/8 + 1) // a sparse file may be larger than the memory
+	if err != nil {
+		return nil, err
+	}
+	b := append(bitvec.Bytes(words)[:0], head...)
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

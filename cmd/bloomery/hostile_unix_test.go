@@ -1,0 +1,211 @@
+//go:build unix && !race
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// hostileEnv makes a process of this test become the command, with little address space.
+const hostileEnv = "BLOOMERY_TEST_HOSTILE"
+
+// TestHostileChild is the process of hostile.
+func TestHostileChild(t *testing.T) {
+	args := os.Getenv(hostileEnv)
+	if args == "" {
+		return
+	}
+	const most = 3 << 30 // the runtime of Go reserves much that it does not use
+	if err := setAddressSpace(most); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Unsetenv(hostileEnv); err != nil {
+		t.Fatal(err)
+	}
+	t.Fatal(syscall.Exec(os.Args[0], strings.Split(args, "\n"), os.Environ()))
+}
+
+// hostile returns the command as a process with little address space.
+func hostile(t *testing.T, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostileChild$")
+	cmd.Env = append(os.Environ(), hostileEnv+"=bloomery\n"+strings.Join(args, "\n"))
+	cmd.Dir = dir
+	return cmd
+}
+
+// hostileArgs are commands. @ is an argument that a command reads or replaces; & one that may be a pipe, whose writer it
+// waits for.
+var hostileArgs = []string{
+	"add @ keys", "add f.bloom &", "remove @ keys", "remove f.bloom &", "put @ keys", "put v.bloom &",
+	"build -o out.bloom &", "build -o @ keys", "build -o out.bloom --like & keys",
+	"build -o out.bloom --family ribbon --allow & keys",
+	"check & keys", "check f.bloom &", "check --secret-file & f.bloom keys", "add --secret-file & f.bloom keys",
+	"count & keys", "get & keys", "info &", "estimate &", "estimate f.bloom &", "trim & -o out.bloom",
+	"convert @ -o out.bloom", "convert & --from bloomery --to guava -o out", "convert & --from guava -o out.bloom",
+	"convert c.bloom --to guava -o @",
+	"diff & g.bloom -o out.delta", "diff f.bloom & -o out.delta", "diff f.bloom g.bloom -o @",
+	"patch & d.delta -o out.bloom", "patch f.bloom & -o out.bloom", "patch f.bloom d.delta -o @",
+	"merge -o out.bloom f.bloom &", "intersect -o out.bloom & f.bloom",
+	"optimize @ --keys keys", "optimize o.bloom --keys &",
+	"verify & --members keys", "verify f.bloom --members &",
+	"clubcard info &", "clubcard check cache &", "clubcard check & chain.pem",
+	"exact build -o out.exact --members & --universe keys", "exact build -o out.exact --members keys --universe &",
+	"exact info &", "exact check & keys", "exact check e.exact &", "exact verify & --members keys --universe keys",
+	"exact update -o out.exact --base & --members keys --universe keys",
+	"publish --unsigned -o out @", "shard status @",
+	"keygen -o @",
+}
+
+// hostileFiles makes the files that the commands name.
+func hostileFiles(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	for name, text := range map[string]string{
+		"keys": "a\nb\nc\n", "keys2": "b\nc\nd\n", "values": "a\t1\nb\t2\n", "secret": "00112233445566778899aabbccddeeff\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clubcards, err := filepath.Abs("../../interop/clubcard/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(
+		os.Symlink(filepath.Join(clubcards, "cache"), filepath.Join(dir, "cache")),
+		os.Symlink(filepath.Join(clubcards, "valid.pem"), filepath.Join(dir, "chain.pem")),
+		os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	if err != nil {
+		t.Skip(err)
+	}
+	sparse, err := os.Create(filepath.Join(dir, "sparse"))
+	if err == nil {
+		err = errors.Join(sparse.Truncate(1<<40), sparse.Close()) // takes no disk
+	}
+	if err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	for _, line := range []string{
+		"build -o f.bloom --family rankindexed --capacity 100 keys", "build -o g.bloom --like f.bloom keys2",
+		"build -o s.bloom --family standard(m=1000,k=3) keys", "build -o t.bloom --family standard(m=1000,k=3) keys2",
+		"build -o c.bloom --family guava keys", "build -o k.bloom --family standard --secret-file secret keys",
+		"build -o o.bloom --family partitioned keys", "build -o v.bloom --family rankindexed(capacity=10,value_bits=4) values",
+		"diff f.bloom g.bloom -o d.delta",
+		"exact build -o e.exact --members keys2 --universe keys2",
+	} {
+		cmd := program("", strings.Fields(line)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v, %s", line, err, out)
+		}
+	}
+	return dir
+}
+
+// TestHostileArguments gives commands a device, a folder, a pipe without a writer and a file of 1 TiB instead of their
+// files: an error at once, in little memory. Commands that read pipes wait for the writer, and end when interrupted.
+func TestHostileArguments(t *testing.T) {
+	dir := hostileFiles(t)
+	var wg sync.WaitGroup
+	next := make(chan func())
+	for range 3 {
+		wg.Go(func() {
+			for f := range next {
+				f()
+			}
+		})
+	}
+	for i, line := range hostileArgs {
+		pipe := fmt.Sprint("pipe", i)
+		if err := syscall.Mkfifo(filepath.Join(dir, pipe), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"/dev/zero", "folder", "sparse", pipe} {
+			args := strings.Fields(strings.NewReplacer("@", file, "&", file).Replace(line))
+			next <- func() { refusedHostile(t, dir, args, file == pipe && strings.Contains(line, "&")) }
+		}
+	}
+	close(next)
+	wg.Wait()
+}
+
+// refusedHostile runs a command that must end with an error. If waits is true, it is interrupted.
+func refusedHostile(t *testing.T, dir string, args []string, waits bool) {
+	var out bytes.Buffer
+	cmd := hostile(t, dir, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return
+	}
+	var timer *time.Timer
+	slow := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	if waits {
+		timer = time.AfterFunc(200*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+		defer timer.Stop()
+	}
+	err := cmd.Wait()
+	text := out.String()
+	switch {
+	case !slow.Stop():
+		t.Errorf("%q does not end", args)
+	case err == nil:
+		t.Errorf("%q: no error", args)
+	case !waits && (cmd.ProcessState.ExitCode() != exitError || !strings.Contains(text, "bloomery: ")):
+		t.Errorf("%q: %v, %s", args, err, text)
+	case strings.Contains(text, "goroutine ") || strings.Contains(text, "panic"):
+		t.Errorf("%q: %s", args, text)
+	}
+}
+
+// TestFilesFromPipes: what may come from a pipe does, as with the shell's <(command).
+func TestFilesFromPipes(t *testing.T) {
+	dir := hostileFiles(t)
+	for i, line := range []string{
+		"check &f.bloom keys", "check f.bloom &keys", "check --secret-file &secret k.bloom keys", "info &f.bloom",
+		"estimate s.bloom &t.bloom", "verify f.bloom --members &keys", "trim &f.bloom -o x.bloom",
+		"merge -o m.bloom s.bloom &t.bloom", "build -o l.bloom --like &f.bloom keys2",
+		"convert &f.bloom --from bloomery -o w.bloom --to bloomery",
+		"diff &f.bloom g.bloom -o p.delta", "diff f.bloom &g.bloom -o p.delta",
+		"patch &f.bloom d.delta -o n.bloom", "patch f.bloom &d.delta -o n.bloom",
+	} {
+		args := strings.Fields(line)
+		var pipe, file string
+		for j, a := range args {
+			if name, ok := strings.CutPrefix(a, "&"); ok {
+				pipe, file = filepath.Join(dir, fmt.Sprintf("pipe%d", i)), filepath.Join(dir, name)
+				args[j] = pipe
+			}
+		}
+		content, err := os.ReadFile(file)
+		if err == nil {
+			err = syscall.Mkfifo(pipe, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := hostile(t, dir, args...)
+		written := make(chan error, 1)
+		go func() { written <- os.WriteFile(pipe, content, 0o600) }()
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v, %s", line, err, out)
+			if f, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil { // ends the writer
+				_ = f.Close()
+			}
+			continue
+		}
+		if err := <-written; err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
