@@ -34,7 +34,7 @@ export async function untilLoaded(load, interval) {
 /** Shows that there is nothing yet, and why. */
 export function showFailure(error) {
   showError(error);
-  element('failure').textContent = `The list cannot be loaded: ${error.message} It is tried again.`;
+  element('failure').textContent = `The list cannot be loaded: ${error.message}. The page tries again.`;
   element('verdict').dataset.state = 'failed';
   element('answer').textContent = 'No list';
 }

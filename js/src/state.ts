@@ -17,8 +17,7 @@ export type Seen = Record<string, Newest>;
 export function mayFollow(seen: Seen, pinned: readonly string[], { release: n, sha256 }: Newest): void {
   const all = pinned.flatMap((id) => seen[id] ?? []), most = Math.max(...all.map(({ release }) => release));
   if (n < most) {
-    throw new ReleaseError('older', `the server has release ${n}, and release ${most} was seen before: the server is ` +
-      'behind, or plays back an old release');
+    throw new ReleaseError('older', `the server has an older release, ${n}: release ${most} was seen before`);
   }
   if (all.some((old) => old.release === n && old.sha256 !== sha256)) {
     throw new ReleaseError('older', `release ${n} was seen before with other content: two have this number`);

@@ -51,6 +51,8 @@ const ways = {
   },
   'a longer body': (response, body) => response.end(Buffer.concat([body, body])),
   'an older body': (response, _, { below, bodies }) => response.end(bodies[below(bodies.length)]),
+  'an older release': (response, body, { below, releases, path }) =>
+    response.end(path === 'release.json' ? releases[below(releases.length)] : body),
   'another list': (response, _, { foreign }) => response.end(foreign),
   'a forged release': (response, _, { forged }) => response.end(forged),
   'not modified': (response) => response.writeHead(304).end(),
@@ -67,7 +69,7 @@ const ways = {
 };
 
 test(`${polls} polls of a hostile server, seed ${seed}`, async () => {
-  const below = random(seed), names = Object.keys(ways), p = await new Publisher().listen(), bodies = [];
+  const below = random(seed), names = Object.keys(ways), p = await new Publisher().listen(), bodies = [], releases = [];
   after(() => p.close());
   const stranger = new Publisher({ keys: p.keys, name: 'other' }), thief = new Publisher({ keys: [newKey()] });
   let number = 0, way = 'honest', where = '';
@@ -75,6 +77,7 @@ test(`${polls} polls of a hostile server, seed ${seed}`, async () => {
     const file = version(++number), old = version(number - 1);
     p.publish(file, { deltas: below(2) ? { [hashOf(old)]: whole(old, file) } : {} });
     bodies.push(p.release, Buffer.from(file));
+    releases.push(p.release);
     stranger.publish(version(number + 1e6), { release: number + 1 });
     thief.publish(version(number + 2e6), { release: number + 2 });
   };
@@ -87,13 +90,13 @@ test(`${polls} polls of a hostile server, seed ${seed}`, async () => {
     const body = path === 'release.json' ? p.release : p.objects.get(path.replace('objects/', '')) ?? Buffer.from('x');
     const foreign = path === 'release.json' ? stranger.release : Buffer.from(version(number + 1e6));
     const forged = path === 'release.json' ? thief.release : Buffer.from(version(number + 2e6));
-    ways[way](response, Buffer.from(body), { below, bodies, foreign, forged, request });
+    ways[way](response, Buffer.from(body), { below, bodies, releases, foreign, forged, path });
     return true;
   };
   let f = await following(p, options), held = 1, updates = 0, refused = 0;
   for (let i = 0; i < polls; i++) {
     if (below(2)) publish();
-    way = names[below(names.length)];
+    way = i % 8 ? names[below(names.length)] : 'an older release';
     where = ['', 'release.json', 'objects/'][below(3)];
     const what = `seed ${seed}, poll ${i}, ${way} for ${where || 'all'}`;
     if (!below(8)) { // a new start from the store
