@@ -81,7 +81,7 @@ func TestNoPrefix(t *testing.T) {
 			if err := os.WriteFile(path("secret"), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := readSecret(path("secret"))
+			_, err := readSecret(t.Context(), path("secret"))
 			return err
 		}},
 		"Clubcard": {read("interop/clubcard/testdata/cache/base.clubcard"), func(b []byte) error {
