@@ -21,7 +21,11 @@ func TestTooManyFiles(t *testing.T) {
 	if os.Getenv(child) == "" {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTooManyFiles$", "-test.v")
 		c.Env = append(os.Environ(), child+"=1")
-		if out, err := c.CombinedOutput(); err != nil {
+		out, err := c.CombinedOutput()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Skip("an emulator runs this test; it cannot start a second process")
+		}
+		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return

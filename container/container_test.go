@@ -380,9 +380,10 @@ func TestEveryFlippedBitMended(t *testing.T) {
 func forge(file []byte, change func(b []byte)) []byte {
 	b := bytes.Clone(file)
 	change(b)
-	end := headerSize + sectionSize*int(binary.LittleEndian.Uint16(b[14:])) + int(binary.LittleEndian.Uint32(b[48:]))
-	if end <= len(b) {
-		binary.LittleEndian.PutUint32(b[60:], headerCRC(b, end))
+	le := binary.LittleEndian
+	end := headerSize + sectionSize*uint64(le.Uint16(b[14:])) + uint64(le.Uint32(b[48:]))
+	if end <= uint64(len(b)) {
+		le.PutUint32(b[60:], headerCRC(b, int(end)))
 	}
 	return b
 }

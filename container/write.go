@@ -82,10 +82,12 @@ const pieceWords = 1 << 17
 
 // chunks calls give with the words as bytes in file order, at most 1 MiB at a time.
 func chunks(words []uint64, give func([]byte) error) error {
+	var ordered []uint64 // a piece in file order, on a big-endian machine
 	for part := range slices.Chunk(words, pieceWords) {
 		if !bitvec.LittleEndian {
-			part = slices.Clone(part)
-			bitvec.FixOrder(part)
+			ordered = append(ordered[:0], part...)
+			bitvec.FixOrder(ordered)
+			part = ordered
 		}
 		if err := give(bitvec.Bytes(part)); err != nil {
 			return err

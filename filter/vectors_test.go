@@ -47,7 +47,8 @@ func newVectors(t *testing.T) (v vectors) {
 	for _, n := range v.Lengths {
 		key := make([]byte, n)
 		for i := range key {
-			key[i] = byte((i*i + 7*i + n) % 251)
+			j := uint64(i) // int has 32 bits on some machines
+			key[i] = byte((j*j + 7*j + uint64(n)) % 251)
 		}
 		for _, h := range hashers {
 			sum := h.Sum(key)

@@ -148,8 +148,7 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 			expected = uint64(st.Size())
 		}
 	}
-	most := min(l.MaxBytes, math.MaxInt-1)
-	if expected > most {
+	if expected > l.MaxBytes {
 		return nil, fmt.Errorf("%d bytes, expected at most %d: %w", expected, l.MaxBytes, filter.ErrTooLarge)
 	}
 	head := make([]byte, l.Head)
@@ -162,6 +161,10 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 		if err := l.Check(head); err != nil {
 			return nil, err
 		}
+	}
+	most := min(l.MaxBytes, math.MaxInt-1)
+	if expected > most {
+		return nil, fmt.Errorf("%d bytes, a process of this machine has at most %d: %w", expected, most, filter.ErrTooLarge)
 	}
 	words, err := bitvec.Alloc(max(expected+1, uint64(n), 512)/8 + 1) // a sparse file may be larger than the memory
 	if err != nil {
@@ -179,7 +182,7 @@ func Read(ctx context.Context, r io.Reader, l Limit) ([]byte, error) {
 		b = b[:len(b)+n]
 		switch {
 		case uint64(len(b)) > most:
-			return nil, fmt.Errorf("more than %d bytes: %w", l.MaxBytes, filter.ErrTooLarge)
+			return nil, fmt.Errorf("more than %d bytes: %w", most, filter.ErrTooLarge)
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
