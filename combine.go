@@ -60,6 +60,9 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 	if err := s.own(); err != nil {
 		return err
 	}
+	if s.can(can) != nil {
+		return s.lacks(can)
+	}
 	mine, err := s.plainForm()
 	if err != nil {
 		return err
@@ -68,7 +71,7 @@ func (s *Set) combine(o *Set, can filter.Ability, do func(a, b filter.Filter, pa
 	if err != nil {
 		return err
 	}
-	if f, err := families.ByName(mine.Spec().Family()); err != nil || !f.Can.Has(can) || !provides(mine.filter, can) {
+	if !provides(mine.filter, can) {
 		return s.lacks(can)
 	}
 	if err := other.Guarded(func() error { return do(mine.filter, other.filter, other.release()) }); err != nil {
@@ -296,6 +299,9 @@ func (s *Set) Equal(o *Set) bool {
 func (s *Set) Trimmed() (*Set, error) {
 	if s.shards != nil {
 		return s.trimmedShards(false)
+	}
+	if err := s.can(filter.CanTrim); err != nil {
+		return nil, err
 	}
 	plain, err := s.plainForm()
 	if err != nil {

@@ -57,6 +57,10 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 	if s.filter == nil {
 		return e, s.empty()
 	}
+	if s.can(filter.CanEstimate) != nil {
+		n := float64(s.Len())
+		return Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
+	}
 	plain, err := s.plainForm()
 	if err != nil {
 		return e, err
@@ -64,8 +68,7 @@ func (s *Set) EstimateInterval() (e Estimate, err error) {
 	main, _ := plain.main()
 	cells, ok := main.(filter.CellFilter)
 	if !ok {
-		n := float64(plain.Len())
-		return Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
+		return e, s.lacks(filter.CanEstimate)
 	}
 	err = plain.Guarded(func() error {
 		free, err := cells.Free(main)
@@ -90,6 +93,9 @@ func (s *Set) EstimateOverlap(o *Set) (v Overlap, err error) {
 	}
 	if o == nil || o.filter == nil {
 		return v, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	if err := s.can(filter.CanEstimate); err != nil {
+		return v, err
 	}
 	a, err := s.plainForm()
 	if err != nil {

@@ -169,6 +169,8 @@ type Concurrent interface {
 	TestAndAdd(h Hash) (present bool, err error)
 	// Keys returns Info().Keys without reading the filter.
 	Keys() uint64
+	// Spec returns Info().Spec without reading the filter and without waiting for writers.
+	Spec() Spec
 	// Snapshot returns a copy in the plain form. It contains all changes that returned before Snapshot began. Each
 	// concurrent change is contained completely or not at all. If the filter is growing, Snapshot waits for the end of
 	// that.
@@ -294,10 +296,13 @@ type Encoder interface {
 	Encode() Encoded
 }
 
-// SpecOf returns the Spec of a filter, without counting its bits if it is an Encoder.
+// SpecOf returns the Spec of a filter, without reading its bits if it is an Encoder or Concurrent.
 func SpecOf(f Filter) Spec {
-	if e, ok := f.(Encoder); ok {
-		return e.Encode().Spec
+	switch f := f.(type) {
+	case Encoder:
+		return f.Encode().Spec
+	case Concurrent:
+		return f.Spec()
 	}
 	return f.Info().Spec
 }

@@ -153,6 +153,9 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 // Keys returns Info().Keys without reading the filter.
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
 // Info counts the counters that are not 0, which reads the whole filter. While others write, it may combine counters of
 // different moments.
 func (c *Concurrent) Info() filter.Info {

@@ -239,6 +239,9 @@ func (c *Concurrent) Remove(h filter.Hash) error {
 // Keys returns Info().Keys without reading the filter.
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
 // Info counts the cells in use, which reads the whole filter. It stops all writers, but not Has and Count.
 func (c *Concurrent) Info() filter.Info {
 	c.stripes.LockAll()

@@ -243,15 +243,23 @@ func (c *Concurrent) tally() tally {
 	return tally{keys: uint64(max(0, int64(n.keys))), used: uint64(max(0, int64(n.used)))}
 }
 
+// Spec returns Info().Spec in constant time. While the filter grows, it is that of the new table.
+func (c *Concurrent) Spec() filter.Spec { return c.newest().g.Spec() }
+
 // Info describes the filter without reading it or taking the lock of a bucket. The numbers may be of slightly different
 // times if others change the filter. While the filter grows, sizes are those of the new table, and Pools.Used counts
 // the extensions of buckets that were moved.
 func (c *Concurrent) Info() filter.Info {
+	return c.newest().info(c.tally())
+}
+
+// newest returns the table that a growth fills, or the only one.
+func (c *Concurrent) newest() *generation {
 	t := c.table.Load()
 	for g := t.next.Load(); g != nil; g = t.next.Load() {
 		t = g.to
 	}
-	return t.info(c.tally())
+	return t
 }
 
 // filter finishes a growth and returns the filter itself. c must not be used at the same time or afterwards.

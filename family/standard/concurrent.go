@@ -126,6 +126,9 @@ func (c *Concurrent) addMany(hs []filter.Hash) {
 // Keys returns Info().Keys without reading the filter.
 func (c *Concurrent) Keys() uint64 { return c.stripes.Keys() }
 
+// Spec returns Info().Spec in constant time.
+func (c *Concurrent) Spec() filter.Spec { return c.f.spec() }
+
 // Info counts the set bits, which reads the whole filter. While others write, keys that are being added may be missing.
 func (c *Concurrent) Info() filter.Info {
 	keys := c.Keys()
