@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// TestSpoiledSecret cuts and flips a file with a secret 2,000 times: the file is refused, or the filter refuses its
+// secret, or the secret is the same.
+func TestSpoiledSecret(t *testing.T) {
+	const seed = 28
+	r := rand.New(rand.NewPCG(seed, 1))
+	var secret [filter.SecretSize]byte
+	for i := range secret {
+		secret[i] = byte(r.Uint32())
+	}
+	dir := t.TempDir()
+	path, keyed := filepath.Join(dir, "secret"), filepath.Join(dir, "f.bloom")
+	good := append([]byte(hex.EncodeToString(secret[:])), '\n')
+	b, err := bloomery.NewBuilder(bloomery.Config{Spec: "standard(bytes=1000)", Secret: &secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	set, err := b.Build(t.Context())
+	if err == nil {
+		err = set.Save(t.Context(), keyed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	badFile, badSecret := 0, 0
+	for round := range 2000 {
+		bad, at := slices.Clone(good), r.IntN(len(good))
+		switch r.IntN(4) {
+		case 0:
+			bad = bad[:at]
+		case 1:
+			bad = slices.Concat(bad[:at], good)
+		case 2:
+			bad[at] = "0123456789abcdef"[r.IntN(16)]
+		default:
+			bad[at] ^= 1 << r.IntN(8)
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readSecret(t.Context(), path)
+		if err != nil {
+			badFile++
+			continue
+		}
+		set, err := bloomery.Open(keyed, bloomery.WithSecret(got))
+		switch {
+		case err != nil:
+			badSecret++
+		case *got != secret:
+			t.Fatalf("seed %d, round %d: the filter takes the secret of %q", seed, round, bad)
+		default:
+			_ = set.Close()
+		}
+	}
+	t.Logf("2000 files: %d refused, %d secrets refused by the filter", badFile, badSecret)
+	if badFile < 500 || badSecret < 100 {
+		t.Errorf("2000 files: only %d refused, %d secrets refused by the filter", badFile, badSecret)
+	}
+}
