@@ -124,8 +124,8 @@ type ShrinkError struct {
 }
 
 func (e *ShrinkError) Error() string {
-	return fmt.Sprintf("%s: %d, and %d before: %.3g%% are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
-		100*float64(e.Before-e.After)/float64(e.Before), 100*e.Allowed)
+	return fmt.Sprintf("%s: %d, and %d before: %d are lost, and at most %.3g%% may be", e.What, e.After, e.Before,
+		e.Before-e.After, 100*e.Allowed)
 }
 
 func (e *ShrinkError) Unwrap() error { return ErrShrunk }

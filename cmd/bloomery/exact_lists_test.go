@@ -63,7 +63,7 @@ func TestExactUpdateShrunk(t *testing.T) {
 			flags             []string
 			want              string // of the error, or empty
 		}{
-			{members[:300], universe, nil, "members: 300, and 400 before: 25% are lost, and at most 10% may be"},
+			{members[:300], universe, nil, "members: 300, and 400 before: 100 are lost, and at most 10% may be"},
 			{members[:300], universe, []string{"--shrink=20%"}, "members: 300, and 400 before"},
 			{nil, universe, []string{"--shrink=99%"}, "members: 0, and 400 before"},
 			{members, universe[:3999], nil, "keys of the universe: 3999, and 4000 before"},

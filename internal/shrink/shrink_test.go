@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	err := Check("members", 60000, 9736, Members)
-	if want := "members: 9736, and 60000 before: 83.8% are lost, and at most 10% may be"; err.Error() != want {
+	if want := "members: 9736, and 60000 before: 50264 are lost, and at most 10% may be"; err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
