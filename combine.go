@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/intake"
 )
 
 // Merge adds the keys of o to s. Both must have the same Spec and hash function, including seed or secret. If they
@@ -330,7 +331,7 @@ func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
 		return err
 	}
 	defer b.Close()
-	if err := feed(ctx, b, keys); err != nil {
+	if err := intake.Feed(ctx, b.in, keys); err != nil {
 		return err
 	}
 	better, err := b.Build(ctx)

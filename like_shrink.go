@@ -50,9 +50,6 @@ func newLosses(old *Set, option float64) (*losses, error) {
 
 // add puts keys of the new list into the sample.
 func (l *losses) add(hs []filter.Hash) {
-	if l == nil || l.sample == nil {
-		return
-	}
 	for _, h := range hs {
 		if h.Hi < l.limit {
 			l.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/spool"
 )
@@ -35,6 +36,7 @@ const MaxStrangers = 0.5
 //	if errors.Is(err, filter.ErrStrangers) { ... } // nothing was changed
 type Removal struct {
 	set    *Set
+	in     *intake.Intake // of keys or spill
 	keys   *gather.Keys
 	spill  *run.Spill // in place of keys, for a sharded Set
 	report func(filter.Progress)
@@ -70,7 +72,9 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 		if err := s.can(filter.CanRemove); err != nil {
 			return nil, err
 		}
-		return &Removal{set: s, spill: newSpill(s, c), report: c.Progress}, nil
+		r := &Removal{set: s, spill: newSpill(s, c), report: c.Progress}
+		r.in = intake.New(s.hasher, intake.To(r.spill.Add, r.spill.Close, nil))
+		return r, nil
 	}
 	if _, ok := s.filter.(filter.Remover); !ok {
 		return nil, s.lacks(filter.CanRemove)
@@ -80,35 +84,18 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 		memory = spool.DefaultMemory
 	}
 	keys := gather.New(gather.Config{Memory: memory, Dir: c.TempDir, Workers: c.Workers, Copies: true})
-	return &Removal{set: s, keys: keys, report: c.Progress}, nil
+	in := intake.New(s.hasher, intake.To(keys.AddMany, keys.Close, nil))
+	return &Removal{set: s, in: in, keys: keys, report: c.Progress}, nil
 }
 
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
 // list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
-func (r *Removal) AddMany(keys [][]byte) error {
-	buf := hashBuffers.Get().(*[]filter.Hash)
-	hs := (*buf)[:0]
-	for _, k := range keys {
-		hs = append(hs, r.set.hasher.Sum(k))
-	}
-	err := r.AddHashes(hs)
-	*buf = hs[:0]
-	hashBuffers.Put(buf)
-	return err
-}
+func (r *Removal) AddMany(keys [][]byte) error { return r.in.AddMany(keys) }
 
 var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.
-func (r *Removal) AddHashes(hs []filter.Hash) error {
-	if r.looked {
-		return errLooked
-	}
-	if r.spill != nil {
-		return r.spill.Add(hs)
-	}
-	return r.keys.AddMany(hs)
-}
+func (r *Removal) AddHashes(hs []filter.Hash) error { return r.in.AddHashes(hs) }
 
 // Look returns what Remove would do, and changes nothing. If strangers look like keys of the list, Remove finds a few
 // keys less.
@@ -144,6 +131,7 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 		return Removed{}, err
 	}
 	r.seen, r.looked = seen, true
+	r.in.End(errLooked)
 	return seen, nil
 }
 
@@ -282,12 +270,7 @@ func (r *Removal) each(ctx context.Context, done float64, f func(hs []filter.Has
 }
 
 // Close drops the list and removes its temporary file.
-func (r *Removal) Close() error {
-	if r.spill != nil {
-		return r.spill.Close()
-	}
-	return r.keys.Close()
-}
+func (r *Removal) Close() error { return r.in.Close(errLooked) }
 
 // RemoveMany removes keys, each as often as it comes, with the guard of Removal: if so many are not found that others
 // may be lost, it changes nothing, and the error wraps filter.ErrStrangers.
