@@ -140,12 +140,19 @@ func (c Config) memberBuilder() (*Builder, error) {
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c}
 	b.finish = b.finishOne
-	if c.open() && c.Keys == 0 && c.Needs.ValueBits == 0 { // a filter with values takes them with the keys
-		// The keys stay in the spool while the family gathers them, so that both need a share.
-		memory := max(c.BuildMemory()/16, min(c.BuildMemory(), 1<<20))
-		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
-		b.in = intake.Counted(h, memory, c.TempDir, intake.NoValues(filter.Spec{}))
-		return b, err
+	if c.open() && c.Keys == 0 {
+		if c.Needs.ValueBits == 0 {
+			// The keys stay in the spool while the family gathers them, so that both need a share.
+			memory := max(c.BuildMemory()/16, min(c.BuildMemory(), 1<<20))
+			h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+			b.in = intake.Counted(h, memory, c.TempDir, intake.NoValues(filter.Spec{}))
+			return b, err
+		}
+		// A filter with values takes them with the keys: it is chosen before their number is known.
+		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
+			const reason = "values with room for later keys, or in a given size, need the number of keys"
+			return nil, &filter.ConfigError{Field: "keys", Value: 0, Reason: reason}
+		}
 	}
 	var err error
 	if b.config, err = c.Resolve(context.Background()); err != nil {
@@ -198,7 +205,10 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 		b.target = b.targetOf(inner)
 		b.finish, b.in = b.finishOne, intake.New(s.hasher, b.target)
 	}
-	return b, b.guard(s)
+	if err := b.guard(s); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // resolve sets family and spec of a Config that names a Spec, checks them, and returns the hasher of the keys.

@@ -66,12 +66,20 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		}
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
-		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(&filter.ConfigError{Field: "shards", Value: 0,
-			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}))
+		late := &filter.ConfigError{Field: "shards", Value: 0,
+			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}
+		if b.config.Shards > 0 {
+			late = &filter.ConfigError{Field: "keys", Value: 0, Reason: "values need a Spec, such as " +
+				"rankindexed(value_bits=8), or the number of keys before the keys"}
+		}
+		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
 	}
 	if c.Like != nil {
 		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
 			return nil, err
+		}
+		if bytes := c.Like.Info().Bits / 8; c.MaxBytes > 0 && bytes > c.MaxBytes {
+			return nil, c.checkBytes(c.Like.Spec(), bytes)
 		}
 	}
 	if b.folder, err = openFolder(dir); err != nil {
