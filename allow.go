@@ -165,6 +165,7 @@ func (b *Builder) allow(ctx context.Context, set *Set) error {
 func (b *ShardBuilder) readAllowed(ctx context.Context) (err error) {
 	if b.config.Allow != nil {
 		spill := run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
+		b.in.OnClose(spill.Close)
 		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.Hasher(), spill)
 	}
 	return err

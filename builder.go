@@ -36,13 +36,13 @@ type Builder struct {
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	losses *losses // with Config.Like and of an Optimizer, else nil
 	part   bool    // it builds a shard: losses are those of the whole set
-
-	mu   sync.Mutex
-	done bool
 }
 
 // adder has the methods that Builder and ShardBuilder share.
-type adder struct{ in *intake.Intake }
+type adder struct {
+	in *intake.Intake
+	mu sync.Mutex // of Build and Close
+}
 
 // Add adds a key.
 func (a *adder) Add(key []byte) error { return a.in.Add(key) }
@@ -75,6 +75,28 @@ func (a *adder) AddManyValues(keys [][]byte, values []uint64) error {
 // Hasher returns the hash function of the keys.
 func (a *adder) Hasher() filter.Hasher { return a.in.Hasher() }
 
+// Close drops the keys, removes their temporary file and unlocks the folder of a ShardBuilder. No Add may run at the
+// same time.
+func (a *adder) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.in.Close(intake.ErrSpent)
+}
+
+// built returns what build returns, unless the builder was built or closed before, and closes it.
+func built[T any](a *adder, build func() (T, error)) (result T, err error) {
+	var none T
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err = a.in.Flush(); err == nil {
+		result, err = build()
+	}
+	if err := errors.Join(err, a.in.Close(intake.ErrSpent)); err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
 // AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
 // Set returns the value. A key that comes again must have the same value, or Build returns a *filter.ValueError, which
 // knows the hash of the key only. All keys of a ribbon must come with values, and with Like all keys if that Set has
@@ -102,10 +124,7 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	return b.in.AddValueHashes(hs, values)
 }
 
-var (
-	errSpent   = intake.ErrSpent
-	errRawKeys = intake.ErrRawKeys
-)
+var errRawKeys = intake.ErrRawKeys
 
 func littleEndian(key uint64) []byte { return binary.LittleEndian.AppendUint64(nil, key) }
 
@@ -133,11 +152,6 @@ func (c Config) memberBuilder() (*Builder, error) {
 	if c.Like != nil {
 		return c.likeBuilder()
 	}
-	return c.builder()
-}
-
-// builder is memberBuilder without Like.
-func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c}
 	b.finish = b.finishOne
 	if c.open() && c.Keys == 0 {
@@ -274,28 +288,18 @@ func (b *Builder) Spec() filter.Spec { return b.spec }
 // filter.ErrKeys if Config.Keys was not their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The
 // Builder cannot be used afterwards.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
-		return nil, errSpent
-	}
-	var set *Set
-	err := b.in.Flush()
-	if err == nil {
-		set, err = b.finish(ctx)
-	}
-	if err == nil {
-		err = b.checkLosses(set)
-	}
-	if err == nil && b.config.Capacity > 0 {
-		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
-			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+	return built(&b.adder, func() (*Set, error) {
+		set, err := b.finish(ctx)
+		if err == nil {
+			err = b.checkLosses(set)
 		}
-	}
-	if err := errors.Join(err, b.close()); err != nil {
-		return nil, err
-	}
-	return set, nil
+		if err == nil && b.config.Capacity > 0 {
+			if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+				err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+			}
+		}
+		return set, err
+	})
 }
 
 // guard makes Build compare the new Set with an older one.
@@ -377,18 +381,6 @@ func (b *Builder) startCounted(ctx context.Context) (err error) {
 		return err
 	}
 	return b.in.Start(ctx, b.target)
-}
-
-// Close drops the keys and removes their temporary file. No Add may run at the same time.
-func (b *Builder) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.close()
-}
-
-func (b *Builder) close() error {
-	b.done = true
-	return b.in.Close(errSpent)
 }
 
 // BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It

@@ -1,5 +1,7 @@
 package bloomery
 
+import "github.com/bloomery/bloomery/internal/intake"
+
 // SetDerivedMemory sets the size up to which a derived sharded Set stays in memory and returns the old one.
 func SetDerivedMemory(n uint64) (old uint64) {
 	old, derivedMemory = derivedMemory, n
@@ -19,7 +21,7 @@ func SetLockedMemory(n int64) (old int64) {
 }
 
 // ErrSpent is the error of a Builder that takes no more keys.
-var ErrSpent = errSpent
+var ErrSpent = intake.ErrSpent
 
 // ErrUnlocked is the error of a Locked that was closed.
 var ErrUnlocked = errUnlocked

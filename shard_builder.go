@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"runtime"
-	"sync"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
@@ -32,9 +31,6 @@ type ShardBuilder struct {
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // of Config.Allow, from Build on, else nil
 	losses  *losses        // with Config.Like, else nil
-
-	mu   sync.Mutex
-	done bool
 }
 
 // shardMemory is the default limit of a ShardBuilder for hashes in memory.
@@ -65,15 +61,6 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 			return nil, err
 		}
 	}
-	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
-		late := &filter.ConfigError{Field: "shards", Value: 0,
-			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}
-		if b.config.Shards > 0 {
-			late = &filter.ConfigError{Field: "keys", Value: 0, Reason: "values need a Spec, such as " +
-				"rankindexed(value_bits=8), or the number of keys before the keys"}
-		}
-		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
-	}
 	if c.Like != nil {
 		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
 			return nil, err
@@ -85,12 +72,20 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	if b.folder, err = openFolder(dir); err != nil {
 		return nil, err
 	}
-	if b.in == nil {
-		if err = b.start(context.Background()); err != nil {
-			return nil, errors.Join(err, b.folder.close())
+	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
+		late := &filter.ConfigError{Field: "shards", Value: 0,
+			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}
+		if b.config.Shards > 0 {
+			late.Field = "keys"
+			late.Reason = "values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys"
 		}
+		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
+	} else if err = b.start(context.Background()); err != nil {
+		return nil, errors.Join(err, b.folder.close())
+	} else {
 		b.in = intake.New(hasher, b.spill)
 	}
+	b.in.OnClose(b.folder.close)
 	return b, nil
 }
 
@@ -171,22 +166,10 @@ func (b *ShardBuilder) Shards() int { return b.config.Shards }
 // filter.ErrFull and filter.ErrKeys as that of Builder.Build does, and filter.ErrRate if the set exceeds Config.MaxFPR.
 // Config.Progress gets the progress of all shards together. The ShardBuilder cannot be used afterwards.
 func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
-		return nil, errSpent
-	}
-	m, err := b.build(ctx)
-	if err := errors.Join(err, b.close()); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return built(&b.adder, func() (*shard.Manifest, error) { return b.build(ctx) })
 }
 
 func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
-	if err := b.in.Flush(); err != nil {
-		return nil, err
-	}
 	n := b.in.Len()
 	if err := b.in.Check(b.config.Keys, false); err != nil {
 		return nil, err
@@ -221,10 +204,8 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := b.shards(ctx, m); err != nil {
 		return nil, err
 	}
-	if b.allowed != nil {
-		if err := b.allowed.Err(ctx); err != nil {
-			return nil, err
-		}
+	if err := b.allowed.Err(ctx); err != nil {
+		return nil, err
 	}
 	if err := b.losses.check(m.Keys()); err != nil {
 		return nil, err
@@ -255,7 +236,9 @@ func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
 	chosen := make([]float64, n)
 	m.Shards = make([]shard.Entry, n)
 	err := intake.Build(ctx, n, at, func(ctx context.Context, s int) (err error) {
-		m.Shards[s], chosen[s], err = b.shard(ctx, s, each, progress)
+		c := each
+		c.Progress = progress(s)
+		m.Shards[s], chosen[s], err = b.shard(ctx, s, c)
 		return err
 	})
 	m.FPRChosen = shard.Chosen(chosen)
@@ -263,8 +246,8 @@ func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
 }
 
 // shard builds and writes a shard.
-func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *intake.Progress) (e shard.Entry, chosen float64, err error) {
-	c.Keys, c.Progress = b.spill.Keys(s), p.Of(s)
+func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
+	c.Keys = b.spill.Keys(s)
 	if c.Like != nil {
 		if c.Like, err = b.config.Like.Shard(s); err != nil {
 			return e, 0, err
@@ -288,27 +271,10 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *intake.Pro
 	}
 	b.losses.addShard(one.losses, set)
 	e, err = b.folder.write(ctx, set, s, b.config.Shards)
-	p.Report(s, 1)
+	if c.Progress != nil {
+		c.Progress(filter.Progress{Done: 1})
+	}
 	return e, set.FPRChosen(), err
-}
-
-// Close drops the keys, removes their temporary file and unlocks the folder. No Add may run at the same time.
-func (b *ShardBuilder) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.close()
-}
-
-func (b *ShardBuilder) close() (err error) {
-	if b.done {
-		return nil
-	}
-	b.done = true
-	err = b.in.Close(errSpent)
-	if b.allowed != nil {
-		err = errors.Join(err, b.allowed.Close())
-	}
-	return errors.Join(err, b.folder.close())
 }
 
 // BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges

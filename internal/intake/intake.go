@@ -47,8 +47,8 @@ type Intake struct {
 	counted *spool.Spool // has all keys until they are counted
 	members *spool.Spool // has all keys until Close, for Members
 	added   atomic.Uint64
-	valued  atomic.Uint64 // keys that came with values
-	closed  bool
+	valued  atomic.Uint64  // keys that came with values
+	closers []func() error // nil after Close
 
 	stripes [stripes]stripe
 }
@@ -79,7 +79,7 @@ var (
 
 // New returns an Intake that passes keys to a Sink.
 func New(h filter.Hasher, s Sink) *Intake {
-	in := &Intake{hasher: h, sink: s}
+	in := &Intake{hasher: h, sink: s, closers: []func() error{s.Close}}
 	if in.texts, _ = s.(*Texts); in.texts != nil {
 		in.refuse(ErrRawKeys)
 	}
@@ -90,7 +90,9 @@ func New(h filter.Hasher, s Sink) *Intake {
 // dir; see spool.New. Keys with values get the error noValues.
 func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake {
 	s := spool.New(memory, dir)
-	return &Intake{hasher: h, counted: s, sink: To(s.Add, s.Close, noValues)}
+	in := New(h, To(s.Add, s.Close, noValues))
+	in.counted = s
+	return in
 }
 
 // Counting reports whether the keys are still counted.
@@ -100,6 +102,7 @@ func (in *Intake) Counting() bool { return in.counted != nil }
 func (in *Intake) Start(ctx context.Context, s Sink) error {
 	counted := in.counted
 	in.sink, in.counted = s, nil
+	in.OnClose(s.Close)
 	err := counted.Each(ctx, s.Add)
 	if in.members == counted { // Members needs them again
 		return err
@@ -107,11 +110,15 @@ func (in *Intake) Start(ctx context.Context, s Sink) error {
 	return errors.Join(err, counted.Close())
 }
 
+// OnClose makes Close call f too.
+func (in *Intake) OnClose(f func() error) { in.closers = append(in.closers, f) }
+
 // Keep keeps the hashes of all keys for Members, as Counted does.
 func (in *Intake) Keep(memory int64, dir string) {
 	if in.members = in.counted; in.members == nil {
 		in.members = spool.New(memory, dir)
-		in.sink = &kept{in.sink, in.members}
+		in.sink = &tee{in.sink, in.members.Add, true}
+		in.OnClose(in.members.Close)
 	}
 }
 
@@ -121,7 +128,7 @@ func (in *Intake) Members(ctx context.Context, f func(hs []filter.Hash) error) e
 }
 
 // Watch calls f with the hashes of all keys without values, also from several goroutines at once.
-func (in *Intake) Watch(f func(hs []filter.Hash)) { in.sink = &watched{in.sink, f} }
+func (in *Intake) Watch(f func(hs []filter.Hash) error) { in.sink = &tee{in.sink, f, false} }
 
 // Hasher returns the hash function of the keys.
 func (in *Intake) Hasher() filter.Hasher { return in.hasher }
@@ -273,8 +280,11 @@ func (in *Intake) fits(values ...uint64) error {
 	return nil
 }
 
-// Flush passes on the keys that wait in stripes.
+// Flush passes on the keys that wait in stripes. After Close it returns ErrSpent.
 func (in *Intake) Flush() (err error) {
+	if in.closers == nil {
+		return ErrSpent
+	}
 	for i := range in.stripes {
 		s := &in.stripes[i]
 		if len(s.hs) > 0 && err == nil {
@@ -302,20 +312,16 @@ func (in *Intake) refuse(err error) {
 func (in *Intake) End(why error) {
 	in.refuse(why)
 	in.texts = nil
-	in.sink = &ended{in.sink, why}
+	in.sink = To(func([]filter.Hash) error { return why }, nil, why)
 }
 
 // Close is End, and closes the Sink.
 func (in *Intake) Close(why error) (err error) {
 	in.End(why)
-	if in.closed {
-		return nil
+	for _, f := range in.closers {
+		err = errors.Join(err, f())
 	}
-	in.closed = true
-	err = in.sink.Close()
-	if in.members != nil {
-		err = errors.Join(err, in.members.Close())
-	}
+	in.closers = nil
 	return err
 }
 

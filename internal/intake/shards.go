@@ -88,7 +88,7 @@ func (p *pairs) add(hs []filter.Hash) error {
 	return p.to.AddValueHashes(p.hs, p.values)
 }
 
-// Build calls one for each of the shards, for at most that many of them at the same time, until one fails. The error names
+// Build calls one for each of the shards, for at most workers of them at the same time, until one fails. The error names
 // the shard.
 func Build(ctx context.Context, shards, workers int, one func(ctx context.Context, s int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -113,39 +113,24 @@ func Build(ctx context.Context, shards, workers int, one func(ctx context.Contex
 	return context.Cause(ctx)
 }
 
-// Progress adds up the progress of the builds of all shards, each by its share of the keys.
-type Progress struct {
-	to    func(filter.Progress)
-	share func(s int) float64
-	mu    sync.Mutex
-	done  []float64
-	sum   float64
-}
-
-// Progress returns the Progress of the builds of that many shards. It reports to a function, which may be nil.
-func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) *Progress {
-	share := func(s int) float64 { return float64(t.Keys(s)) / float64(max(keys, 1)) }
-	return &Progress{to: to, share: share, done: make([]float64, shards)}
-}
-
-// Of returns the function that takes the progress of a shard, or nil if nobody wants it.
-func (p *Progress) Of(s int) func(filter.Progress) {
-	if p.to == nil {
-		return nil
+// Progress adds up the progress of the builds of all shards, each by its share of the keys, and reports the sum to a
+// function. The result gives the Config.Progress of a shard, nil if to is nil.
+func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) func(s int) func(filter.Progress) {
+	var mu sync.Mutex
+	done, sum := make([]float64, shards), 0.0
+	return func(s int) func(filter.Progress) {
+		if to == nil {
+			return nil
+		}
+		share := float64(t.Keys(s)) / float64(max(keys, 1))
+		return func(now filter.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum += (now.Done - done[s]) * share
+			done[s] = now.Done
+			to(filter.Progress{Done: min(sum, 1)})
+		}
 	}
-	return func(now filter.Progress) { p.Report(s, now.Done) }
-}
-
-// Report takes the part of a shard that is done.
-func (p *Progress) Report(s int, done float64) {
-	if p.to == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sum += (done - p.done[s]) * p.share(s)
-	p.done[s] = done
-	p.to(filter.Progress{Done: min(p.sum, 1)})
 }
 
 // List is the list of allowed keys of a sharded set: hashes by shard.
@@ -160,22 +145,21 @@ type List struct {
 
 // NewList returns the list of keys. It ranges over them. Close it also on error.
 func NewList(ctx context.Context, keys iter.Seq[[]byte], h filter.Hasher, spill *run.Spill) (*List, error) {
-	return &List{Spill: spill, keys: keys, hasher: h}, Hashes(ctx, h, keys, spill.Add)
+	l := &List{Spill: spill, keys: keys, hasher: h, both: map[filter.Hash]string{}}
+	return l, Hashes(ctx, h, keys, spill.Add)
 }
 
 // Both notes keys that are members, with a text for each.
 func (l *List) Both(keys map[filter.Hash]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.both == nil {
-		l.both = map[filter.Hash]string{}
-	}
 	maps.Copy(l.both, keys)
 }
 
-// Err returns a *filter.AllowedError if keys are members. It reads their names from the list; others keep their text.
+// Err returns a *filter.AllowedError if keys are members. It reads their names from the list; others keep their text. l
+// may be nil.
 func (l *List) Err(ctx context.Context) error {
-	if len(l.both) == 0 {
+	if l == nil || len(l.both) == 0 {
 		return nil
 	}
 	err := each(ctx, l.keys, func(key []byte) error {

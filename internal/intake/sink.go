@@ -1,9 +1,6 @@
 package intake
 
-import (
-	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/spool"
-)
+import "github.com/bloomery/bloomery/filter"
 
 // To returns a Sink of two functions. Keys with values get the error noValues.
 func To(add func(hs []filter.Hash) error, end func() error, noValues error) Sink {
@@ -21,43 +18,25 @@ func (t *to) AddValues(_ []filter.Hash, _ []uint64) error { return t.noValues }
 func (t *to) ValueBits() (int, error)                     { return 0, t.noValues }
 func (t *to) Close() error                                { return t.end() }
 
-// kept is a Sink that keeps all keys in a spool too.
-type kept struct {
+// tee is a Sink with a function that gets all hashes first, those of keys with values only if values is true.
+type tee struct {
 	Sink
-	spool *spool.Spool
+	first  func(hs []filter.Hash) error
+	values bool
 }
 
-func (k *kept) Add(hs []filter.Hash) error {
-	if err := k.spool.Add(hs); err != nil {
+func (t *tee) Add(hs []filter.Hash) error {
+	if err := t.first(hs); err != nil {
 		return err
 	}
-	return k.Sink.Add(hs)
+	return t.Sink.Add(hs)
 }
 
-func (k *kept) AddValues(hs []filter.Hash, values []uint64) error {
-	if err := k.spool.Add(hs); err != nil {
-		return err
+func (t *tee) AddValues(hs []filter.Hash, values []uint64) error {
+	if t.values {
+		if err := t.first(hs); err != nil {
+			return err
+		}
 	}
-	return k.Sink.AddValues(hs, values)
+	return t.Sink.AddValues(hs, values)
 }
-
-// watched is a Sink with a function that gets all keys without values too.
-type watched struct {
-	Sink
-	see func(hs []filter.Hash)
-}
-
-func (w *watched) Add(hs []filter.Hash) error {
-	w.see(hs)
-	return w.Sink.Add(hs)
-}
-
-// ended is a Sink that takes no more keys.
-type ended struct {
-	Sink
-	err error
-}
-
-func (e *ended) Add([]filter.Hash) error                 { return e.err }
-func (e *ended) AddValues([]filter.Hash, []uint64) error { return e.err }
-func (e *ended) ValueBits() (int, error)                 { return 0, e.err }

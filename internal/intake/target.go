@@ -80,9 +80,9 @@ func (t *family) Close() error {
 
 // Texts is the Target of a family that takes raw keys. If their number is needed and unknown, it spools them.
 type Texts struct {
-	make     func(keys uint64) (filter.Filter, error)
-	known    uint64
-	noValues error
+	Sink  // takes no hashes
+	make  func(keys uint64) (filter.Filter, error)
+	known uint64
 
 	mu     sync.Mutex
 	filter filter.RawKeyFilter // nil until the number of keys is known
@@ -93,7 +93,8 @@ type Texts struct {
 // NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key if
 // that number is known: it is not 0, or the Spec has the size.
 func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o Options) *Texts {
-	t := &Texts{make: make, known: keys, noValues: NoValues(s)}
+	t := &Texts{make: make, known: keys}
+	t.Sink = To(func([]filter.Hash) error { return ErrRawKeys }, t.end, NoValues(s))
 	if s.Has("m") && s.Has("k") {
 		t.known = max(keys, 1)
 	}
@@ -140,15 +141,6 @@ func (t *Texts) start(keys uint64) error {
 	return err
 }
 
-// Add returns ErrRawKeys.
-func (t *Texts) Add([]filter.Hash) error { return ErrRawKeys }
-
-// AddValues returns ErrRawKeys.
-func (t *Texts) AddValues([]filter.Hash, []uint64) error { return ErrRawKeys }
-
-// ValueBits returns an error: values come with hashes.
-func (t *Texts) ValueBits() (int, error) { return 0, t.noValues }
-
 // Build returns the filter of all keys.
 func (t *Texts) Build(ctx context.Context) (filter.Filter, error) {
 	keys := t.known
@@ -166,8 +158,8 @@ func (t *Texts) Build(ctx context.Context) (filter.Filter, error) {
 	return t.filter, ctx.Err()
 }
 
-// Close drops the keys and removes their temporary file.
-func (t *Texts) Close() error {
+// end drops the keys and removes their temporary file.
+func (t *Texts) end() error {
 	t.filter, t.closed = nil, true
 	if t.spool == nil {
 		return nil
