@@ -187,15 +187,24 @@ func (in *Intake) addText(key []byte) error {
 func (in *Intake) AddHash(h filter.Hash) error {
 	s := &in.stripes[rand.Uint32()%stripes]
 	s.mu.Lock()
+	if len(s.hs)+1 < cap(s.hs) {
+		s.hs = append(s.hs, h)
+		s.mu.Unlock()
+		return nil
+	}
 	defer s.mu.Unlock()
+	return in.addLast(s, h)
+}
+
+// addLast adds a hashed key to a stripe that is full with it, is new, or takes no keys.
+func (in *Intake) addLast(s *stripe, h filter.Hash) error {
 	if s.err != nil {
 		return s.err
 	}
 	if s.hs == nil {
 		s.hs = make([]filter.Hash, 0, stripeLen)
 	}
-	s.hs = append(s.hs, h)
-	if len(s.hs) < stripeLen {
+	if s.hs = append(s.hs, h); len(s.hs) < stripeLen {
 		return nil
 	}
 	hs := s.hs
