@@ -18,7 +18,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -27,10 +26,10 @@ import (
 	"github.com/bloomery/bloomery/internal/spool"
 )
 
-// Sink takes the hashes of keys. Add and AddValues are safe for concurrent use and keep no slice.
+// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
 type Sink interface {
-	Add(hs []filter.Hash) error
-	// AddValues takes keys with values of at most ValueBits bits; values[i] is that of hs[i].
+	AddMany(hs []filter.Hash) error
+	// AddValues takes values of at most ValueBits bits.
 	AddValues(hs []filter.Hash, values []uint64) error
 	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
 	ValueBits() (int, error)
@@ -51,21 +50,6 @@ type Intake struct {
 	closers []func() error // nil after Close
 
 	stripes [stripes]stripe
-}
-
-const (
-	stripes   = 16   // and so goroutines that can add single keys without waiting for each other
-	stripeLen = 4096 // hashes of a full stripe: 64 KiB
-)
-
-// stripe collects the hashes of keys that are added one by one.
-type stripe struct {
-	mu     sync.Mutex
-	hs     []filter.Hash
-	valued []filter.Hash // of keys with values
-	values []uint64      // and these
-	err    error         // why it takes no keys, or nil
-	_      [32]byte      // so that two locks do not share a cache line
 }
 
 var (
@@ -103,7 +87,7 @@ func (in *Intake) Start(ctx context.Context, s Sink) error {
 	counted := in.counted
 	in.sink, in.counted = s, nil
 	in.OnClose(s.Close)
-	err := counted.Each(ctx, s.Add)
+	err := counted.Each(ctx, s.AddMany)
 	if in.members == counted { // Members needs them again
 		return err
 	}
@@ -183,55 +167,6 @@ func (in *Intake) addText(key []byte) error {
 	return in.texts.AddKeys(key)
 }
 
-// AddHash adds a hashed key.
-func (in *Intake) AddHash(h filter.Hash) error {
-	s := &in.stripes[rand.Uint32()%stripes]
-	s.mu.Lock()
-	if len(s.hs)+1 < cap(s.hs) {
-		s.hs = append(s.hs, h)
-		s.mu.Unlock()
-		return nil
-	}
-	defer s.mu.Unlock()
-	return in.addLast(s, h)
-}
-
-// addLast adds a hashed key to a stripe that is full with it, is new, or takes no keys.
-func (in *Intake) addLast(s *stripe, h filter.Hash) error {
-	if s.err != nil {
-		return s.err
-	}
-	if s.hs == nil {
-		s.hs = make([]filter.Hash, 0, stripeLen)
-	}
-	if s.hs = append(s.hs, h); len(s.hs) < stripeLen {
-		return nil
-	}
-	hs := s.hs
-	s.hs = s.hs[:0]
-	return in.AddHashes(hs)
-}
-
-// AddValueHash adds a hashed key with its value. If the Sink does not take the value, the key is not added.
-func (in *Intake) AddValueHash(h filter.Hash, value uint64) error {
-	if err := in.fits(value); err != nil {
-		return err
-	}
-	s := &in.stripes[rand.Uint32()%stripes]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return s.err
-	}
-	s.valued, s.values = append(s.valued, h), append(s.values, value)
-	if len(s.valued) < stripeLen {
-		return nil
-	}
-	hs, values := s.valued, s.values
-	s.valued, s.values = s.valued[:0], s.values[:0]
-	return in.giveValues(hs, values)
-}
-
 // AddMany adds a batch of keys.
 func (in *Intake) AddMany(keys [][]byte) error {
 	if in.texts != nil {
@@ -239,6 +174,21 @@ func (in *Intake) AddMany(keys [][]byte) error {
 		return in.texts.AddKeys(keys...)
 	}
 	return Hash(in.hasher, keys, in.AddHashes)
+}
+
+var buffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
+
+// Hash calls give with the hashes of keys. give may change them and must not keep them.
+func Hash(h filter.Hasher, keys [][]byte, give func(hs []filter.Hash) error) error {
+	buf := buffers.Get().(*[]filter.Hash)
+	hs := (*buf)[:0]
+	for _, k := range keys {
+		hs = append(hs, h.Sum(k))
+	}
+	err := give(hs)
+	*buf = hs[:0]
+	buffers.Put(buf)
+	return err
 }
 
 // AddManyValues adds a batch of keys with their values, or none of them. It panics if keys and values differ in length.
@@ -253,7 +203,7 @@ func (in *Intake) AddManyValues(keys [][]byte, values []uint64) error {
 // AddHashes adds hashed keys. It does not keep hs.
 func (in *Intake) AddHashes(hs []filter.Hash) error {
 	in.added.Add(uint64(len(hs)))
-	return in.sink.Add(hs)
+	return in.sink.AddMany(hs)
 }
 
 // AddValueHashes is AddManyValues for hashed keys. It does not keep the slices.
@@ -287,34 +237,6 @@ func (in *Intake) fits(values ...uint64) error {
 		}
 	}
 	return nil
-}
-
-// Flush passes on the keys that wait in stripes. After Close it returns ErrSpent.
-func (in *Intake) Flush() (err error) {
-	if in.closers == nil {
-		return ErrSpent
-	}
-	for i := range in.stripes {
-		s := &in.stripes[i]
-		if len(s.hs) > 0 && err == nil {
-			err = in.AddHashes(s.hs)
-		}
-		if len(s.valued) > 0 && err == nil {
-			err = in.giveValues(s.valued, s.values)
-		}
-		s.hs, s.valued, s.values = nil, nil, nil
-	}
-	return err
-}
-
-// refuse makes stripes return an error instead of taking keys.
-func (in *Intake) refuse(err error) {
-	for i := range in.stripes {
-		s := &in.stripes[i]
-		s.mu.Lock()
-		s.hs, s.valued, s.values, s.err = nil, nil, nil, err
-		s.mu.Unlock()
-	}
 }
 
 // End makes all methods that add keys return an error. The Sink keeps its keys until Close.

@@ -28,7 +28,7 @@ type recorder struct {
 	n    int
 }
 
-func (r *recorder) Add(hs []filter.Hash) error { return r.AddValues(hs, make([]uint64, len(hs))) }
+func (r *recorder) AddMany(hs []filter.Hash) error { return r.AddValues(hs, make([]uint64, len(hs))) }
 
 func (r *recorder) AddValues(hs []filter.Hash, values []uint64) error {
 	r.mu.Lock()
@@ -147,7 +147,7 @@ func TestSources(t *testing.T) {
 				}
 				if keep {
 					members := newRecorder(0)
-					if err := in.Members(t.Context(), members.Add); err != nil || !maps.Equal(members.got, want(false)) {
+					if err := in.Members(t.Context(), members.AddMany); err != nil || !maps.Equal(members.got, want(false)) {
 						t.Errorf("Members: %v, or other keys", err)
 					}
 				}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"reflect"
 	"strconv"
-	"sync"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
@@ -18,21 +17,6 @@ type Key interface{ ~string | ~[]byte | ~uint64 }
 
 // batch is the number of keys of a sequence that are passed on together, and between two checks of the context.
 const batch = 4096
-
-var buffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
-
-// Hash calls give with the hashes of keys. give may change them and must not keep them.
-func Hash(h filter.Hasher, keys [][]byte, give func(hs []filter.Hash) error) error {
-	buf := buffers.Get().(*[]filter.Hash)
-	hs := (*buf)[:0]
-	for _, k := range keys {
-		hs = append(hs, h.Sum(k))
-	}
-	err := give(hs)
-	*buf = hs[:0]
-	buffers.Put(buf)
-	return err
-}
 
 // Feed adds the keys of a sequence. It keeps no slice that keys yields.
 func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {

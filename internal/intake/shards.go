@@ -34,6 +34,9 @@ func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues err
 	return t
 }
 
+// AddMany implements Sink.
+func (t *Shards) AddMany(hs []filter.Hash) error { return t.Add(hs) }
+
 // ValueBits implements Sink.
 func (t *Shards) ValueBits() (int, error) { return t.bits, t.noValues }
 

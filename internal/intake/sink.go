@@ -13,7 +13,7 @@ type to struct {
 	noValues error
 }
 
-func (t *to) Add(hs []filter.Hash) error                  { return t.add(hs) }
+func (t *to) AddMany(hs []filter.Hash) error              { return t.add(hs) }
 func (t *to) AddValues(_ []filter.Hash, _ []uint64) error { return t.noValues }
 func (t *to) ValueBits() (int, error)                     { return 0, t.noValues }
 func (t *to) Close() error                                { return t.end() }
@@ -25,11 +25,11 @@ type tee struct {
 	values bool
 }
 
-func (t *tee) Add(hs []filter.Hash) error {
+func (t *tee) AddMany(hs []filter.Hash) error {
 	if err := t.first(hs); err != nil {
 		return err
 	}
-	return t.Sink.Add(hs)
+	return t.Sink.AddMany(hs)
 }
 
 func (t *tee) AddValues(hs []filter.Hash, values []uint64) error {

@@ -26,10 +26,9 @@ type Options struct {
 
 // family is a Target with the builder of a family.
 type family struct {
-	builder  filter.Builder      // nil after Build
-	values   filter.ValueBuilder // the same, or nil
-	bits     int                 // of the values
-	noValues error
+	filter.Builder     // nil after Build
+	bits           int // of the values
+	noValues       error
 }
 
 // Family returns the Target of a builder. The Spec and its family are zero if they are unknown; the Target then takes no
@@ -44,8 +43,8 @@ func Family(b filter.Builder, f families.Family, s filter.Spec, o Options) Targe
 	if s, ok := b.(filter.Searcher); ok && o.Progress != nil {
 		s.OnProgress(o.Progress)
 	}
-	t := &family{builder: b, bits: f.BuildValueBits(s)}
-	if t.values, _ = b.(filter.ValueBuilder); t.values == nil {
+	t := &family{Builder: b, bits: f.BuildValueBits(s)}
+	if _, ok := b.(filter.ValueBuilder); !ok {
 		t.noValues = NoValues(s)
 	}
 	return t
@@ -57,22 +56,20 @@ func Gathers(b filter.Builder) bool {
 	return ok
 }
 
-func (t *family) Add(hs []filter.Hash) error { return t.builder.AddMany(hs) }
-
 func (t *family) AddValues(hs []filter.Hash, values []uint64) error {
-	return t.values.AddValues(hs, values)
+	return t.Builder.(filter.ValueBuilder).AddValues(hs, values)
 }
 
 func (t *family) ValueBits() (int, error) { return t.bits, t.noValues }
 
 func (t *family) Build(ctx context.Context) (filter.Filter, error) {
-	b := t.builder
-	t.builder = nil // Build closes it
+	b := t.Builder
+	t.Builder = nil // Build closes it
 	return b.Build(ctx)
 }
 
 func (t *family) Close() error {
-	if s, ok := t.builder.(filter.Spiller); ok { // not after Build
+	if s, ok := t.Builder.(filter.Spiller); ok { // not after Build
 		return s.Close()
 	}
 	return nil
