@@ -39,7 +39,7 @@ func (s *Set) Has(h filter.Hash) bool {
 	if f := s.filter; f != nil {
 		return f.Has(h)
 	}
-	return s.inner().Contains(engine.Key{Hash: h})
+	return s.inner().Contains(h, nil)
 }
 
 // ContainsContext is Contains that also returns an error: if the answer cannot be known, because a shard or the mapped
@@ -85,35 +85,35 @@ func sameLength(what string, dst, keys int) {
 	}
 }
 
-// key returns a key as the Engine takes it: its hash, or a copy of its bytes, so that key does not escape.
-func (s *Set) key(key []byte) engine.Key {
+// key returns what the Engine takes of a key: its hash, or a copy of its bytes, so that key does not escape.
+func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
 	switch s.takes {
 	case engine.Hashes:
-		return engine.Key{Hash: s.hasher.Sum(key)}
+		h = s.hasher.Sum(key)
 	case engine.RawKeys:
-		return engine.Key{Raw: append([]byte{}, key...)}
+		raw = append([]byte{}, key...)
 	}
-	return engine.Key{}
+	return h, raw
 }
 
 // keyOfString is key for a string.
-func (s *Set) keyOfString(key string) engine.Key {
+func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
 	switch s.takes {
 	case engine.Hashes:
-		return engine.Key{Hash: s.hasher.SumString(key)}
+		h = s.hasher.SumString(key)
 	case engine.RawKeys:
-		return engine.Key{Raw: append([]byte{}, key...)}
+		raw = append([]byte{}, key...)
 	}
-	return engine.Key{}
+	return h, raw
 }
 
 // keyOfUint64 is key for the eight bytes of key, little endian.
-func (s *Set) keyOfUint64(key uint64) engine.Key {
+func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 	switch s.takes {
 	case engine.Hashes:
-		return engine.Key{Hash: s.hasher.SumUint64(key)}
+		h = s.hasher.SumUint64(key)
 	case engine.RawKeys:
-		return engine.Key{Raw: littleEndian(key)}
+		raw = littleEndian(key)
 	}
-	return engine.Key{}
+	return h, raw
 }

@@ -18,10 +18,10 @@ func (s *Set) AddString(key string) error { return s.add(s.keyOfString(key)) }
 func (s *Set) AddUint64(key uint64) error { return s.add(s.keyOfUint64(key)) }
 
 // AddHash is Add for a key hashed by Hasher. For a filter that takes raw keys the error wraps errors.ErrUnsupported.
-func (s *Set) AddHash(h filter.Hash) error { return s.add(engine.Key{Hash: h}) }
+func (s *Set) AddHash(h filter.Hash) error { return s.add(h, nil) }
 
-func (s *Set) add(k engine.Key) error {
-	err := s.inner().Add(k)
+func (s *Set) add(h filter.Hash, raw []byte) error {
+	err := s.inner().Add(h, raw)
 	s.moved()
 	return err
 }
@@ -55,11 +55,11 @@ func (s *Set) TestAndAddUint64(key uint64) (present bool, err error) {
 
 // TestAndAddHash is TestAndAdd for a key hashed by Hasher.
 func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
-	return s.testAndAdd(engine.Key{Hash: h})
+	return s.testAndAdd(h, nil)
 }
 
-func (s *Set) testAndAdd(k engine.Key) (present bool, err error) {
-	present, err = s.inner().TestAndAdd(k)
+func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
+	present, err = s.inner().TestAndAdd(h, raw)
 	s.moved()
 	return present, err
 }

@@ -16,7 +16,7 @@ import (
 // a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A Set must
 // not be copied after first use: see Clone.
 type Set struct {
-	filter   filter.Filter // the fast path: a filter in memory that takes hashes, else nil
+	filter   filter.Filter // answers for hashes: the filter itself if it lies in memory; nil for raw keys
 	hasher   filter.Hasher
 	engine   engine.Engine // nil in the zero Set: see inner
 	takes    engine.Takes

@@ -2,9 +2,9 @@
 // mapped, of raw keys, for many writers, or none at all) or a folder of them (package shards). A new form of a Set is a
 // new Engine: Set itself does not ask which one it has.
 //
-//	Set.Contains ──► filter in memory: Filter.Has, without an Engine
-//	             └─► Engine.Contains ──► one.Set ──► mapping, raw keys
-//	                                 └─► shards.Set ──► the one.Set of the shard
+//	Set.Contains ──► Front.Filter ─┬─► a filter in memory
+//	             └─► raw keys      ├─► one.Set: a mapped filter
+//	                               └─► shards.Set ──► a filter, or the one.Set of a shard
 package engine
 
 import (
@@ -27,11 +27,11 @@ type Engine interface {
 
 // Queries ask for keys.
 type Queries interface {
-	// Contains reports whether a key may be in the set. A key that does not have the form of Front.Takes is Has of its
-	// Hash.
-	Contains(k Key) bool
+	// Contains reports whether a key may be in the set. raw is nil, or the bytes of the key if Front.Takes is RawKeys; the
+	// hash is then not used. No method keeps raw.
+	Contains(h filter.Hash, raw []byte) bool
 	// Ask is Contains that returns an error if the answer cannot be known; it is then true.
-	Ask(k Key) (bool, error)
+	Ask(h filter.Hash, raw []byte) (bool, error)
 	// HasMany and ContainsMany set dst[i] to the answer for key i. The lengths agree.
 	HasMany(dst []bool, hs []filter.Hash)
 	ContainsMany(dst []bool, keys Keys)
@@ -42,9 +42,9 @@ type Queries interface {
 
 // Changes change the keys.
 type Changes interface {
-	Add(k Key) error
+	Add(h filter.Hash, raw []byte) error
 	AddMany(keys Keys) error
-	TestAndAdd(k Key) (present bool, err error)
+	TestAndAdd(h filter.Hash, raw []byte) (present bool, err error)
 	Remove(h filter.Hash) error
 	// Valuer returns the filter that holds a key, ready to be changed.
 	Valuer(h filter.Hash) (filter.Valuer, error)
@@ -121,7 +121,8 @@ type Parts interface {
 
 // Front is what Set needs to pass on keys.
 type Front struct {
-	Filter filter.Filter // not nil if it may be queried for hashes without an Engine
+	// Filter answers for hashes: the filter itself if it lies in memory, else the Engine. It is nil unless Takes is Hashes.
+	Filter filter.Filter
 	Hasher filter.Hasher
 	Takes  Takes
 }

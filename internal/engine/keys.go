@@ -16,12 +16,6 @@ const (
 	RawKeys
 )
 
-// Key is a key as an Engine takes it. An Engine does not keep its bytes.
-type Key struct {
-	Hash filter.Hash
-	Raw  []byte // of a key for RawKeys, then not nil
-}
-
 // Keys are the keys of a batch. At most one field is set.
 type Keys struct {
 	Bytes   [][]byte
@@ -51,19 +45,19 @@ func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
 	}
 }
 
-// Key returns key i for an Engine that takes t.
-func (k *Keys) Key(i int, t Takes, h filter.Hasher) Key {
+// Key returns key i as an Engine takes it: its hash, or its bytes, not nil.
+func (k *Keys) Key(i int, t Takes, h filter.Hasher) (hash filter.Hash, raw []byte) {
 	switch {
 	case k.Hashes != nil:
-		return Key{Hash: k.Hashes[i]}
+		return k.Hashes[i], nil
 	case t == RawKeys:
-		return Key{Raw: k.raw(i)}
+		return hash, k.raw(i)
 	case t == Nothing: // the hasher may be invalid
-		return Key{}
+		return hash, nil
 	}
 	var one [1]filter.Hash
 	k.Sum(h, one[:], i)
-	return Key{Hash: one[0]}
+	return one[0], nil
 }
 
 // raw returns the bytes of key i, not nil.

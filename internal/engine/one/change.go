@@ -12,15 +12,15 @@ import (
 )
 
 // Add adds a key.
-func (s *Set) Add(k engine.Key) error {
+func (s *Set) Add(h filter.Hash, raw []byte) error {
 	if err := s.Own(); err != nil {
 		return err
 	}
-	if k.Raw != nil {
-		return s.raw.AddKey(k.Raw)
+	if raw != nil {
+		return s.raw.AddKey(raw)
 	}
 	if a, ok := s.filter.(filter.Adder); ok {
-		return a.Add(k.Hash)
+		return a.Add(h)
 	}
 	return s.lacksHash(filter.CanAdd)
 }
@@ -36,12 +36,12 @@ func (s *Set) AddMany(keys engine.Keys) error {
 }
 
 // TestAndAdd adds a key unless it looks present.
-func (s *Set) TestAndAdd(k engine.Key) (present bool, err error) {
+func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	if s.shared != nil {
-		return s.shared.TestAndAdd(k.Hash)
+		return s.shared.TestAndAdd(h)
 	}
-	if k.Raw != nil {
-		return s.testAndAddKey(k.Raw)
+	if raw != nil {
+		return s.testAndAddKey(raw)
 	}
 	if err := s.Own(); err != nil {
 		return false, err
@@ -50,10 +50,10 @@ func (s *Set) TestAndAdd(k engine.Key) (present bool, err error) {
 	if !ok {
 		return false, s.lacksHash(filter.CanAdd)
 	}
-	if s.filter.Has(k.Hash) {
+	if s.filter.Has(h) {
 		return true, nil
 	}
-	return false, a.Add(k.Hash)
+	return false, a.Add(h)
 }
 
 // Remove undoes one Add.

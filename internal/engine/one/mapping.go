@@ -23,21 +23,17 @@ func (s *Set) Has(h filter.Hash) (present bool) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
-		if s.Faulted(recover()) {
-			present = true // not a false negative
+		if r := recover(); r != nil {
+			present = s.faulted(r)
 		}
 	}()
 	return s.filter.Has(h)
 }
 
-// Faulted takes the result of recover after a query, and reports whether that faulted in the mapping. It panics with
-// other panics.
-func (s *Set) Faulted(p any) bool {
-	if p == nil {
-		return false
-	}
-	err := s.file.Fault(p)
-	s.failed(err)
+// faulted takes the panic of a query. It returns true, which is not a false negative, and keeps the error if the query
+// faulted in the mapping, else it panics.
+func (s *Set) faulted(p any) bool {
+	s.failed(s.file.Fault(p))
 	return true
 }
 

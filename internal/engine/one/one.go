@@ -93,10 +93,13 @@ func (s *Set) Single() (*Set, error) {
 // main returns the filter without its exceptions, and these, or nil if it has none.
 func (s *Set) main() (filter.Filter, *except.Cascade) { return except.Split(s.filter) }
 
-// Front has the filter if it is in memory and takes hashes.
+// Front has the filter if it is in memory, else s.
 func (s *Set) Front() engine.Front {
-	f := engine.Front{Hasher: s.hasher, Takes: s.takes}
-	if s.takes == engine.Hashes && s.file == nil {
+	f := engine.Front{Hasher: s.hasher, Takes: s.takes, Filter: s}
+	switch {
+	case s.takes != engine.Hashes:
+		f.Filter = nil
+	case s.file == nil:
 		f.Filter = s.filter
 	}
 	return f

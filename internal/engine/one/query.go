@@ -10,16 +10,16 @@ import (
 )
 
 // Contains reports whether a key may be in the set.
-func (s *Set) Contains(k engine.Key) bool {
-	if k.Raw != nil {
-		return s.hasKey(k.Raw)
+func (s *Set) Contains(h filter.Hash, raw []byte) bool {
+	if raw != nil {
+		return s.hasKey(raw)
 	}
-	return s.Has(k.Hash)
+	return s.Has(h)
 }
 
 // Ask is Contains that returns an error if the answer cannot be known.
-func (s *Set) Ask(k engine.Key) (bool, error) {
-	present := s.Contains(k)
+func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
+	present := s.Contains(h, raw)
 	if err := s.fault.Load(); err != nil {
 		return true, *err
 	}

@@ -47,12 +47,12 @@ func (t *Set) Change(i int, f func(engine.Engine) error) error {
 }
 
 // Add adds a key.
-func (t *Set) Add(k engine.Key) error {
-	s, err := t.changing(k.Hash)
+func (t *Set) Add(h filter.Hash, _ []byte) error {
+	s, err := t.changing(h)
 	if err != nil {
 		return err
 	}
-	return s.Add(k)
+	return s.Add(h, nil)
 }
 
 // AddMany adds keys until one fails, those of one shard after the other.
@@ -66,7 +66,7 @@ func (t *Set) AddMany(keys engine.Keys) error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return ids[a] - ids[b] })
 	for _, i := range order {
-		if err := t.Add(engine.Key{Hash: hs[i]}); err != nil {
+		if err := t.Add(hs[i], nil); err != nil {
 			return fmt.Errorf("key %d of %d: %w", i, n, err)
 		}
 	}
@@ -74,12 +74,12 @@ func (t *Set) AddMany(keys engine.Keys) error {
 }
 
 // TestAndAdd adds a key unless it looks present.
-func (t *Set) TestAndAdd(k engine.Key) (present bool, err error) {
-	s, err := t.changing(k.Hash)
+func (t *Set) TestAndAdd(h filter.Hash, _ []byte) (present bool, err error) {
+	s, err := t.changing(h)
 	if err != nil {
 		return false, err
 	}
-	return s.TestAndAdd(k)
+	return s.TestAndAdd(h, nil)
 }
 
 // Remove undoes one Add.
@@ -135,7 +135,9 @@ func (t *Set) publish(i int, s *one.Set) {
 	t.sets[i].Store(s)
 	if !t.locked {
 		p := &t.slots[i]
-		p.filter, p.cold, p.mapped = s.Filter(), s.Cold(), s.Mapped()
+		if p.filter, p.cold, p.safe = s.Filter(), s.Cold(), s.Filter(); s.Mapped() {
+			p.safe = s
+		}
 		p.ready.Store(true)
 		t.spreading.put(i, len(t.parts), s.Filter())
 	}

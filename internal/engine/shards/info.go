@@ -12,8 +12,10 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// Front has no filter: the key says in which shard to look.
-func (t *Set) Front() engine.Front { return engine.Front{Hasher: t.hasher, Takes: engine.Hashes} }
+// Front has t: the key says in which shard to look.
+func (t *Set) Front() engine.Front {
+	return engine.Front{Hasher: t.hasher, Takes: engine.Hashes, Filter: t}
+}
 
 // Replaced returns 0: the Front stays the same.
 func (t *Set) Replaced() uint32 { return 0 }

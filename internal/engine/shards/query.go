@@ -13,39 +13,26 @@ import (
 // find returns the shard of a key.
 func (t *Set) find(h filter.Hash) (*one.Set, error) { return t.get(shard.Route(h, len(t.sets))) }
 
-// Contains reports whether a key may be in the set.
-func (t *Set) Contains(k engine.Key) bool {
-	i := shard.Route(k.Hash, len(t.slots))
-	p := &t.slots[i]
-	switch {
-	case !p.ready.Load():
-		s, err := t.find(k.Hash)
-		return err != nil || s.Has(k.Hash) // not a false negative
-	case p.mapped:
-		return t.mappedHas(p, i, k.Hash)
-	}
-	return p.filter.Has(k.Hash)
-}
+// Contains is Has.
+func (t *Set) Contains(h filter.Hash, _ []byte) bool { return t.Has(h) }
 
-// mappedHas is Has for a shard in a mapped file, as one.Set.Has.
-func (t *Set) mappedHas(p *slot, i int, h filter.Hash) (present bool) {
-	was := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(was)
-		if r := recover(); r != nil {
-			present = t.sets[i].Load().Faulted(r) // not a false negative
-		}
-	}()
-	return p.filter.Has(h)
+// Has reports whether a key may be in the set.
+func (t *Set) Has(h filter.Hash) bool {
+	p := &t.slots[shard.Route(h, len(t.slots))]
+	if !p.ready.Load() {
+		s, err := t.find(h)
+		return err != nil || s.Has(h) // not a false negative
+	}
+	return p.safe.Has(h)
 }
 
 // Ask is Contains that returns an error if the answer cannot be known.
-func (t *Set) Ask(k engine.Key) (bool, error) {
-	s, err := t.find(k.Hash)
+func (t *Set) Ask(h filter.Hash, _ []byte) (bool, error) {
+	s, err := t.find(h)
 	if err != nil {
 		return true, err
 	}
-	return s.Ask(k)
+	return s.Ask(h, nil)
 }
 
 // Count returns how often a key was added.
@@ -107,7 +94,7 @@ func (t *Set) HasMany(dst []bool, hs []filter.Hash) {
 		n := min(len(hs), window)
 		if !t.hasWindow(dst[:n], hs[:n]) {
 			for i, h := range hs[:n] {
-				dst[i] = t.Contains(engine.Key{Hash: h})
+				dst[i] = t.Has(h)
 			}
 		}
 		dst, hs = dst[n:], hs[n:]

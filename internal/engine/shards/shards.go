@@ -52,11 +52,11 @@ var _ engine.Engine = (*Set)(nil)
 // slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and
 // go.
 type slot struct {
-	ready  atomic.Bool // the others are set
-	mapped bool
+	ready  atomic.Bool   // the others are set
+	safe   filter.Filter // the filter, or if that is mapped its Set, which survives a fault
 	filter filter.Filter
 	cold   filter.ColdBatcher // the filter if it is one, else nil
-	_      [24]byte
+	_      [8]byte
 }
 
 // part is what is known about a shard besides its Set.

@@ -57,7 +57,7 @@ func (t *Set) hasSpread(dst []bool, hs []filter.Hash) {
 		shard.Routes(ids[:n], hs[:n], len(t.slots))
 		if !t.hasSpreadBatch(dst[:n], hs[:n], ids[:n]) {
 			for i, h := range hs[:n] {
-				dst[i] = t.Contains(engine.Key{Hash: h})
+				dst[i] = t.Has(h)
 			}
 		}
 		dst, hs = dst[n:], hs[n:]
