@@ -47,10 +47,14 @@ func (b *Builder) optimizeShards(ctx context.Context) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
+		one.part = true
 		err = b.shards.Each(ctx, i, one.AddHashes)
 		var better *Set
 		if err == nil {
 			better, err = one.Build(ctx)
+		}
+		if err == nil {
+			b.losses.addShard(one.losses, better)
 		}
 		if err = errors.Join(err, one.Close()); err != nil {
 			return nil, parts.Fail(i, err)

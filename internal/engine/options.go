@@ -17,6 +17,7 @@ type Options struct {
 	Concurrent bool
 	InMemory   bool
 	Lazy       bool                    // InMemory is for shards that are used
+	Regular    bool                    // pipes and devices are errors, and are not waited for
 	Opening    func(path string) error // nil except in tests: returns an error of the system
 }
 

@@ -69,7 +69,7 @@ func FromBytes(b []byte, o engine.Options) (*Set, error) {
 // reading returns the options of container.Read, with a check of the header before memory is allocated.
 func reading(o engine.Options) container.Options {
 	limit := o.Limit()
-	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
+	return container.Options{MaxBytes: limit, Regular: o.Regular, Check: func(f *container.File, words []uint64) error {
 		if err := families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes); err != nil {
 			return err
 		}
