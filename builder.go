@@ -2,7 +2,6 @@ package bloomery
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,7 +10,6 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/intake"
-	"github.com/bloomery/bloomery/internal/run"
 )
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
@@ -27,10 +25,6 @@ type Builder struct {
 	spec   filter.Spec
 	target intake.Target                           // makes the filter; nil until the number of keys is known
 	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
-
-	shards *run.Spill    // of an Optimizer of a sharded Set, else nil
-	old    *Set          // that Set
-	effort filter.Effort // and its effort
 
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
 	trim   bool    // the Set is in the trimmed form, as Config.Like is
@@ -124,10 +118,6 @@ func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
 	return b.in.AddValueHashes(hs, values)
 }
 
-var errRawKeys = intake.ErrRawKeys
-
-func littleEndian(key uint64) []byte { return binary.LittleEndian.AppendUint64(nil, key) }
-
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
 // filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes
 // milliseconds. With other Needs and without Keys, Build calls the planner.
@@ -183,44 +173,6 @@ func (c Config) memberBuilder() (*Builder, error) {
 		b.in = intake.Counted(h, b.config.Memory, c.TempDir, intake.NoValues(b.spec))
 	} else {
 		b.in = intake.New(h, b.target)
-	}
-	return b, nil
-}
-
-// Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
-// keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
-// until Build has returned.
-//
-// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
-// and builds one shard after the other. The new Set is in memory.
-func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
-	c.Keys = 0
-	b := &Builder{config: c, chosen: s.chosen, old: s, effort: e}
-	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
-			return nil, err
-		}
-		b.shards = newSpill(s, c)
-		b.in = intake.New(s.hasher, intake.To(b.shards.Add, b.shards.Close, intake.NoValues(filter.Spec{})))
-		b.finish = b.optimizeShards
-	} else {
-		old, ok := s.filter.(filter.Reoptimizer)
-		if !ok {
-			return nil, s.lacks(filter.CanSearch)
-		}
-		inner, err := old.Reoptimize(e)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.checkFields(); err != nil {
-			return nil, err
-		}
-		b.target = b.targetOf(inner)
-		b.finish, b.in = b.finishOne, intake.New(s.hasher, b.target)
-	}
-	if err := b.guard(s); err != nil {
-		return nil, err
 	}
 	return b, nil
 }
@@ -328,9 +280,9 @@ func (b *Builder) finishOne(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch set.chosen = b.chosen; {
+	switch set.choose(b.chosen); {
 	case b.config.Like == nil && b.family.Name != "":
-		set.chosen = b.config.chosenFPR(b.family, b.spec, b.in.Len(), set)
+		set.choose(b.config.chosenFPR(b.family, b.spec, b.in.Len(), set))
 	case b.trim:
 		if set, err = set.Trimmed(); err != nil {
 			return nil, err
