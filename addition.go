@@ -1,6 +1,7 @@
 package bloomery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -47,11 +48,7 @@ func (s *Set) Addition(c Config) (*Addition, error) {
 }
 
 func newSpill(s *Set, c Config) *run.Spill {
-	memory := c.Memory
-	if memory <= 0 {
-		memory = spool.DefaultMemory
-	}
-	return run.NewSpill(s.Stored().Shards, memory, c.TempDir)
+	return run.NewSpill(s.Stored().Shards, cmp.Or(c.Memory, spool.DefaultMemory), c.TempDir)
 }
 
 // AddMany adds keys. Errors are those of Set.AddMany and of the temporary file. After Add or Close it returns an error.

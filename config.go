@@ -226,12 +226,8 @@ func perShard(keys uint64, shards int) uint64 {
 	return min(keys, uint64(math.Ceil(mean+6*math.Sqrt(mean))))
 }
 
-func divided(bytes uint64, shards int) uint64 {
-	if bytes == 0 {
-		return 0
-	}
-	return max(1, bytes/uint64(shards))
-}
+// divided returns the size of a shard in bytes, at least 1 unless that of the set is 0.
+func divided(bytes uint64, shards int) uint64 { return min(bytes, max(1, bytes/uint64(shards))) }
 
 // CheckShards returns a *filter.RateError if the false-positive rate of a sharded set exceeds most by the rules of
 // filter.Info.Exceeds, and nil if most is 0.

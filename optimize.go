@@ -70,8 +70,8 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	return b, nil
 }
 
-// optimizeShards builds the filter of each shard of old again, from the hashes that a Builder has kept, and returns a Set
-// of them, in memory.
+// optimizeShards builds the filter of each shard of old again, from hashes by shard, and returns a Set of them, in
+// memory.
 func (b *Builder) optimizeShards(ctx context.Context, old *Set, e filter.Effort, keys *run.Spill) (*Set, error) {
 	parts, n := old.inner().Parts(), float64(old.Stored().Shards)
 	set, err := made(parts.Rebuild(func(i int, part engine.Engine) (engine.Engine, error) {

@@ -1,6 +1,7 @@
 package bloomery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +80,7 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 	if _, ok := s.Filter().(filter.Remover); !ok {
 		return nil, s.inner().Lacks(filter.CanRemove)
 	}
-	memory := c.Memory
-	if memory <= 0 {
-		memory = spool.DefaultMemory
-	}
+	memory := cmp.Or(c.Memory, spool.DefaultMemory)
 	keys := gather.New(gather.Config{Memory: memory, Dir: c.TempDir, Workers: c.Workers, Copies: true})
 	in := intake.New(s.hasher, intake.To(keys.AddMany, keys.Close, nil))
 	return &Removal{set: s, in: in, keys: keys, report: c.Progress}, nil

@@ -193,11 +193,7 @@ func Hash(h filter.Hasher, keys [][]byte, give func(hs []filter.Hash) error) err
 
 // AddManyValues adds a batch of keys with their values, or none of them. It panics if keys and values differ in length.
 func (in *Intake) AddManyValues(keys [][]byte, values []uint64) error {
-	CheckPairs(keys, values)
-	if err := in.fits(values...); err != nil || len(keys) == 0 {
-		return err
-	}
-	return Hash(in.hasher, keys, func(hs []filter.Hash) error { return in.giveValues(hs, values) })
+	return Hash(in.hasher, keys, func(hs []filter.Hash) error { return in.AddValueHashes(hs, values) })
 }
 
 // AddHashes adds hashed keys. It does not keep hs.

@@ -147,7 +147,8 @@ func TestSources(t *testing.T) {
 				}
 				if keep {
 					members := newRecorder(0)
-					if err := in.Members(t.Context(), members.AddMany); err != nil || !maps.Equal(members.got, want(false)) {
+					err := in.Members(t.Context(), members.AddMany)
+					if err != nil || !maps.Equal(members.got, want(false)) {
 						t.Errorf("Members: %v, or other keys", err)
 					}
 				}
@@ -157,7 +158,8 @@ func TestSources(t *testing.T) {
 				key := [][]byte{{1}}
 				for i, err := range []error{
 					in.Add(key[0]), in.AddString("a"), in.AddUint64(1), in.AddMany(key), in.AddHashes(nil), in.Flush(),
-					in.AddManyValues(key, []uint64{1}), in.AddValueHash(filter.Hash{}, 1), Feed(t.Context(), in, slices.Values(key)),
+					in.AddManyValues(key, []uint64{1}), in.AddValueHash(filter.Hash{}, 1),
+					Feed(t.Context(), in, slices.Values(key)),
 				} {
 					if !errors.Is(err, ErrSpent) {
 						t.Errorf("way %d after Close: %v", i, err)

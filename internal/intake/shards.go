@@ -91,8 +91,8 @@ func (p *pairs) add(hs []filter.Hash) error {
 	return p.to.AddValueHashes(p.hs, p.values)
 }
 
-// Build calls one for each of the shards, for at most workers of them at the same time, until one fails. The error names
-// the shard.
+// Build calls one for each of the shards, for at most workers of them at the same time, until one fails. The error
+// names the shard.
 func Build(ctx context.Context, shards, workers int, one func(ctx context.Context, s int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -31,8 +31,8 @@ type family struct {
 	noValues       error
 }
 
-// Family returns the Target of a builder. The Spec and its family are zero if they are unknown; the Target then takes no
-// values.
+// Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
+// no values.
 func Family(b filter.Builder, f families.Family, s filter.Spec, o Options) Target {
 	if s, ok := b.(filter.Spiller); ok && (o.Memory > 0 || o.TempDir != "") {
 		s.Limit(max(o.Memory, 0), o.TempDir)
@@ -87,8 +87,8 @@ type Texts struct {
 	closed bool
 }
 
-// NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key if
-// that number is known: it is not 0, or the Spec has the size.
+// NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
+// if that number is known: it is not 0, or the Spec has the size.
 func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o Options) *Texts {
 	t := &Texts{make: make, known: keys}
 	t.Sink = To(func([]filter.Hash) error { return ErrRawKeys }, t.end, NoValues(s))
