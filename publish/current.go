@@ -269,11 +269,7 @@ func (p *publisher) checkContent(c *content) error {
 		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
 			was.Kind, c.kind)
 	}
-	what := "keys"
-	if c.kind == Exact {
-		what = "members"
-	}
-	return errors.Join(shrink.Check(what, was.Keys, c.keys, p.o.Shrink),
+	return errors.Join(shrink.Check(kindOf(c.kind).members(), was.Keys, c.keys, p.o.Shrink),
 		shrink.Check("keys of the universe", was.Universe, universeOf(c.spec), p.o.Shrink))
 }
 
