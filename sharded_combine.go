@@ -86,10 +86,9 @@ func (s *Set) compute() error {
 			return t.fail(i, err)
 		}
 		info := one.Info()
-		t.manifest.Shards[i] = shard.Entry{
-			File: shard.Name(i, len(t.parts), ""), Keys: info.Keys, Bytes: bytes,
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-		}
+		e := shard.EntryOf(info)
+		e.File, e.Bytes = shard.Name(i, len(t.parts), ""), bytes
+		t.manifest.Shards[i] = e
 		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, one)
 		}
