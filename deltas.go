@@ -3,7 +3,6 @@ package bloomery
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +128,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	made := map[string]bool{}
 	put := func(name string, b []byte) error {
 		made[name] = true
-		err := to.PutFile(ctx, shard.Entry{File: name, SHA256: sha256.Sum256(b)}, writerOf(b))
+		err := to.PutBytes(ctx, name, b)
 		if errors.Is(err, shard.ErrManifest) {
 			err = fmt.Errorf("%w; name another folder", err)
 		}

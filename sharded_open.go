@@ -16,7 +16,6 @@ import (
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
-	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -47,7 +46,7 @@ func openShards(dir string, o options) (*Set, error) {
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
-			set.shards.was, set.shards.base = was, clone(manifest)
+			set.shards.was, set.shards.base = was, manifest.Clone()
 			return set, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -64,19 +63,11 @@ func openShards(dir string, o options) (*Set, error) {
 
 // readManifest reads the manifest in a folder.
 func readManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	f, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
+	m, st, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
+		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return m, st, nil
+	return m, st, err
 }
 
 // adviceFolder says what to do about a folder without a manifest.

@@ -81,7 +81,7 @@ func transact(ctx context.Context, dir string, s scenario, shards, version int) 
 		if e := &m.Shards[i]; s.named {
 			*e = Entry{Keys: 1, Bytes: uint64(len(content)), SHA256: sha256.Sum256(content)}
 			e.File = HashName(i, shards, e.SHA256)
-			err = f.PutFile(ctx, *e, func(w io.Writer) error { _, err := w.Write(content); return err })
+			err = f.PutBytes(ctx, e.File, content)
 		} else {
 			if version > 1 { // a shard that is written and changed again
 				_, err = f.Put(ctx, i, shards, filter.Info{Keys: 1}, onlyBytes("first"))
@@ -109,7 +109,7 @@ func (b onlyBytes) WriteTo(w io.Writer) (int64, error) {
 // another one.
 func wholeSet(t *testing.T, dir string) (*Manifest, map[string]string) {
 	t.Helper()
-	m, err := readManifest(filepath.Join(dir, ManifestName))
+	m, _, err := ReadFolder(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -57,7 +57,7 @@ func TestAbort(t *testing.T) {
 	}
 	put := func(f *Folder, i int) {
 		t.Helper()
-		err := f.PutFile(t.Context(), m.Shards[i], func(w io.Writer) error { _, err := w.Write([]byte{byte(i)}); return err })
+		err := f.PutBytes(t.Context(), m.Shards[i].File, []byte{byte(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestAbort(t *testing.T) {
 	e := m.Shards[0]
 	e.SHA256[0]++
 	for _, e := range []Entry{e, {File: "../x.bloom"}, {File: ManifestName}} {
-		err := f.PutFile(t.Context(), e, func(io.Writer) error { t.Error("it was written"); return nil })
+		err := f.PutFile(t.Context(), e.File, e.SHA256, func(io.Writer) error { t.Error("it was written"); return nil })
 		if !errors.Is(err, ErrManifest) {
 			t.Errorf("%s: %v", e.File, err)
 		}
