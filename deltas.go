@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -84,7 +85,7 @@ func writerOf(b []byte) func(io.Writer) error {
 
 // folderSet returns the sharded set in a folder for package delta.
 func folderSet(ctx context.Context, dir string) (s delta.Set, err error) {
-	m, st, err := readManifest(dir)
+	m, st, err := shards.ReadManifest(dir)
 	if err != nil {
 		return s, err
 	}
@@ -142,18 +143,17 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	if err != nil {
 		return err
 	}
-	if !sameFile(dir, out) {
-		for _, e := range m.Shards { // the shards that both versions have
-			if made[e.File] {
-				continue
-			}
-			b, err := readShard(ctx, dir, e)
-			if err == nil {
-				err = put(e.File, b)
-			}
-			if err != nil {
-				return err
-			}
+	same := shards.SameFile(dir, out)
+	for _, e := range m.Shards { // those that both versions have
+		if same || made[e.File] {
+			continue
+		}
+		b, err := readShard(ctx, dir, e)
+		if err == nil {
+			err = put(e.File, b)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return to.Commit(ctx, m, text, nil)

@@ -9,9 +9,6 @@ import (
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shard.ErrLocked
-
 // openFolder begins to replace the set in a folder, which is new, empty, has a set, or what a killed build has left.
 func openFolder(dir string) (*shard.Folder, error) {
 	f, err := shard.LockFolder(context.Background(), dir, shard.Locking{Wait: shard.NoWait})
