@@ -23,6 +23,7 @@ var rooms = map[string][]string{
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/clock":      {},
+	"internal/cli":        {"container", "internal/untrusted"},
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
@@ -79,7 +80,7 @@ var rooms = map[string][]string{
 	"interop/clubcard":  {"container", "internal/untrusted"},
 	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
 		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
+		"publish/transport", "exact", "internal/cli", "internal/untrusted", "internal/inset", "internal/shrink"},
 }
 
 func TestLayers(t *testing.T) {

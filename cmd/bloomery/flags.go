@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/lab"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -118,7 +119,7 @@ func (f *effortFlags) spec(c *cobra.Command, family families.Family, s filter.Sp
 	}
 	if !family.Can.Has(filter.CanSearch) {
 		return s, fmt.Errorf("--effort and --budget: family %s does not search; they need --family %s",
-			family.Name, either(families.With(filter.CanSearch)))
+			family.Name, cli.Either(families.With(filter.CanSearch)))
 	}
 	for _, name := range []string{"effort", "passes", "budget", "target"} {
 		if s.Has(name) {
@@ -206,7 +207,7 @@ func (f *formFlags) spec(c *cobra.Command, family families.Family, s filter.Spec
 		switch {
 		case !family.Takes(parameter):
 			return s, fmt.Errorf("--%s: family %s has no %s=; it needs --family %s",
-				flag, family.Name, parameter, either(families.Taking(parameter)))
+				flag, family.Name, parameter, cli.Either(families.Taking(parameter)))
 		case s.Has(parameter):
 			return s, fmt.Errorf("--family %s has %s= already; leave out --%s", s, parameter, flag)
 		case s.Has("buckets"):
@@ -267,7 +268,7 @@ func (f *labFlags) read(c *cobra.Command) (lab.Config, error) {
 		if input.path == "" {
 			return f.config, fmt.Errorf("--%s: name a file", input.flag)
 		}
-		if err := readable(input.path); err != nil {
+		if err := cli.Readable(input.path); err != nil {
 			return f.config, fmt.Errorf("--%s: %w", input.flag, err)
 		}
 	}

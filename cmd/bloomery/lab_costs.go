@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/plan/measure"
 )
 
@@ -29,11 +30,11 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 			if c.Flags().Changed("trials") && config.Trials < 1 {
 				return fmt.Errorf("--trials %d: want at least one", config.Trials)
 			}
-			p := newProgress()
-			a.show(p, "measuring", progressAll)
-			config.Progress = p.share(0, progressAll)
+			p := cli.NewProgress()
+			a.show(p, "measuring", cli.All)
+			config.Progress = p.Share(0, cli.All)
 			costs, err := measure.Costs(c.Context(), config)
-			p.end()
+			p.End()
 			if err != nil {
 				return err
 			}

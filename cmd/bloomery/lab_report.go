@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab"
 )
@@ -45,7 +46,7 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 			if out == "" {
 				return errors.New("name the folder for the page: --out DIR")
 			}
-			if err := makeFolder(out); err != nil {
+			if err := cli.MakeFolder(out); err != nil {
 				return err
 			}
 			return a.labReport(c.Context(), todo, config, out)
@@ -60,7 +61,7 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 // labReport runs the experiments and keeps the page up to date.
 func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	r := figure.Report{
-		Started: time.Now(), Version: version(), Machine: machine(),
+		Started: time.Now(), Version: cli.Version(), Machine: machine(),
 		Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
 	}
 	all := int64(0)
@@ -76,12 +77,12 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 	done := int64(0)
 	for i, experiment := range todo {
 		e := &r.Entries[i]
-		p := newProgress()
-		p.start = r.Started
-		config.Progress = p.share(done, weight(experiment))
+		p := cli.NewProgress()
+		p.Start = r.Started
+		config.Progress = p.Share(done, weight(experiment))
 		a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
 		err := reportOne(ctx, experiment, config, e, out)
-		p.end()
+		p.End()
 		done += weight(experiment)
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("interrupted; %d of %d experiments are in %s", r.Done(), len(todo), page)

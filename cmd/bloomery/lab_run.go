@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/lab"
 )
@@ -37,7 +38,7 @@ written whole or not at all; those that are done stay if you interrupt.`,
 				return err
 			}
 			if out != "" {
-				if err := makeFolder(out); err != nil {
+				if err := cli.MakeFolder(out); err != nil {
 					return err
 				}
 			}
@@ -53,11 +54,11 @@ written whole or not at all; those that are done stay if you interrupt.`,
 // labRun runs experiments one after the other and prints their results.
 func (a *app) labRun(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	for i, e := range todo {
-		p := newProgress()
-		a.show(p, e.Name, progressAll)
-		config.Progress = p.share(0, progressAll)
+		p := cli.NewProgress()
+		a.show(p, e.Name, cli.All)
+		config.Progress = p.Share(0, cli.All)
 		r, err := e.Do(ctx, config)
-		p.end()
+		p.End()
 		if ctx.Err() != nil && err != nil && i > 0 {
 			return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/internal/figure"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -179,10 +180,10 @@ func (a *app) plotPlan(c *cobra.Command, n plan.Needs, path string) error {
 	if !ok || format != "svg" && format != "png" {
 		return fmt.Errorf("--plot %s: want a file that ends in .svg or .png", path)
 	}
-	p := newProgress()
-	a.show(p, "drawing", progressAll)
-	defer p.end()
-	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.read.Store(int64(done * progressAll)) })
+	p := cli.NewProgress()
+	a.show(p, "drawing", cli.All)
+	defer p.End()
+	curves, err := plan.Curves(c.Context(), n, func(done float64) { p.Read.Store(int64(done * cli.All)) })
 	if err != nil {
 		return err
 	}
