@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
 func TestMatch(t *testing.T) {

@@ -80,7 +80,7 @@ one of its files. Commands that change a filter then write only the shards that 
 	root.AddCommand(
 		a.buildCommand(), a.checkCommand(), a.infoCommand(), a.labCommand(), a.verifyCommand(), a.addCommand(),
 		a.removeCommand(), a.countCommand(), a.putCommand(), a.getCommand(), a.trimCommand(), a.mergeCommand(),
-		a.intersectCommand(), a.manCommand(), a.estimateCommand(),
+		a.intersectCommand(), cli.ManCommand("bloomery", "bloomery-build"), a.estimateCommand(),
 		a.convertCommand(), a.optimizeCommand(), a.planCommand(), a.demoCommand(), a.versionCommand(), a.shardCommand(),
 		a.diffCommand(), a.patchCommand(), a.keygenCommand(), a.publishCommand(), a.followCommand(), a.exactCommand(),
 		a.clubcardCommand(),

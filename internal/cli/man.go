@@ -15,16 +15,39 @@ import (
 	"github.com/bloomery/bloomery/container"
 )
 
-// WritePages writes a manual page in the macros of man(7) for the command and each command below it into a folder.
+// ManCommand returns the command of a program that writes its manual pages. other is the name of one of them, for the
+// help.
+func ManCommand(program, other string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages",
+		Long: fmt.Sprintf(`Write a manual page for each command into a folder: %[1]s.1, %[2]s.1 and so on. The folder is
+created. To install them: %[1]s man /usr/local/share/man/man1`, program, other),
+		Example: "  " + program + " man man1",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := MakeFolder(args[0]); err != nil {
+				return err
+			}
+			return writePages(c.Context(), c.Root(), args[0])
+		},
+	}
+}
+
+// writePages writes a manual page in the macros of man(7) for the command and each command below it into a folder.
 // Package cobra/doc is not used: it reads help texts as Markdown, which loses their lists and words such as <TAB>, and
 // it makes a program 600 kB larger.
-func WritePages(ctx context.Context, c *cobra.Command, dir string) error {
+func writePages(ctx context.Context, c *cobra.Command, dir string) error {
 	path := filepath.Join(dir, pageName(c)+".1")
 	write := func(w io.Writer) error { return writePage(w, c) }
 	err := container.WriteAtomic(ctx, path, write)
 	for _, sub := range c.Commands() {
 		if documented(sub) {
-			err = errors.Join(err, WritePages(ctx, sub, dir))
+			err = errors.Join(err, writePages(ctx, sub, dir))
 		}
 	}
 	return err

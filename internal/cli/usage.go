@@ -103,6 +103,9 @@ func showHelp(help *cobra.Command, args []string) error {
 	switch {
 	case err != nil:
 		return unknownCommand(help.Root(), args[0])
+	case len(rest) > 0 && c.DisableFlagParsing: // another program reads the arguments, and describes them
+		c.SetContext(help.Context())
+		return c.RunE(c, append(rest, "--help"))
 	case len(rest) > 0:
 		return unknownCommand(c, rest[0])
 	}
