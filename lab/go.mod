@@ -30,5 +30,3 @@ require (
 	golang.org/x/tools v0.51.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
-
-replace github.com/bloomery/bloomery => ..
