@@ -27,8 +27,8 @@ func (a *app) labCommand() *cobra.Command {
 		Long: `Run bloomery-lab, the program with the experiments: list names them, run prints their tables and draws their
 plots, report writes one page of what they found, and costs measures times for bloomery plan.
 
-bloomery-lab is a module of its own. It is taken from the folder of bloomery, from PATH, or from the checkout that
-bloomery was built from, where Go compiles it. Otherwise:
+bloomery-lab is in a module of its own. It is looked for beside bloomery and in PATH; in the checkout that bloomery was
+built from or lies in, Go compiles it. Otherwise, get it with:
 
   go install ` + labPackage + `@latest`,
 		Example:            "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
@@ -78,17 +78,23 @@ func labProgram(ctx context.Context) (string, error) {
 	}
 }
 
-// labSources returns the folder of the lab in the checkout from which this program was built, or "" if there is none.
+// labSources returns the folder of the lab in the checkout from which this program was built or in which it lies, or ""
+// if there is none.
 func labSources() string {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok || !filepath.IsAbs(file) { // built with -trimpath
-		return ""
+	var checkouts []string
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // not built with -trimpath
+		checkouts = append(checkouts, filepath.Join(filepath.Dir(file), "..", ".."))
 	}
-	dir := filepath.Join(filepath.Dir(file), "..", "..", "lab")
-	if _, err := os.Stat(filepath.Join(dir, "go.work")); err != nil {
-		return ""
+	if self, err := os.Executable(); err == nil {
+		checkouts = append(checkouts, filepath.Dir(self))
 	}
-	return dir
+	for _, dir := range checkouts {
+		dir = filepath.Join(dir, "lab")
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir
+		}
+	}
+	return ""
 }
 
 // runProgram runs a program with our standard input and output. The error has its exit code.

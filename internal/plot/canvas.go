@@ -18,7 +18,7 @@ type canvas interface {
 	stroke(path []point, s stroke)
 	// circle fills a circle.
 	circle(at point, radius float64, c color.RGBA)
-	// text writes a line whose baseline begins at a point.
+	// text writes a line whose baseline begins, has its middle, or ends at a point.
 	text(at point, t text)
 }
 
@@ -45,8 +45,15 @@ type text struct {
 	text  string
 	size  float64
 	color color.RGBA
-	up    bool // written from below to above
+	at    float64 // the part of the text before its point: start, middle or end
+	up    bool    // written from below to above
 }
+
+const (
+	start  = 0.0
+	middle = 0.5
+	end    = 1.0
+)
 
 // width returns the width of the text in the Go font, which is about that of the usual sans-serif fonts.
 func (t text) width() float64 {

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"strings"
 )
 
 // Sizes of a picture, in points of 1/72 inch.
@@ -108,19 +109,25 @@ func (p Plot) draw(c canvas, lines []line, rows [][]line, below float64) {
 		wide = max(wide, text{text: t.label, size: tickSize}.width())
 	}
 	left, right := 6+axisSize+legendSpace+wide+2+tickLength, width-legendMargin
-	top, bottom := 6+titleSize+legendSpace, height-6-axisSize-tickSize-tickLength-legendSpace
+	rowsBelow := 1 // of the names of ticks
+	for _, t := range x.ticks {
+		rowsBelow = max(rowsBelow, 1+strings.Count(t.label, "\n"))
+	}
+	top := 6 + titleSize + legendSpace
+	bottom := height - 6 - axisSize - tickSize*float64(rowsBelow) - tickLength - legendSpace
 	x.from, x.to = left+inset, right-inset
 	y.from, y.to = bottom-inset, top+inset
 
-	title := text{text: p.Title, size: titleSize, color: black}
+	title := text{text: p.Title, size: titleSize, color: black, at: middle}
 	if most := (width - 2*legendMargin) * 7 / 8; title.width() > most {
 		title.size *= most / title.width()
 	}
-	c.text(point{min((left+right)/2, width-legendMargin-title.width()/2) - title.width()/2, 6 + titleSize*ascent}, title)
-	nameX := text{text: p.X, size: axisSize, color: black}
-	c.text(point{(left + right - nameX.width()) / 2, height - 6 - axisSize*descent}, nameX)
-	nameY := text{text: p.Y, size: axisSize, color: black, up: true}
-	c.text(point{6 + axisSize*ascent, (top + bottom + nameY.width()) / 2}, nameY)
+	most := width - legendMargin - title.width()*8/7/2 // where fonts are wider than ours, too
+	c.text(point{min((left+right)/2, most), 6 + titleSize*ascent}, title)
+	nameX := text{text: p.X, size: axisSize, color: black, at: middle}
+	c.text(point{(left + right) / 2, height - 6 - axisSize*descent}, nameX)
+	nameY := text{text: p.Y, size: axisSize, color: black, at: middle, up: true}
+	c.text(point{6 + axisSize*ascent, (top + bottom) / 2}, nameY)
 	drawAxes(c, x, y, rect{point{left, top}, point{right, bottom}})
 	p.drawCurves(c, x, y, lines)
 	p.drawLabels(c, x, y, rect{point{left, top}, point{right, bottom}})
@@ -151,15 +158,16 @@ func drawAxes(c canvas, x, y axis, area rect) {
 	for _, t := range x.ticks {
 		at := x.at(t.value)
 		c.stroke([]point{{at, bottom}, {at, bottom + length(t)}}, axis)
-		label := text{text: t.label, size: tickSize, color: black}
-		from := min(at-label.width()/2, width-2-label.width())
-		c.text(point{from, bottom + tickLength + 1 + tickSize*ascent}, label)
+		for i, line := range strings.Split(t.label, "\n") {
+			label := text{text: line, size: tickSize, color: black, at: middle}
+			c.text(point{min(at, width-2-label.width()/2), bottom + tickLength + 1 + tickSize*(ascent+float64(i))}, label)
+		}
 	}
 	for _, t := range y.ticks {
 		at := y.at(t.value)
 		c.stroke([]point{{left - length(t), at}, {left, at}}, axis)
-		label := text{text: t.label, size: tickSize, color: black}
-		c.text(point{left - tickLength - 2 - label.width(), at + tickSize*(ascent-descent)/2}, label)
+		label := text{text: t.label, size: tickSize, color: black, at: end}
+		c.text(point{left - tickLength - 2, at + tickSize*(ascent-descent)/2}, label)
 	}
 }
 
@@ -199,7 +207,7 @@ func (p Plot) drawLabels(c canvas, x, y axis, within rect) {
 	for curve, l := range p.Curves {
 		for i, q := range l.Points {
 			at, of := point{x.at(q[0]), y.at(q[1])}, colors[curve%len(colors)]
-			label := labelled{at: at, color: of, text: text{size: labelSize, color: of}}
+			label := labelled{at: at, color: of, text: text{size: labelSize, color: of, at: middle}}
 			if l.Labels != nil {
 				label.text.text = l.Labels[i]
 			}

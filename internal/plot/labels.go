@@ -57,7 +57,7 @@ func drawLabels(c canvas, points []labelled, bars []rect, within rect) {
 		if from, to := leader(p.at, box); from != to {
 			c.stroke([]point{from, to}, stroke{color: p.color, width: 0.5})
 		}
-		c.text(point{(box.min.x + box.max.x - p.text.width()) / 2, box.max.y - p.text.size*descent}, p.text)
+		c.text(point{(box.min.x + box.max.x) / 2, box.max.y - p.text.size*descent}, p.text)
 	}
 }
 

@@ -24,7 +24,7 @@ type Plot struct {
 	LogX   bool    `json:"log_x,omitempty"`
 	LogY   bool    `json:"log_y,omitempty"`
 	Curves []Curve `json:"curves"`
-	// Names, if there are any, label x = 1, 2, 3, ... instead of numbers.
+	// Names, if there are any, label x = 1, 2, 3, ... instead of numbers. They may have several lines.
 	Names []string `json:"names,omitempty"`
 }
 

@@ -18,7 +18,7 @@ const hostile = "<script>alert(\"1\")</script> & 'a',\n"
 // madeUp returns a plot with a curve of every kind and points that cannot be drawn.
 func madeUp() Plot {
 	return Plot{
-		Name: "made-up", Title: hostile, X: hostile, Y: "rate", LogY: true,
+		Name: "made-up", Title: hostile, Names: []string{"one", "two\nlines", "three", "four"}, X: hostile, Y: "rate", LogY: true,
 		Curves: []Curve{
 			{
 				Name:   hostile,
@@ -56,7 +56,7 @@ func TestSVG(t *testing.T) {
 			elements[e.Name.Local]++
 		}
 	}
-	for _, want := range []string{hostile, "one beside a point", "as predicted", "Plot of rate over <script>"} {
+	for _, want := range []string{hostile, "one beside a point", "as predicted", "two|", "lines|", "Plot of rate over <script>"} {
 		if !strings.Contains(texts, want) {
 			t.Errorf("no text %q in %q", want, texts)
 		}

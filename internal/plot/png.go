@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
+	"strings"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/math/fixed"
@@ -123,7 +124,13 @@ func (r raster) polygons(all [][]point, c color.RGBA) {
 }
 
 func (r raster) text(at point, t text) {
+	t.text = strings.ReplaceAll(t.text, "\n", " ")
 	f := face(t.size * scale)
+	if t.up {
+		at.y += t.at * t.width()
+	} else {
+		at.x -= t.at * t.width()
+	}
 	if !t.up {
 		d := font.Drawer{Dst: r.RGBA, Src: image.NewUniform(t.color), Face: f,
 			Dot: fixed.Point26_6{X: fixed.Int26_6(at.x * scale * 64), Y: fixed.Int26_6(at.y * scale * 64)}}

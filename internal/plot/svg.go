@@ -65,6 +65,9 @@ func (s *svg) text(at point, t text) {
 	if t.up {
 		where += fmt.Sprintf(` transform="rotate(-90 %s %s)"`, number(at.x), number(at.y))
 	}
+	if t.at != start {
+		where += fmt.Sprintf(` text-anchor="%s"`, map[float64]string{middle: "middle", end: "end"}[t.at])
+	}
 	fmt.Fprintf(s, `<text %s font-size="%s" fill="%s">%s</text>`+"\n",
 		where, number(t.size), hex(t.color), html.EscapeString(t.text))
 }
