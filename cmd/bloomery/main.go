@@ -1,6 +1,6 @@
 // Command bloomery builds, queries, changes and converts approximate-membership filters. Each subcommand has its own
-// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan, interop and
-// lab do the work.
+// file. flags.go has the shared flags, hints.go the hints for errors. The packages bloomery, keyio, plan and interop
+// do the work.
 package main
 
 import (
