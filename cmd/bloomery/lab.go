@@ -31,7 +31,9 @@ bloomery-lab is in a module of its own. It is looked for beside bloomery and in 
 built from or lies in, Go compiles it. Otherwise, get it with:
 
   go install ` + labPackage + `@latest`,
-		Example:            "  bloomery lab list\n  bloomery lab run ph-late --out pictures\n  bloomery lab report --quick --out report",
+		Example: `  bloomery lab list
+  bloomery lab run ph-late --out pictures
+  bloomery lab report --quick --out report`,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := labProgram(c.Context())

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// fakeLab stands for bloomery-lab, which is in another module. It prints its arguments. With the argument read it prints
-// its input, with fail its exit code is 7, and with wait it ends at a signal.
+// fakeLab stands for bloomery-lab, which is in another module. It prints its arguments. With the argument read it
+// prints its input, with fail its exit code is 7, and with wait it ends at a signal.
 func fakeLab() {
 	fmt.Printf("lab %q\n", os.Args[1:])
 	switch args := os.Args[1:]; {

@@ -18,7 +18,8 @@ const hostile = "<script>alert(\"1\")</script> & 'a',\n"
 // madeUp returns a plot with a curve of every kind and points that cannot be drawn.
 func madeUp() Plot {
 	return Plot{
-		Name: "made-up", Title: hostile, Names: []string{"one", "two\nlines", "three", "four"}, X: hostile, Y: "rate", LogY: true,
+		Name: "made-up", Title: hostile, Names: []string{"one", "two\nlines", "three", "four"}, X: hostile, Y: "rate",
+		LogY: true,
 		Curves: []Curve{
 			{
 				Name:   hostile,
@@ -56,7 +57,9 @@ func TestSVG(t *testing.T) {
 			elements[e.Name.Local]++
 		}
 	}
-	for _, want := range []string{hostile, "one beside a point", "as predicted", "two|", "lines|", "Plot of rate over <script>"} {
+	for _, want := range []string{
+		hostile, "one beside a point", "as predicted", "two|", "lines|", "Plot of rate over <script>",
+	} {
 		if !strings.Contains(texts, want) {
 			t.Errorf("no text %q in %q", want, texts)
 		}
@@ -70,7 +73,8 @@ func TestSVG(t *testing.T) {
 // TestPNG looks for the line of a curve, its color and its ends.
 func TestPNG(t *testing.T) {
 	var b bytes.Buffer
-	p := Plot{Name: "line", Title: "a line", X: "x", Y: "y", Curves: []Curve{{Name: "c", Points: [][2]float64{{0, 0}, {10, 5}}}}}
+	p := Plot{Name: "line", Title: "a line", X: "x", Y: "y"}
+	p.Curves = []Curve{{Name: "c", Points: [][2]float64{{0, 0}, {10, 5}}}}
 	if err := p.Draw(&b, "png"); err != nil {
 		t.Fatal(err)
 	}

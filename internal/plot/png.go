@@ -103,7 +103,8 @@ func (r raster) polygons(all [][]point, c color.RGBA) {
 			high = point{max(high.x, p.x), max(high.y, p.y)}
 		}
 	}
-	box := image.Rect(int(low.x*scale)-1, int(low.y*scale)-1, int(high.x*scale)+2, int(high.y*scale)+2).Intersect(r.Bounds())
+	box := image.Rect(int(low.x*scale)-1, int(low.y*scale)-1, int(high.x*scale)+2, int(high.y*scale)+2)
+	box = box.Intersect(r.Bounds())
 	if len(all) == 0 || box.Empty() {
 		return
 	}

@@ -13,8 +13,8 @@ import (
 // Tests of the intervals of rows against gonum, which the main module does not use. Package stat has its own tests.
 
 // TestIntervalGonum compares Interval with the inverse of gonum's incomplete beta function. gonum's own error grows
-// with n: its p^a·q^b/B(a, b) subtracts logarithms of the size of n. TestIntervalExact of package stat shows which of the two is
-// right.
+// with n: its p^a·q^b/B(a, b) subtracts logarithms of the size of n. TestIntervalExact of package stat shows which of
+// the two is right.
 func TestIntervalGonum(t *testing.T) {
 	for _, n := range []uint64{1, 2, 3, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9} {
 		for _, x := range []uint64{

@@ -36,7 +36,8 @@ func TestInterruptedReport(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") || !strings.HasSuffix(string(page), "</html>\n") {
+	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") ||
+		!strings.HasSuffix(string(page), "</html>\n") {
 		t.Errorf("%v, a page of %d bytes", err, len(page))
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
@@ -51,7 +52,9 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestFullOutput writes to a full disk whatever goes to standard output, help included.
 func TestFullOutput(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"list"}, {"list", "--json"}, {"run", "ph-anneal", "--quick", "--trials", "1"}} {
+	for _, args := range [][]string{
+		{}, {"--help"}, {"list"}, {"list", "--json"}, {"run", "ph-anneal", "--quick", "--trials", "1"},
+	} {
 		var stderr strings.Builder
 		code := run(t.Context(), args, nil, full{}, &stderr)
 		if code != cli.ExitError || !strings.Contains(stderr.String(), "no space left") {
@@ -136,7 +139,8 @@ func TestCheckout(t *testing.T) {
 	if out, errs, code := lab("list", "--json"); code != cli.ExitOK || out != want.String() {
 		t.Errorf("exit code %d, %q, %s", code, out, errs)
 	}
-	if out, errs, code := lab("run", "nonsense"); code != cli.ExitError || out != "" || !strings.Contains(errs, "nonsense") {
+	out, errs, code := lab("run", "nonsense")
+	if code != cli.ExitError || out != "" || !strings.Contains(errs, "nonsense") {
 		t.Errorf("exit code %d, %q, %s", code, out, errs)
 	}
 }

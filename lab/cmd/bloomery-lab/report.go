@@ -23,13 +23,14 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report --out DIR [NAME...]",
 		Short: "Run all experiments and write one page of what they found",
 		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html
-with their tables and plots, which needs no other file, beside the files that "bloomery-lab run --out" writes. The page is
-written anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
+with their tables and plots, which needs no other file, beside the files that "run --out" writes. The page is written
+anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
 interrupt.
 
 Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment
 that fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
-		Example:           "  bloomery-lab report --quick --out report\n  bloomery-lab report --out report \"ph-*\" --trials 10",
+		Example: `  bloomery-lab report --quick --out report
+  bloomery-lab report --out report "ph-*" --trials 10`,
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
