@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bloomery": main})
+	testscript.Main(m, map[string]func(){"bloomery": main, "bloomery-lab": fakeLab})
 }
 
 // TestScripts runs testdata/script. $SITE is the address of a server that has nothing.
@@ -188,25 +188,6 @@ func TestConvertAdvice(t *testing.T) {
 	}
 }
 
-// TestInterruptedReport stops a report before its first experiment ends: the page stays and says what is missing.
-func TestInterruptedReport(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var stderr strings.Builder
-	code := run(ctx, []string{"lab", "report", "--quick", "--out", dir, "ph-anneal", "ph-late"}, nil, os.Stdout, &stderr)
-	if code != exitError || !strings.Contains(stderr.String(), "interrupted; 0 of 2 experiments are in "+dir) {
-		t.Errorf("exit code %d, %q", code, stderr.String())
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || !strings.Contains(string(page), "Missing: <code>ph-anneal</code>, <code>ph-late</code>.") || !strings.HasSuffix(string(page), "</html>\n") {
-		t.Errorf("%v, a page of %d bytes", err, len(page))
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("left behind: %v", names)
-	}
-}
-
 // TestSecondSignal interrupts a process that cannot end by itself, since nobody takes its output.
 func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -294,7 +275,7 @@ func TestFullOutput(t *testing.T) {
 		t.Fatalf("build: exit code %d", code)
 	}
 	for _, args := range [][]string{
-		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"lab"}, {"lab", "list"}, {"completion", "zsh"}, {"version"},
+		{}, {"--help"}, {"help", "build"}, {"build", "--help"}, {"completion", "zsh"}, {"version"},
 		{"info", path}, {"info", "--json", path}, {"check", path}, {"count", path}, {"plan", "--keys", "1000"},
 		{"plan", "--keys", "1000", "--fpr", "0"},
 	} {

@@ -1,6 +1,7 @@
-package main
+package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,37 +15,39 @@ import (
 	"github.com/bloomery/bloomery/container"
 )
 
-// manCommand writes the manual pages. Package cobra/doc is not used: it reads help texts as Markdown, which loses their
-// lists and words such as <TAB>, and it makes the program 600 kB larger.
-func (a *app) manCommand() *cobra.Command {
+// ManCommand returns the command of a program that writes its manual pages. other is the name of one of them, for the
+// help.
+func ManCommand(program, other string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
-		Long: `Write a manual page for each command into a folder: bloomery.1, bloomery-build.1 and so on. The folder is
-created. To install them: bloomery man /usr/local/share/man/man1`,
-		Example: "  bloomery man man1",
+		Long: fmt.Sprintf(`Write a manual page for each command into a folder: %[1]s.1, %[2]s.1 and so on. The folder is
+created. To install them: %[1]s man /usr/local/share/man/man1`, program, other),
+		Example: "  " + program + " man man1",
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := makeFolder(args[0]); err != nil {
+			if err := MakeFolder(args[0]); err != nil {
 				return err
 			}
-			return writePages(c, c.Root(), args[0])
+			return writePages(c.Context(), c.Root(), args[0])
 		},
 	}
 }
 
-// writePages writes the pages of a command and of all below it.
-func writePages(run, c *cobra.Command, dir string) error {
+// writePages writes a manual page in the macros of man(7) for the command and each command below it into a folder.
+// Package cobra/doc is not used: it reads help texts as Markdown, which loses their lists and words such as <TAB>, and
+// it makes a program 600 kB larger.
+func writePages(ctx context.Context, c *cobra.Command, dir string) error {
 	path := filepath.Join(dir, pageName(c)+".1")
 	write := func(w io.Writer) error { return writePage(w, c) }
-	err := container.WriteAtomic(run.Context(), path, write)
+	err := container.WriteAtomic(ctx, path, write)
 	for _, sub := range c.Commands() {
 		if documented(sub) {
-			err = errors.Join(err, writePages(run, sub, dir))
+			err = errors.Join(err, writePages(ctx, sub, dir))
 		}
 	}
 	return err
@@ -60,7 +63,8 @@ func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath
 func writePage(w io.Writer, c *cobra.Command) error {
 	var b strings.Builder
 	name := pageName(c)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"bloomery %s\" \"\"\n", strings.ToUpper(roff(name)), roff(version()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"\"\n",
+		strings.ToUpper(roff(name)), roff(c.Root().Name()), roff(Version()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roff(c.UseLine()))
 	if c.HasAvailableSubCommands() {

@@ -11,24 +11,26 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
-func (a *app) labReportCommand() *cobra.Command {
-	var flags labFlags
+func (a *app) reportCommand() *cobra.Command {
+	var flags runFlags
 	var out string
 	c := &cobra.Command{
 		Use:   "report --out DIR [NAME...]",
 		Short: "Run all experiments and write one page of what they found",
 		Long: `Run all experiments, or those that the names and patterns choose, and write the page DIR/index.html
-with their tables and plots, which needs no other file, beside the files that "lab run --out" writes. The page is
-written anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
+with their tables and plots, which needs no other file, beside the files that "run --out" writes. The page is written
+anew after every experiment and says what is missing, so that you may look at it early, and keep it if you
 interrupt.
 
 Rows that disagree with what was published are shown like the others and do not change the exit code. An experiment
 that fails is named on the page, the others go on, and the exit code is 2. Files that other reports left in DIR stay.`,
-		Example:           "  bloomery lab report --quick --out report\n  bloomery lab report --out report \"ph-*\" --trials 10",
+		Example: `  bloomery-lab report --quick --out report
+  bloomery-lab report --out report "ph-*" --trials 10`,
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -45,10 +47,10 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 			if out == "" {
 				return errors.New("name the folder for the page: --out DIR")
 			}
-			if err := makeFolder(out); err != nil {
+			if err := cli.MakeFolder(out); err != nil {
 				return err
 			}
-			return a.labReport(c.Context(), todo, config, out)
+			return a.report(c.Context(), todo, config, out)
 		},
 	}
 	flags.register(c)
@@ -57,10 +59,10 @@ that fails is named on the page, the others go on, and the exit code is 2. Files
 	return c
 }
 
-// labReport runs the experiments and keeps the page up to date.
-func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
+// report runs the experiments and keeps the page up to date.
+func (a *app) report(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	r := figure.Report{
-		Started: time.Now(), Version: version(), Machine: machine(),
+		Started: time.Now(), Version: cli.Version(), Machine: machine(),
 		Quick: config.Quick, Trials: config.Trials, Seed: config.Seed,
 	}
 	all := int64(0)
@@ -76,12 +78,12 @@ func (a *app) labReport(ctx context.Context, todo []lab.Experiment, config lab.C
 	done := int64(0)
 	for i, experiment := range todo {
 		e := &r.Entries[i]
-		p := newProgress()
-		p.start = r.Started
-		config.Progress = p.share(done, weight(experiment))
+		p := cli.NewProgress()
+		p.Start = r.Started
+		config.Progress = p.Share(done, weight(experiment))
 		a.show(p, fmt.Sprintf("%d of %d, %s", i+1, len(todo), e.Name), all)
 		err := reportOne(ctx, experiment, config, e, out)
-		p.end()
+		p.End()
 		done += weight(experiment)
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("interrupted; %d of %d experiments are in %s", r.Done(), len(todo), page)
@@ -135,7 +137,7 @@ func (a *app) tellEntry(n, of int, e figure.Entry) {
 func (a *app) tellReport(r figure.Report, page string) error {
 	c := r.Count()
 	if a.json {
-		return a.printJSON(map[string]any{
+		return cli.WriteJSON(a.stdout, map[string]any{
 			"page": page, "experiments": len(r.Entries), "done": r.Done(),
 			"rows": c.Rows, "agree": c.Agree, "disagree": c.Disagree,
 		})

@@ -7,19 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/lab"
 )
 
-func (a *app) labListCommand() *cobra.Command {
+func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the experiments",
 		Long:    "List the experiments, and about how long each of them takes on two cores.",
-		Example: "  bloomery lab list",
+		Example: "  bloomery-lab list",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				return a.printJSON(lab.Experiments())
+				return cli.WriteJSON(a.stdout, lab.Experiments())
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "name\ttakes\tsource\twhat is varied")

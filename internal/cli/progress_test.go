@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"math"
@@ -10,10 +10,10 @@ import (
 
 // TestProgressLine holds what the bar shows at several widths: it never fills a line, and keeps what matters most.
 func TestProgressLine(t *testing.T) {
-	p := newProgress()
-	p.read.Store(450)
-	p.keys.Store(7_180_000)
-	p.rate.Store(math.Float64bits(0.00724))
+	p := NewProgress()
+	p.Read.Store(450)
+	p.Keys.Store(7_180_000)
+	p.Rate.Store(math.Float64bits(0.00724))
 	for columns, want := range map[int]string{
 		20:  "searching  45%",
 		30:  "searching  45% 13s left",
@@ -62,8 +62,8 @@ func TestTimeLeft(t *testing.T) {
 // TestShort rounds up to the next unit.
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{999: "999", 999.7: "1k", 999_700: "1M", 7_180_000: "7.18M", 12: "12"} {
-		if got := short(v); got != want {
-			t.Errorf("short(%g) = %s, want %s", v, got, want)
+		if got := Short(v); got != want {
+			t.Errorf("Short(%g) = %s, want %s", v, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -9,6 +9,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// usageError is an error of the command line with a hint what to do.
+type usageError struct {
+	error
+	hint string
+}
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func (e *usageError) Hint() string { return e.hint }
 
 // Errors of the command line. cobra checks commands, arguments and flags; this file puts its errors into our words,
 // each with a hint what to do.
@@ -41,7 +51,7 @@ func strictArgs(c *cobra.Command) {
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
-		var own *advised
+		var own interface{ Hint() string }
 		if err == nil || errors.As(err, &own) {
 			return err
 		}
@@ -55,11 +65,11 @@ func strictArgs(c *cobra.Command) {
 }
 
 // nameOf returns the name of a command, such as "bloomery" or "lab run".
-func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "bloomery ") }
+func nameOf(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
 
 // misused returns an error about the command line of a command, with its usage as the hint.
 func misused(c *cobra.Command, format string, args ...any) error {
-	return &advised{fmt.Errorf(format, args...),
+	return &usageError{fmt.Errorf(format, args...),
 		fmt.Sprintf("Usage: %s\n  %s --help describes it.", c.UseLine(), c.CommandPath())}
 }
 
@@ -82,9 +92,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	advice := "There are " + strings.Join(names, ", ") + "."
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); name != "" && len(near) > 0 {
-		advice = "Did you mean " + either(near) + "? " + advice
+		advice = "Did you mean " + Either(near) + "? " + advice
 	}
-	return &advised{fmt.Errorf("%s has no command %q", nameOf(parent), name), advice}
+	return &usageError{fmt.Errorf("%s has no command %q", nameOf(parent), name), advice}
 }
 
 // showHelp is the help command.
@@ -93,6 +103,9 @@ func showHelp(help *cobra.Command, args []string) error {
 	switch {
 	case err != nil:
 		return unknownCommand(help.Root(), args[0])
+	case len(rest) > 0 && c.DisableFlagParsing: // another program reads the arguments, and describes them
+		c.SetContext(help.Context())
+		return c.RunE(c, append(rest, "--help"))
 	case len(rest) > 0:
 		return unknownCommand(c, rest[0])
 	}

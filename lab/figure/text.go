@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bloomery/bloomery/internal/plot"
 )
 
 // textWidth is the width of a printed table in characters. Notes are wrapped to it; long labels may exceed it.
@@ -126,13 +128,7 @@ func rounded(v float64) string {
 	if size := math.Abs(v); size < 1e15 && (size >= 1e4 || v == math.Trunc(v)) {
 		return strconv.FormatFloat(v+0, 'f', 0, 64) // + 0 turns -0 into 0
 	}
-	return short(v)
-}
-
-// short formats a value with four significant digits, with an exponent if it is very small or large.
-func short(v float64) string {
-	text := strconv.FormatFloat(v, 'g', 4, 64)
-	return strings.NewReplacer("e-0", "e-", "e+0", "e", "e+", "e").Replace(text)
+	return plot.Short(v)
 }
 
 // counted formats a number of things: "1 trial", "2 trials".

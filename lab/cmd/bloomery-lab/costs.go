@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/families"
-	"github.com/bloomery/bloomery/plan/measure"
+	"github.com/bloomery/bloomery/internal/cli"
+	"github.com/bloomery/bloomery/lab/measure"
 )
 
-func (a *app) labCostsCommand() *cobra.Command {
+func (a *app) costsCommand() *cobra.Command {
 	var config measure.Config
 	var out string
 	c := &cobra.Command{
@@ -23,17 +24,17 @@ table is compiled into bloomery: "go generate ./plan" replaces the one in the so
 
 With --family only the filters of that family are measured, in about 3 minutes, beside fuse. The table is then the
 compiled one with these times replaced, corrected by what fuse takes now and took then.`,
-		Example: "  bloomery lab costs --out costs.json\n  bloomery lab costs --family ribbon --out costs.json",
+		Example: "  bloomery-lab costs --out costs.json\n  bloomery-lab costs --family ribbon --out costs.json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("trials") && config.Trials < 1 {
 				return fmt.Errorf("--trials %d: want at least one", config.Trials)
 			}
-			p := newProgress()
-			a.show(p, "measuring", progressAll)
-			config.Progress = p.share(0, progressAll)
+			p := cli.NewProgress()
+			a.show(p, "measuring", cli.All)
+			config.Progress = p.Share(0, cli.All)
 			costs, err := measure.Costs(c.Context(), config)
-			p.end()
+			p.End()
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,8 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 	c.Flags().IntVar(&config.Trials, "trials", 0, "measurements of each query, of which the shortest counts (default 5)")
 	c.Flags().BoolVar(&config.Quick, "quick", false, "small filters only, to see that it works")
 	c.Flags().StringVar(&config.Family, "family", "", "measure the filters of this family only")
-	complete(c, "family", families.Names()...)
+	names := cobra.FixedCompletions(families.Names(), cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc("family", names)
 	c.Flags().StringVar(&out, "out", "", "file to write (default: standard output)")
 	return c
 }

@@ -1,11 +1,9 @@
-package figure
+package plot
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // TestLabels requires that every drawn point has its label once, that other points have none, and that drawing is
@@ -34,29 +32,27 @@ func TestLabels(t *testing.T) {
 }
 
 func TestAround(t *testing.T) {
-	at, size := vg.Point{X: 100, Y: 100}, vg.Point{X: 40, Y: 10}
-	mark := vg.Rectangle{Min: vg.Point{X: 95, Y: 95}, Max: vg.Point{X: 105, Y: 105}}
+	at, size := point{100, 100}, point{40, 10}
+	mark := rect{point{95, 95}, point{105, 105}}
 	for i, center := range around(at, size, 5)[:12] {
-		box := vg.Rectangle{Min: center.Sub(size.Scale(0.5)), Max: center.Add(size.Scale(0.5))}
+		box := rect{center.minus(size.times(0.5)), center.plus(size.times(0.5))}
 		if i < 2 && shared(box, mark) > 0 {
 			t.Errorf("place %d covers the mark", i)
 		}
 	}
-	if a, b := leader(at, vg.Rectangle{Min: vg.Point{X: 130, Y: 95}, Max: vg.Point{X: 150, Y: 105}}); a.X != 105 ||
-		b.X != 130 ||
-		b.Y != 100 {
+	if a, b := leader(at, rect{point{130, 95}, point{150, 105}}); a.x != 105 || b.x != 130 || b.y != 100 {
 		t.Errorf("leader from %v to %v", a, b)
 	}
 	if a, b := leader(at, mark); a != b {
 		t.Errorf("a leader to a label nearby, from %v to %v", a, b)
 	}
-	p := func(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
+	p := func(x, y float64) point { return point{x, y} }
 	if !cross(p(0, 0), p(2, 2), p(0, 2), p(2, 0)) || cross(p(0, 0), p(1, 1), p(3, 0), p(3, 5)) ||
 		!touches(p(80, 100), p(120, 100), mark) ||
 		touches(p(80, 90), p(120, 90), mark) {
 		t.Error("lines cross where they do not, or the other way round")
 	}
-	if got := outside(mark, vg.Rectangle{Min: vg.Point{X: 97, Y: 0}, Max: vg.Point{X: 200, Y: 101}}); got != 6 {
+	if got := outside(mark, rect{point{97, 0}, point{200, 101}}); got != 6 {
 		t.Errorf("outside by %v, want 2 + 4", got)
 	}
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/figure"
+	"github.com/bloomery/bloomery/internal/cli"
 	"github.com/bloomery/bloomery/lab"
+	"github.com/bloomery/bloomery/lab/figure"
 )
 
-func (a *app) labRunCommand() *cobra.Command {
-	var flags labFlags
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
 	var out string
 	c := &cobra.Command{
 		Use:   "run NAME...",
@@ -24,7 +25,7 @@ interval, and whether the two agree within the tolerance that the experiment sta
 
 With --out each plot becomes an SVG and a PNG in that folder, and each result NAME.json and NAME.csv. Every file is
 written whole or not at all; those that are done stay if you interrupt.`,
-		Example:           "  bloomery lab run ph-anneal\n  bloomery lab run \"ph-*\" --trials 10 --out pictures",
+		Example:           "  bloomery-lab run ph-anneal\n  bloomery-lab run \"ph-*\" --trials 10 --out pictures",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -37,11 +38,11 @@ written whole or not at all; those that are done stay if you interrupt.`,
 				return err
 			}
 			if out != "" {
-				if err := makeFolder(out); err != nil {
+				if err := cli.MakeFolder(out); err != nil {
 					return err
 				}
 			}
-			return a.labRun(c.Context(), todo, config, out)
+			return a.runAll(c.Context(), todo, config, out)
 		},
 	}
 	flags.register(c)
@@ -50,14 +51,14 @@ written whole or not at all; those that are done stay if you interrupt.`,
 	return c
 }
 
-// labRun runs experiments one after the other and prints their results.
-func (a *app) labRun(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
+// runAll runs experiments one after the other and prints their results.
+func (a *app) runAll(ctx context.Context, todo []lab.Experiment, config lab.Config, out string) error {
 	for i, e := range todo {
-		p := newProgress()
-		a.show(p, e.Name, progressAll)
-		config.Progress = p.share(0, progressAll)
+		p := cli.NewProgress()
+		a.show(p, e.Name, cli.All)
+		config.Progress = p.Share(0, cli.All)
 		r, err := e.Do(ctx, config)
-		p.end()
+		p.End()
 		if ctx.Err() != nil && err != nil && i > 0 {
 			return fmt.Errorf("interrupted; %d of %d experiments are done", i, len(todo))
 		}
