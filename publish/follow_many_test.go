@@ -19,7 +19,8 @@ import (
 var longTrial = flag.Bool("long", false, "200 followers with a filter of 2 million keys, and limits of time")
 
 // TestManyFollowers has many followers of one publisher, each with its own file, over HTTP. All get a new release; the
-// bytes of all bodies are at most 1.05 times their deltas, and they do not ask at the same moment.
+// bytes of all bodies are at most 1.05 times their deltas, and none without a release. They do not ask at the same
+// moment.
 func TestManyFollowers(t *testing.T) {
 	many, keys, interval := 20, 2_000_000, 300*time.Millisecond
 	switch {
@@ -103,7 +104,11 @@ func TestManyFollowers(t *testing.T) {
 	for i := range asked {
 		asked[i].Store(0)
 	}
+	loaded := -web.bytes.Load()
 	time.Sleep(interval)
+	if loaded += web.bytes.Load(); loaded > 0 {
+		t.Errorf("%d bytes in an interval without a new release", loaded)
+	}
 	var most int64
 	for i := range asked {
 		most = max(most, asked[i].Load())
@@ -112,7 +117,7 @@ func TestManyFollowers(t *testing.T) {
 	r := publish(1)
 	published := time.Now()
 	current.Wait()
-	loaded := web.bytes.Load() - before
+	loaded = web.bytes.Load() - before
 	var slowest time.Duration
 	for range many {
 		slowest = max(slowest, (<-last).Sub(published))
