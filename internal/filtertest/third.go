@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// thirdSeed is the seed of all tests of a run.
+var thirdSeed = rand.Uint64()
+
 // Third returns a function that reports whether a test of a large grid runs its next case. Of each three cases in a row
 // one runs, so that a run covers all parts of the grid and the runs together all cases. All cases run if all is set,
 // which is the -long flag of the test, or with the environment CI_FULL=1.
@@ -18,7 +21,7 @@ func Third(t testing.TB, all bool) (runs func() bool) {
 	if all || os.Getenv("CI_FULL") != "" {
 		return func() bool { return true }
 	}
-	seed := rand.Uint64()
+	seed := thirdSeed
 	if text := os.Getenv("BLOOMERY_TEST_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
