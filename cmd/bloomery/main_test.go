@@ -22,7 +22,33 @@ import (
 	"github.com/bloomery/bloomery/examples/domains"
 )
 
+// children are processes that run a command in another way, by the name that they have instead of "bloomery". They take
+// arguments of the command, and return only if they fail.
+var children = map[string]func(args []string) error{}
+
+// child returns a process of children, which ends with the test.
+func child(t *testing.T, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Args = append([]string{name}, args...)
+	return cmd
+}
+
+// become replaces this process by the command.
+func become(args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(self, append([]string{"bloomery"}, args...), os.Environ())
+}
+
+// TestMain runs tests, the command for scripts and program, or one of children. A child must not reach testscript.Main,
+// which makes a temporary folder and removes it after the tests.
 func TestMain(m *testing.M) {
+	if run := children[os.Args[0]]; run != nil {
+		fmt.Fprintln(os.Stderr, run(os.Args[1:]))
+		os.Exit(exitError)
+	}
 	testscript.Main(m, map[string]func(){"bloomery": main, "bloomery-lab": fakeLab})
 }
 

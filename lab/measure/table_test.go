@@ -1,8 +1,10 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 
@@ -57,6 +59,21 @@ func TestInTable(t *testing.T) {
 	}
 	if _, err := Costs(t.Context(), Config{Family: "guava"}); !errors.Is(err, filter.ErrFamily) {
 		t.Errorf("a family without kinds: %v", err)
+	}
+}
+
+// TestWrite writes the table in the sources again, byte for byte.
+func TestWrite(t *testing.T) {
+	want, err := os.ReadFile("../../plan/costs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := Write(&got, plan.Measured()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("costs.json has %d bytes, Write gives %d: run go generate ./plan", len(want), got.Len())
 	}
 }
 

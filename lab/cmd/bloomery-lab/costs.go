@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -38,11 +37,7 @@ compiled one with these times replaced, corrected by what fuse takes now and too
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error {
-				e := json.NewEncoder(w)
-				e.SetIndent("", " ")
-				return e.Encode(costs)
-			}
+			write := func(w io.Writer) error { return measure.Write(w, costs) }
 			if out == "" {
 				return write(a.stdout)
 			}
