@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/engine/shards"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Open opens the Set in a file. Close it when done. A file of at least 1 MiB is mapped into memory: processes share it
@@ -58,7 +59,7 @@ func FromBytes(b []byte, o ...Option) (*Set, error) {
 var ErrNoManifest = shards.ErrNoManifest
 
 // ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shards.ErrLocked
+var ErrLocked = shard.ErrLocked
 
 // ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
 func ShardedDir(path string) (dir string, ok bool) { return shards.Dir(path) }

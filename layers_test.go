@@ -15,14 +15,15 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// rooms lists, for each room of the module, the rooms that it may import. "family/*" and "internal/*" are all of those.
-// Test files may also import filtertest, paper, keyio and the examples. ARCHITECTURE.md draws the same arrows.
+// rooms lists, for each room of this module and of the lab, the rooms that it may import. "family/*" and "internal/*" are all of those.
+// Test files may also import filtertest, stat, keyio and the examples. ARCHITECTURE.md draws the same arrows.
 var rooms = map[string][]string{
 	"filter":              {},
 	"internal/bitvec":     {"filter"},
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/clock":      {},
+	"internal/cli":        {"container", "internal/untrusted"},
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
@@ -41,7 +42,7 @@ var rooms = map[string][]string{
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/untrusted"},
 	"delta":             {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer"},
-	"shard":             {"filter"},
+	"shard":             {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":    {"filter"},
 	"internal/flock":    {"internal/untrusted"},
 	"internal/run":      {"filter", "shard"},
@@ -49,19 +50,20 @@ var rooms = map[string][]string{
 	"admission":         {"filter", "family/*"},
 	"keyio":             {"filter", "internal/untrusted"},
 	"plan":              {"filter", "families"},
-	"plan/measure":      {"filter", "families", "plan"},
-	"internal/traffic":  {"keyio"},
-	"internal/figure":   {"internal/stat"},
-	"internal/paper":    {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":    {"filter", "family/standard", "internal/stat", "internal/figure"},
-	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic",
-		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
-	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
+	"internal/plot":     {},
+	"lab/measure":       {"filter", "families", "plan"},
+	"lab/traffic":       {"keyio"},
+	"lab/figure":        {"internal/plot", "internal/stat"},
+	"lab/paper":         {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
+	"lab/experiment":    {"filter", "family/standard", "internal/stat", "lab/figure"},
+	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "lab/traffic",
+		"lab/figure", "lab/paper", "internal/anneal", "families", "plan", "lab/measure"},
+	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "lab/figure",
 		"examples/domains"},
-	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "internal/figure",
+	"lab/ribbon": {"lab/experiment", "filter", "families", "family/*", "container", "internal/stat", "lab/figure",
 		"internal/clock"},
-	"lab/exact":        {"lab/experiment", "exact", "internal/figure"},
-	"lab":              {"lab/*", "internal/figure"},
+	"lab/exact":        {"lab/experiment", "exact", "lab/figure"},
+	"lab":              {"lab/*"},
 	"examples/domains": {},
 	"examples/cdn":     {"admission"},
 	"examples/signup":  {".", "publish"},
@@ -69,11 +71,12 @@ var rooms = map[string][]string{
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/flock", "internal/retry", "internal/run", "internal/untrusted"},
+		"internal/bitvec", "internal/except", "internal/retry", "internal/untrusted"},
 	".": {"filter", "families", "container", "plan", "internal/engine", "internal/engine/one", "internal/engine/shards",
 		"internal/stat", "internal/spool", "internal/gather", "internal/bitvec", "internal/except", "internal/intake",
-		"internal/run", "internal/flock", "shard", "delta", "internal/retry", "internal/shrink", "internal/untrusted", "internal/inset"},
-	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run", "internal/flock",
+		"internal/run", "internal/flock", "shard", "delta", "internal/retry", "internal/shrink",
+		"internal/untrusted", "internal/inset"},
+	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
 		"internal/untrusted"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
 		"internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted"},
@@ -83,10 +86,14 @@ var rooms = map[string][]string{
 	"publish/transport": {"internal/untrusted"},
 	"interop":           {".", "filter", "families", "container", "family/*", "internal/bitvec", "internal/probe"},
 	"interop/clubcard":  {"container", "internal/untrusted"},
-	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan", "plan/measure",
-		"keyio", "lab", "internal/figure", "examples/domains", "distribute", "shard", "delta", "publish",
-		"publish/transport", "exact", "internal/untrusted", "internal/inset", "internal/shrink"},
+	"cmd/bloomery": {".", "interop", "interop/clubcard", "filter", "families", "container", "plan",
+		"keyio", "internal/plot", "examples/domains", "distribute", "shard", "delta", "publish",
+		"publish/transport", "exact", "internal/cli", "internal/untrusted", "internal/inset", "internal/shrink"},
+	"lab/cmd/bloomery-lab": {"lab", "lab/*", "container", "families", "internal/cli"},
 }
+
+// labOnly are modules that only the lab uses, so that bloomery does not bring them along.
+var labOnly = []string{"gonum.org/", "github.com/gopacket/"}
 
 func TestLayers(t *testing.T) {
 	arrows := 0
@@ -96,7 +103,7 @@ func TestLayers(t *testing.T) {
 		}
 		if d.IsDir() && p != "." {
 			_, err := os.Stat(filepath.Join(p, "go.mod")) // another module
-			if err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+			if err == nil && p != "lab" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
 				return filepath.SkipDir
 			}
 		}
@@ -113,7 +120,7 @@ func TestLayers(t *testing.T) {
 			return nil
 		}
 		if strings.HasSuffix(p, "_test.go") {
-			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/paper", "internal/stat", "keyio", "examples/domains")
+			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "keyio", "examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
 			}
@@ -127,6 +134,11 @@ func TestLayers(t *testing.T) {
 		}
 		for _, i := range f.Imports {
 			name, _ := strconv.Unquote(i.Path.Value)
+			for _, heavy := range labOnly {
+				if strings.HasPrefix(name, heavy) && !strings.HasPrefix(p, "lab") {
+					t.Errorf("%s imports %s: only the lab may", p, name)
+				}
+			}
 			if name != module && !strings.HasPrefix(name, module+"/") {
 				continue
 			}
@@ -143,6 +155,27 @@ func TestLayers(t *testing.T) {
 	})
 	if err != nil || arrows < 20 {
 		t.Fatalf("%d arrows seen: %v", arrows, err)
+	}
+}
+
+// TestWorkName: the name of the folder of working files stands in package shard only.
+func TestWorkName(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if n := strings.Count(string(text), `"work-`); n > 0 {
+			found += n
+			if p != filepath.Join("shard", "work.go") {
+				t.Errorf("%s has the name", p)
+			}
+		}
+		return err
+	})
+	if err != nil || found != 1 {
+		t.Errorf("found %d times, %v", found, err)
 	}
 }
 

@@ -27,7 +27,7 @@ type ShardBuilder struct {
 	adder
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
-	folder  *shardFolder
+	folder  *shard.Folder
 	spill   *intake.Shards // nil until the number of shards is known
 	allowed *intake.List   // of Config.Allow, from Build on, else nil
 	losses  *losses        // with Config.Like, else nil
@@ -81,11 +81,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		}
 		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
 	} else if err = b.start(context.Background()); err != nil {
-		return nil, errors.Join(err, b.folder.close())
+		return nil, errors.Join(err, b.folder.Close())
 	} else {
 		b.in = intake.New(hasher, b.spill)
 	}
-	b.in.OnClose(b.folder.close)
+	b.in.OnClose(b.folder.Close)
 	return b, nil
 }
 
@@ -216,7 +216,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := CheckShards(m, b.config.MaxFPR); err != nil {
 		return nil, err
 	}
-	return m, b.folder.commit(ctx, m)
+	return m, b.folder.Commit(ctx, m, nil, nil)
 }
 
 // shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
@@ -270,7 +270,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entr
 		return e, 0, err
 	}
 	b.losses.addShard(one.losses, set)
-	e, err = b.folder.write(ctx, set, s, b.config.Shards)
+	e, err = b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
 	if c.Progress != nil {
 		c.Progress(filter.Progress{Done: 1})
 	}

@@ -142,7 +142,7 @@ func (a *app) gatherExact(
 	ctx context.Context, f *exactBuildFlags, c exact.Config, build func(*exact.Builder) error,
 ) error {
 	bar := a.later(func() string { return "building" })
-	defer bar.end()
+	defer bar.End()
 	c.Memory, c.TempDir, c.Progress = f.limit, f.memory.dir, bar.report
 	b, err := exact.NewBuilder(c)
 	if err != nil {

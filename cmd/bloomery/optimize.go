@@ -134,7 +134,7 @@ func (a *app) search(
 	ctx context.Context, set *bloomery.Set, f *optimizeFlags, e filter.Effort, c bloomery.Config, r *optimized,
 ) (*bloomery.Set, error) {
 	bar := a.later(func() string { return building(set.Spec(), f.keep) })
-	defer bar.end()
+	defer bar.End()
 	c.Progress = bar.report
 	b, err := set.Optimizer(e, c)
 	if err != nil {

@@ -181,7 +181,7 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 				return err
 			}
 			done, err := p.RangeAll(ctx, distribute.Files(), out, numbers, o)
-			bar.end()
+			bar.End()
 			if err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ key.`,
 			if _, err = p.Gather(ctx, out, nil, o); err == nil {
 				entries, err = p.BuildAll(ctx, out, numbers, o)
 			}
-			bar.end()
+			bar.End()
 			if err != nil {
 				return adviseBuild(a.nameShardConflict(c, &f, p, err), p.Spec)
 			}
@@ -274,6 +274,6 @@ func (a *app) nameShardConflict(c *cobra.Command, f *stepFlags, p *distribute.Pl
 	if failed != nil {
 		return err
 	}
-	defer bar.end()
+	defer bar.End()
 	return p.NameConflict(c.Context(), distribute.Files(), err, o)
 }

@@ -10,18 +10,20 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestForecast holds forecasts, and the shapes that they choose, against plain searches.
+// TestForecast holds forecasts, and the shapes that they choose, against plain searches: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	runs := filtertest.Third(t, *long)
 	for _, block := range []uint64{512, 1024} {
 		for _, per := range []float64{2, 3, 5, 8, 12, 20, 35} {
 			for _, passes := range []int{1, 24, 40, 64, 150} {
 				for _, later := range []float64{0, 0.3, 1, 10} {
-					if passes != 64 && later != 0 && later != 1 {
+					if passes != 64 && later != 0 && later != 1 || !runs() {
 						continue
 					}
 					load := float64(block) / per / (1 + later)

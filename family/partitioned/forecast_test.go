@@ -9,18 +9,20 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestForecast holds forecasts, and the shapes that they choose, against plain searches.
+// TestForecast holds forecasts, and the shapes that they choose, against plain searches: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	runs := filtertest.Third(t, *long)
 	for _, n := range []uint64{1, 10, 100, 1000, 16000} {
 		for _, per := range []float64{1, 2, 3, 5, 8, 12, 20, 35, 60} {
 			for _, passes := range []int{1, 24, 40, 64, 600} {
 				for _, later := range []float64{0, 0.3, 1, 10} {
-					if passes != 64 && later != 0 && later != 1 || passes == 600 && n != 1000 {
+					if passes != 64 && later != 0 && later != 1 || passes == 600 && n != 1000 || !runs() {
 						continue
 					}
 					bits := uint64(math.Ceil(per * float64(n) * (1 + later)))
