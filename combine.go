@@ -23,10 +23,7 @@ func (s *Set) Merge(o *Set) error {
 		return s.combineShards(o, (*Set).Merge)
 	}
 	return s.combine(o, filter.CanMerge, func(a, b filter.Filter, passed func([]uint64)) error {
-		if p, ok := a.(filter.PassMerger); ok {
-			return p.MergePass(b, passed)
-		}
-		return a.(filter.Merger).Merge(b)
+		return a.(filter.Merger).Merge(b, passed)
 	})
 }
 
@@ -37,10 +34,7 @@ func (s *Set) Intersect(o *Set) error {
 		return s.combineShards(o, (*Set).Intersect)
 	}
 	return s.combine(o, filter.CanIntersect, func(a, b filter.Filter, passed func([]uint64)) error {
-		if p, ok := a.(filter.PassIntersecter); ok {
-			return p.IntersectPass(b, passed)
-		}
-		return a.(filter.Intersecter).Intersect(b)
+		return a.(filter.Intersecter).Intersect(b, passed)
 	})
 }
 
@@ -238,18 +232,12 @@ func (s *Set) Reset() error {
 	if s.shards != nil {
 		return s.resetShards()
 	}
-	spec := s.Spec()
-	family, err := families.ByName(spec.Family())
+	family, err := families.ByName(s.Spec().Family())
 	if _, c := s.main(); c != nil || err != nil || family.New == nil {
 		return s.lacks(filter.CanStartEmpty)
 	}
-	var f filter.Filter
 	shared := s.concurrent != nil
-	if e, ok := s.filter.(filter.Emptier); ok {
-		f, err = e.Empty()
-	} else {
-		f, err = family.New(spec, 0)
-	}
+	f, err := family.Empty(s.filter)
 	if err != nil {
 		return err
 	}

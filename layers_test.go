@@ -20,6 +20,7 @@ const module = "github.com/bloomery/bloomery"
 var rooms = map[string][]string{
 	"filter":              {},
 	"internal/bitvec":     {"filter"},
+	"internal/bitmap":     {"filter", "internal/bitvec"},
 	"internal/kernel":     {"filter", "internal/bitvec", "internal/probe"},
 	"internal/stat":       {},
 	"internal/clock":      {},
@@ -35,7 +36,7 @@ var rooms = map[string][]string{
 	"internal/fill":       {"filter"},
 	"internal/anneal":     {"filter", "internal/bitvec", "internal/kernel", "internal/gather", "internal/grid"},
 	"family/*": {"filter", "internal/anneal", "internal/grid", "internal/gather", "internal/fill",
-		"internal/bitvec", "internal/kernel", "internal/probe", "internal/stripe", "internal/stat"},
+		"internal/bitvec", "internal/bitmap", "internal/kernel", "internal/probe", "internal/stripe", "internal/stat"},
 	"families":          {"filter", "family/*"},
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},

@@ -39,10 +39,11 @@ func newPart(f form, keys uint64, c Config, memory int64) (*partBuilder, error) 
 		if err != nil {
 			return nil, err
 		}
-		b.SetWorkers(c.Workers)
+		o := filter.BuildOptions{Workers: c.Workers}
 		if c.Memory > 0 {
-			b.Limit(max(memory, 1), c.TempDir)
+			o.Memory, o.Dir = max(memory, 1), c.TempDir
 		}
+		b.SetOptions(o)
 		p.builders = append(p.builders, b)
 	}
 	return p, nil
@@ -92,7 +93,7 @@ func (p *partBuilder) build(ctx context.Context, steps *stages) (best *ribbon.Fi
 	}
 	before := steps.steps
 	for _, b := range p.builders {
-		b.OnProgress(func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) })
+		b.Progress = func(now filter.Progress) { steps.to(before + uint64(now.Done*float64(p.keys))) }
 		f, err := b.Build(ctx)
 		if err != nil {
 			return nil, err

@@ -189,7 +189,7 @@ func TestEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.OnProgress(func(filter.Progress) { cancel(filter.ErrEnough) })
+	b.Progress = func(filter.Progress) { cancel(filter.ErrEnough) }
 	_ = b.AddMany(hs)
 	early, err := b.Build(ctx)
 	if err != nil {

@@ -233,7 +233,7 @@ func TestMerge(t *testing.T) {
 		f.words[i], g.words[i] = r.Uint64(), r.Uint64()&r.Uint64()
 	}
 	was := slices.Clone(f.words)
-	if err := f.Merge(g); err != nil {
+	if err := f.Merge(g, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(1000) {
@@ -243,7 +243,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{{Counters: 999, K: 1}, {Counters: 1000, K: 2}} {
-		if err := f.Merge(must(t, c)); !errors.Is(err, filter.ErrMismatch) {
+		if err := f.Merge(must(t, c), nil); !errors.Is(err, filter.ErrMismatch) {
 			t.Errorf("merge with %+v: %v", c, err)
 		}
 	}

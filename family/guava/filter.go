@@ -16,6 +16,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
 )
@@ -118,45 +119,15 @@ func (f *Filter) Add(h filter.Hash) error {
 	return nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or, which is putAll of Guava. A key in both counts twice
-// in Info.Keys. The error wraps filter.ErrMismatch if other is nil or not a guava filter with the same words, k and
-// strategy.
-func (f *Filter) Merge(other filter.Filter) error { return f.MergePass(other, nil) }
-
-// MergePass is Merge and implements filter.PassMerger.
-func (f *Filter) MergePass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.Or(f.words, o.words, passed)
-	f.keys += o.keys
-	return nil
+// Merge makes f hold the keys of both filters; see bitmap.Merge. It is putAll of Guava. The filters must
+// have the same words, k and strategy.
+func (f *Filter) Merge(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Merge(f, &f.keys, other, passed)
 }
 
-// Intersect makes f hold at least the keys that are in both filters: the bitwise and. Its false-positive rate is at
-// most that of either, and above that of a filter built from the common keys alone. Info.Keys becomes the smaller of
-// the two numbers, an upper bound. Errors are those of Merge.
-func (f *Filter) Intersect(other filter.Filter) error { return f.IntersectPass(other, nil) }
-
-// IntersectPass is Intersect and implements filter.PassIntersecter.
-func (f *Filter) IntersectPass(other filter.Filter, passed func([]uint64)) error {
-	o, err := f.same(other)
-	if err != nil {
-		return err
-	}
-	bitvec.And(f.words, o.words, passed)
-	f.keys = min(f.keys, o.keys)
-	return nil
-}
-
-// same returns other as a filter of the same geometry and strategy, or an error wrapping filter.ErrMismatch.
-func (f *Filter) same(other filter.Filter) (*Filter, error) {
-	o, ok := other.(*Filter)
-	if !ok || o == nil || len(o.words) != len(f.words) || o.k != f.k || o.strategy != f.strategy {
-		return nil, filter.Mismatch(f.spec(), other)
-	}
-	return o, nil
+// Intersect makes f hold at least the keys that are in both filters; see bitmap.Intersect.
+func (f *Filter) Intersect(other filter.Filter, passed func([]uint64)) error {
+	return bitmap.Intersect(f, &f.keys, other, passed)
 }
 
 // Reach returns the number of bits that probes can reach: all 64·words with Mitz64, at most the first 2^31 with Mitz32.
@@ -187,11 +158,7 @@ func (f *Filter) Cells() filter.Cells {
 
 // Free returns the number of bits that probes can reach and that are 0 in both filters. Errors are those of Merge.
 func (f *Filter) Free(other filter.Filter) (uint64, error) {
-	o, err := f.same(other)
-	if err != nil {
-		return 0, err
-	}
-	return bitvec.ZerosInBoth(f.words, o.words, Reach(uint64(len(f.words)), f.strategy)), nil
+	return bitmap.Free(f, other, Reach(uint64(len(f.words)), f.strategy))
 }
 
 // Info counts the set bits, which reads the whole filter. Fill is that of the bits that probes can reach. The rates are
