@@ -1,11 +1,8 @@
 package distribute
 
 import (
-	"context"
-	"runtime"
-	"sync"
-
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // Options control how a step runs. They do not change its result.
@@ -27,53 +24,10 @@ type Options struct {
 	Removed func(name string)
 }
 
-func (o Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
+func (o Options) workers() int { return parallel.Workers(o.Workers) }
 
 func (o Options) progress(done float64) {
 	if o.Progress != nil {
 		o.Progress(min(max(done, 0), 1))
 	}
-}
-
-// parallel calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and
-// returns the error with the lowest i among those that ended by themselves.
-func parallel(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var first error
-	next, failed := 0, n
-	for range min(workers, n) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := i >= n || first != nil || inner.Err() != nil
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := f(inner, i); err != nil {
-					mu.Lock()
-					if first == nil || i < failed && inner.Err() == nil {
-						first, failed = err, i
-					}
-					mu.Unlock()
-					cancel()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return first
 }

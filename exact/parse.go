@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/bits"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -88,7 +88,7 @@ func (c *cursor) limited(what string, most uint64) uint64 {
 
 // checksum reads the CRC of what was read from a byte on, and compares it.
 func (c *cursor) checksum(what string, from uint64) uint32 {
-	sum := crc32.Checksum(c.data[from:c.at], castagnoli)
+	sum := crc.Sum(c.data[from:c.at])
 	stored := c.bytes(what+" checksum", crcSize)
 	if c.mend && c.err == nil {
 		binary.LittleEndian.PutUint32(stored, sum)

@@ -2,13 +2,13 @@ package exact
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/crc"
 	"github.com/bloomery/bloomery/internal/trailer"
 )
 
@@ -27,8 +27,6 @@ const (
 	// maxClasses is the largest number of classes: one for each code.
 	maxClasses = maxCodes
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Constants of rehash: the first 32 bytes of the SHA-256 hash of the text "bloomery exact level 2".
 const (
@@ -122,7 +120,7 @@ func (r *record) appendHeader(b []byte, p place) []byte {
 	for _, f := range r.parts() {
 		b = appendGeometry(b, f)
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc.Sum(b[start:]))
 }
 
 func appendUvarints(b []byte, values ...uint64) []byte {
@@ -178,7 +176,7 @@ func (r *record) writeWords(w io.Writer, words []uint64, n int) error {
 		b = b[:min(len(b), n)]
 		n -= len(b)
 		r.size += uint64(len(b))
-		r.crc = crc32.Update(r.crc, castagnoli, b)
+		r.crc = crc.Update(r.crc, b)
 		if _, err := w.Write(b); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/parallel"
 )
 
 // errHashes is wrapped by errors of builds that only hashes that are not random can cause.
@@ -154,7 +155,7 @@ func (b *Builder) attempt(ctx context.Context, n uint64, g geometry) (f *Filter,
 		}
 	}
 	var classes []uint8
-	solvers := make([]solver, b.workers())
+	solvers := make([]solver, parallel.Workers(b.Workers))
 	for left := n; left > maxTail; {
 		if len(f.layers) == maxLayers {
 			return nil, nil, fmt.Errorf("ribbon: %d of %d keys are left after %d layers: %w",
