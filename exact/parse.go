@@ -9,7 +9,6 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/crc"
@@ -314,7 +313,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 	if c.err != nil {
 		return
 	}
-	parts := make([]*ribbon.Filter, len(geometries))
+	parts := make([]*part, len(geometries))
 	for i, g := range geometries {
 		e := filter.Encoded{Spec: g.spec, Keys: g.keys}
 		for section, n := range sections[i] {
@@ -322,7 +321,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 			e.Sections = append(e.Sections, wordsOf(body[:bytes], n))
 			body = body[bytes:]
 		}
-		f, err := ribbon.Decode(e)
+		f, err := decodePart(e)
 		if err != nil {
 			c.at = at
 			c.fail("body", errors.Join(container.ErrCorrupt, err))
@@ -334,7 +333,7 @@ func (r *record) parseBody(c *cursor, geometries []geometry) {
 }
 
 // setParts sets the parts, given in the order of the file.
-func (r *record) setParts(parts []*ribbon.Filter) {
+func (r *record) setParts(parts []*part) {
 	if len(r.classes) > 1 {
 		r.index, parts = parts[0], parts[1:]
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery/container"
-	"github.com/bloomery/bloomery/family/ribbon"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/crc"
@@ -48,9 +47,9 @@ type record struct {
 	entropy           uint64 // of the partitions, in bits
 	classes           []class
 
-	index *ribbon.Filter           // the class of a partition, nil if there is one class
-	first [constant]*ribbon.Filter // level 1, by r; nil where no class needs it
-	last  *ribbon.Filter           // level 2
+	index *part           // the class of a partition, nil if there is one class
+	first [constant]*part // level 1, by r; nil where no class needs it
+	last  *part           // level 2
 
 	positions *positions // of kindPositions, which has nothing of the above but the counts
 
@@ -59,7 +58,7 @@ type record struct {
 }
 
 // parts returns the parts in the order of the file.
-func (r *record) parts() (all []*ribbon.Filter) {
+func (r *record) parts() (all []*part) {
 	if r.kind == kindPositions {
 		return nil
 	}

@@ -191,15 +191,24 @@ func OwnHasher(id filter.HashID, seed uint64, secret *[filter.SecretSize]byte) (
 	return Family{}.Hasher(filter.Spec{}, id, seed, secret)
 }
 
-// usersOf describes the filters that take a hash function of another system.
-func usersOf(id filter.HashID) string {
+// UserOf returns the family that takes a hash function of another system, with the parameters that its filters need for
+// that; the zero Spec if there is none.
+func UserOf(id filter.HashID) filter.Spec {
 	for _, f := range list {
 		switch id {
 		case f.Hash:
-			return f.Name
+			return filter.NewSpec(f.Name)
 		case f.Also.Hash:
-			return f.Also.Spec.String()
+			return f.Also.Spec
 		}
+	}
+	return filter.Spec{}
+}
+
+// usersOf describes the filters that take a hash function of another system.
+func usersOf(id filter.HashID) string {
+	if s := UserOf(id); s.Family() != "" {
+		return s.String()
 	}
 	return "none of these filters"
 }
