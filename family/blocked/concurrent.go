@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/stripe"
@@ -36,21 +37,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the blocks of a batch of keys before it tests any of
-// them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	var at [batch]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[i] = c.f.block(h)
-		}
-		bitvec.Prefetch(c.f.words, at[:len(group)])
-		for i, h := range group {
-			dst[start+i] = c.Has(h)
-		}
-	}
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
 }
 
 // Add adds a key. The error is always nil.

@@ -160,7 +160,8 @@ func (b *Builder) SetOptions(o filter.BuildOptions) {
 	b.spill = nil
 	if o.Memory > 0 {
 		b.spill = gather.New(gather.Config{
-			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys, Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
+			Memory: o.Memory, Dir: o.Dir, Expect: b.c.Keys,
+			Form: func(h filter.Hash) filter.Hash { return filter.Hash{Hi: h.Lo} },
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/bitmap"
 	"github.com/bloomery/bloomery/internal/bitvec"
 	"github.com/bloomery/bloomery/internal/probe"
@@ -42,22 +43,9 @@ func (c *Concurrent) Has(h filter.Hash) bool {
 	return true
 }
 
-// HasMany sets dst[i] to Has(hs[i]) for every i. It prefetches the first words of a batch of keys before it tests any
-// of them. It panics if dst and hs differ in length.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
 func (c *Concurrent) HasMany(dst []bool, hs []filter.Hash) {
-	filter.CheckBatch(dst, hs)
-	var at [batch * first]uint64
-	for start := 0; start < len(hs); start += batch {
-		group := hs[start:min(start+batch, len(hs))]
-		for i, h := range group {
-			at[i*first] = probe.Position(h.Lo, c.f.m)
-			at[i*first+1] = probe.Position(probe.Mix(h.Lo, probe.Mixer(h)), c.f.m)
-		}
-		bitvec.PrefetchBits(c.f.words, at[:len(group)*first])
-		for i, h := range group {
-			dst[start+i] = c.Has(h)
-		}
-	}
+	batch.HasMany(batch.InCache, dst, hs, c.f.prefetch, batch.Has(c))
 }
 
 // Add adds a key. The error is always nil.

@@ -4,8 +4,8 @@
 // # Many writers
 //
 // The forms of standard and blocked for many goroutines take no locks in Add and Has: bits are set by atomic ORs and
-// never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines that
-// bring the same key could both find a bit unset. TestAndAdd therefore holds a lock that the key's hash chooses
+// never cleared, so the bits of a key that was added stay set. This does not suffice for TestAndAdd: two goroutines
+// that bring the same key could both find a bit unset. TestAndAdd therefore holds a lock that the key's hash chooses
 // (stripe.Stripes.Once) while it sets the bits. The second goroutine then finds all of them set.
 package bitmap
 
@@ -33,8 +33,8 @@ func Same[F Filter](f F, other filter.Filter) (same F, err error) {
 	return o, nil
 }
 
-// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number of
-// keys of f. The error is that of Same; f is then unchanged. passed is that of filter.Merger.
+// Merge makes f hold the keys of both filters: the bitwise or. A key that is in both counts twice in keys, the number
+// of keys of f. The error is that of Same; f is then unchanged. passed is that of filter.Merger.
 func Merge[F Filter](f F, keys *uint64, other filter.Filter, passed func([]uint64)) error {
 	o, err := Same(f, other)
 	if err != nil {
@@ -70,8 +70,8 @@ func Free[F Filter](f F, other filter.Filter, n uint64) (uint64, error) {
 }
 
 // Copy returns a copy of words to which others write at the same time. Since bits are only ever set, it has every bit
-// that was set before Copy began, hence every key whose Add had returned. A key that is being added may have some of its
-// bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
+// that was set before Copy began, hence every key whose Add had returned. A key that is being added may have some of
+// its bits in the copy, which raises the rate of false positives as if it were added, at most. The error wraps
 // filter.ErrTooLarge if there is no memory for the copy.
 func Copy(words []uint64) ([]uint64, error) {
 	to, err := bitvec.Alloc(uint64(len(words)))

@@ -11,7 +11,8 @@ type Intake struct {
 
 // NewIntake returns an Intake without keys.
 func NewIntake(c Config) Intake {
-	return Intake{BuildOptions: filter.BuildOptions{Memory: c.Memory, Dir: c.Dir, Workers: c.Workers}, Keys: New(c), config: c}
+	o := filter.BuildOptions{Memory: c.Memory, Dir: c.Dir, Workers: c.Workers}
+	return Intake{BuildOptions: o, Keys: New(c), config: c}
 }
 
 // SetOptions implements filter.Gatherer. It drops keys that were added before.

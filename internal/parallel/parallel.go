@@ -16,7 +16,8 @@ func Workers(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is the caller's.
+// Each calls f for all i below n, in at most that many goroutines, which it numbers from 0 on. Worker 0 is that of the
+// caller.
 func Each(workers, n int, f func(worker, i int)) {
 	var next atomic.Int64
 	work := func(worker int) {
@@ -32,8 +33,8 @@ func Each(workers, n int, f func(worker, i int)) {
 	wg.Wait()
 }
 
-// Do calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and returns the
-// error with the lowest i among those that ended by themselves.
+// Do calls f(ctx, i) for all i below n, workers at a time. After an error it starts no more, cancels ctx and returns
+// the error with the lowest i among those that ended by themselves.
 func Do(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
