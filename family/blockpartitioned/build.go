@@ -28,7 +28,7 @@ type Config struct {
 	Workers int           // stretches of blocks that are searched at once; default: GOMAXPROCS
 	Memory  int64         // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string        // default: os.TempDir()
-	Table   uint64        // version of the table that the shape comes from; default: the newest
+	Table   uint64        // version of the table that the block geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from its shifts, or with the
 	// effort filter.Keep leaves them as they are. Size, Block and K are not used. All keys are needed again; they may
 	// have changed.

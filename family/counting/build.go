@@ -22,14 +22,14 @@ type Config struct {
 // ConfigFromSpec reads counting(bits_per_key=, fpr=, bytes=, capacity=, m=, k=). A capacity larger than keys takes its
 // place. Errors wrap filter.ErrConfig.
 func ConfigFromSpec(s filter.Spec, keys uint64) (Config, error) {
-	p, err := probe.ReadShape(s, keys, width)
+	p, err := probe.ReadConfig(s, keys, width)
 	return Config{Keys: p.Keys, Size: p.Size, Counters: p.M, K: p.K}, err
 }
 
 // Geometry returns the number of counters m and of probes per key k of the filter that New makes. It allocates no
 // filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.
 func (c Config) Geometry() (m uint64, k int, err error) {
-	return probe.Shape{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
+	return probe.Config{Keys: c.Keys, Size: c.Size, M: c.Counters, K: c.K, Width: width, Scatter: true}.Resolve()
 }
 
 // New returns an empty filter. Errors wrap filter.ErrConfig or filter.ErrTooLarge.

@@ -36,7 +36,7 @@ type Config struct {
 	Workers int    // shards that are searched at once; default: GOMAXPROCS
 	Memory  int64  // bytes of keys to hold in memory at most, the others go to a file in Dir; default: no limit
 	Dir     string // default: os.TempDir()
-	Table   uint64 // version of the table that the shape comes from; default: the newest
+	Table   uint64 // version of the table that the geometry comes from; default: the newest
 	// From is an earlier filter: the new one has its geometry, and the search starts from it. With the effort
 	// filter.Keep there is no search: a key that From contains takes the first group that From covers; then each other
 	// key, in the order of the hashes, takes the group that sets the fewest new bits. Size, Choices, K, Hashing and
