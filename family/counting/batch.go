@@ -11,8 +11,13 @@ import (
 // the absent keys.
 const first = 3
 
-// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany.
+// HasMany sets dst[i] to Has(hs[i]) for every i; see batch.HasMany. In the caches a call less is worth 4% of the time.
 func (f *Filter) HasMany(dst []bool, hs []filter.Hash) {
+	if len(f.words) < batch.InCache {
+		filter.CheckBatch(dst, hs)
+		f.hasEach(dst, hs)
+		return
+	}
 	batch.HasMany(len(f.words), dst, hs, f.prefetch, f.hasEach)
 }
 
