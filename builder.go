@@ -97,8 +97,15 @@ func (c Config) memberBuilder() (*Builder, error) {
 // builder is memberBuilder without Like.
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
-	if c.open() && c.Keys == 0 && c.Needs.ValueBits == 0 { // a filter with values takes them with the keys
-		return b, b.later()
+	if c.open() && c.Keys == 0 {
+		if c.Needs.ValueBits == 0 {
+			return b, b.later()
+		}
+		// A filter with values takes them with the keys: it is chosen before their number is known.
+		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
+			const reason = "values with room for later keys, or in a given size, need the number of keys"
+			return nil, &filter.ConfigError{Field: "keys", Value: 0, Reason: reason}
+		}
 	}
 	var err error
 	if b.config, err = c.Resolve(context.Background()); err != nil {
@@ -128,8 +135,8 @@ func (c Config) builder() (*Builder, error) {
 // For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
 // and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
-	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
+	if s.inner().Parts() != nil {
+		if err := errors.Join(s.inner().Can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		guard, err := newLosses(s, c.Shrink)
@@ -137,12 +144,12 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 			return nil, err
 		}
 		return &Builder{
-			config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e, losses: guard,
+			config: c, hasher: s.hasher, chosen: s.FPRChosen(), shards: newSpill(s, c), old: s, effort: e, losses: guard,
 		}, nil
 	}
-	old, ok := s.filter.(filter.Reoptimizer)
+	old, ok := s.Filter().(filter.Reoptimizer)
 	if !ok {
-		return nil, s.lacks(filter.CanSearch)
+		return nil, s.inner().Lacks(filter.CanSearch)
 	}
 	inner, err := old.Reoptimize(e)
 	if err != nil {
@@ -155,7 +162,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen, losses: guard}
+	b := &Builder{config: c, hasher: s.hasher, chosen: s.FPRChosen(), losses: guard}
 	b.take(inner)
 	return b, nil
 }
@@ -267,13 +274,13 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch set.chosen = b.chosen; {
+	switch set.choose(b.chosen); {
 	case b.config.Like != nil:
 		if set, err = b.finishLike(set); err != nil {
 			return nil, err
 		}
 	case b.family.Name != "":
-		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
+		set.choose(b.config.chosenFPR(b.family, b.spec, b.count(), set))
 	}
 	if b.config.Allow != nil {
 		if err := b.allow(ctx, set); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/delta"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
@@ -84,7 +85,7 @@ func writerOf(b []byte) func(io.Writer) error {
 
 // folderSet returns the sharded set in a folder for package delta.
 func folderSet(ctx context.Context, dir string) (s delta.Set, err error) {
-	m, st, err := readManifest(dir)
+	m, st, err := shards.ReadManifest(dir)
 	if err != nil {
 		return s, err
 	}
@@ -137,7 +138,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	if err != nil {
 		return err
 	}
-	if !sameFile(dir, out) {
+	if !shards.SameFile(dir, out) {
 		if err := to.fill(ctx, dir, m, made); err != nil {
 			return err
 		}

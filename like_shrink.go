@@ -1,18 +1,21 @@
 package bloomery
 
 import (
+	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
 // losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
 type losses struct {
-	old     *Set    // nil: nothing is guarded
-	allowed float64 // the part that may be lost
-	limit   uint64  // hashes with a smaller Hi are in the sample
+	old     *Set          // nil: nothing is guarded
+	allowed float64       // the part that may be lost
+	limit   atomic.Uint64 // hashes with a smaller Hi are in the sample
 	mu      sync.Mutex
 	sample  map[filter.Hash]struct{} // nil unless old counts
 	lost    lost
@@ -25,7 +28,8 @@ type lost struct {
 	before, after               uint64 // additions of these keys beyond the first
 }
 
-// sampleSize is about how many keys are compared if all keys of the old Set come again.
+// sampleSize is about how many keys are compared if all keys of the old Set come again. There are never more than twice
+// as many.
 const sampleSize = 1 << 16
 
 // newLosses returns the guard for Sets that replace old.
@@ -34,16 +38,14 @@ func newLosses(old *Set, option float64) (*losses, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &losses{old: old, allowed: allowed, limit: math.MaxUint64}
+	l := &losses{old: old, allowed: allowed}
+	l.limit.Store(math.MaxUint64)
 	if n := old.Len(); n > sampleSize {
-		l.limit = math.MaxUint64 / n * sampleSize
+		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
-	if old.shards == nil {
-		if main, _ := old.main(); main != nil {
-			if _, counts := main.(filter.Counter); counts {
-				l.sample = map[filter.Hash]struct{}{}
-			}
-		}
+	main, _ := except.Split(old.Filter()) // of a sharded Set each shard has a guard of its own
+	if _, counts := main.(filter.Counter); counts {
+		l.sample = map[filter.Hash]struct{}{}
 	}
 	return l, nil
 }
@@ -54,9 +56,13 @@ func (l *losses) add(hs []filter.Hash) {
 		return
 	}
 	for _, h := range hs {
-		if h.Hi < l.limit {
+		if h.Hi < l.limit.Load() {
 			l.mu.Lock()
 			l.sample[h] = struct{}{}
+			if len(l.sample) > 2*sampleSize { // the new list is far longer
+				l.limit.Store(l.limit.Load() / 2)
+				maps.DeleteFunc(l.sample, func(h filter.Hash, _ struct{}) bool { return h.Hi >= l.limit.Load() })
+			}
 			l.mu.Unlock()
 		}
 	}
@@ -87,7 +93,7 @@ func (l *losses) compare(set *Set) error {
 // distinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.
 func (s *Set) distinctLen() uint64 {
 	n := s.Len()
-	if s.shards != nil {
+	if s.Filter() == nil {
 		return n
 	}
 	if e, err := s.EstimateInterval(); err == nil && !e.Counted && e.High < 0.95*float64(n) {

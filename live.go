@@ -63,7 +63,8 @@ type use struct {
 // when done. Options and errors are those of Open.
 func OpenLive(path string, o ...Option) (*Live, error) {
 	l := &Live{path: path, options: optionsOf(0, o)}
-	if l.options.concurrent {
+	l.options.Regular = true
+	if l.options.Concurrent {
 		const reason = "a Live set is replaced by its file: it takes no keys"
 		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}
 	}

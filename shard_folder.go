@@ -12,36 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/flock"
-	"github.com/bloomery/bloomery/internal/run"
 	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
-
-// ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = errors.New("another process builds or changes the set in this folder")
-
-// lockWait is the time for which a writer that replaces a set waits for one that only needs the lock for a moment.
-const lockWait = 2 * time.Second
-
-// lockFolder locks a folder. The error wraps ErrLocked if another process still has the lock after lockWait, or at once
-// with now.
-func lockFolder(ctx context.Context, dir string, now bool) (*os.File, error) {
-	wait := lockWait
-	if now {
-		wait = 0
-	}
-	inner, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	f, _, err := flock.Lock(inner, dir, nil)
-	if err != nil && err == inner.Err() && ctx.Err() == nil {
-		err = fmt.Errorf("%s: %w; wait for it, or name another folder", dir, ErrLocked)
-	}
-	return f, err
-}
 
 // shardFolder is the folder that a ShardBuilder writes to. Its lock is advisory and that of the folder itself.
 type shardFolder struct {
@@ -68,7 +45,7 @@ func openFolder(dir string) (f *shardFolder, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	if f.lock, err = lockFolder(context.Background(), dir, true); err != nil {
+	if f.lock, err = shards.LockFolder(context.Background(), dir, true); err != nil {
 		return f, err
 	}
 	if f.old, err = f.look(); err != nil {
@@ -94,23 +71,11 @@ func (f *shardFolder) look() (*shard.Manifest, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	name, err := foreign(f.dir)
+	name, err := shards.Foreign(f.dir)
 	if name != "" {
 		err = fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", f.dir, name)
 	}
 	return nil, err
-}
-
-// foreign returns the name of a file in a folder that neither a killed writer of a set has left nor a distributed build
-// works with, or "".
-func foreign(dir string) (string, error) {
-	all, err := os.ReadDir(dir)
-	for _, e := range all {
-		if !shard.IsUnfinished(e.Name()) && !(e.IsDir() && run.IsWork(e.Name())) {
-			return e.Name(), err
-		}
-	}
-	return "", err
 }
 
 // write writes the file of a shard. It is not that of a file with other contents in the old manifest.
@@ -159,22 +124,7 @@ func (f *shardFolder) commitText(ctx context.Context, m *shard.Manifest, text []
 	}
 	f.written = nil
 	container.RemoveAbandoned(f.dir, nil)
-	return removeOthers(f.dir, m)
-}
-
-// removeOthers removes the shards in a folder that the manifest does not name.
-func removeOthers(dir string, m *shard.Manifest) error {
-	keep := map[string]bool{}
-	for _, e := range m.Shards {
-		keep[e.File] = true
-	}
-	all, err := os.ReadDir(dir)
-	for _, e := range all {
-		if n := e.Name(); !keep[n] && shard.IsName(n) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, n)))
-		}
-	}
-	return err
+	return shards.RemoveOthers(f.dir, m)
 }
 
 // close removes the files that were written and not committed, and unlocks the folder.

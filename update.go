@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/inset"
 )
@@ -41,10 +41,10 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		return nil, err
 	}
 	opts := optionsOf(0, o)
-	opts.inMemory = true
-	if dir, ok := ShardedDir(path); ok {
-		path, opts.inMemory, opts.lazy = dir, false, true
-		if _, _, err := readManifest(dir); err != nil { // do not wait for the lock of another folder
+	dir, sharded := ShardedDir(path)
+	if sharded {
+		path = dir
+		if _, _, err := shards.ReadManifest(dir); err != nil { // do not wait for the lock of another folder
 			return nil, err
 		}
 	} else if !st.Mode().IsRegular() {
@@ -56,16 +56,25 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	if err != nil {
 		return nil, err
 	}
-	set, err := openFile(path, opts)
+	l := &Locked{path: path, file: file, was: was}
+	if sharded {
+		l.Set, l.was, err = openLocked(path, opts)
+	} else {
+		opts.InMemory = true
+		l.Set, err = openFile(path, opts)
+	}
 	if err != nil {
 		_ = flock.Unlock(file)
 		return nil, err
 	}
-	if set.shards != nil {
-		was = set.shards.was
-		sweep(path, set.shards.base)
-	}
-	return &Locked{Set: set, path: path, file: file, was: was}, nil
+	return l, nil
+}
+
+// openLocked opens the sharded set in a folder whose lock the caller has.
+func openLocked(dir string, o options) (*Set, fs.FileInfo, error) {
+	t, was, err := shards.OpenLocked(dir, o.Options)
+	s, err := made(t, err)
+	return s, was, err
 }
 
 var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
@@ -94,13 +103,7 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 	if err := l.held(); err != nil {
 		return err
 	}
-	if t := l.Set.shards; t != nil || s.shards != nil {
-		if t == nil || s.shards == nil || len(t.parts) != len(s.shards.parts) {
-			return fmt.Errorf("%s: the number of shards differs: %w", l.path, filter.ErrMismatch)
-		}
-		return t.replace(ctx, s, l.was)
-	}
-	return s.Replace(ctx, l.path, l.was)
+	return l.inner().Replace(ctx, l.path, l.was, s.inner())
 }
 
 // Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
@@ -110,10 +113,5 @@ func (l *Locked) Close() error {
 	}
 	file := l.file
 	l.file = nil
-	if t := l.Set.shards; t != nil {
-		if err := t.close(); err != nil {
-			return errors.Join(err, flock.Unlock(file))
-		}
-	}
-	return flock.Unlock(file)
+	return errors.Join(l.inner().Close(), flock.Unlock(file))
 }

@@ -30,12 +30,12 @@ import (
 func (f *Follower) Poll(ctx context.Context) (Event, error) {
 	target, err := f.options.guard.follows(f.file)
 	if err != nil {
-		return nil, err
+		return nil, absent(err)
 	}
 	ctx = container.NoLinks(ctx)
 	unlock, err := f.lock(ctx)
 	if err != nil {
-		return nil, err
+		return nil, absent(err)
 	}
 	defer unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -75,7 +75,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 	}
 	text, o, err := p.load(ctx, ReleaseName, request)
 	if err != nil {
-		return nil, err
+		return nil, absent(err)
 	}
 	if o.NotModified {
 		if request.Have == (transport.Validators{}) {
@@ -84,7 +84,7 @@ func (p *poll) do(ctx context.Context) (Event, error) {
 		}
 		p.next = p.was
 		p.tidy(ctx)
-		return Unchanged{p.was.Release, p.loaded}, nil
+		return Unchanged{p.was.Release, p.loaded}, p.writeState(ctx, p.was, p.next)
 	}
 	if p.release, p.next, err = p.accept(text, p.was); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.source, err)

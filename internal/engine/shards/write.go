@@ -1,4 +1,4 @@
-package bloomery
+package shards
 
 import (
 	"context"
@@ -10,10 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/shard"
 )
@@ -35,8 +36,8 @@ type target struct {
 }
 
 // write writes a shard and returns its entry and the number of bits in its sections.
-func (w target) write(ctx context.Context, i int, set *Set) (e shard.Entry, bits uint64, err error) {
-	f, err := set.encode()
+func (w target) write(ctx context.Context, i int, set *one.Set) (e shard.Entry, bits uint64, err error) {
+	f, err := set.Encode()
 	if err != nil {
 		return e, 0, err
 	}
@@ -44,8 +45,8 @@ func (w target) write(ctx context.Context, i int, set *Set) (e shard.Entry, bits
 		bits += 64 * uint64(len(words))
 	}
 	sum := sha256.New()
-	bytes := counter{w: sum}
-	if err := set.Guarded(func() error { return container.Write(&bytes, f) }); err != nil {
+	var bytes counter
+	if err := set.Guarded(func() error { return container.Write(io.MultiWriter(sum, &bytes), f) }); err != nil {
 		return e, 0, err
 	}
 	sum.Sum(e.SHA256[:0])
@@ -53,7 +54,7 @@ func (w target) write(ctx context.Context, i int, set *Set) (e shard.Entry, bits
 		return w.old.Shards[i], bits, nil
 	}
 	info := set.Info()
-	e.File, e.Keys, e.Bytes = shard.NewName(w.old, i, w.shards, e.SHA256), info.Keys, uint64(bytes.n)
+	e.File, e.Keys, e.Bytes = shard.NewName(w.old, i, w.shards, e.SHA256), info.Keys, uint64(bytes)
 	e.FPRPrior, e.FPRPosterior = shard.Rate(info.FPRPrior), shard.Rate(info.FPRPosterior)
 	err = set.Guarded(func() error {
 		return container.WriteFile(container.Batch(ctx), filepath.Join(w.dir, e.File), f)
@@ -61,11 +62,30 @@ func (w target) write(ctx context.Context, i int, set *Set) (e shard.Entry, bits
 	return e, bits, err
 }
 
-// replace replaces the set in the folder by s, which is the set of t or another one of as many shards. If the manifest
-// is not was, the error wraps container.ErrChanged and nothing is replaced.
-func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
+// Replace replaces the set in the folder by the one of by, which is t itself or another Set of as many shards.
+func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
+	next, ok := by.(*Set)
+	switch {
+	case !ok || len(t.parts) != len(next.parts):
+		return engine.NumberDiffers(path)
+	case t.derive != nil || !SameFile(path, t.dir):
+		return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
+	}
+	return t.replace(ctx, next, was)
+}
+
+// counter counts the bytes written.
+type counter uint64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// replace is Replace. If the manifest is not was, the error wraps container.ErrChanged and nothing is replaced.
+func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
 	next := t.manifest
-	if s.shards == t {
+	if s == t {
 		err = t.parallel(writers, func(i int) error {
 			if !t.parts[i].changed.Load() {
 				return nil
@@ -73,7 +93,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 			return t.flush(ctx, i)
 		})
 	} else {
-		next, err = s.shards.writeAll(ctx, target{t.dir, t.base, len(t.parts), true})
+		next, err = s.writeAll(ctx, target{t.dir, t.base, len(t.parts), true})
 	}
 	if err != nil {
 		return err
@@ -82,14 +102,14 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 	path := filepath.Join(t.dir, shard.ManifestName)
 	container.SyncFolder(t.dir)
 	if err := container.ReplaceAtomic(ctx, path, was, manifestWriter(next)); err != nil {
-		if s.shards != t {
+		if s != t {
 			removeUnnamed(t.dir, next, t.base)
 		}
 		return err
 	}
 	t.abandon(next)
 	removeUnnamed(t.dir, t.base, next)
-	if s.shards != t { // what is in memory is not what the files have
+	if s != t { // what is in memory is not what the files have
 		for i := range t.parts {
 			t.parts[i].changed.Store(false)
 			t.drop(i)
@@ -118,8 +138,8 @@ func clone(m *shard.Manifest) *shard.Manifest {
 
 // writeAll writes all shards and returns the new manifest, which it does not write. On error it removes what it has
 // written.
-func (t *shards) writeAll(ctx context.Context, w target) (next *shard.Manifest, err error) {
-	own := t.derive == nil && sameFile(w.dir, t.dir)
+func (t *Set) writeAll(ctx context.Context, w target) (next *shard.Manifest, err error) {
+	own := t.derive == nil && SameFile(w.dir, t.dir)
 	next = clone(t.manifest)
 	for i := range next.Shards {
 		next.Shards[i].File = ""
@@ -130,10 +150,10 @@ func (t *shards) writeAll(ctx context.Context, w target) (next *shard.Manifest, 
 			next.Shards[i] = mine
 			return nil
 		}
-		return t.visitOne(i, func(_ int, one *Set) error {
-			e, _, err := w.write(ctx, i, one)
+		return t.visitOne(i, func(s *one.Set) error {
+			e, _, err := w.write(ctx, i, s)
 			if err != nil {
-				return t.fail(i, err)
+				return t.Fail(i, err)
 			}
 			if e.SHA256 == mine.SHA256 { // the rates of the build, even if this machine rounds differently
 				e.FPRPrior, e.FPRPosterior = mine.FPRPrior, mine.FPRPosterior
@@ -149,15 +169,8 @@ func (t *shards) writeAll(ctx context.Context, w target) (next *shard.Manifest, 
 	return next, nil
 }
 
-// sameFile reports whether two paths name one file or folder.
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(one, two)
-}
-
 // abandon removes the files of shards that were written and are neither in the manifest of the folder nor in next.
-func (t *shards) abandon(next *shard.Manifest) {
+func (t *Set) abandon(next *shard.Manifest) {
 	for i, e := range t.manifest.Shards {
 		if e.File != t.base.Shards[i].File && (next == nil || e.File != next.Shards[i].File) {
 			removeShard(t.dir, e.File)
@@ -183,32 +196,9 @@ func removeUnnamed(dir string, named, other *shard.Manifest) {
 
 func removeShard(dir, name string) { _ = os.Remove(filepath.Join(dir, name)) }
 
-// sweep removes what a writer left behind that was killed: temporary files, and shards with a suffix that the manifest
-// does not name. The workers of a distributed build write to a folder of their own, which sweep leaves alone. The caller
-// has the lock.
-func sweep(dir string, m *shard.Manifest) {
-	all, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	named := map[string]bool{}
-	for _, e := range m.Shards {
-		named[e.File] = true
-	}
-	count := fmt.Sprintf("-of-%05d.", len(m.Shards))
-	for _, e := range all {
-		name := e.Name()
-		_, suffix, ok := strings.Cut(name, count)
-		if ok && suffix != "bloom" && shard.IsName(name) && !named[name] {
-			removeShard(dir, name)
-		}
-	}
-	container.RemoveAbandoned(dir, nil)
-}
-
-// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it. It locks the folder, unless
+// Save creates the folder, or replaces the set in it. It locks the folder, unless
 // the Set is that of a Locked and has the lock.
-func (s *Set) saveShards(ctx context.Context, dir string) error {
+func (t *Set) Save(ctx context.Context, dir string) error {
 	const advice = "a sharded Set is a folder; name a new one, or that of a sharded set to replace"
 	st, err := os.Stat(dir)
 	switch {
@@ -224,31 +214,31 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 	case err != nil:
 		return err
 	}
-	if !(s.shards.locked && sameFile(dir, s.shards.dir)) {
-		lock, err := lockFolder(ctx, dir, false)
+	if !(t.locked && SameFile(dir, t.dir)) {
+		lock, err := LockFolder(ctx, dir, false)
 		if err != nil {
 			return err
 		}
 		defer flock.Unlock(lock)
 	}
-	old, _, err := readManifest(dir)
+	old, _, err := ReadManifest(dir)
 	if err != nil && !errors.Is(err, ErrNoManifest) {
 		return err
 	}
-	stranger, err := foreign(dir)
+	stranger, err := Foreign(dir)
 	if err != nil {
 		return err
 	}
-	n := len(s.shards.parts)
+	n := len(t.parts)
 	same := old
 	if old != nil && len(old.Shards) != n {
 		same = nil
 	}
-	next, err := s.shards.writeAll(ctx, target{dir, same, n, false})
+	next, err := t.writeAll(ctx, target{dir, same, n, false})
 	if err != nil {
 		return err
 	}
-	next.FPRChosen = s.chosen
+	next.FPRChosen = t.chosen
 	container.SyncFolder(dir)
 	if err := container.WriteAtomic(ctx, filepath.Join(dir, shard.ManifestName), manifestWriter(next)); err != nil {
 		removeUnnamed(dir, next, old)
@@ -258,15 +248,10 @@ func (s *Set) saveShards(ctx context.Context, dir string) error {
 	if old != nil {
 		removeUnnamed(dir, old, next)
 	} else if stranger == "" { // what is there was left by a writer that was killed
-		_ = removeOthers(dir, next)
+		_ = RemoveOthers(dir, next)
 	}
-	if s.shards.derive != nil { // it had none
-		s.shards.manifest = next
+	if t.derive != nil { // it had none
+		t.manifest = next
 	}
 	return nil
 }
-
-// errSharded is the error of operations on one file.
-var errSharded = fmt.Errorf(
-	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
-	filter.ErrUnsupported)

@@ -1,0 +1,151 @@
+package shards
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
+const openers = 8
+
+// Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
+// set: if a shard is missing and the manifest has changed, Open starts again.
+func Open(dir string, o engine.Options) (*Set, error) {
+	manifest, was, err := ReadManifest(dir)
+	for err == nil {
+		var set *Set
+		if set, err = openManifest(dir, manifest, o); err == nil {
+			set.was, set.base = was, clone(manifest)
+			return set, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		now, st, changed := ReadManifest(dir)
+		if changed != nil || reflect.DeepEqual(now, manifest) {
+			return nil, err
+		}
+		manifest, was, err = now, st, nil
+	}
+	return nil, err
+}
+
+// OpenLocked opens the sharded set in a folder for a change, and removes what a killed writer left there. The caller has
+// the lock of the folder. It also returns the FileInfo of the manifest.
+func OpenLocked(dir string, o engine.Options) (*Set, fs.FileInfo, error) {
+	o.InMemory, o.Lazy = false, true
+	t, err := Open(dir, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	sweep(dir, t.base)
+	return t, t.was, nil
+}
+
+// openManifest opens the shards of a manifest.
+func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
+	family, err := families.ByName(m.Spec.Family())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if family.Can.Has(filter.CanRawKeys) {
+		return nil, fmt.Errorf("%s: %w: family %s takes raw keys and cannot be sharded", dir, shard.ErrManifest, family.Name)
+	}
+	if n := m.Bytes(); n > o.Limit() {
+		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.Limit(), filter.ErrTooLarge)
+	}
+	hasher, err := o.Hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	o.Keyed = hasher
+	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
+	t.alloc()
+	if err := t.check(family); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	if o.Concurrent || o.InMemory && !o.Lazy {
+		if err := t.loadAll(); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+	}
+	return t, nil
+}
+
+// check opens all files and checks their sizes and headers.
+func (t *Set) check(family families.Family) error {
+	var full atomic.Bool
+	var version atomic.Uint32
+	var inflated atomic.Uint64 // bytes besides the files
+	err := t.parallel(openers, func(i int) error {
+		f, err := t.header(i)
+		if err != nil {
+			return t.Fail(i, err)
+		}
+		more := uint64(0)
+		if family.Inflated != nil {
+			if more, err = family.Inflated(f.Spec); err != nil {
+				return t.Fail(i, err)
+			}
+		}
+		if more == 0 {
+			full.Store(true)
+		} else {
+			if more = inflated.Add(min(more, math.MaxInt64/2)); more > t.options.Limit()-t.manifest.Bytes() {
+				return t.Fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
+					t.options.Limit(), filter.ErrTooLarge))
+			}
+		}
+		for v := uint32(f.Version); version.Load() < v; {
+			version.Store(v)
+		}
+		return nil
+	})
+	t.trimmed, t.version = !full.Load(), uint16(version.Load())
+	return err
+}
+
+// header opens the file of a shard and checks its size and header.
+func (t *Set) header(i int) (*container.File, error) {
+	in, err := t.open(i)
+	if err != nil {
+		return nil, err
+	}
+	p := &t.parts[i]
+	f, places, err := container.ReadPlaces(io.NewSectionReader(in, 0, math.MaxInt64), t.reading(i))
+	if err == nil {
+		p.sizes, err = sizesIn(in, f, places)
+	}
+	if err != nil || i >= heldFiles || t.crowded.Load() {
+		return f, errors.Join(err, in.Close())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = in
+	return f, nil
+}
+
+// sizesIn returns the sizes of the sections of a file. It reads the first words of the exceptions, which are checked
+// when the shard is loaded.
+func sizesIn(in io.ReaderAt, f *container.File, places []container.Place) (s sizes, err error) {
+	for _, p := range places {
+		s.bits += 8 * p.Bytes
+	}
+	if last := places[len(places)-1]; f.HasExceptions() {
+		s.exceptionBits = 8 * last.Bytes
+		s.allowed, s.exceptions, err = except.ReadCounts(io.NewSectionReader(in, int64(last.Offset), int64(last.Bytes)))
+	}
+	return s, err
+}
