@@ -206,7 +206,7 @@ func (b *Builder) start(keys uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, gathers := inner.(filter.Spiller); keys == 0 && !gathers && b.spool == nil {
+	if _, gathers := inner.(filter.Gatherer); keys == 0 && !gathers && b.spool == nil {
 		return nil
 	}
 	b.take(inner)
@@ -215,16 +215,9 @@ func (b *Builder) start(keys uint64) error {
 
 // take sets the builder that gets the hashes.
 func (b *Builder) take(inner filter.Builder) {
-	if s, ok := inner.(filter.Spiller); ok && b.config.Memory > 0 {
-		s.Limit(b.config.Memory, b.config.TempDir)
-	} else if ok && b.config.TempDir != "" {
-		s.Limit(0, b.config.TempDir)
-	}
-	if p, ok := inner.(filter.Parallel); ok {
-		p.SetWorkers(b.config.Workers)
-	}
-	if s, ok := inner.(filter.Searcher); ok && b.config.Progress != nil {
-		s.OnProgress(b.config.Progress)
+	if g, ok := inner.(filter.Gatherer); ok {
+		c := &b.config
+		g.SetOptions(filter.BuildOptions{Memory: c.Memory, Dir: c.TempDir, Workers: c.Workers, Progress: c.Progress})
 	}
 	b.inner, b.bits = inner, b.family.BuildValueBits(b.spec)
 }
@@ -415,7 +408,7 @@ func (b *Builder) Close() error {
 func (b *Builder) close() (err error) {
 	b.done = true
 	spend(&b.stripes)
-	if s, ok := b.inner.(filter.Spiller); ok {
+	if s, ok := b.inner.(filter.Gatherer); ok {
 		err = s.Close()
 	}
 	if b.spool != nil {
