@@ -331,15 +331,9 @@ func (a *app) build(ctx context.Context, f *buildFlags, paths []string, config b
 	a.warnRate(f.output, r.info)
 	a.warnRoom(f, r)
 	a.warnAllow(r.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+	err = a.report(r, "%s: %d keys, %s, %.4g bits a key, %s, in %.2f s",
 		pathName(f.output), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil {
+	if err != nil || a.json || a.quiet {
 		return err
 	}
 	return a.printExceptions(r)

@@ -125,15 +125,9 @@ func (a *app) reportShards(dir string, m *shard.Manifest, start time.Time) error
 	}
 	a.warnRate(dir, r.info)
 	a.warnAllow(r.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s\n",
+	err = a.report(r, "%s: %d shards, %d keys, %s, %.4g bits a key, %s, in %.2f s",
 		dir, len(m.Shards), r.Keys, bytesText(r.FileBytes), r.BitsPerKey, rateText(r.info), time.Since(start).Seconds())
-	if err != nil {
+	if err != nil || a.json || a.quiet {
 		return err
 	}
 	return a.printExceptions(r)

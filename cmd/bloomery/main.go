@@ -155,6 +155,18 @@ func (a *app) lock(ctx context.Context, path string) (*bloomery.Locked, error) {
 	}, bloomery.WithSecret(secret))
 }
 
+// report prints what a command did: r as JSON with --json, nothing with --quiet, else a line of text on stderr.
+func (a *app) report(r any, format string, args ...any) error {
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case a.quiet:
+		return nil
+	}
+	_, err := fmt.Fprintf(a.stderr, format+"\n", args...)
+	return err
+}
+
 // printJSON writes one indented JSON value.
 func (a *app) printJSON(v any) error {
 	return cli.WriteJSON(a.stdout, v)

@@ -180,14 +180,7 @@ func (a *app) search(
 
 func (a *app) printOptimized(path string, r optimized) error {
 	a.warnRate(path, r.After.info)
-	switch {
-	case a.json:
-		return a.printJSON(r)
-	case a.quiet:
-		return nil
-	}
-	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)\n"
-	_, err := fmt.Fprintf(a.stderr, text,
+	const text = "%s: %d keys (before %d; %d of %d lines were new to it), false positive rate %.4g (before %.4g)"
+	return a.report(r, text,
 		path, r.After.Keys, r.Before.Keys, r.New, r.Read, r.After.FPRPosterior, r.Before.FPRPosterior)
-	return err
 }

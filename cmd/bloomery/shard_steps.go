@@ -190,14 +190,7 @@ takes about 100 MiB of memory; as many as there are cores run at the same time, 
 				r.Keys += d.Keys
 				r.Ranges = append(r.Ranges, shardRange{d.Range, d.Keys})
 			}
-			switch {
-			case a.json:
-				return a.printJSON(r)
-			case a.quiet:
-				return nil
-			}
-			_, err = fmt.Fprintf(a.stderr, "%s: %d ranges with %d keys are finished\n", args[0], len(done), r.Keys)
-			return err
+			return a.report(r, "%s: %d ranges with %d keys are finished", args[0], len(done), r.Keys)
 		},
 	}
 	f.register(c, "ranges")
@@ -250,14 +243,7 @@ key.`,
 			for _, e := range entries {
 				r.Shards = append(r.Shards, entryOf(e))
 			}
-			switch {
-			case a.json:
-				return a.printJSON(r)
-			case a.quiet:
-				return nil
-			}
-			_, err = fmt.Fprintf(a.stderr, "%s: %d shards are finished\n", args[0], len(entries))
-			return err
+			return a.report(r, "%s: %d shards are finished", args[0], len(entries))
 		},
 	}
 	f.register(c, "shards")

@@ -136,7 +136,7 @@ func TestMismatch(t *testing.T) {
 	if f, err = New(Config{Blocks: 2, K: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.(*Filter).Merge(other); err.Error() != want {
+	if err := f.(*Filter).Merge(other, nil); err.Error() != want {
 		t.Errorf("merge of another size: %v, want %s", err, want)
 	}
 }
@@ -155,7 +155,7 @@ func TestIntersect(t *testing.T) {
 			}
 		}
 		words := slices.Clone(f.words)
-		if err := f.Intersect(g); err != nil {
+		if err := f.Intersect(g, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i, w := range f.words {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/anneal"
+	"github.com/bloomery/bloomery/internal/batch"
 	"github.com/bloomery/bloomery/internal/filtertest"
 	"github.com/bloomery/bloomery/internal/stat"
 )
@@ -190,7 +191,7 @@ func TestEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.OnProgress(func(filter.Progress) { cancel(filter.ErrEnough) })
+	b.Progress = func(filter.Progress) { cancel(filter.ErrEnough) }
 	_ = b.AddMany(hs)
 	early, err := b.Build(ctx)
 	if err != nil {
@@ -298,7 +299,7 @@ func TestBatch(t *testing.T) {
 		f := build(t, Config{Block: block, Effort: filter.Effort{Level: filter.Fast}}, hs)
 		asked := append(hs[:len(hs):len(hs)], filtertest.Hashes(5001, 2)...)
 		dst := make([]bool, len(asked))
-		f.hasMany(dst, asked)
+		batch.HasMany(batch.InCache, dst, asked, f.prefetch, f.hasEach)
 		for i, h := range asked {
 			if dst[i] != f.Has(h) {
 				t.Fatalf("key %d: %v", i, dst[i])

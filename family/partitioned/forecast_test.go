@@ -12,7 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/filtertest"
 )
 
-// TestForecast holds forecasts, and the shapes that they choose, against plain searches: a third of the grid in a run.
+// TestForecast holds forecasts, and the divisions that they choose, against plain searches: a third of the grid in a run.
 func TestForecast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -34,7 +34,7 @@ func TestForecast(t *testing.T) {
 					var want float64
 					seeds := max(1, min(200, 8000/n))
 					for seed := range seeds {
-						want += simulate(f.shape, p, seed) / float64(seeds)
+						want += simulate(f.division, p, seed) / float64(seeds)
 					}
 					// The error, as a share of the size: how many more bits would make up for it.
 					off, bound := math.Log2(f.rate/want)/0.85/per, 0.01
@@ -51,8 +51,9 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// simulate is the specification of a forecast: it returns the rate of a shape after all keys, or 2 if they do not fit.
-func simulate(s shape, p problem, seed uint64) float64 {
+// simulate is the specification of a forecast: it returns the rate of a division after all keys, or 2 if they do not
+// fit.
+func simulate(s division, p problem, seed uint64) float64 {
 	g, ok := s.fit(p.keys, p.bits)
 	if !ok {
 		return 2

@@ -349,11 +349,11 @@ func TestEfforts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.OnProgress(func(p filter.Progress) {
+		b.Progress = func(p filter.Progress) {
 			if p.Rate > 0 && p.Left > 0 {
 				cancel(filter.ErrEnough)
 			}
-		})
+		}
 		_ = b.AddMany(hs)
 		f, err := b.Build(ctx)
 		if err != nil {

@@ -333,13 +333,13 @@ func merge(t *testing.T, f Family, spec string) {
 	if !ok {
 		t.Skip("the family does not merge")
 	}
-	if err := m.Merge(build(b)); err != nil {
+	if err := m.Merge(build(b), nil); err != nil {
 		t.Fatal(err)
 	}
 	if !equal(x, build(b, a)) {
 		t.Error("the merged filter differs from one built from both sets of keys")
 	}
-	if err := m.Merge(Build(t, f, spec, Hashes(5000, 1))); err == nil {
+	if err := m.Merge(Build(t, f, spec, Hashes(5000, 1)), nil); err == nil {
 		t.Error("a filter of another size merged")
 	}
 }
