@@ -20,10 +20,10 @@ const DefaultInterval = time.Second
 // new file and swaps it in. Of a sharded set it follows the manifest. Running queries finish on the old one. All
 // methods are safe for concurrent use.
 //
-// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may pass,
-// such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most 30 s,
-// and never less often than it checks the file if the interval is shorter. After damage, or with the wrong secret, it
-// tries again when the file changes.
+// If the new file cannot be opened, Live keeps the current Set, and Err returns the error. After an error that may
+// pass, such as too many open files, Live tries again: first after 100 ms, then after twice as long each time, at most
+// 30 s, and never less often than it checks the file if the interval is shorter. After damage, or with the wrong
+// secret, it tries again when the file changes.
 type Live struct {
 	path string
 	file live.File[*Set]

@@ -122,6 +122,9 @@ func TestUses(t *testing.T) {
 	if f.Swaps() != files || f.Current() != f.values[files] {
 		t.Errorf("%d swaps", f.Swaps())
 	}
+	for range 50_000 { // faster than files can be replaced
+		f.swap(new(value)).retire()
+	}
 	stop.Store(true)
 	group.Wait()
 	for i, v := range f.values[:files] {
