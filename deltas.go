@@ -3,6 +3,7 @@ package bloomery
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -120,16 +121,21 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, to.close()) }()
+	defer func() { err = errors.Join(err, to.Close()) }()
 	from, err := folderSet(ctx, dir)
 	if err != nil {
 		return err
 	}
 	made := map[string]bool{}
-	text, err := delta.PatchSet(ctx, from, d, o, func(name string, b []byte) error {
+	put := func(name string, b []byte) error {
 		made[name] = true
-		return to.put(ctx, name, b)
-	})
+		err := to.PutFile(ctx, shard.Entry{File: name, SHA256: sha256.Sum256(b)}, writerOf(b))
+		if errors.Is(err, shard.ErrManifest) {
+			err = fmt.Errorf("%w; name another folder", err)
+		}
+		return err
+	}
+	text, err := delta.PatchSet(ctx, from, d, o, put)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
@@ -138,53 +144,18 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o delta.
 		return err
 	}
 	if !sameFile(dir, out) {
-		if err := to.fill(ctx, dir, m, made); err != nil {
-			return err
+		for _, e := range m.Shards { // the shards that both versions have
+			if made[e.File] {
+				continue
+			}
+			b, err := readShard(ctx, dir, e)
+			if err == nil {
+				err = put(e.File, b)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return to.commitText(ctx, m, text)
-}
-
-// put writes the content of a shard, unless the folder has that file.
-func (f *shardFolder) put(ctx context.Context, name string, b []byte) error {
-	if f.named(name) {
-		was, err := untrusted.ReadFile(ctx, f.path(name), untrusted.Limit{MaxBytes: uint64(len(b))})
-		if err == nil && bytes.Equal(was, b) {
-			return nil
-		}
-		return fmt.Errorf("%s: the set in this folder has a shard of that name and other content; name another folder",
-			f.path(name))
-	}
-	f.written = append(f.written, name)
-	return container.WriteAtomic(container.Batch(ctx), f.path(name), writerOf(b))
-}
-
-// named reports whether the manifest in the folder names a file.
-func (f *shardFolder) named(name string) bool {
-	if f.old == nil {
-		return false
-	}
-	for _, e := range f.old.Shards {
-		if e.File == name {
-			return true
-		}
-	}
-	return false
-}
-
-// fill copies the shards of m from another folder, except those that were made.
-func (f *shardFolder) fill(ctx context.Context, dir string, m *shard.Manifest, made map[string]bool) error {
-	for _, e := range m.Shards {
-		if made[e.File] {
-			continue
-		}
-		b, err := readShard(ctx, dir, e)
-		if err != nil {
-			return err
-		}
-		if err := f.put(ctx, e.File, b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return to.Commit(ctx, m, text, nil)
 }

@@ -31,7 +31,7 @@ type ShardBuilder struct {
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
 	hasher  filter.Hasher
-	folder  *shardFolder
+	folder  *shard.Folder
 	spill   *run.Spill   // nil until the number of shards is known
 	allowed shardedList  // of Config.Allow
 	spool   *spool.Spool // nil unless the keys are counted first
@@ -83,7 +83,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
 		b.spool = spool.New(b.memory()/2, c.TempDir)
 	} else if err = b.start(context.Background()); err != nil {
-		return nil, errors.Join(err, b.folder.close())
+		return nil, errors.Join(err, b.folder.Close())
 	}
 	return b, nil
 }
@@ -287,7 +287,7 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := CheckShards(m, b.config.MaxFPR); err != nil {
 		return nil, err
 	}
-	return m, b.folder.commit(ctx, m)
+	return m, b.folder.Commit(ctx, m, nil, nil)
 }
 
 // shards builds and writes all shards.
@@ -353,7 +353,7 @@ func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgr
 		return shard.Entry{}, 0, err
 	}
 	b.losses.addShard(one.losses, set)
-	e, err := b.folder.write(ctx, set, s, b.config.Shards)
+	e, err := b.folder.Put(ctx, s, b.config.Shards, set.Info(), set)
 	p.report(s, 1)
 	return e, set.FPRChosen(), err
 }
@@ -381,7 +381,7 @@ func (b *ShardBuilder) close() (err error) {
 		err = errors.Join(err, b.allowed.spill.Close())
 	}
 	b.spool, b.spill, b.allowed.spill = nil, nil, nil
-	return errors.Join(err, b.folder.close())
+	return errors.Join(err, b.folder.Close())
 }
 
 // BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges

@@ -89,7 +89,7 @@ func adviceFolder(dir string) string {
 	for {
 		names, err := d.Readdirnames(1024)
 		for _, name := range names {
-			if strings.HasPrefix(name, "work-") || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
+			if _, _, ok := shard.CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
 				return "; an unfinished build or copy? Run it again"
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/inset"
+	"github.com/bloomery/bloomery/shard"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
@@ -19,9 +20,9 @@ import (
 // 1 GiB; then they are written to new files, which no one reads until Replace.
 type Locked struct {
 	*Set
-	path string
-	file *os.File // nil after Close
-	was  fs.FileInfo
+	path   string
+	unlock func() error // nil after Close
+	was    fs.FileInfo
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
@@ -41,15 +42,14 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		return nil, err
 	}
 	opts := optionsOf(0, o)
-	opts.inMemory = true
 	if dir, ok := ShardedDir(path); ok {
-		path, opts.inMemory, opts.lazy = dir, false, true
-		if _, _, err := readManifest(dir); err != nil { // do not wait for the lock of another folder
-			return nil, err
-		}
-	} else if !st.Mode().IsRegular() {
+		return lockShards(ctx, dir, waiting, opts)
+	}
+	opts.inMemory = true
+	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	} else if err := inset.Check(path); err != nil {
+	}
+	if err := inset.Check(path); err != nil {
 		return nil, err
 	}
 	file, was, err := flock.Lock(ctx, path, waiting)
@@ -61,11 +61,33 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 		_ = flock.Unlock(file)
 		return nil, err
 	}
-	if set.shards != nil {
-		was = set.shards.was
-		sweep(path, set.shards.base)
+	return &Locked{Set: set, path: path, unlock: func() error { return flock.Unlock(file) }, was: was}, nil
+}
+
+// lockShards is Lock for the folder of a sharded set.
+func lockShards(ctx context.Context, dir string, waiting func(), o options) (*Locked, error) {
+	if _, _, err := readManifest(dir); err != nil { // do not wait for the lock of another folder
+		return nil, err
 	}
-	return &Locked{Set: set, path: path, file: file, was: was}, nil
+	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
+	if err != nil {
+		return nil, err
+	}
+	o.inMemory, o.lazy = false, true
+	set, err := openFile(dir, o)
+	if err == nil {
+		err = to.Use(set.shards.base)
+	}
+	if err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	to.Sweep()
+	set.shards.folder = to
+	unlock := func() error {
+		set.shards.folder = nil
+		return errors.Join(set.shards.close(), to.Close())
+	}
+	return &Locked{Set: set, path: dir, unlock: unlock, was: set.shards.was}, nil
 }
 
 var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
@@ -83,7 +105,7 @@ func (l *Locked) Replace(ctx context.Context) error {
 
 // held returns an error after Close.
 func (l *Locked) held() error {
-	if l.file == nil {
+	if l.unlock == nil {
 		return fmt.Errorf("%s: %w", l.path, errUnlocked)
 	}
 	return nil
@@ -105,15 +127,10 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 
 // Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
 func (l *Locked) Close() error {
-	if l.file == nil {
+	if l.unlock == nil {
 		return nil
 	}
-	file := l.file
-	l.file = nil
-	if t := l.Set.shards; t != nil {
-		if err := t.close(); err != nil {
-			return errors.Join(err, flock.Unlock(file))
-		}
-	}
-	return flock.Unlock(file)
+	unlock := l.unlock
+	l.unlock = nil
+	return unlock()
 }

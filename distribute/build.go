@@ -235,17 +235,14 @@ func (p *Plan) config(keys uint64, o Options) bloomery.Config {
 // write writes the file of a shard and its result.
 func (p *Plan) write(ctx context.Context, out Store, s int, set *bloomery.Set) (r result, err error) {
 	ctx = container.Batch(ctx) // Finish syncs the folder
-	info := set.Info()
-	r = result{
-		Shard: s, Keys: info.Keys, FPRChosen: set.FPRChosen(),
-		FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-	}
-	sum := sha256.New()
-	n, err := set.WriteTo(sum)
-	if err != nil {
+	e := shard.EntryOf(set.Info())
+	if err := e.Measure(set, io.Discard); err != nil {
 		return r, err
 	}
-	r.Bytes, r.SHA256 = uint64(n), hex.EncodeToString(sum.Sum(nil))
+	r = result{
+		Shard: s, Keys: e.Keys, Bytes: e.Bytes, SHA256: hex.EncodeToString(e.SHA256[:]), FPRChosen: set.FPRChosen(),
+		FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
+	}
 	if r.File, err = p.place(ctx, out, r, set); err != nil {
 		return r, err
 	}

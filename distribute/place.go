@@ -3,7 +3,6 @@ package distribute
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,8 @@ import (
 
 // staged returns the name under which Build writes a shard with that SHA-256 if Finish installs it.
 func (p *Plan) staged(s int, sum [sha256.Size]byte) string {
-	return p.work("%s", shard.Name(s, p.Shards, suffix(sum)))
+	return p.work("%s", shard.HashName(s, p.Shards, sum))
 }
-
-// suffix returns the suffix of names from the contents, as shard.NewName has it.
-func suffix(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:6]) }
 
 // checkPlace returns an error unless a result names a file that this version writes.
 func (p *Plan) checkPlace(r result, out Source) error {
@@ -73,7 +69,7 @@ func (p *Plan) place(ctx context.Context, out Store, r result, set *bloomery.Set
 		if there, err := r.exists(ctx, out); there || err != nil { // another attempt was faster
 			return r.File, err
 		}
-		r.File = shard.Name(r.Shard, p.Shards, suffix(e.SHA256))
+		r.File = shard.HashName(r.Shard, p.Shards, e.SHA256)
 		if there, err := r.exists(ctx, out); there || err != nil {
 			return r.File, err
 		}

@@ -115,18 +115,13 @@ func clearShards(ctx context.Context, out Store) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
-	if m != nil {
-		for _, e := range m.Shards {
-			named[e.File] = true
-		}
-	}
+	leftover := shard.Leftover{All: true, Keep: []*shard.Manifest{m}}.Func()
 	var names []string
 	for o, err := range out.List(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if shard.IsName(o.Name) && !named[o.Name] {
+		if leftover(o.Name) {
 			names = append(names, o.Name)
 		}
 	}
