@@ -102,7 +102,7 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
 // Read reads the manifest in the folder. It is no error if there is none; see Foreign then.
 func (f *Folder) Read() error {
-	m, err := readManifest(f.Path(ManifestName))
+	m, _, err := ReadManifestFile(f.Path(ManifestName))
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrNotExist):
@@ -116,17 +116,18 @@ func (f *Folder) Read() error {
 	return nil
 }
 
-func readManifest(path string) (*Manifest, error) {
-	in, _, err := untrusted.Open(path)
+// ReadManifestFile reads a manifest that somebody else may have made. The FileInfo is that of the open file.
+func ReadManifestFile(path string) (*Manifest, fs.FileInfo, error) {
+	in, st, err := untrusted.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
 	m, err := ReadManifest(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return m, nil
+	return m, st, nil
 }
 
 // foreign returns the name of a file that neither a killed writer of a set has left nor a distributed build works with,
@@ -272,7 +273,7 @@ func (f *Folder) Abort() {
 	if len(f.written) == 0 {
 		return
 	}
-	m, err := readManifest(f.Path(ManifestName))
+	m, _, err := ReadManifestFile(f.Path(ManifestName))
 	if err == nil {
 		f.old = m
 	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrManifest) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/untrusted"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -25,7 +24,7 @@ func Check(path string) error {
 	if name != shard.ManifestName && !shard.IsName(name) {
 		return nil
 	}
-	m, err := read(filepath.Join(dir, shard.ManifestName))
+	m, _, err := shard.ReadManifestFile(filepath.Join(dir, shard.ManifestName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
 		return nil
@@ -46,18 +45,4 @@ func refused(path, what, dir string) error {
 	return &filter.ConfigError{Field: "file", Value: path, Reason: fmt.Sprintf(
 		"this is %s of a sharded set, which cannot be read if one file changes alone; name the folder %s",
 		what, filepath.Clean(dir))}
-}
-
-// read reads a manifest.
-func read(path string) (*shard.Manifest, error) {
-	f, _, err := untrusted.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
 }
