@@ -97,8 +97,15 @@ func (c Config) memberBuilder() (*Builder, error) {
 // builder is memberBuilder without Like.
 func (c Config) builder() (*Builder, error) {
 	b := &Builder{config: c, exact: c.Keys}
-	if c.open() && c.Keys == 0 && c.Needs.ValueBits == 0 { // a filter with values takes them with the keys
-		return b, b.later()
+	if c.open() && c.Keys == 0 {
+		if c.Needs.ValueBits == 0 {
+			return b, b.later()
+		}
+		// A filter with values takes them with the keys: it is chosen before their number is known.
+		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
+			const reason = "values with room for later keys, or in a given size, need the number of keys"
+			return nil, &filter.ConfigError{Field: "keys", Value: 0, Reason: reason}
+		}
 	}
 	var err error
 	if b.config, err = c.Resolve(context.Background()); err != nil {

@@ -104,7 +104,7 @@ func (o options) reading() container.Options {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	return container.Options{MaxBytes: limit, Check: func(f *container.File, words []uint64) error {
+	return container.Options{MaxBytes: limit, Regular: o.regular, Check: func(f *container.File, words []uint64) error {
 		if err := families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes); err != nil {
 			return err
 		}

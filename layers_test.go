@@ -40,7 +40,7 @@ var rooms = map[string][]string{
 	"families":          {"filter", "family/*"},
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
-	"container":         {"filter", "internal/bitvec"},
+	"container":         {"filter", "internal/bitvec", "internal/untrusted"},
 	"delta":             {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer"},
 	"shard":             {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":    {"filter"},

@@ -1,8 +1,10 @@
 package bloomery
 
 import (
+	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/shrink"
@@ -10,9 +12,9 @@ import (
 
 // losses notices that a Set which replaces an older one, by Config.Like or an Optimizer, has lost keys or counts.
 type losses struct {
-	old     *Set    // nil: nothing is guarded
-	allowed float64 // the part that may be lost
-	limit   uint64  // hashes with a smaller Hi are in the sample
+	old     *Set          // nil: nothing is guarded
+	allowed float64       // the part that may be lost
+	limit   atomic.Uint64 // hashes with a smaller Hi are in the sample
 	mu      sync.Mutex
 	sample  map[filter.Hash]struct{} // nil unless old counts
 	lost    lost
@@ -25,7 +27,8 @@ type lost struct {
 	before, after               uint64 // additions of these keys beyond the first
 }
 
-// sampleSize is about how many keys are compared if all keys of the old Set come again.
+// sampleSize is about how many keys are compared if all keys of the old Set come again. There are never more than twice
+// as many.
 const sampleSize = 1 << 16
 
 // newLosses returns the guard for Sets that replace old.
@@ -34,9 +37,10 @@ func newLosses(old *Set, option float64) (*losses, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &losses{old: old, allowed: allowed, limit: math.MaxUint64}
+	l := &losses{old: old, allowed: allowed}
+	l.limit.Store(math.MaxUint64)
 	if n := old.Len(); n > sampleSize {
-		l.limit = math.MaxUint64 / n * sampleSize
+		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
 	if old.shards == nil {
 		if main, _ := old.main(); main != nil {
@@ -54,9 +58,13 @@ func (l *losses) add(hs []filter.Hash) {
 		return
 	}
 	for _, h := range hs {
-		if h.Hi < l.limit {
+		if h.Hi < l.limit.Load() {
 			l.mu.Lock()
 			l.sample[h] = struct{}{}
+			if len(l.sample) > 2*sampleSize { // the new list is far longer
+				l.limit.Store(l.limit.Load() / 2)
+				maps.DeleteFunc(l.sample, func(h filter.Hash, _ struct{}) bool { return h.Hi >= l.limit.Load() })
+			}
 			l.mu.Unlock()
 		}
 	}

@@ -35,6 +35,7 @@ var errClosed = errors.New("bloomery: the Live set is closed")
 // when done. Options and errors are those of Open.
 func OpenLive(path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
+	all.regular = true
 	if all.concurrent {
 		const reason = "a Live set is replaced by its file: it takes no keys"
 		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}

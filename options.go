@@ -20,6 +20,7 @@ type options struct {
 	concurrent bool
 	inMemory   bool
 	lazy       bool // inMemory is for shards that are used
+	regular    bool // pipes and devices are errors, and are not waited for
 	interval   time.Duration
 	update     func(context.Context, *Live)
 	opening    func(path string) error // nil except in tests: returns an error of the system

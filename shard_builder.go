@@ -76,6 +76,9 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		if b.losses, err = newLosses(c.Like, c.Shrink); err != nil {
 			return nil, err
 		}
+		if bytes := c.Like.Info().Bits / 8; c.MaxBytes > 0 && bytes > c.MaxBytes {
+			return nil, c.checkBytes(c.Like.Spec(), bytes)
+		}
 	}
 	if b.folder, err = openFolder(dir); err != nil {
 		return nil, err

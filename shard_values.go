@@ -42,6 +42,8 @@ func (b *ShardBuilder) takesValues(values []uint64) (static bool, err error) {
 		return false, errSpent
 	case b.config.Allow != nil:
 		return bad("allow", "list", "a sharded set with values has no exceptions; leave one out")
+	case b.spill == nil && b.config.Shards > 0:
+		return bad("keys", 0, "values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys")
 	case b.spill == nil:
 		return bad("shards", 0, "values need the number of shards before the keys, and a Spec or the number of keys")
 	}

@@ -262,10 +262,14 @@ func (b *Builder) optimizeShards(ctx context.Context) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
+		part.part = true
 		err = b.shards.Each(ctx, i, part.AddHashes)
 		var better *Set
 		if err == nil {
 			better, err = part.Build(ctx)
+		}
+		if err == nil {
+			b.losses.addShard(part.losses, better)
 		}
 		if err = errors.Join(err, part.Close()); err != nil {
 			return nil, t.fail(i, err)

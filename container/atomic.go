@@ -18,10 +18,10 @@ import (
 // If path is a symbolic link, its target is replaced, unless NoLinks says otherwise. Errors name path, not the temporary
 // file.
 //
-// The new file has the owner, group and permissions of the old one; without an old one the umask decides. If this
-// process may not set owner or group, the file is written all the same, with permissions that let nobody but the writer
-// read it who could not read the old one, and a warning wrapping ErrOwner goes to WithWarnings. Access control lists
-// and extended attributes are not kept.
+// The new file has the owner, group and permissions of the old one; without an old one the umask decides, and
+// NotShared. If this process may not set owner or group, the file is written all the same, with permissions that let
+// nobody but the writer read it who could not read the old one, and a warning wrapping ErrOwner goes to WithWarnings.
+// Access control lists and extended attributes are not kept.
 func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	return writeAtomic(ctx, path, nil, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
@@ -31,7 +31,7 @@ func WriteAtomic(ctx context.Context, path string, write func(io.Writer) error) 
 
 // writeAtomic is WriteAtomic without a buffer, and with a last check before the rename, unless it is nil.
 func writeAtomic(ctx context.Context, path string, check func() error, write func(io.Writer) error) (err error) {
-	target, mode := path, fs.FileMode(0o666)
+	target, mode := path, newMode(ctx)
 	old, err := statOld(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

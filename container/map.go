@@ -35,7 +35,7 @@ const mappable = 1 << 20
 // The file may be replaced by rename while it is mapped. If it is overwritten or truncated in place, queries may return
 // wrong results or fault; see Mapping.Err. Errors are those of ReadFile.
 func Map(path string, o Options) (*File, *Mapping, error) {
-	in, err := os.Open(path)
+	in, err := o.open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/untrusted"
 )
 
 // Options are the options of Read. The zero value reads a filter of any size.
@@ -23,6 +24,18 @@ type Options struct {
 	// It gets the File without sections, and the number of words of each section without that of the exceptions. If it
 	// returns an error, so does Read.
 	Check func(f *File, words []uint64) error
+	// Regular makes ReadFile and Map refuse what is not a regular file, such as a pipe, and never wait to open it. The
+	// error wraps untrusted.ErrNotRegular.
+	Regular bool
+}
+
+// open opens a file of ReadFile or Map.
+func (o Options) open(path string) (*os.File, error) {
+	if o.Regular {
+		f, _, err := untrusted.Open(path)
+		return f, err
+	}
+	return os.Open(path)
 }
 
 func (o Options) limit() uint64 {
@@ -274,7 +287,7 @@ func ended(err error, at uint64) error {
 // Peak memory is that of Read: the filter + 1 MiB for a regular file. Errors are those of Read and of the file system,
 // and name the path.
 func ReadFile(path string, o Options) (*File, error) {
-	in, err := os.Open(path)
+	in, err := o.open(path)
 	if err != nil {
 		return nil, err
 	}

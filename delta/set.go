@@ -37,7 +37,8 @@ func (s *Set) file(m *shard.Manifest, i int) ([]byte, error) {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // BaseOf returns the Info.Base of deltas for a filter file, of which the first 64 bytes suffice, for an exact set, or
-// for a manifest. An exact set ends with its own CRC-32C, so that one of all its bytes would not depend on its content.
+// for a manifest. Those of an exact set are of its SHA-256: a CRC-32C of all bytes of a set of version 1 depends on its
+// length only, since its records end with their CRCs.
 func BaseOf(b []byte) uint32 {
 	if isExact(b) {
 		sum := sha256.Sum256(b)

@@ -72,6 +72,10 @@ func TestCrashes(t *testing.T) {
 				if err != nil && !errors.Is(err, errCrash) {
 					t.Fatalf("crash %d: %v", at, err)
 				}
+				seen := &memory{objects: maps.Clone(out.objects)}
+				if st, err := after.Status(t.Context(), seen); err == nil && st.SetChanged {
+					t.Fatalf("crash %d: Status says that Finish will refuse, for %s", at, out)
+				}
 				if whole(t, out) == nil && !first {
 					t.Fatalf("crash %d: the old set is gone", at)
 				}

@@ -67,8 +67,14 @@ func (p *Plan) Status(ctx context.Context, out Source) (st Status, err error) {
 		return st, err
 	}
 	there, err := p.replaces(ctx, out)
-	st.SetChanged = there.changed
-	return st, err
+	if st.SetChanged = there.changed; err != nil || !there.changed || len(st.MissingShards) > 0 {
+		return st, err
+	}
+	m, err := p.Manifest(ctx, out) // an interrupted Finish may have written it
+	if err == nil {
+		st.SetChanged = there.by([]byte(manifestText(m))) != nil
+	}
+	return st, nil // Finish says what is wrong with the set
 }
 
 // lacking returns the indexes of false values.

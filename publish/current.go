@@ -163,6 +163,10 @@ func (p *publisher) findName() (err error) {
 		return fmt.Errorf("%w: name %q; want 1 to %d bytes of printable text", ErrOptions, name, MaxName)
 	}
 	p.name, p.last = name, p.states.of(name)
+	if l := p.last; p.o.Name == "" && l != nil && l.Folder != "" && p.folder != "" && l.Folder != p.folder {
+		return fmt.Errorf("%s: %w: the state of the key says that %q is published in %s; if that folder has moved here, "+
+			"state the name", p.dir, ErrName, name, l.Folder)
+	}
 	return nil
 }
 
@@ -238,7 +242,8 @@ func (p *publisher) number() (uint64, error) {
 	used := p.floor()
 	switch {
 	case p.o.Number != 0 && p.o.Number <= used:
-		return 0, fmt.Errorf("%w: number %d; release %d of %q was published", ErrOptions, p.o.Number, used, p.name)
+		return 0, fmt.Errorf("%w: number %d; release %d of %q was signed, and may have been seen: state a higher number",
+			ErrOptions, p.o.Number, used, p.name)
 	case p.o.Number != 0:
 		return p.o.Number, nil
 	case used >= maxNumber:
@@ -265,15 +270,12 @@ func (p *publisher) checkContent(c *content) error {
 	if was.Number == 0 {
 		return nil
 	}
-	if was.Kind != c.kind {
-		return fmt.Errorf("%w: its releases are of kind %s, and this is a %s; publish it in another folder", ErrName,
-			was.Kind, c.kind)
+	restarted := p.current == nil && p.o.Name != "" && p.o.Number != 0
+	if was.Kind != c.kind && !restarted {
+		return fmt.Errorf("%w: the releases of %q are of kind %s, and this is a %s; publish it in another folder and "+
+			"under another name", ErrName, p.name, was.Kind, c.kind)
 	}
-	what := "keys"
-	if c.kind == Exact {
-		what = "members"
-	}
-	return errors.Join(shrink.Check(what, was.Keys, c.keys, p.o.Shrink),
+	return errors.Join(shrink.Check(kindOf(c.kind).members(), was.Keys, c.keys, p.o.Shrink),
 		shrink.Check("keys of the universe", was.Universe, universeOf(c.spec), p.o.Shrink))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -33,6 +34,9 @@ func newPace(patience time.Duration, rate int64, cancel context.CancelCauseFunc)
 	return p
 }
 
+// longest is far above the time of any poll, and far below the largest Duration.
+const longest = 50 * 365 * 24 * time.Hour
+
 // start begins a request.
 func (p *pace) start() {
 	p.mu.Lock()
@@ -46,7 +50,7 @@ func (p *pace) loaded(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.left += time.Duration(float64(n)/p.rate*float64(time.Second)) - now.Sub(p.since)
+	p.left = min(p.left+time.Duration(float64(n)/p.rate*float64(time.Second)), longest) - now.Sub(p.since)
 	p.since = now
 	p.timer.Reset(max(p.left, 0))
 }
@@ -72,7 +76,7 @@ func (p *poll) get(ctx context.Context, name string, r transport.Request) (*tran
 	}
 	body := o.Body
 	if body == nil {
-		body = io.NopCloser(nil)
+		body = http.NoBody
 	}
 	got := *o
 	got.Body = &paced{ReadCloser: body, ctx: ctx, p: p}

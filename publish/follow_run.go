@@ -51,7 +51,7 @@ func (e Updated) String() string {
 		way = "delta"
 	}
 	s := fmt.Sprintf("release %d: %d bytes loaded (%s), %d keys", e.To.Number, e.Bytes, way, e.To.Keys)
-	if e.To.Kind != Exact {
+	if kindOf(e.To.Kind).rated() {
 		s += fmt.Sprintf(", false-positive rate %.3g%%", 100*e.To.FPRPosterior)
 	}
 	if e.Unused != nil {
@@ -239,13 +239,21 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // permanent are the errors that another poll will hardly mend.
 var permanent = []error{ErrUnsigned, ErrOtherKey, ErrSignature, ErrRelease, ErrVersion, ErrOlder, ErrConflict,
-	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrNotExist,
-	fs.ErrPermission}
+	ErrOtherName, ErrKind, ErrState, ErrForeign, filter.ErrTooLarge, untrusted.ErrNotRegular, fs.ErrPermission}
 
 // lasting marks another error that only another release or other options can mend.
 type lasting struct{ error }
 
 func (l lasting) Unwrap() error { return l.error }
+
+// absent marks the error that the folder of the file, or the release.json of an address, does not exist: somebody must
+// make it. An object that does not exist may come, since mirrors copy in any order.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return lasting{err}
+	}
+	return err
+}
 
 // cannotOpen returns the error of a release that this program cannot open. It is lasting unless the system has failed,
 // for example without memory.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/container"
@@ -50,6 +51,7 @@ type state struct {
 	transport.Validators
 	// Seen is missing in a state that an older version has written.
 	Seen map[string]newest `json:"seen"`
+	old  bool              // the file is one of an older version
 }
 
 // readState returns the state, or nil if there is none.
@@ -89,7 +91,7 @@ func (f *Follower) readState(ctx context.Context) (*state, error) {
 		return nil, fmt.Errorf("%s: %w: %w; remove it to accept any release of the server", path, ErrState, err)
 	}
 	if s.Seen == nil {
-		s.Seen = f.seenBefore(&s)
+		s.Seen, s.old = f.seenBefore(&s), true
 	}
 	return &s, nil
 }
@@ -100,22 +102,17 @@ func (f *Follower) writeState(ctx context.Context, was, s *state) error {
 	if err != nil {
 		return err
 	}
-	if old, err := json.Marshal(was); err == nil && bytes.Equal(old, b) {
+	if old, err := json.Marshal(was); err == nil && bytes.Equal(old, b) && !was.old {
 		return nil
 	}
 	path := f.file + stateSuffix
-	err = container.WriteAtomic(ctx, path, func(w io.Writer) error {
+	if !f.options.guard.off {
+		ctx = container.NotShared(ctx)
+	}
+	return container.WriteAtomic(ctx, path, func(w io.Writer) error {
 		_, err := w.Write(seal(b))
 		return err
 	})
-	if err != nil || f.options.guard.off {
-		return err
-	}
-	st, err := os.Lstat(path)
-	if err == nil && f.options.guard.shared(path, st) { // the umask lets others write
-		err = os.Chmod(path, st.Mode().Perm()&^0o022)
-	}
-	return err
 }
 
 // accept checks a release.json and returns its content and the state after it. was is the state before, or nil.
@@ -146,7 +143,7 @@ func (f *Follower) accept(text []byte, was *state) (*Release, *state, error) {
 	switch {
 	case name != "" && r.Name != name:
 		err = fmt.Errorf("%w: %q, and %s follows %q", ErrOtherName, r.Name, f.file, name)
-	case f.kind != "" && (f.kind == Exact) != (r.Kind == Exact):
+	case f.kinds != nil && !slices.Contains(f.kinds, r.Kind):
 		err = fmt.Errorf("%w: %s; FollowExact follows exact sets, and Follow filters", ErrKind, r.Kind)
 	default:
 		err = f.mayFollow(was, r.Number, r.SHA256)

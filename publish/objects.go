@@ -27,7 +27,41 @@ var ErrObject = errors.New("an object of the release is missing or damaged")
 // objects is the folder of objects.
 type objects struct {
 	dir     string
+	root    *os.Root // dir, between hold and release, else nil
 	written []Object // by put, in order; what was there already, whole or damaged, is not in it
+}
+
+// hold keeps the folder open: what is removed later is removed there, also if somebody has put another folder, or a
+// link to one, in its place.
+func (s *objects) hold() (err error) {
+	if s.root, err = os.OpenRoot(s.dir); err == nil {
+		err = s.still()
+	}
+	return err
+}
+
+// still returns an error if the folder that is held open has been replaced.
+func (s *objects) still() error {
+	if s.root == nil {
+		return nil
+	}
+	held, err := s.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	now, err := os.Lstat(s.dir)
+	if err == nil && !os.SameFile(held, now) {
+		err = fmt.Errorf("%s: %w: somebody has replaced the folder meanwhile", s.dir, untrusted.ErrNotRegular)
+	}
+	return err
+}
+
+// release ends hold.
+func (s *objects) release() {
+	if s.root != nil {
+		_ = s.root.Close()
+		s.root = nil
+	}
 }
 
 func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) }
@@ -35,10 +69,13 @@ func (s *objects) path(h Hash) string { return filepath.Join(s.dir, h.String()) 
 // put stores an object, unless it is there already. A file of its name with other content is replaced.
 func (s *objects) put(ctx context.Context, content []byte) (Object, error) {
 	o := Object{sha256.Sum256(content), uint64(len(content))}
-	if s.has(ctx, o) == nil {
+	if err := s.still(); err != nil {
+		return o, err
+	}
+	st, err := os.Lstat(s.path(o.SHA256))
+	if err == nil && st.Mode().IsRegular() && s.has(ctx, o) == nil { // a link would let others change it later
 		return o, nil
 	}
-	_, err := os.Lstat(s.path(o.SHA256))
 	isNew := errors.Is(err, fs.ErrNotExist)
 	err = container.WriteAtomic(container.Batch(container.NoLinks(ctx)), s.path(o.SHA256), func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -114,7 +151,7 @@ func (s *objects) any() (bool, error) {
 // undo removes the new files of put, after an error: a full disk gets its space back.
 func (s *objects) undo() {
 	for _, o := range s.written {
-		_ = os.Remove(s.path(o.SHA256))
+		_ = s.root.Remove(o.SHA256.String())
 	}
 	s.written = nil
 }
@@ -122,17 +159,20 @@ func (s *objects) undo() {
 // clean removes the objects that are not in keep, and the temporary files of killed publishers. Other files stay. It
 // returns what it has removed.
 func (s *objects) clean(keep map[Hash]bool) (removed int, size uint64, err error) {
+	if err := s.still(); err != nil {
+		return 0, 0, err
+	}
 	container.RemoveAbandoned(s.dir, isHash)
-	all, err := os.ReadDir(s.dir)
+	all, err := fs.ReadDir(s.root.FS(), ".")
 	for _, e := range all {
 		var h Hash
-		if h.UnmarshalText([]byte(e.Name())) != nil || keep[h] || !e.Type().IsRegular() {
+		if h.UnmarshalText([]byte(e.Name())) != nil || keep[h] || e.IsDir() {
 			continue
 		}
 		if st, e := e.Info(); e == nil {
 			size += uint64(st.Size())
 		}
-		if e := os.Remove(s.path(h)); e != nil {
+		if e := s.root.Remove(e.Name()); e != nil {
 			err = errors.Join(err, e)
 			continue
 		}

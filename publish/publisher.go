@@ -63,6 +63,7 @@ func Publish(ctx context.Context, dir, file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer flock.Unlock(lock)
+	defer p.store.release()
 	if err := p.publish(ctx, file); err != nil {
 		p.store.undo()
 		return Report{}, err
@@ -101,7 +102,11 @@ func (p *publisher) publish(ctx context.Context, file string) error {
 	if p.states, err = openStates(ctx, p.o.State, p.warn); err != nil {
 		return err
 	}
+	p.states.waiting = p.o.Waiting
 	if err := p.checkFolder(); err != nil { // again, under the lock
+		return err
+	}
+	if err := p.store.hold(); err != nil {
 		return err
 	}
 	if err := p.readCurrent(ctx); err != nil {
@@ -152,8 +157,8 @@ func (p *publisher) renew(ctx context.Context) error {
 	if p.o.Renew || left < p.o.Lifetime/2 || left > p.o.Lifetime || !slices.Equal(before, now) {
 		r := *p.current
 		if r.Expires = p.o.Now.Add(p.o.Lifetime); !r.Expires.After(r.Published) {
-			return fmt.Errorf("%w: the clock says %s, before release %d was published", ErrOptions,
-				p.o.Now.Format(timeForm), r.Number)
+			return fmt.Errorf("%w: the clock says %s, before release %d was published; if the clock is right now, state "+
+				"a number: that makes a new release", ErrOptions, p.o.Now.Format(timeForm), r.Number)
 		}
 		if err := p.sign(ctx, &r); err != nil {
 			return err
@@ -218,8 +223,8 @@ func (p *publisher) keep(ctx context.Context, r *Release) map[Hash]bool {
 	return keep
 }
 
-// sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. It
-// locks the state files meanwhile: other folders may have the same keys. Nothing that is signed reaches the folder
+// sign gives a release its number, unless it has one, records it in the state files, and replaces release.json. The
+// state files are locked until the number is recorded: other folders may have the same keys. Nothing that is signed reaches the folder
 // before the number is recorded, not even a temporary file: somebody could keep it, and show it later.
 func (p *publisher) sign(ctx context.Context, r *Release) error {
 	unlock, err := p.states.lock(ctx)

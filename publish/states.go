@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/internal/flock"
@@ -52,7 +53,7 @@ func (l *lastSigned) check() error {
 		return fmt.Errorf("name %.80q", l.Name)
 	case l.Number > maxNumber || l.Keys > maxNumber || l.Universe > maxNumber:
 		return fmt.Errorf("%q: release %d, %d keys, universe %d", l.Name, l.Number, l.Keys, l.Universe)
-	case l.Number > 0 && l.Kind != File && l.Kind != Set && l.Kind != Exact:
+	case l.Number > 0 && kinds[l.Kind] == nil:
 		return fmt.Errorf("%q: kind %.40q", l.Name, l.Kind)
 	case len(l.Folder) > maxFolder:
 		return fmt.Errorf("%q: a folder of %d bytes", l.Name, len(l.Folder))
@@ -137,7 +138,10 @@ func merge(lists []lastSigned, l lastSigned) []lastSigned {
 // states are the state files of the keys that sign, in the order of their paths. Each process locks them in that order.
 type states struct {
 	paths []string
+	files []fs.FileInfo  // of each path, when it was opened
 	lists [][]lastSigned // of each file, when it was last read
+	// waiting, if not nil, is called before lock waits for another publisher.
+	waiting func()
 }
 
 // openStates reads state files, and creates missing ones. Files that are missing and cannot be created, because their
@@ -146,10 +150,10 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 	s := new(states)
 	paths = slices.Clone(paths)
 	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
+	for _, path := range paths {
 		_, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = createFile(path, "", 0o644)
+			err = createFile(path, "", 0o600) // who can open it can lock it
 			if errors.Is(err, fs.ErrExist) {
 				err = nil // another publisher was faster
 			}
@@ -158,13 +162,23 @@ func openStates(ctx context.Context, paths []string, warn func(error)) (*states,
 				continue
 			}
 		}
+		var st fs.FileInfo
+		if err == nil {
+			st, err = os.Stat(path)
+		}
 		if err == nil {
 			err = container.MayWrite(path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)
 		}
-		s.paths = append(s.paths, path)
+		if slices.ContainsFunc(s.files, func(o fs.FileInfo) bool { return os.SameFile(o, st) }) {
+			continue // two names of one file
+		}
+		if st.Mode().Perm()&0o007 != 0 {
+			_ = os.Chmod(path, st.Mode().Perm()&^0o007) // an older version let all read it
+		}
+		s.paths, s.files = append(s.paths, path), append(s.files, st)
 	}
 	return s, s.read(ctx)
 }
@@ -177,7 +191,11 @@ func (s *states) read(ctx context.Context) error {
 		var lists []lastSigned
 		if err == nil {
 			if lists, err = parseKeyState(b); err != nil {
-				err = fmt.Errorf("%s: %w; repair it, or remove it: then the signed release.json counts", path, err)
+				advice := "repair it, or remove it: then the signed release.json counts"
+				if isKeyText(b) {
+					advice = "it is a key, not the state of one"
+				}
+				err = fmt.Errorf("%s: %w; %s", path, err, advice)
 			}
 		}
 		if err != nil {
@@ -188,6 +206,9 @@ func (s *states) read(ctx context.Context) error {
 	return nil
 }
 
+// stateWait is the time for which a publisher waits for the lock of a state file. Others hold it for a moment.
+var stateWait = time.Minute
+
 // lock locks all files, reads them again, and returns a function that unlocks them.
 func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 	var locked []*os.File
@@ -197,7 +218,13 @@ func (s *states) lock(ctx context.Context) (unlock func(), err error) {
 		}
 	}
 	for _, path := range s.paths {
-		f, _, err := flock.Lock(ctx, path, nil)
+		held := fmt.Errorf("%s: another process has locked it for %v; end it", path, stateWait)
+		inner, cancel := context.WithTimeoutCause(ctx, stateWait, held)
+		f, _, err := flock.Lock(inner, path, s.waiting)
+		if err != nil && inner.Err() != nil {
+			err = context.Cause(inner)
+		}
+		cancel()
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("%w: %w", ErrKeyState, err)

@@ -111,26 +111,49 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 		f, _, err := Open(path)
 		return f, err
 	}
-	done := make(chan error, 1)
-	var f *os.File
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done, gone := make(chan opened), make(chan struct{})
 	go func() {
-		var err error
-		f, err = os.Open(path) // waits for the writer of a pipe
-		done <- err
+		defer close(gone)
+		f, err := os.Open(path) // waits for the writer of a pipe
+		select {
+		case done <- opened{f, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = f.Close()
+			}
+		}
 	}()
 	select {
-	case err := <-done:
-		return f, err
+	case o := <-done:
+		return o.f, o.err
 	case <-ctx.Done():
+		go release(path, gone)
+		return nil, context.Cause(ctx)
 	}
-	// A writer that leaves at once ends the wait; else the open file would take the bytes of a later writer.
-	if w, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0); err == nil {
-		_ = w.Close()
-		if <-done == nil {
-			_ = f.Close()
+}
+
+// release ends the wait for the writer of a pipe: it is one, and leaves at once. Else the file that is being opened
+// would take the bytes of a later writer.
+func release(path string, gone <-chan struct{}) {
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+		if w, err := os.OpenFile(path, os.O_WRONLY|nonblock, 0); err == nil {
+			_ = w.Close()
+		} else if errors.Is(err, fs.ErrNotExist) {
+			return // nobody can open it any more
+		}
+		select {
+		case <-gone:
+			return
+		case <-time.After(pause):
 		}
 	}
-	return nil, context.Cause(ctx)
 }
 
 // longAgo is a deadline that has passed.

@@ -42,8 +42,8 @@ type FilterOf<Options> = Options extends { openSharded: object } ? Filter | Shar
  * are given to onError, and it tries again after 1 s, 2 s, 4 s, ..., up to 10 intervals, until `signal` is aborted.
  * It rejects with errors that do not pass: of arguments, of the release (signature, format, name, an older one), of a
  * file that `open` refuses or that is larger than maxBytes, and of release.json if the server answers with a status
- * from 400 to 499, such as 404. An exact set is a TypeError. A sharded set loads its shards when they are first needed,
- * and keeps those that a new release has, too.
+ * from 400 to 499, except 408, 416, 425 and 429. An exact set is a TypeError. A sharded set loads its shards when they
+ * are first needed, and keeps those that a new release has, too.
  *
  * Memory: that of the filters held and loaded, and during an update 3 times the bytes that arrived.
  */

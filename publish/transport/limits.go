@@ -29,7 +29,8 @@ func (l Limits) Body(
 	if l.Size >= 0 {
 		expected = l.Size
 	}
-	most := 2*l.Stall + time.Duration(float64(expected-offset)/slowest*float64(time.Second))
+	const longest = 50 * 365 * 24 * time.Hour // far below the largest Duration
+	most := 2*l.Stall + time.Duration(min(float64(expected-offset)/slowest*float64(time.Second), float64(longest)))
 	stalled := func() { cancel(ErrStalled) }
 	return &bounded{&watched{ReadCloser: body, ctx: ctx, cancel: cancel, stall: l.Stall, name: l.Name,
 		timer: time.AfterFunc(l.Stall, stalled), slow: time.AfterFunc(most, stalled)}, l.MaxBytes - offset}

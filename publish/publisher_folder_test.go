@@ -1,0 +1,150 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/internal/flock"
+	"github.com/bloomery/bloomery/internal/untrusted"
+)
+
+// TestListOfAnotherFolder: a release.json of another list of the key, in a folder that the state does not know, does not
+// give its name to what is signed there. A folder that has moved needs the name once.
+func TestListOfAnotherFolder(t *testing.T) {
+	s := newSigner(t, "A")
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	s.publish(one)
+	if err := os.MkdirAll(filepath.Join(two, ObjectsName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(two, ReleaseName), released(t, one), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("a release of another folder", two, s.Options, ErrName)
+	namesake := filepath.Join(t.TempDir(), "one")
+	s.refuses("a folder of the same name", namesake, s.Options, ErrName)
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(one, moved); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("a folder that has moved", moved, s.Options, ErrName)
+	o := s.Options
+	o.Name = "one"
+	if r := mustPublish(t, moved, s.next(), o); r.Release.Number != 2 || len(r.Warnings) > 0 {
+		t.Errorf("the name is stated: %+v", r)
+	}
+	if r := s.publish(moved); r.Release.Number != 3 {
+		t.Errorf("release %d", r.Release.Number)
+	}
+}
+
+// TestStateOfTwoNames: two keys whose states are one file, by a link, do not wait for themselves.
+func TestStateOfTwoNames(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	link := filepath.Join(s.src, "second.key.state")
+	if err := os.Symlink(s.State[0], link); err != nil {
+		t.Skip(err)
+	}
+	s.Sign, s.State = append(s.Sign, testKey(t, "E")), append(s.State, link)
+	if r := s.publish(dir); r.Release.Number != 2 || len(r.State) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestStateLocked: a process that holds the lock of a state for ever stops a publisher with an error.
+func TestStateLocked(t *testing.T) {
+	defer func(d time.Duration) { stateWait = d }(stateWait)
+	stateWait = 100 * time.Millisecond
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	lock, _, err := flock.Lock(t.Context(), s.State[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if again, _, err := flock.Lock(other, s.State[0], nil); err == nil {
+		_ = flock.Unlock(again)
+		t.Skip("no locks here")
+	}
+	waited := 0
+	o := s.Options
+	o.Waiting = func() { waited++ }
+	s.refuses("a locked state", dir, o, ErrKeyState)
+	if waited != 1 {
+		t.Errorf("Waiting was called %d times", waited)
+	}
+	if err := flock.Unlock(lock); err != nil {
+		t.Fatal(err)
+	}
+	s.publish(dir)
+	if st, err := os.Stat(s.State[0]); err != nil || st.Mode().Perm()&0o007 != 0 {
+		t.Errorf("%v: others may read the state: %v", err, st.Mode())
+	}
+}
+
+// TestObjectsReplaced: while a filter is loaded, somebody puts the objects of another list in the place of the folder's.
+// Nothing is written or removed there.
+func TestObjectsReplaced(t *testing.T) {
+	s := newSigner(t, "A")
+	dir, other := filepath.Join(t.TempDir(), "list"), filepath.Join(t.TempDir(), "other")
+	for range 2 {
+		s.publish(dir)
+		mustPublish(t, other, s.next(), Options{Now: start})
+	}
+	objects, theirs := filepath.Join(dir, ObjectsName), filepath.Join(other, ObjectsName)
+	before := names(t, theirs)
+	o := s.Options
+	o.Progress = func(done, all int) {
+		if err := os.Rename(objects, objects+".aside"); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err := os.Symlink(theirs, objects); err != nil {
+			t.Skip(err)
+		}
+	}
+	r, err := Publish(t.Context(), dir, s.next(), o)
+	if err == nil && len(r.Warnings) == 0 {
+		t.Errorf("nothing was noticed: %+v", r)
+	}
+	if err != nil && !errors.Is(err, untrusted.ErrNotRegular) {
+		t.Error(err)
+	}
+	if after := names(t, theirs); len(after) < len(before) {
+		t.Errorf("objects of the other list: %d, and %d before", len(after), len(before))
+	}
+	if _, err := Check(t.Context(), other, nil, nil); err != nil {
+		t.Error("the other list: ", err)
+	}
+}
+
+// TestKindRestarted: a list whose first release has failed, or whose folder is lost, may change its kind if name and
+// number are stated.
+func TestKindRestarted(t *testing.T) {
+	s, dir := newSigner(t, "A"), filepath.Join(t.TempDir(), "list")
+	s.publish(dir)
+	states, err := openStates(t.Context(), s.State, func(err error) { t.Error(err) })
+	if err == nil {
+		l := *states.of("list")
+		l.Kind = Exact
+		err = states.record(t.Context(), l)
+	}
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("another kind", dir, s.Options, ErrName)
+	o := s.Options
+	o.Name, o.Number = "list", 50
+	if r := mustPublish(t, dir, s.next(), o); r.Release.Number != 50 {
+		t.Errorf("%+v", r)
+	}
+}
