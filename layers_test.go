@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
 	"internal/live":       {"internal/retry"},
-	"internal/inset":      {"filter", "shard", "internal/untrusted"},
+	"internal/inset":      {"filter", "container", "shard"},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
@@ -41,19 +41,20 @@ var rooms = map[string][]string{
 	"internal/except":   {"filter", "internal/bitvec"},
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/untrusted"},
-	"delta":             {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer"},
-	"shard":             {"filter", "container", "internal/flock", "internal/untrusted"},
-	"internal/spool":    {"filter"},
-	"internal/flock":    {"internal/untrusted"},
-	"internal/run":      {"filter", "shard"},
-	"admission":         {"filter", "family/*"},
-	"keyio":             {"filter", "internal/untrusted"},
-	"plan":              {"filter", "families"},
-	"plan/measure":      {"filter", "families", "plan"},
-	"internal/traffic":  {"keyio"},
-	"internal/figure":   {"internal/stat"},
-	"internal/paper":    {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
-	"lab/experiment":    {"filter", "family/standard", "internal/stat", "internal/figure"},
+	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
+		"internal/inset", "internal/untrusted"},
+	"shard":            {"filter", "container", "internal/flock", "internal/untrusted"},
+	"internal/spool":   {"filter"},
+	"internal/flock":   {"internal/untrusted"},
+	"internal/run":     {"filter", "shard"},
+	"admission":        {"filter", "family/*"},
+	"keyio":            {"filter", "internal/untrusted"},
+	"plan":             {"filter", "families"},
+	"plan/measure":     {"filter", "families", "plan"},
+	"internal/traffic": {"keyio"},
+	"internal/figure":  {"internal/stat"},
+	"internal/paper":   {"filter", "family/rankindexed", "family/partitioned", "internal/stat", "internal/probe"},
+	"lab/experiment":   {"filter", "family/standard", "internal/stat", "internal/figure"},
 	"lab/*": {"lab/experiment", "filter", "keyio", "family/*", "admission", "internal/stat", "internal/traffic",
 		"internal/figure", "internal/paper", "internal/anneal", "families", "plan", "plan/measure"},
 	"lab/publish": {".", "filter", "shard", "delta", "publish", "lab/experiment", "internal/figure",
@@ -67,7 +68,7 @@ var rooms = map[string][]string{
 	"examples/signup":  {".", "publish"},
 	".": {"filter", "families", "container", "plan", "internal/stat", "internal/spool", "internal/gather",
 		"internal/bitvec", "internal/except", "internal/probe", "internal/run", "internal/flock", "shard",
-		"delta", "internal/live", "internal/retry", "internal/shrink", "internal/untrusted", "internal/inset"},
+		"internal/live", "internal/retry", "internal/shrink", "internal/untrusted", "internal/inset"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
 		"internal/untrusted"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
@@ -111,6 +112,9 @@ func TestLayers(t *testing.T) {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/paper", "internal/stat", "keyio", "examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
+			}
+			if room == "." { // its tests patch files and folders
+				allowed = append(allowed, "delta")
 			}
 			if room == "container" || room == "shard" { // its tests build filters of every family
 				allowed = append(allowed, "families", "family/*", "internal/except")

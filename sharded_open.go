@@ -6,36 +6,25 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/except"
-	"github.com/bloomery/bloomery/internal/untrusted"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
 // ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
-var ErrNoManifest = fmt.Errorf("no %s in this folder: %w", shard.ManifestName, fs.ErrNotExist)
+var ErrNoManifest = inset.ErrNoManifest
+
+// ErrLocked means that another process builds or changes the sharded set in the folder.
+var ErrLocked = shard.ErrLocked
 
 // ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
-func ShardedDir(path string) (dir string, ok bool) {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", false
-	case st.IsDir():
-		return path, true
-	case filepath.Base(path) == shard.ManifestName:
-		return filepath.Dir(path), true
-	}
-	return "", false
-}
+func ShardedDir(path string) (dir string, ok bool) { return inset.Dir(path) }
 
 // openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
 const openers = 8
@@ -43,7 +32,7 @@ const openers = 8
 // openShards opens the sharded set in a folder. Between the manifest and its shards another process may replace the
 // set: if a shard is missing and the manifest has changed, openShards starts again.
 func openShards(dir string, o options) (*Set, error) {
-	manifest, was, err := readManifest(dir)
+	manifest, was, err := inset.Manifest(dir)
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
@@ -53,50 +42,13 @@ func openShards(dir string, o options) (*Set, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		now, st, changed := readManifest(dir)
+		now, st, changed := inset.Manifest(dir)
 		if changed != nil || reflect.DeepEqual(now, manifest) {
 			return nil, err
 		}
 		manifest, was, err = now, st, nil
 	}
 	return nil, err
-}
-
-// readManifest reads the manifest in a folder.
-func readManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	f, st, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return m, st, nil
-}
-
-// adviceFolder says what to do about a folder without a manifest.
-func adviceFolder(dir string) string {
-	d, err := os.Open(dir)
-	if err != nil {
-		return ""
-	}
-	defer d.Close()
-	for {
-		names, err := d.Readdirnames(1024)
-		for _, name := range names {
-			if _, _, ok := shard.CutWork(name); ok || strings.Contains(name, "-of-") && strings.HasSuffix(name, ".bloom") {
-				return "; an unfinished build or copy? Run it again"
-			}
-		}
-		if err != nil {
-			return "; name a filter file, or the folder that bloomery build --shards wrote"
-		}
-	}
 }
 
 // limit returns the largest number of bytes of a set.

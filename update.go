@@ -66,7 +66,7 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 
 // lockShards is Lock for the folder of a sharded set.
 func lockShards(ctx context.Context, dir string, waiting func(), o options) (*Locked, error) {
-	if _, _, err := readManifest(dir); err != nil { // do not wait for the lock of another folder
+	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, err
 	}
 	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
