@@ -145,6 +145,27 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestWorkName: the name of the folder of working files stands in package shard only.
+func TestWorkName(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if n := strings.Count(string(text), `"work-`); n > 0 {
+			found += n
+			if p != filepath.Join("shard", "work.go") {
+				t.Errorf("%s has the name", p)
+			}
+		}
+		return err
+	})
+	if err != nil || found != 1 {
+		t.Errorf("found %d times, %v", found, err)
+	}
+}
+
 // generic returns the name under which a room is listed.
 func generic(room string) string {
 	if dir := path.Dir(room); dir == "family" || dir == "lab" {

@@ -57,7 +57,7 @@ func (t *shards) copyOf(i int) (set *Set, err error) {
 // derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
 func (t *shards) derived(chosen float64, origin []*Set, f func(i int) (*Set, error)) *Set {
 	d := &shards{
-		dir: t.dir, manifest: clone(t.manifest), hasher: t.hasher, options: t.options,
+		dir: t.dir, manifest: t.manifest.Clone(), hasher: t.hasher, options: t.options,
 		slots: make([]slot, len(t.parts)), sets: make([]atomic.Pointer[Set], len(t.parts)), parts: make([]part, len(t.parts)),
 		version: t.version, derive: f, origin: origin,
 	}
@@ -86,10 +86,9 @@ func (s *Set) compute() error {
 			return t.fail(i, err)
 		}
 		info := one.Info()
-		t.manifest.Shards[i] = shard.Entry{
-			File: shard.Name(i, len(t.parts), ""), Keys: info.Keys, Bytes: bytes,
-			FPRPrior: shard.Rate(info.FPRPrior), FPRPosterior: shard.Rate(info.FPRPosterior),
-		}
+		e := shard.EntryOf(info)
+		e.File, e.Bytes = shard.Name(i, len(t.parts), ""), bytes
+		t.manifest.Shards[i] = e
 		if t.parts[i].sizes = sizesOf(info); keep {
 			t.publish(i, one)
 		}
@@ -180,7 +179,7 @@ func (s *Set) Full() (*Set, error) {
 func (s *Set) cloneShards(copied func(*Set) (*Set, error)) (*Set, error) {
 	t := s.shards
 	c := t.derived(s.chosen, nil, t.derive)
-	c.shards.trimmed, c.shards.base, c.shards.was = t.trimmed, clone(t.manifest), t.was
+	c.shards.trimmed, c.shards.base, c.shards.was = t.trimmed, t.manifest.Clone(), t.was
 	for i := range t.parts {
 		one := t.sets[i].Load()
 		if one == nil || !t.parts[i].changed.Load() && !t.options.concurrent {

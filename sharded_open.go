@@ -36,7 +36,7 @@ func openShards(dir string, o options) (*Set, error) {
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
-			set.shards.was, set.shards.base = was, clone(manifest)
+			set.shards.was, set.shards.base = was, manifest.Clone()
 			return set, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {

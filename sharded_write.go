@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
@@ -57,7 +56,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 	var next *shard.Manifest
 	bits := make([]uint64, len(t.parts))
 	if s.shards == t {
-		next = clone(t.manifest)
+		next = t.manifest.Clone()
 		err = t.parallel(writers, func(i int) (err error) {
 			if !t.parts[i].changed.Load() {
 				return nil
@@ -83,7 +82,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 			t.written(i, next.Shards[i], bits[i])
 		}
 	}
-	t.manifest, t.base = next, clone(next)
+	t.manifest, t.base = next, next.Clone()
 	return nil
 }
 
@@ -102,17 +101,11 @@ func (t *shards) written(i int, e shard.Entry, bits uint64) {
 // writers is the number of goroutines that write shards.
 const writers = 2
 
-func clone(m *shard.Manifest) *shard.Manifest {
-	c := *m
-	c.Shards = slices.Clone(m.Shards)
-	return &c
-}
-
 // writeAll writes all shards to a folder and returns the new manifest, which it does not write.
 func (t *shards) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manifest, err error) {
 	old := to.Manifest()
 	own := t.derive == nil && sameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
-	next = clone(t.manifest)
+	next = t.manifest.Clone()
 	err = t.parallel(writers, func(i int) error {
 		mine := t.manifest.Shards[i]
 		if own && old.Shards[i] == mine && !t.parts[i].changed.Load() {

@@ -3,7 +3,6 @@ package delta
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -72,14 +71,7 @@ func PatchFile(ctx context.Context, old string, d []byte, out string, o Options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", old, err)
 	}
-	return container.WriteAtomic(ctx, out, writerOf(b))
-}
-
-func writerOf(b []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	}
+	return container.WriteAtomic(ctx, out, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // folderSet returns the sharded set in a folder.
@@ -128,7 +120,7 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	made := map[string]bool{}
 	put := func(name string, b []byte) error {
 		made[name] = true
-		err := to.PutFile(ctx, shard.Entry{File: name, SHA256: sha256.Sum256(b)}, writerOf(b))
+		err := to.PutBytes(ctx, name, b)
 		if errors.Is(err, shard.ErrManifest) {
 			err = fmt.Errorf("%w; name another folder", err)
 		}

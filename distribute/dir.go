@@ -177,15 +177,9 @@ func (d dir) Rename(ctx context.Context, from, to []string) error {
 	folders := map[string]bool{}
 	for i := range from {
 		a, err := d.path("rename", from[i])
-		if err != nil {
+		b, err2 := d.path("rename", to[i])
+		if err := errors.Join(err, err2, context.Cause(ctx)); err != nil {
 			return err
-		}
-		b, err := d.path("rename", to[i])
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
 		}
 		if err := os.Rename(a, b); err != nil {
 			return err

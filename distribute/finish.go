@@ -81,10 +81,10 @@ func (p *Plan) shards(ctx context.Context, out Source) (*shard.Manifest, []found
 		case err != nil:
 			return err
 		}
-		entries[s], err = f.entry()
+		entries[s] = f.entry()
 		entries[s].File = f.final
 		all[s], chosen[s], built[s] = f, f.FPRChosen, true
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -147,17 +147,11 @@ func (p *Plan) wasFinished(ctx context.Context, out Source) (*shard.Manifest, er
 	if err != nil {
 		return nil, err
 	}
-	b, err := readAll(ctx, out, shard.ManifestName, 1<<30)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
+	now, err := manifestSum(ctx, out)
+	if err != nil || now != string(note) {
 		return nil, err
 	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != string(note) {
-		return nil, nil
-	}
-	return shard.ReadManifest(bytes.NewReader(b))
+	return ReadManifest(ctx, out)
 }
 
 // clean removes all files that the manifest does not need, and leaves those of plans that may still finish: see running.

@@ -161,9 +161,7 @@ func loadSet(ctx context.Context, dir string, s *objects, o Options) (*content, 
 
 // loadShards loads the shards of a manifest. It holds one of them in memory at a time.
 func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects, o Options) (*content, error) {
-	m := new(shard.Manifest)
-	*m = *old
-	m.Shards = slices.Clone(old.Shards)
+	m := old.Clone()
 	c := &content{kind: Set, spec: m.Spec.String(), chosen: m.FPRChosen, keys: m.Keys()}
 	var saved uint64 // by the trimmed form
 	for i := range m.Shards {
@@ -216,17 +214,9 @@ func loadShards(ctx context.Context, dir string, old *shard.Manifest, s *objects
 
 // readManifest reads the manifest in the folder of a sharded set.
 func readManifest(dir string) (*shard.Manifest, error) {
-	f, _, err := untrusted.Open(filepath.Join(dir, shard.ManifestName))
+	m, _, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := shard.ReadManifest(f)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", f.Name(), err)
+		err = fmt.Errorf("%s: %w; name a filter file or the folder of a sharded set", dir, bloomery.ErrNoManifest)
 	}
 	return m, err
 }

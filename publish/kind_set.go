@@ -183,10 +183,7 @@ func (setKind) patch(ctx context.Context, p *poll, text []byte) (c loaded, err e
 	}}
 	o := delta.Options{MaxBytes: p.options.maxBytes}
 	c.bytes, err = delta.PatchSet(ctx, old, text, o, func(name string, content []byte) error {
-		return c.to.PutFile(ctx, shard.Entry{File: name, SHA256: sha256.Sum256(content)}, func(w io.Writer) error {
-			_, err := w.Write(content)
-			return err
-		})
+		return c.to.PutBytes(ctx, name, content)
 	})
 	if err == nil {
 		err = p.release.Object.match(c.bytes)
@@ -270,7 +267,7 @@ func (p *poll) loadShard(ctx context.Context, to *shard.Folder, e shard.Entry) e
 	if err != nil {
 		return err
 	}
-	err = to.PutFile(ctx, e, func(w io.Writer) error { return p.copyPart(w, part, Object{e.SHA256, e.Bytes}) })
+	err = to.PutFile(ctx, e.File, e.SHA256, func(w io.Writer) error { return p.copyPart(w, part, Object{e.SHA256, e.Bytes}) })
 	if err == nil {
 		_ = os.Remove(part)
 	}

@@ -1,8 +1,8 @@
 package shard
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -102,30 +102,23 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
 // Read reads the manifest in the folder. It is no error if there is none; see Foreign then.
 func (f *Folder) Read() error {
-	m, _, err := ReadManifestFile(f.Path(ManifestName))
-	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrNotExist):
-		if f.foreign, err = foreign(f.dir); err != nil {
-			return err
-		}
-	default:
+	m, _, err := ReadFolder(f.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; if the set is of no use, remove the folder", err)
 	}
-	f.old = m
-	return nil
+	return f.Use(m)
 }
 
-// ReadManifestFile reads a manifest that somebody else may have made. The FileInfo is that of the open file.
-func ReadManifestFile(path string) (*Manifest, fs.FileInfo, error) {
-	in, st, err := untrusted.Open(path)
+// ReadFolder reads the manifest in a folder. Its file is described, too. The error wraps fs.ErrNotExist if there is none.
+func ReadFolder(dir string) (*Manifest, fs.FileInfo, error) {
+	in, st, err := untrusted.Open(filepath.Join(dir, ManifestName))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer in.Close()
 	m, err := ReadManifest(in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", in.Name(), err)
 	}
 	return m, st, nil
 }
@@ -182,14 +175,19 @@ func (f *Folder) Put(ctx context.Context, s, shards int, info filter.Info, file 
 
 // PutFile writes a shard under a given name. The error wraps ErrManifest if the set in the folder has a shard of that
 // name with another SHA-256.
-func (f *Folder) PutFile(ctx context.Context, e Entry, write func(io.Writer) error) error {
-	if !IsName(e.File) {
-		return fmt.Errorf("%w: new shard %.80q has no name of a shard", ErrManifest, e.File)
+func (f *Folder) PutFile(ctx context.Context, name string, sum [sha256.Size]byte, write func(io.Writer) error) error {
+	if !IsName(name) {
+		return fmt.Errorf("%w: new shard %.80q has no name of a shard", ErrManifest, name)
 	}
-	if was := f.named(e.File); was != nil && was.SHA256 != e.SHA256 {
-		return fmt.Errorf("%w: new shard %s has the name of an old one with other content", ErrManifest, f.Path(e.File))
+	if was := f.named(name); was != nil && was.SHA256 != sum {
+		return fmt.Errorf("%w: new shard %s has the name of an old one with other content", ErrManifest, f.Path(name))
 	}
-	return f.put(ctx, e.File, write)
+	return f.put(ctx, name, write)
+}
+
+// PutBytes is PutFile for content in memory.
+func (f *Folder) PutBytes(ctx context.Context, name string, b []byte) error {
+	return f.PutFile(ctx, name, sha256.Sum256(b), func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // named returns the entry of a file in the manifest of the set in the folder, or nil.
@@ -228,7 +226,7 @@ func (f *Folder) remove(name string) {
 func (f *Folder) Commit(ctx context.Context, m *Manifest, text []byte, was fs.FileInfo) error {
 	write := func(w io.Writer) error { _, err := m.WriteTo(w); return err }
 	if text != nil {
-		write = func(w io.Writer) error { _, err := io.Copy(w, bytes.NewReader(text)); return err }
+		write = func(w io.Writer) error { _, err := w.Write(text); return err }
 	}
 	step()
 	container.SyncFolder(f.dir)
@@ -273,7 +271,7 @@ func (f *Folder) Abort() {
 	if len(f.written) == 0 {
 		return
 	}
-	m, _, err := ReadManifestFile(f.Path(ManifestName))
+	m, _, err := ReadFolder(f.dir)
 	if err == nil {
 		f.old = m
 	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrManifest) {

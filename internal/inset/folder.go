@@ -39,7 +39,7 @@ func Same(a, b string) bool {
 
 // Manifest reads the manifest in a folder. The error wraps ErrNoManifest if there is none.
 func Manifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
-	m, st, err := shard.ReadManifestFile(filepath.Join(dir, shard.ManifestName))
+	m, st, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, advice(dir))
 	}

@@ -25,7 +25,7 @@ func Check(path string) error {
 	if name != shard.ManifestName && !shard.IsName(name) {
 		return nil
 	}
-	m, _, err := shard.ReadManifestFile(filepath.Join(dir, shard.ManifestName))
+	m, _, err := shard.ReadFolder(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || name == shard.ManifestName && errors.Is(err, shard.ErrManifest):
 		return nil
