@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/spool"
 )
@@ -31,6 +33,7 @@ import (
 // that is built.
 type Allower struct {
 	set *Set
+	one *one.Set // what it stands on
 	b   *except.Builder
 }
 
@@ -41,45 +44,26 @@ type Allower struct {
 // The error wraps errors.ErrUnsupported for a Set that is sharded or for many writers, and for one with the hash
 // function of another system.
 func (s *Set) Allower(like *Set) (*Allower, error) {
-	switch {
-	case s.shards != nil:
+	e, ok := s.inner().(*one.Set)
+	if !ok {
 		return nil, fmt.Errorf("exceptions for a sharded set: %w; build it with them", filter.ErrUnsupported)
-	case s.filter == nil:
-		return nil, s.empty()
-	case s.concurrent != nil:
-		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
-	case s.hasher.ID().Foreign():
-		return nil, fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
-			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
 	}
-	main, _ := s.main()
-	return &Allower{s, except.NewBuilder(main, s.Len(), like.sizesOfExceptions())}, nil
+	model, _ := like.other().(*one.Set)
+	b, err := e.NewExceptions(model)
+	if err != nil {
+		return nil, err
+	}
+	return &Allower{s, e, b}, nil
 }
 
 // hasExceptions reports whether s, which may be nil, has exceptions; of a sharded Set, any shard.
-func (s *Set) hasExceptions() bool {
-	if s != nil && s.shards != nil {
-		return s.shards.info().ExceptionBits > 0
-	}
-	return s.sizesOfExceptions() != nil
-}
-
-// sizesOfExceptions returns the geometry of the exceptions, or nil if there are none or s is nil.
-func (s *Set) sizesOfExceptions() []except.Size {
-	if s == nil {
-		return nil
-	}
-	if _, c := s.main(); c != nil {
-		return c.Sizes()
-	}
-	return nil
-}
+func (s *Set) hasExceptions() bool { return s != nil && s.inner().Exceptions() }
 
 // AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of those that are false positives.
 // It returns an error after the first call of AddMembers.
 func (a *Allower) AllowMany(keys [][]byte) error {
 	hs := make([]filter.Hash, len(keys))
-	sumBytes(a.set.hasher, hs, keys)
+	(&engine.Keys{Bytes: keys}).Sum(a.set.hasher, hs, 0)
 	return a.set.Guarded(func() error { return a.b.Allow(hs, func(i int) string { return string(keys[i]) }) })
 }
 
@@ -91,7 +75,7 @@ func (a *Allower) AllowHashes(hs []filter.Hash) error {
 // AddMembers adds keys that the Set was built from. All of them must be added: one that is not may become absent.
 func (a *Allower) AddMembers(keys [][]byte) error {
 	hs := make([]filter.Hash, len(keys))
-	sumBytes(a.set.hasher, hs, keys)
+	(&engine.Keys{Bytes: keys}).Sum(a.set.hasher, hs, 0)
 	return a.AddMemberHashes(hs)
 }
 
@@ -117,9 +101,8 @@ func (a *Allower) Apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	main, _ := s.main()
-	f := except.New(main, c)
-	s.filter, s.batcher, s.cold = f, f, f
+	a.one.Except(c)
+	s.moved()
 	return nil
 }
 

@@ -171,7 +171,7 @@ func New(c Config) (*Set, error) {
 	}
 	set, err := newSet(f, h, c.Concurrent)
 	if err == nil {
-		set.chosen = c.chosenFPR(family, spec, c.Keys, set)
+		set.choose(c.chosenFPR(family, spec, c.Keys, set))
 	}
 	return set, err
 }

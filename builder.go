@@ -135,8 +135,8 @@ func (c Config) builder() (*Builder, error) {
 // For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
 // and builds one shard after the other. The new Set is in memory.
 func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
-	if s.shards != nil {
-		if err := errors.Join(s.can(filter.CanSearch), c.checkFields()); err != nil {
+	if s.inner().Parts() != nil {
+		if err := errors.Join(s.inner().Can(filter.CanSearch), c.checkFields()); err != nil {
 			return nil, err
 		}
 		guard, err := newLosses(s, c.Shrink)
@@ -144,12 +144,12 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 			return nil, err
 		}
 		return &Builder{
-			config: c, hasher: s.hasher, chosen: s.chosen, shards: newSpill(s, c), old: s, effort: e, losses: guard,
+			config: c, hasher: s.hasher, chosen: s.FPRChosen(), shards: newSpill(s, c), old: s, effort: e, losses: guard,
 		}, nil
 	}
-	old, ok := s.filter.(filter.Reoptimizer)
+	old, ok := s.Filter().(filter.Reoptimizer)
 	if !ok {
-		return nil, s.lacks(filter.CanSearch)
+		return nil, s.inner().Lacks(filter.CanSearch)
 	}
 	inner, err := old.Reoptimize(e)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: s.hasher, chosen: s.chosen, losses: guard}
+	b := &Builder{config: c, hasher: s.hasher, chosen: s.FPRChosen(), losses: guard}
 	b.take(inner)
 	return b, nil
 }
@@ -281,13 +281,13 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch set.chosen = b.chosen; {
+	switch set.choose(b.chosen); {
 	case b.config.Like != nil:
 		if set, err = b.finishLike(set); err != nil {
 			return nil, err
 		}
 	case b.family.Name != "":
-		set.chosen = b.config.chosenFPR(b.family, b.spec, b.count(), set)
+		set.choose(b.config.chosenFPR(b.family, b.spec, b.count(), set))
 	}
 	if b.config.Allow != nil {
 		if err := b.allow(ctx, set); err != nil {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -13,7 +15,7 @@ import (
 // checkLike returns an error if Like cannot be followed or another field contradicts it.
 func (c Config) checkLike() error {
 	old := c.Like
-	if old.filter == nil && old.shards == nil {
+	if old.takes == engine.Nothing {
 		return &filter.ConfigError{Field: "like", Value: "an empty Set", Reason: "want one that was built or read"}
 	}
 	for _, f := range []struct {
@@ -50,33 +52,30 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := c.Like.plainForm()
-	switch {
-	case err != nil:
-		return nil, err
-	case old.shards != nil:
+	like, ok := c.Like.engine.(*one.Set)
+	if !ok {
 		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
 	}
-	b := &Builder{config: c, hasher: old.hasher, chosen: old.chosen, exact: c.Keys, losses: guard}
+	old, err := like.Single()
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{config: c, hasher: old.Hasher(), chosen: old.Chosen(), exact: c.Keys, losses: guard}
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
 	}
-	if err := c.checkBuilt(old.filter); err != nil {
+	if err := c.checkBuilt(old.Filter()); err != nil {
 		return nil, err
 	}
-	b.trim = !c.Concurrent && (old.stored.Trimmed || !b.spec.Equal(old.Spec()))
+	b.trim = !c.Concurrent && (old.Stored().Trimmed || !b.spec.Equal(old.Spec()))
 	if b.family.Can.Has(filter.CanRawKeys) {
 		b.raw = newRawKeys(b.family, b.spec, c)
 		return b, nil
 	}
-	f, _ := old.main()
-	if old.mapping != nil && b.family.Can.Has(filter.CanSearch) { // Build reads it, perhaps when its file has changed
-		copied, err := old.copied()
-		if err != nil {
-			return nil, err
-		}
-		f, _ = NewSet(copied, old.hasher).main()
+	f, err := old.Model(b.family.Can.Has(filter.CanSearch)) // Build reads it, perhaps when its file has changed
+	if err != nil {
+		return nil, err
 	}
 	inner, err := b.family.NewBuilderLike(f)
 	if err != nil {
@@ -88,7 +87,7 @@ func (c Config) likeBuilder() (*Builder, error) {
 
 // finishLike returns the Set of a build in the form of Config.Like.
 func (b *Builder) finishLike(set *Set) (*Set, error) {
-	if set.chosen = b.chosen; b.trim {
+	if set.choose(b.chosen); b.trim {
 		return set.Trimmed()
 	}
 	return set, nil
@@ -108,7 +107,7 @@ func (c Config) checkLikeShards() (filter.Hasher, error) {
 	if err := c.checkLike(); err != nil {
 		return filter.Hasher{}, err
 	}
-	if c.Like.shards == nil {
+	if c.Like.Stored().Shards == 0 {
 		return filter.Hasher{}, &filter.ConfigError{Field: "like", Value: "a Set of one filter",
 			Reason: "a sharded set follows a sharded one"}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/shrink"
 )
 
@@ -42,12 +43,9 @@ func newLosses(old *Set, option float64) (*losses, error) {
 	if n := old.Len(); n > sampleSize {
 		l.limit.Store(math.MaxUint64 / n * sampleSize)
 	}
-	if old.shards == nil {
-		if main, _ := old.main(); main != nil {
-			if _, counts := main.(filter.Counter); counts {
-				l.sample = map[filter.Hash]struct{}{}
-			}
-		}
+	main, _ := except.Split(old.Filter()) // of a sharded Set each shard has a guard of its own
+	if _, counts := main.(filter.Counter); counts {
+		l.sample = map[filter.Hash]struct{}{}
 	}
 	return l, nil
 }
@@ -95,7 +93,7 @@ func (l *losses) compare(set *Set) error {
 // distinctLen returns Len, or about the number of distinct keys if keys that came several times make it clearly less.
 func (s *Set) distinctLen() uint64 {
 	n := s.Len()
-	if s.shards != nil {
+	if s.Filter() == nil {
 		return n
 	}
 	if e, err := s.EstimateInterval(); err == nil && !e.Counted && e.High < 0.95*float64(n) {

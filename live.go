@@ -35,8 +35,8 @@ var errClosed = errors.New("bloomery: the Live set is closed")
 // when done. Options and errors are those of Open.
 func OpenLive(path string, o ...Option) (*Live, error) {
 	all := optionsOf(0, o)
-	all.regular = true
-	if all.concurrent {
+	all.Regular = true
+	if all.Concurrent {
 		const reason = "a Live set is replaced by its file: it takes no keys"
 		return nil, &filter.ConfigError{Field: "concurrent", Value: true, Reason: reason}
 	}

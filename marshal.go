@@ -9,6 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 )
 
 var (
@@ -24,7 +26,7 @@ var (
 // EncodedLen returns the number of bytes that WriteTo, Save and MarshalBinary write. For a trimmed form it takes as
 // long as these.
 func (s *Set) EncodedLen() (uint64, error) {
-	f, err := s.encode()
+	f, err := s.inner().Encode()
 	if err != nil {
 		return 0, err
 	}
@@ -33,7 +35,7 @@ func (s *Set) EncodedLen() (uint64, error) {
 
 // WriteTo writes the set in the file format. While others write to a Set for many writers, it writes a Snapshot.
 func (s *Set) WriteTo(w io.Writer) (int64, error) {
-	f, err := s.encode()
+	f, err := s.inner().Encode()
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +61,7 @@ func (s *Set) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // AppendBinary appends the set in the file format to b.
 func (s *Set) AppendBinary(b []byte) ([]byte, error) {
-	f, err := s.encode()
+	f, err := s.inner().Encode()
 	if err != nil {
 		return b, err
 	}
@@ -134,8 +136,8 @@ func (s *Set) ReadFrom(r io.Reader) (int64, error) {
 
 // loaded keeps the error of a load into a Set without a filter for Err, and returns it.
 func (s *Set) loaded(err error) error {
-	if err != nil && s.filter == nil && s.shards == nil {
-		s.fault.Store(&err)
+	if err != nil && s.takes == engine.Nothing {
+		s.take(one.Nothing(s.hasher, err))
 	}
 	return err
 }
@@ -152,26 +154,15 @@ func (c *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readLike reads a set with the secret and in the form of s.
-func (s *Set) readLike(r io.Reader) (*Set, error) {
-	o := options{maxBytes: DefaultMaxBytes, keyed: s.hasher, concurrent: s.concurrent != nil}
-	f, err := container.Read(r, o.reading())
-	if err != nil {
-		return nil, err
-	}
-	return o.set(f, nil)
+// readLike reads a filter with the secret and in the form of s.
+func (s *Set) readLike(r io.Reader) (*one.Set, error) {
+	_, concurrent := s.Filter().(filter.Concurrent)
+	return one.Read(r, engine.Options{MaxBytes: DefaultMaxBytes, Keyed: s.hasher, Concurrent: concurrent})
 }
 
-// replace replaces s by o, which must not be used afterwards.
-func (s *Set) replace(o *Set) error {
-	m, t := s.mapping, s.shards
-	s.become(o.filter, o.hasher)
-	s.stored, s.chosen = o.stored, o.chosen
-	if t != nil {
-		return t.close()
-	}
-	if m != nil {
-		return m.Close()
-	}
-	return nil
+// replace makes s stand on e.
+func (s *Set) replace(e engine.Engine) error {
+	old := s.inner()
+	s.take(e)
+	return old.Close()
 }

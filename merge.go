@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 )
 
 // MergeFiles returns a Set of the keys in all files, which must have the same Spec and hash function, including seed or
@@ -19,7 +22,7 @@ func MergeFiles(paths []string, o ...Option) (*Set, error) {
 	if err := distinctFiles(paths); err != nil {
 		return nil, err
 	}
-	return combineFiles(paths, (*Set).Merge, o)
+	return combineFiles(paths, filter.CanMerge, o)
 }
 
 // distinctFiles returns an error if two paths name one file. Open reports files that are missing.
@@ -46,38 +49,46 @@ func distinctFiles(paths []string) error {
 // IntersectFiles returns a Set that contains at least the keys that are in each of the files; see Set.Intersect. Memory
 // and errors are those of MergeFiles.
 func IntersectFiles(paths []string, o ...Option) (*Set, error) {
-	return combineFiles(paths, (*Set).Intersect, o)
+	return combineFiles(paths, filter.CanIntersect, o)
 }
 
-// combineFiles reads the first file into memory and applies do to it and each of the others, which are mapped. They are
+// combineFiles reads the first file into memory and combines it with each of the others, which are mapped. They are
 // opened first, because that reads them: the pages are released again before the first file takes its memory.
-func combineFiles(paths []string, do func(s, other *Set) error, o []Option) (*Set, error) {
+func combineFiles(paths []string, how filter.Ability, all []Option) (*Set, error) {
+	o := optionsOf(0, all)
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no files: %w", filter.ErrConfig)
 	}
 	if slices.ContainsFunc(paths, func(path string) bool { _, ok := ShardedDir(path); return ok }) {
-		return combineFolders(paths, do, o)
+		return made(shards.Join(paths, how, func(path string) (engine.Engine, error) {
+			s, err := openFile(path, o)
+			if err != nil {
+				return nil, err
+			}
+			return s.engine, nil
+		}))
 	}
-	others := make([]*Set, 0, len(paths))
+	others := make([]*one.Set, 0, len(paths))
 	defer func() {
 		for _, s := range others {
 			_ = s.Close()
 		}
 	}()
 	for _, path := range paths[1:] {
-		other, err := Open(path, o...)
+		other, err := one.Open(path, o.Options)
 		if err != nil {
 			return nil, err
 		}
 		others = append(others, other)
-		other.releaseAll()
+		other.Release()
 	}
-	set, err := Open(paths[0], append([]Option{InMemory()}, o...)...)
+	o.InMemory = true
+	set, err := one.Open(paths[0], o.Options)
 	if err != nil {
 		return nil, err
 	}
 	for i, other := range others {
-		err := do(set, other)
+		err := set.Combine(other, how)
 		if err == nil {
 			err = other.Err()
 		}
@@ -85,14 +96,5 @@ func combineFiles(paths []string, do func(s, other *Set) error, o []Option) (*Se
 			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
 		}
 	}
-	return set, nil
-}
-
-// releaseAll takes the pages of a mapped filter out of memory until they are used.
-func (s *Set) releaseAll() {
-	if e, ok := s.filter.(filter.Encoder); ok && s.mapping != nil {
-		for _, words := range e.Encode().Sections {
-			s.mapping.Release(words)
-		}
-	}
+	return setOf(set), nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/bloomery/bloomery/internal/engine"
 )
 
 // A Set and a Config never print the secret: not with any verb of fmt, not in log/slog, and a Config not in JSON. In
@@ -12,14 +14,14 @@ import (
 
 // String describes the set: its Spec, its hash function and the number of keys.
 func (s *Set) String() string {
-	switch {
-	case s != nil && s.shards != nil:
-		return fmt.Sprintf("bloomery.Set(%d shards of %s, %s, %d keys)",
-			len(s.shards.parts), s.Spec(), s.hasher.ID(), s.Len())
-	case s == nil || s.filter == nil:
+	if s == nil || s.takes == engine.Nothing {
 		return "bloomery.Set()"
 	}
-	return fmt.Sprintf("bloomery.Set(%s, %s, %d keys)", s.Spec(), s.hasher.ID(), s.Len())
+	of := ""
+	if n := s.Stored().Shards; n > 0 {
+		of = fmt.Sprintf("%d shards of ", n)
+	}
+	return fmt.Sprintf("bloomery.Set(%s%s, %s, %d keys)", of, s.Spec(), s.hasher.ID(), s.Len())
 }
 
 // Format prints String for every verb.
@@ -27,14 +29,14 @@ func (s *Set) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String())
 
 // LogValue returns String, for package log/slog.
 func (s *Set) LogValue() slog.Value {
-	if s == nil || s.filter == nil && s.shards == nil {
+	if s == nil || s.takes == engine.Nothing {
 		return slog.GroupValue()
 	}
 	all := []slog.Attr{
 		slog.String("spec", s.Spec().String()), slog.String("hash", s.hasher.ID().String()), slog.Uint64("keys", s.Len()),
 	}
-	if s.shards != nil {
-		all = append(all, slog.Int("shards", len(s.shards.parts)))
+	if n := s.Stored().Shards; n > 0 {
+		all = append(all, slog.Int("shards", n))
 	}
 	return slog.GroupValue(all...)
 }

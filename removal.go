@@ -66,14 +66,14 @@ func (s *Set) Removal(c Config) (*Removal, error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
-	if s.shards != nil {
-		if err := s.can(filter.CanRemove); err != nil {
+	if s.inner().Parts() != nil {
+		if err := s.inner().Can(filter.CanRemove); err != nil {
 			return nil, err
 		}
 		return &Removal{set: s, spill: newSpill(s, c), report: c.Progress}, nil
 	}
-	if _, ok := s.filter.(filter.Remover); !ok {
-		return nil, s.lacks(filter.CanRemove)
+	if _, ok := s.Filter().(filter.Remover); !ok {
+		return nil, s.inner().Lacks(filter.CanRemove)
 	}
 	memory := c.Memory
 	if memory <= 0 {
@@ -127,11 +127,7 @@ func (r *Removal) Look(ctx context.Context) (Removed, error) {
 	err = r.each(ctx, 0, func(hs []filter.Hash) error {
 		hits = append(hits[:0], make([]bool, len(hs))...)
 		return r.set.Guarded(func() error {
-			if r.spill != nil {
-				r.set.HasMany(hits, hs)
-			} else {
-				r.set.hasMany(hits, hs)
-			}
+			r.set.HasMany(hits, hs)
 			r.look(&seen, hs, hits)
 			return nil
 		})
@@ -174,14 +170,8 @@ func (r *Removal) look(seen *Removed, hs []filter.Hash, hits []bool) {
 
 // copies returns how often a key that looks present can be removed, or more.
 func (r *Removal) copies(h filter.Hash) uint64 {
-	if r.spill != nil {
-		if n, saturated, err := r.set.CountHash(h); err == nil && !saturated {
-			return n
-		}
-	} else if c, ok := r.set.filter.(filter.Counter); ok {
-		if n, saturated := c.Count(h); !saturated {
-			return n
-		}
+	if n, saturated, err := r.set.CountHash(h); err == nil && !saturated {
+		return n
 	}
 	return math.MaxUint64
 }
@@ -200,12 +190,7 @@ func (r *Removal) estimate(seen *Removed) {
 	if kept == 0 {
 		return
 	}
-	loss := p * kept / keys
-	if r.spill != nil {
-		loss = r.set.shardedLoss(loss, kept/keys)
-	} else if e, ok := r.set.filter.(filter.LossEstimator); ok {
-		r.set.guard(func() { loss = e.EstimateLoss(kept / keys) })
-	}
+	loss := r.set.inner().EstimateLoss(p*kept/keys, kept/keys)
 	seen.Lost = -kept * math.Expm1(-all*loss/kept) // a key is lost once: the loss slows down as keys are lost
 }
 

@@ -9,7 +9,7 @@ import (
 
 // eachShard is each for a sharded Set: f gets the keys of one shard at a time, sorted.
 func (r *Removal) eachShard(ctx context.Context, done float64, f func(hs []filter.Hash) error) error {
-	n := len(r.set.shards.parts)
+	n := r.set.Stored().Shards
 	for i := range n {
 		if r.spill.Count(i) == 0 {
 			continue
@@ -19,7 +19,7 @@ func (r *Removal) eachShard(ctx context.Context, done float64, f func(hs []filte
 			err = f(hs)
 		}
 		if err != nil {
-			return r.set.shards.fail(i, err)
+			return r.set.inner().Parts().Fail(i, err)
 		}
 		if r.report != nil {
 			r.report(filter.Progress{Done: done + float64(i+1)/float64(2*n)})
@@ -42,26 +42,4 @@ func (r *Removal) sorted(ctx context.Context, i int) (hs []filter.Hash, err erro
 		return 1
 	})
 	return hs, err
-}
-
-// shardedLoss is filter.LossEstimator for a sharded Set: the mean over the shards in memory, which are those that the
-// keys of a list belong to. simple is the result in families without one.
-func (s *Set) shardedLoss(simple, keep float64) float64 {
-	sum, n := 0.0, 0
-	for i := range s.shards.sets {
-		one := s.shards.sets[i].Load()
-		if one == nil {
-			continue
-		}
-		e, ok := one.filter.(filter.LossEstimator)
-		if !ok {
-			return simple
-		}
-		one.guard(func() { sum += e.EstimateLoss(keep) })
-		n++
-	}
-	if n == 0 {
-		return simple
-	}
-	return sum / float64(n)
 }

@@ -7,10 +7,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/flock"
 	"github.com/bloomery/bloomery/internal/inset"
-	"github.com/bloomery/bloomery/shard"
 )
 
 // Locked is the Set of a file that is locked for a change. The lock is advisory: it only blocks other calls of Lock,
@@ -21,8 +20,9 @@ import (
 type Locked struct {
 	*Set
 	path   string
-	unlock func() error // nil after Close
+	file   *os.File // of a lock; nil for a sharded set, which has its own
 	was    fs.FileInfo
+	closed bool
 }
 
 // Lock locks a filter file, or the folder of a sharded set, for a change and reads it into memory. It waits while
@@ -43,9 +43,13 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	}
 	opts := optionsOf(0, o)
 	if dir, ok := ShardedDir(path); ok {
-		return lockShards(ctx, dir, waiting, opts)
+		t, was, err := shards.Lock(ctx, dir, waiting, opts.Options)
+		s, err := made(t, err)
+		if err != nil {
+			return nil, err
+		}
+		return &Locked{Set: s, path: dir, was: was}, nil
 	}
-	opts.inMemory = true
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
@@ -56,38 +60,13 @@ func Lock(ctx context.Context, path string, waiting func(), o ...Option) (*Locke
 	if err != nil {
 		return nil, err
 	}
-	set, err := openFile(path, opts)
+	opts.InMemory = true
+	s, err := openFile(path, opts)
 	if err != nil {
 		_ = flock.Unlock(file)
 		return nil, err
 	}
-	return &Locked{Set: set, path: path, unlock: func() error { return flock.Unlock(file) }, was: was}, nil
-}
-
-// lockShards is Lock for the folder of a sharded set.
-func lockShards(ctx context.Context, dir string, waiting func(), o options) (*Locked, error) {
-	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
-		return nil, err
-	}
-	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
-	if err != nil {
-		return nil, err
-	}
-	o.inMemory, o.lazy = false, true
-	set, err := openFile(dir, o)
-	if err == nil {
-		err = to.Use(set.shards.base)
-	}
-	if err != nil {
-		return nil, errors.Join(err, to.Close())
-	}
-	to.Sweep()
-	set.shards.folder = to
-	unlock := func() error {
-		set.shards.folder = nil
-		return errors.Join(set.shards.close(), to.Close())
-	}
-	return &Locked{Set: set, path: dir, unlock: unlock, was: set.shards.was}, nil
+	return &Locked{Set: s, path: path, file: file, was: was}, nil
 }
 
 var errUnlocked = errors.New("the lock was released by Close; Replace needs it")
@@ -105,7 +84,7 @@ func (l *Locked) Replace(ctx context.Context) error {
 
 // held returns an error after Close.
 func (l *Locked) held() error {
-	if l.unlock == nil {
+	if l.closed {
 		return fmt.Errorf("%s: %w", l.path, errUnlocked)
 	}
 	return nil
@@ -116,21 +95,18 @@ func (l *Locked) ReplaceWith(ctx context.Context, s *Set) error {
 	if err := l.held(); err != nil {
 		return err
 	}
-	if t := l.Set.shards; t != nil || s.shards != nil {
-		if t == nil || s.shards == nil || len(t.parts) != len(s.shards.parts) {
-			return fmt.Errorf("%s: the number of shards differs: %w", l.path, filter.ErrMismatch)
-		}
-		return t.replace(ctx, s, l.was)
-	}
-	return s.Replace(ctx, l.path, l.was)
+	return l.inner().Replace(ctx, l.path, l.was, s.inner())
 }
 
 // Close releases the lock. The Set remains usable, unless it is sharded. A second Close does nothing.
 func (l *Locked) Close() error {
-	if l.unlock == nil {
+	if l.closed {
 		return nil
 	}
-	unlock := l.unlock
-	l.unlock = nil
-	return unlock()
+	l.closed = true
+	err := l.inner().Close()
+	if l.file != nil {
+		err = errors.Join(err, flock.Unlock(l.file))
+	}
+	return err
 }

@@ -134,18 +134,17 @@ func patchFolder(ctx context.Context, dir string, d []byte, out string, o Option
 	if err != nil {
 		return err
 	}
-	if !inset.Same(dir, out) {
-		for _, e := range m.Shards { // the shards that both versions have
-			if made[e.File] {
-				continue
-			}
-			b, err := readShard(ctx, dir, e)
-			if err == nil {
-				err = put(e.File, b)
-			}
-			if err != nil {
-				return err
-			}
+	same := inset.Same(dir, out)
+	for _, e := range m.Shards { // those that both versions have
+		if same || made[e.File] {
+			continue
+		}
+		b, err := readShard(ctx, dir, e)
+		if err == nil {
+			err = put(e.File, b)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return to.Commit(ctx, m, text, nil)

@@ -90,3 +90,11 @@ func (f *Filter) EstimateKeys() float64 {
 	}
 	return float64(f.Encode().Keys)
 }
+
+// Split returns a filter without its exceptions, and these, or nil if it has none.
+func Split(f filter.Filter) (filter.Filter, *Cascade) {
+	if f, ok := f.(*Filter); ok {
+		return f.main, f.c
+	}
+	return f, nil
+}

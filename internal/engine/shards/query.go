@@ -1,94 +1,100 @@
-package bloomery
+package shards
 
 import (
-	"context"
 	"runtime/debug"
 	"sync"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ContainsContext is Contains that also returns an error: if the answer cannot be known, because a shard or the mapped
-// file cannot be read or ctx has ended, it returns true and the error. In a sharded Set it may load a shard.
-func (s *Set) ContainsContext(ctx context.Context, key []byte) (bool, error) {
-	if ctx.Err() != nil {
-		return true, context.Cause(ctx)
+// find returns the shard of a key.
+func (t *Set) find(h filter.Hash) (*one.Set, error) { return t.get(shard.Route(h, len(t.sets))) }
+
+// Contains is Has.
+func (t *Set) Contains(h filter.Hash, _ []byte) bool { return t.Has(h) }
+
+// Has reports whether a key may be in the set.
+func (t *Set) Has(h filter.Hash) bool {
+	p := &t.slots[shard.Route(h, len(t.slots))]
+	if !p.ready.Load() {
+		s, err := t.find(h)
+		return err != nil || s.Has(h) // not a false negative
 	}
-	one, h := s, filter.Hash{}
-	if s.shards != nil {
-		var err error
-		h = s.hasher.Sum(key)
-		if one, err = s.shardOf(h); err != nil {
-			return true, err
-		}
-	}
-	present := false
-	if one == s {
-		present = s.Contains(key)
-	} else {
-		present = one.Has(h)
-	}
-	if err := one.fault.Load(); err != nil {
-		return true, *err
-	}
-	return present, nil
+	return p.safe.Has(h)
 }
 
-// shardOf returns the shard of a key.
-func (s *Set) shardOf(h filter.Hash) (*Set, error) {
-	return s.shards.get(shard.Route(h, len(s.shards.sets)))
-}
-
-// shardedHas is Has for a sharded Set.
-func (s *Set) shardedHas(h filter.Hash) bool {
-	t := s.shards
-	i := shard.Route(h, len(t.slots))
-	p := &t.slots[i]
-	switch {
-	case !p.ready.Load():
-		one, err := s.shardOf(h)
-		return err != nil || one.Has(h) // not a false negative
-	case p.mapped:
-		return s.mappedHas(p, i, h)
+// Ask is Contains that returns an error if the answer cannot be known.
+func (t *Set) Ask(h filter.Hash, _ []byte) (bool, error) {
+	s, err := t.find(h)
+	if err != nil {
+		return true, err
 	}
-	return p.filter.Has(h)
+	return s.Ask(h, nil)
 }
 
-// mappedHas is Has for a shard in a mapped file, as Set.guardedHas.
-func (s *Set) mappedHas(p *slot, i int, h filter.Hash) (present bool) {
-	was := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(was)
-		if r := recover(); r != nil {
-			one := s.shards.sets[i].Load()
-			if err := one.mapping.Fault(r); err != nil {
-				one.failed(err)
-				present = true // not a false negative
-			}
-		}
-	}()
-	return p.filter.Has(h)
+// Count returns how often a key was added.
+func (t *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
+	s, err := t.find(h)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.Count(h)
+}
+
+// Get returns the value of a key.
+func (t *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
+	s, err := t.find(h)
+	if err != nil {
+		return 0, true, err
+	}
+	return s.Get(h)
+}
+
+// ValueBits returns the number of bits of the value of a key.
+func (t *Set) ValueBits() (int, error) {
+	s, err := t.get(0)
+	if err != nil {
+		return 0, err
+	}
+	return s.ValueBits()
 }
 
 // groupFrom is the mean number of keys of each shard from which a batch is grouped by shard.
 const groupFrom = 4
 
-// shardedHasMany is HasMany for a sharded Set. Without a Spread it groups the keys by shard if there are enough.
-func (s *Set) shardedHasMany(dst []bool, hs []filter.Hash) {
-	if s.shards.spreading.ready.Load() {
-		s.hasSpread(dst, hs)
+// ContainsMany sets dst[i] to Contains of key i.
+func (t *Set) ContainsMany(dst []bool, keys engine.Keys) {
+	if t.spreading.ready.Load() {
+		keys.Ask(dst, t.hasher, t.HasMany)
 		return
 	}
-	if min(len(hs), groupLen) >= groupFrom*len(s.shards.sets) {
-		s.hasGroups(dst, hs)
+	g := groupPool.Get().(*group)
+	defer groupPool.Put(g)
+	for start := 0; start < len(dst); start += groupLen {
+		part := dst[start:min(start+groupLen, len(dst))]
+		keys.Sum(t.hasher, g.hs[:len(part)], start)
+		t.HasMany(part, g.hs[:len(part)])
+	}
+}
+
+// HasMany sets dst[i] to the answer for hs[i]. Without a Spread it groups the keys by shard if there are enough.
+func (t *Set) HasMany(dst []bool, hs []filter.Hash) {
+	if t.spreading.ready.Load() {
+		t.hasSpread(dst, hs)
+		return
+	}
+	if min(len(hs), groupLen) >= groupFrom*len(t.sets) {
+		t.hasGroups(dst, hs)
 		return
 	}
 	for len(hs) > 0 {
 		n := min(len(hs), window)
-		if !s.hasWindow(dst[:n], hs[:n]) {
+		if !t.hasWindow(dst[:n], hs[:n]) {
 			for i, h := range hs[:n] {
-				dst[i] = s.shardedHas(h)
+				dst[i] = t.Has(h)
 			}
 		}
 		dst, hs = dst[n:], hs[n:]
@@ -101,7 +107,7 @@ const window = 32
 
 // hasWindow answers at most window keys: it finds the shard of each and prefetches, then tests them. It returns false,
 // and the answers are incomplete, if a shard is not loaded or the file of a mapped shard can no longer be read.
-func (s *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
+func (t *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
@@ -110,7 +116,7 @@ func (s *Set) hasWindow(dst []bool, hs []filter.Hash) (ok bool) {
 		}
 	}()
 	var filters [window]filter.Filter
-	slots := s.shards.slots
+	slots := t.slots
 	for i, h := range hs {
 		p := &slots[shard.Route(h, len(slots))]
 		if !p.ready.Load() {
@@ -142,18 +148,18 @@ type group struct {
 var groupPool = sync.Pool{New: func() any { return new(group) }}
 
 // hasGroups groups the hashes by shard, so that each shard gets its keys at once.
-func (s *Set) hasGroups(dst []bool, hs []filter.Hash) {
+func (t *Set) hasGroups(dst []bool, hs []filter.Hash) {
 	g := groupPool.Get().(*group)
 	defer groupPool.Put(g)
 	for start := 0; start < len(hs); start += groupLen {
 		end := min(start+groupLen, len(hs))
-		s.hasGroup(g, dst[start:end], hs[start:end])
+		t.hasGroup(g, dst[start:end], hs[start:end])
 	}
 }
 
 // hasGroup answers at most groupLen keys, by a counting sort.
-func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
-	shards := len(s.shards.sets)
+func (t *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
+	shards := len(t.sets)
 	if cap(g.ends) < shards {
 		g.ends = make([]uint32, shards)
 	}
@@ -179,11 +185,11 @@ func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 	from, ahead, next := uint32(0), uint32(0), 0 // shards below next and keys below ahead are prefetched
 	for i, to := range ends {
 		for ; next < shards && ahead < to+fewKeys; next++ {
-			s.prefetchFew(next, g.sorted[ahead:ends[next]])
+			t.prefetchFew(next, g.sorted[ahead:ends[next]])
 			ahead = ends[next]
 		}
 		if to > from {
-			s.hasManyOf(i, g.answers[from:to], g.sorted[from:to])
+			t.hasManyOf(i, g.answers[from:to], g.sorted[from:to])
 		}
 		from = to
 	}
@@ -197,23 +203,26 @@ func (s *Set) hasGroup(g *group, dst []bool, hs []filter.Hash) {
 const fewKeys = 64
 
 // prefetchFew prefetches keys of a loaded shard if they are few.
-func (s *Set) prefetchFew(i int, hs []filter.Hash) {
+func (t *Set) prefetchFew(i int, hs []filter.Hash) {
 	if len(hs) == 0 || len(hs) > fewKeys {
 		return
 	}
-	if one := s.shards.sets[i].Load(); one != nil && one.cold != nil {
-		one.guard(func() { one.cold.Prefetch(hs) }) // without an instruction for it, it reads
+	if s := t.sets[i].Load(); s != nil {
+		s.Prefetch(hs)
 	}
 }
 
 // hasManyOf is HasMany for keys of one shard.
-func (s *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
-	one, err := s.shards.get(i)
-	if err != nil {
+func (t *Set) hasManyOf(i int, dst []bool, hs []filter.Hash) {
+	s, err := t.get(i)
+	switch {
+	case err != nil:
 		for j := range dst {
 			dst[j] = true // a false negative is not allowed
 		}
-		return
+	case len(hs) > fewKeys:
+		s.HasManyCold(dst, hs)
+	default:
+		s.HasMany(dst, hs)
 	}
-	one.query(dst, hs, len(hs) > fewKeys)
 }

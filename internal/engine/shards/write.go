@@ -1,4 +1,4 @@
-package bloomery
+package shards
 
 import (
 	"context"
@@ -11,37 +11,59 @@ import (
 
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// encoded is a Set as its file: it writes the same bytes again and again, also while others write to the Set.
+// encoded is a shard as its file: it writes the same bytes again and again, also while others write to the Set.
 type encoded struct {
-	set *Set
-	*container.File
+	set  *one.Set
+	file *container.File
 }
 
 func (e encoded) WriteTo(w io.Writer) (int64, error) {
-	c := counter{w: w}
-	err := e.set.Guarded(func() error { return container.Write(&c, e.File) })
-	return c.n, err
+	var n counter
+	err := e.set.Guarded(func() error { return container.Write(io.MultiWriter(w, &n), e.file) })
+	return int64(n), err
+}
+
+// counter counts the bytes written.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 // put writes a shard to a folder and returns its entry and the number of bits in its sections.
-func put(ctx context.Context, to *shard.Folder, i, shards int, set *Set) (e shard.Entry, bits uint64, err error) {
-	f, err := set.encode()
+func put(ctx context.Context, to *shard.Folder, i, shards int, s *one.Set) (e shard.Entry, bits uint64, err error) {
+	f, err := s.Encode()
 	if err != nil {
 		return e, 0, err
 	}
 	for _, words := range f.Sections {
 		bits += 64 * uint64(len(words))
 	}
-	e, err = to.Put(ctx, i, shards, set.Info(), encoded{set, f})
+	e, err = to.Put(ctx, i, shards, s.Info(), encoded{s, f})
 	return e, bits, err
 }
 
-// replace replaces the set in the folder by s, which is the set of t or another one of as many shards. If the manifest
-// is not was, the error wraps container.ErrChanged and nothing is replaced.
-func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
+// Replace replaces the set in the folder by the one of by, which is t itself or another Set of as many shards.
+func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
+	next, ok := by.(*Set)
+	switch {
+	case !ok || len(t.parts) != len(next.parts):
+		return engine.NumberDiffers(path)
+	case t.derive != nil || !inset.Same(path, t.dir):
+		return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
+	}
+	return t.replace(ctx, next, was)
+}
+
+// replace is Replace. If the manifest is not was, the error wraps container.ErrChanged and nothing is replaced.
+func (t *Set) replace(ctx context.Context, s *Set, was fs.FileInfo) (err error) {
 	to := t.folder
 	if to == nil { // not that of a Locked
 		to, err = shard.LockFolder(ctx, t.dir, shard.Locking{Change: true, Wait: shard.ShortWait})
@@ -55,7 +77,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 	}
 	var next *shard.Manifest
 	bits := make([]uint64, len(t.parts))
-	if s.shards == t {
+	if s == t {
 		next = t.manifest.Clone()
 		err = t.parallel(writers, func(i int) (err error) {
 			if !t.parts[i].changed.Load() {
@@ -63,12 +85,12 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 			}
 			next.Shards[i], bits[i], err = put(ctx, to, i, len(t.parts), t.sets[i].Load())
 			if err != nil {
-				err = t.fail(i, err)
+				err = t.Fail(i, err)
 			}
 			return err
 		})
 	} else {
-		next, err = s.shards.writeAll(ctx, to)
+		next, err = s.writeAll(ctx, to)
 	}
 	if err != nil {
 		return err
@@ -78,7 +100,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 		return err
 	}
 	for i := range t.parts { // of another set, what is in memory is not what the files have
-		if s.shards != t || t.parts[i].changed.Load() {
+		if s != t || t.parts[i].changed.Load() {
 			t.written(i, next.Shards[i], bits[i])
 		}
 	}
@@ -87,7 +109,7 @@ func (t *shards) replace(ctx context.Context, s *Set, was fs.FileInfo) (err erro
 }
 
 // written takes a shard out of memory. Its file is the one of an entry now.
-func (t *shards) written(i int, e shard.Entry, bits uint64) {
+func (t *Set) written(i int, e shard.Entry, bits uint64) {
 	t.drop(i)
 	p := &t.parts[i]
 	p.release()
@@ -102,19 +124,19 @@ func (t *shards) written(i int, e shard.Entry, bits uint64) {
 const writers = 2
 
 // writeAll writes all shards to a folder and returns the new manifest, which it does not write.
-func (t *shards) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manifest, err error) {
+func (t *Set) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manifest, err error) {
 	old := to.Manifest()
-	own := t.derive == nil && sameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
+	own := t.derive == nil && inset.Same(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
 	next = t.manifest.Clone()
 	err = t.parallel(writers, func(i int) error {
 		mine := t.manifest.Shards[i]
 		if own && old.Shards[i] == mine && !t.parts[i].changed.Load() {
 			return nil
 		}
-		return t.visitOne(i, func(_ int, one *Set) error {
-			e, _, err := put(ctx, to, i, len(t.parts), one)
+		return t.visitOne(i, func(s *one.Set) error {
+			e, _, err := put(ctx, to, i, len(t.parts), s)
 			if err != nil {
-				return t.fail(i, err)
+				return t.Fail(i, err)
 			}
 			if e.SHA256 == mine.SHA256 { // the rates of the build, even if this machine rounds differently
 				e.FPRPrior, e.FPRPosterior = mine.FPRPrior, mine.FPRPosterior
@@ -126,16 +148,9 @@ func (t *shards) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Ma
 	return next, err
 }
 
-// sameFile reports whether two paths name one file or folder.
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(one, two)
-}
-
-// saveShards is Save for a sharded Set: it creates the folder, or replaces the set in it. It locks the folder, unless
+// Save creates the folder, or replaces the set in it. It locks the folder, unless
 // the Set is that of a Locked and has the lock.
-func (s *Set) saveShards(ctx context.Context, dir string) (err error) {
+func (t *Set) Save(ctx context.Context, dir string) (err error) {
 	const advice = "a sharded Set is a folder; name a new one, or that of a sharded set to replace"
 	st, err := os.Stat(dir)
 	switch {
@@ -151,8 +166,8 @@ func (s *Set) saveShards(ctx context.Context, dir string) (err error) {
 	case err != nil:
 		return err
 	}
-	to := s.shards.folder
-	if to == nil || !sameFile(dir, s.shards.dir) {
+	to := t.folder
+	if to == nil || !inset.Same(dir, t.dir) {
 		if to, err = shard.LockFolder(ctx, dir, shard.Locking{Wait: shard.ShortWait}); err != nil {
 			return err
 		}
@@ -161,21 +176,16 @@ func (s *Set) saveShards(ctx context.Context, dir string) (err error) {
 	if err := to.Read(); err != nil {
 		return err
 	}
-	next, err := s.shards.writeAll(ctx, to)
+	next, err := t.writeAll(ctx, to)
 	if err != nil {
 		return err
 	}
-	next.FPRChosen = s.chosen
+	next.FPRChosen = t.chosen
 	if err := to.Commit(ctx, next, nil, nil); err != nil {
 		return err
 	}
-	if s.shards.derive != nil { // it had none
-		s.shards.manifest = next
+	if t.derive != nil { // it had none
+		t.manifest = next
 	}
 	return nil
 }
-
-// errSharded is the error of operations on one file.
-var errSharded = fmt.Errorf(
-	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
-	filter.ErrUnsupported)

@@ -1,4 +1,4 @@
-package bloomery
+package shards
 
 import (
 	"runtime/debug"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -45,18 +46,18 @@ func (p *spreading) put(i, shards int, f filter.Filter) {
 }
 
 // spreadIDs holds buffers for the shards of the keys of a batch.
-var spreadIDs = sync.Pool{New: func() any { return new([batchLen]uint32) }}
+var spreadIDs = sync.Pool{New: func() any { return new([engine.BatchLen]uint32) }}
 
 // hasSpread is HasMany if all shards are in the Spread.
-func (s *Set) hasSpread(dst []bool, hs []filter.Hash) {
-	ids := spreadIDs.Get().(*[batchLen]uint32)
+func (t *Set) hasSpread(dst []bool, hs []filter.Hash) {
+	ids := spreadIDs.Get().(*[engine.BatchLen]uint32)
 	defer spreadIDs.Put(ids)
 	for len(hs) > 0 {
-		n := min(len(hs), batchLen)
-		shard.Routes(ids[:n], hs[:n], len(s.shards.slots))
-		if !s.hasSpreadBatch(dst[:n], hs[:n], ids[:n]) {
+		n := min(len(hs), engine.BatchLen)
+		shard.Routes(ids[:n], hs[:n], len(t.slots))
+		if !t.hasSpreadBatch(dst[:n], hs[:n], ids[:n]) {
 			for i, h := range hs[:n] {
-				dst[i] = s.shardedHas(h)
+				dst[i] = t.Has(h)
 			}
 		}
 		dst, hs = dst[n:], hs[n:]
@@ -64,7 +65,7 @@ func (s *Set) hasSpread(dst []bool, hs []filter.Hash) {
 }
 
 // hasSpreadBatch returns false, and the answers are incomplete, if the file of a mapped shard can no longer be read.
-func (s *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok bool) {
+func (t *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok bool) {
 	was := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(was)
@@ -72,6 +73,6 @@ func (s *Set) hasSpreadBatch(dst []bool, hs []filter.Hash, ids []uint32) (ok boo
 			ok = false // if it is no fault of a mapping, the single queries panic again
 		}
 	}()
-	s.shards.spreading.spread.HasManySpread(dst, hs, ids)
+	t.spreading.spread.HasManySpread(dst, hs, ids)
 	return true
 }

@@ -1,6 +1,7 @@
-package bloomery
+package shards
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,31 +13,23 @@ import (
 	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
 	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
-// ErrNoManifest means that a folder has no manifest, so that it is no sharded set. It wraps fs.ErrNotExist.
-var ErrNoManifest = inset.ErrNoManifest
-
-// ErrLocked means that another process builds or changes the sharded set in the folder.
-var ErrLocked = shard.ErrLocked
-
-// ShardedDir returns the folder of a sharded set, if path is a folder or its manifest.
-func ShardedDir(path string) (dir string, ok bool) { return inset.Dir(path) }
-
 // openers is the number of goroutines that open shards. On a file system of another machine each waits for its answers.
 const openers = 8
 
-// openShards opens the sharded set in a folder. Between the manifest and its shards another process may replace the
-// set: if a shard is missing and the manifest has changed, openShards starts again.
-func openShards(dir string, o options) (*Set, error) {
+// Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
+// set: if a shard is missing and the manifest has changed, Open starts again.
+func Open(dir string, o engine.Options) (*Set, error) {
 	manifest, was, err := inset.Manifest(dir)
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
-			set.shards.was, set.shards.base = was, manifest.Clone()
+			set.was, set.base = was, manifest.Clone()
 			return set, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -51,16 +44,31 @@ func openShards(dir string, o options) (*Set, error) {
 	return nil, err
 }
 
-// limit returns the largest number of bytes of a set.
-func (o options) limit() uint64 {
-	if o.maxBytes == 0 {
-		return math.MaxInt64
+// Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer left
+// there. It also returns the FileInfo of the manifest.
+func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
+	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
+		return nil, nil, err
 	}
-	return o.maxBytes
+	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})
+	if err != nil {
+		return nil, nil, err
+	}
+	o.InMemory, o.Lazy = false, true
+	t, err := Open(dir, o)
+	if err == nil {
+		err = to.Use(t.base)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, to.Close())
+	}
+	to.Sweep()
+	t.folder = to
+	return t, t.was, nil
 }
 
 // openManifest opens the shards of a manifest.
-func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
+func openManifest(dir string, m *shard.Manifest, o engine.Options) (*Set, error) {
 	family, err := families.ByName(m.Spec.Family())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -68,52 +76,49 @@ func openManifest(dir string, m *shard.Manifest, o options) (*Set, error) {
 	if family.Can.Has(filter.CanRawKeys) {
 		return nil, fmt.Errorf("%s: %w: family %s takes raw keys and cannot be sharded", dir, shard.ErrManifest, family.Name)
 	}
-	if n := m.Bytes(); n > o.limit() {
-		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.limit(), filter.ErrTooLarge)
+	if n := m.Bytes(); n > o.Limit() {
+		return nil, fmt.Errorf("%s: %d bytes are over the limit of %d: %w", dir, n, o.Limit(), filter.ErrTooLarge)
 	}
-	hasher, err := o.hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
+	hasher, err := o.Hasher(&container.File{Hash: m.Hash, Seed: m.Seed, KeyCheck: m.KeyCheck})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	o.keyed = hasher
-	t := &shards{
-		dir: dir, manifest: m, hasher: hasher, options: o, locked: o.lazy,
-		slots: make([]slot, len(m.Shards)), sets: make([]atomic.Pointer[Set], len(m.Shards)),
-		parts: make([]part, len(m.Shards)),
-	}
+	o.Keyed = hasher
+	t := &Set{dir: dir, manifest: m, hasher: hasher, chosen: m.FPRChosen, options: o, locked: o.Lazy}
+	t.alloc()
 	if err := t.check(family); err != nil {
-		return nil, errors.Join(err, t.close())
+		return nil, errors.Join(err, t.Close())
 	}
-	if o.concurrent || o.inMemory && !o.lazy {
+	if o.Concurrent || o.InMemory && !o.Lazy {
 		if err := t.loadAll(); err != nil {
-			return nil, errors.Join(err, t.close())
+			return nil, errors.Join(err, t.Close())
 		}
 	}
-	return &Set{shards: t, hasher: hasher, chosen: m.FPRChosen}, nil
+	return t, nil
 }
 
 // check opens all files and checks their sizes and headers.
-func (t *shards) check(family families.Family) error {
+func (t *Set) check(family families.Family) error {
 	var full atomic.Bool
 	var version atomic.Uint32
 	var inflated atomic.Uint64 // bytes besides the files
 	err := t.parallel(openers, func(i int) error {
 		f, err := t.header(i)
 		if err != nil {
-			return t.fail(i, err)
+			return t.Fail(i, err)
 		}
 		more := uint64(0)
 		if family.Inflated != nil {
 			if more, err = family.Inflated(f.Spec); err != nil {
-				return t.fail(i, err)
+				return t.Fail(i, err)
 			}
 		}
 		if more == 0 {
 			full.Store(true)
 		} else {
-			if more = inflated.Add(min(more, math.MaxInt64/2)); more > t.options.limit()-t.manifest.Bytes() {
-				return t.fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
-					t.options.limit(), filter.ErrTooLarge))
+			if more = inflated.Add(min(more, math.MaxInt64/2)); more > t.options.Limit()-t.manifest.Bytes() {
+				return t.Fail(i, fmt.Errorf("the trimmed filters take more than the limit of %d bytes when they are read: %w",
+					t.options.Limit(), filter.ErrTooLarge))
 			}
 		}
 		for v := uint32(f.Version); version.Load() < v; {
@@ -126,7 +131,7 @@ func (t *shards) check(family families.Family) error {
 }
 
 // header opens the file of a shard and checks its size and header.
-func (t *shards) header(i int) (*container.File, error) {
+func (t *Set) header(i int) (*container.File, error) {
 	in, err := t.open(i)
 	if err != nil {
 		return nil, err

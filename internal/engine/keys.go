@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/bloomery/bloomery/filter"
+)
+
+// Takes says in which form an Engine takes keys.
+type Takes uint8
+
+const (
+	Nothing Takes = iota // it has no filter
+	Hashes
+	RawKeys
+)
+
+// Keys are the keys of a batch. At most one field is set.
+type Keys struct {
+	Bytes   [][]byte
+	Strings []string
+	Uint64s []uint64
+	Hashes  []filter.Hash
+}
+
+// Len returns the number of keys.
+func (k *Keys) Len() int { return len(k.Bytes) + len(k.Strings) + len(k.Uint64s) + len(k.Hashes) }
+
+// Sum sets dst to the hashes of the keys from number from on.
+func (k *Keys) Sum(h filter.Hasher, dst []filter.Hash, from int) {
+	switch {
+	case k.Bytes != nil:
+		for i, key := range k.Bytes[from:][:len(dst)] {
+			dst[i] = h.Sum(key)
+		}
+	case k.Strings != nil:
+		for i, key := range k.Strings[from:][:len(dst)] {
+			dst[i] = h.SumString(key)
+		}
+	case k.Uint64s != nil:
+		h.SumUint64s(dst, k.Uint64s[from:][:len(dst)])
+	default:
+		copy(dst, k.Hashes[from:])
+	}
+}
+
+// Key returns key i as an Engine takes it: its hash, or its bytes, not nil.
+func (k *Keys) Key(i int, t Takes, h filter.Hasher) (hash filter.Hash, raw []byte) {
+	switch {
+	case k.Hashes != nil:
+		return k.Hashes[i], nil
+	case t == RawKeys:
+		return hash, k.raw(i)
+	case t == Nothing: // the hasher may be invalid
+		return hash, nil
+	}
+	var one [1]filter.Hash
+	k.Sum(h, one[:], i)
+	return one[0], nil
+}
+
+// raw returns the bytes of key i, not nil.
+func (k *Keys) raw(i int) []byte {
+	switch {
+	case k.Strings != nil:
+		return []byte(k.Strings[i])
+	case k.Uint64s != nil:
+		return binary.LittleEndian.AppendUint64(nil, k.Uint64s[i])
+	case k.Bytes[i] == nil:
+		return []byte{}
+	}
+	return k.Bytes[i]
+}
+
+// BatchLen is the number of keys that Ask hashes before each query.
+const BatchLen = 256
+
+var hashPool = sync.Pool{New: func() any { return new([BatchLen]filter.Hash) }}
+
+// Ask sets dst[i] to the answer for key i, with hasMany for BatchLen hashes at a time.
+func (k *Keys) Ask(dst []bool, h filter.Hasher, hasMany func(dst []bool, hs []filter.Hash)) {
+	buf := hashPool.Get().(*[BatchLen]filter.Hash)
+	defer hashPool.Put(buf)
+	for start := 0; start < len(dst); start += BatchLen {
+		part := dst[start:min(start+BatchLen, len(dst))]
+		k.Sum(h, buf[:len(part)], start)
+		hasMany(part, buf[:len(part)])
+	}
+}

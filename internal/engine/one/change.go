@@ -1,0 +1,180 @@
+package one
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
+)
+
+// Add adds a key.
+func (s *Set) Add(h filter.Hash, raw []byte) error {
+	if err := s.Own(); err != nil {
+		return err
+	}
+	if raw != nil {
+		return s.raw.AddKey(raw)
+	}
+	if a, ok := s.filter.(filter.Adder); ok {
+		return a.Add(h)
+	}
+	return s.lacksHash(filter.CanAdd)
+}
+
+// AddMany adds keys until one fails.
+func (s *Set) AddMany(keys engine.Keys) error {
+	for i := range keys.Len() {
+		if err := s.Add(keys.Key(i, s.takes, s.hasher)); err != nil {
+			return fmt.Errorf("key %d of %d: %w", i, keys.Len(), err)
+		}
+	}
+	return nil
+}
+
+// TestAndAdd adds a key unless it looks present.
+func (s *Set) TestAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
+	if s.shared != nil {
+		return s.shared.TestAndAdd(h)
+	}
+	if raw != nil {
+		return s.testAndAddKey(raw)
+	}
+	if err := s.Own(); err != nil {
+		return false, err
+	}
+	a, ok := s.filter.(filter.Adder)
+	if !ok {
+		return false, s.lacksHash(filter.CanAdd)
+	}
+	if s.filter.Has(h) {
+		return true, nil
+	}
+	return false, a.Add(h)
+}
+
+// Remove undoes one Add.
+func (s *Set) Remove(h filter.Hash) error {
+	if err := s.Own(); err != nil {
+		return err
+	}
+	if r, ok := s.filter.(filter.Remover); ok {
+		return r.Remove(h)
+	}
+	return s.Lacks(filter.CanRemove)
+}
+
+// Valuer returns the filter as a Valuer, ready to be changed.
+func (s *Set) Valuer(filter.Hash) (filter.Valuer, error) {
+	if err := s.Own(); err != nil {
+		return nil, err
+	}
+	v, ok := s.filter.(filter.Valuer)
+	if ok && v.ValueBits() > 0 {
+		return v, nil
+	}
+	if g, static := s.filter.(filter.Getter); !ok && static && g.ValueBits() > 0 {
+		return nil, fmt.Errorf("the values of %s came with the keys of its build and cannot change; families whose "+
+			"values can: %s: %w", s.Spec(), strings.Join(families.With(filter.CanValues), ", "), filter.ErrUnsupported)
+	}
+	return nil, s.Lacks(filter.CanValues)
+}
+
+// Own prepares the filter for changes: it copies one that lies in a mapped file or in the bytes given to FromBytes. A
+// filter with exceptions cannot change: the error is filter.ErrExceptions.
+func (s *Set) Own() error {
+	if s.Exceptions() {
+		return filter.ErrExceptions
+	}
+	if !s.borrowed {
+		return nil
+	}
+	f, err := s.copied()
+	if err != nil {
+		return err
+	}
+	return s.replace(f)
+}
+
+// copied returns a copy of the filter.
+func (s *Set) copied() (f filter.Filter, err error) {
+	e, ok := s.filter.(filter.Encoder)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be copied: %w", s.filter, filter.ErrUnsupported)
+	}
+	_, exceptions := s.main()
+	err = s.Guarded(func() error {
+		c := e.Encode()
+		sections := make([][]uint64, len(c.Sections))
+		for i, w := range c.Sections {
+			if sections[i], err = bitvec.Alloc(uint64(len(w))); err != nil {
+				return err
+			}
+			bitvec.Pass(sections[i], w, s.release, func(words, other []uint64) { copy(words, other) })
+		}
+		c.Sections = sections
+		if f, err = families.Decode(c); err != nil || exceptions == nil {
+			return err
+		}
+		copied, err := exceptions.Clone()
+		if err == nil {
+			f = except.New(f, copied)
+		}
+		return err
+	})
+	return f, err
+}
+
+// Reset removes all keys and keeps the geometry.
+func (s *Set) Reset() error {
+	spec := s.Spec()
+	family, err := families.ByName(spec.Family())
+	if s.Exceptions() || err != nil || family.New == nil {
+		return s.Lacks(filter.CanStartEmpty)
+	}
+	var f filter.Filter
+	if e, ok := s.filter.(filter.Emptier); ok {
+		f, err = e.Empty()
+	} else {
+		f, err = family.New(spec, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return s.replace(s.inForm(f))
+}
+
+// Take takes over the filter of o, another Set of one filter.
+func (s *Set) Take(o engine.Engine) error { return s.replace(o.(*Set).filter) }
+
+// NewExceptions returns a Builder of exceptions to the filter. If like, which may be nil, has exceptions, the new ones
+// have about their geometry.
+func (s *Set) NewExceptions(like *Set) (*except.Builder, error) {
+	switch {
+	case s.takes == engine.Nothing:
+		return nil, s.Lacks(0)
+	case s.shared != nil:
+		return nil, fmt.Errorf("exceptions for a set for many writers, which takes keys: %w", filter.ErrUnsupported)
+	case s.hasher.ID().Foreign():
+		return nil, fmt.Errorf("exceptions for %s with hash %s: %w; take one of our families and hash functions",
+			s.Spec(), s.hasher.ID(), filter.ErrUnsupported)
+	}
+	var sizes []except.Size
+	if like != nil && like.Exceptions() {
+		_, c := like.main()
+		sizes = c.Sizes()
+	}
+	main, _ := s.main()
+	return except.NewBuilder(main, s.Len(), sizes), nil
+}
+
+// Except gives the filter exceptions, in place of those that it has.
+func (s *Set) Except(c *except.Cascade) {
+	main, _ := s.main()
+	f := except.New(main, c)
+	s.filter, s.batcher, s.cold = f, f, f
+	s.replaced++
+}

@@ -1,0 +1,190 @@
+package one
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
+)
+
+// other returns another Set of one filter. The error wraps filter.ErrMismatch if e is nil, empty or sharded.
+func other(e engine.Engine) (*Set, error) {
+	o, ok := e.(*Set)
+	switch {
+	case e != nil && !ok:
+		return nil, engine.ErrOneSharded
+	case e == nil || o.takes == engine.Nothing:
+		return nil, fmt.Errorf("the other set is empty or nil: %w", filter.ErrMismatch)
+	}
+	return o, nil
+}
+
+// Combine merges with o or intersects with it.
+func (s *Set) Combine(e engine.Engine, how filter.Ability) error {
+	o, err := other(e)
+	switch {
+	case s.takes == engine.Nothing && err != engine.ErrOneSharded:
+		return s.Lacks(how)
+	case err != nil:
+		return err
+	case o.Exceptions():
+		return fmt.Errorf("the other set: %w", filter.ErrExceptions)
+	case !s.hasher.Equal(o.hasher):
+		return engine.ErrHasher
+	}
+	if err := s.Own(); err != nil {
+		return err
+	}
+	if s.Can(how) != nil {
+		return s.Lacks(how)
+	}
+	mine, err := s.Single()
+	if err != nil {
+		return err
+	}
+	theirs, err := o.Single()
+	if err != nil {
+		return err
+	}
+	do := combiner(mine.filter, how)
+	if do == nil {
+		return s.Lacks(how)
+	}
+	if err := theirs.Guarded(func() error { return do(theirs.filter, theirs.release) }); err != nil {
+		return err
+	}
+	if s.shared != nil {
+		s.become(s.inForm(mine.filter), s.hasher)
+	}
+	s.chosen = max(s.chosen, o.chosen)
+	return nil
+}
+
+// combiner returns the method of a filter for merging or intersecting, or nil if it has none.
+func combiner(f filter.Filter, how filter.Ability) func(o filter.Filter, passed func([]uint64)) error {
+	if how == filter.CanMerge {
+		if p, ok := f.(filter.PassMerger); ok {
+			return p.MergePass
+		}
+		if m, ok := f.(filter.Merger); ok {
+			return func(o filter.Filter, _ func([]uint64)) error { return m.Merge(o) }
+		}
+		return nil
+	}
+	if p, ok := f.(filter.PassIntersecter); ok {
+		return p.IntersectPass
+	}
+	if i, ok := f.(filter.Intersecter); ok {
+		return func(o filter.Filter, _ func([]uint64)) error { return i.Intersect(o) }
+	}
+	return nil
+}
+
+// Copy returns a copy that shares nothing with s, in the form for one writer if plain is true.
+func (s *Set) Copy(plain bool) (engine.Engine, error) {
+	o, err := s.Clone(plain)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Clone is Copy.
+func (s *Set) Clone(plain bool) (*Set, error) {
+	if n, ok := s.filter.(*none); ok {
+		return Nothing(filter.Hasher{}, nil), n.err
+	}
+	if s.shared == nil {
+		f, err := s.copied()
+		if err != nil {
+			return nil, err
+		}
+		return s.like(f), nil
+	}
+	o, err := s.Single()
+	if err == nil && !plain {
+		o = s.like(s.inForm(o.filter))
+	}
+	return o, err
+}
+
+// Model returns the filter without exceptions and in the form for one writer, as the model of another. If s lies in a
+// mapped file and lasting is true, it is a copy, so that it lasts when the file changes.
+func (s *Set) Model(lasting bool) (f filter.Filter, err error) {
+	o, err := s.Single()
+	if err != nil {
+		return nil, err
+	}
+	if f = o.filter; lasting && s.Mapped() {
+		if f, err = s.copied(); err != nil {
+			return nil, err
+		}
+	}
+	f, _ = except.Split(f)
+	return f, nil
+}
+
+// Equal reports whether Save would write the same file of both sets.
+func (s *Set) Equal(e engine.Engine) bool {
+	o, ok := e.(*Set)
+	if !ok || s.takes == engine.Nothing || o.takes == engine.Nothing {
+		return ok && s.takes == o.takes
+	}
+	if !s.hasher.Equal(o.hasher) || s.chosen != o.chosen {
+		return false
+	}
+	a, err := s.Encode()
+	if err != nil {
+		return false
+	}
+	b, err := o.Encode()
+	if err != nil {
+		return false
+	}
+	equal := false
+	read := func() error {
+		equal = a.Keys == b.Keys && a.Spec.Equal(b.Spec) && slices.Equal(a.Exceptions, b.Exceptions) &&
+			slices.EqualFunc(a.Sections, b.Sections, slices.Equal[[]uint64])
+		return nil
+	}
+	return s.Guarded(func() error { return o.Guarded(read) }) == nil && equal
+}
+
+// Form returns the trimmed form, which shares all memory with s, or s itself, which is written in the full form. The
+// error wraps errors.ErrUnsupported if the family has no trimmed form.
+func (s *Set) Form(trimmed bool) (engine.Engine, error) {
+	small, err := s.Trimmed()
+	switch {
+	case err != nil:
+		return nil, err
+	case trimmed:
+		return small, nil
+	}
+	return s, nil
+}
+
+// Trimmed returns the trimmed form.
+func (s *Set) Trimmed() (*Set, error) {
+	if err := s.Can(filter.CanTrim); err != nil {
+		return nil, err
+	}
+	plain, err := s.Single()
+	if err != nil {
+		return nil, err
+	}
+	main, exceptions := plain.main()
+	t, ok := main.(filter.Trimmer)
+	if !ok {
+		return nil, families.Lacks(s.Spec(), filter.CanTrim)
+	}
+	if err := t.Trimmable(); err != nil {
+		return nil, err
+	}
+	if exceptions == nil {
+		return s.like(t.Trimmed()), nil
+	}
+	return s.like(except.New(t.Trimmed(), exceptions)), nil
+}

@@ -1,0 +1,110 @@
+package one
+
+import (
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/probe"
+)
+
+// EstimateKeys returns the number of distinct keys, estimated from the bits if the family can, else Len.
+func (s *Set) EstimateKeys() (n float64) {
+	if e, ok := s.filter.(filter.Estimator); ok {
+		s.guard(func() { n = e.EstimateKeys() })
+		return n
+	}
+	return float64(s.Len())
+}
+
+// EstimateInterval is EstimateKeys with a 95% interval.
+func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
+	if n, ok := s.filter.(*none); ok {
+		return e, n.why()
+	}
+	if s.Can(filter.CanEstimate) != nil {
+		n := float64(s.Len())
+		return engine.Estimate{Keys: n, Low: n, High: n, Counted: true}, s.Err()
+	}
+	plain, err := s.Single()
+	if err != nil {
+		return e, err
+	}
+	main, _ := plain.main()
+	cells, ok := main.(filter.CellFilter)
+	if !ok {
+		return e, s.Lacks(filter.CanEstimate)
+	}
+	err = plain.Guarded(func() error {
+		free, err := cells.Free(main)
+		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
+		return err
+	})
+	return e, err
+}
+
+// EstimateOverlap estimates how many distinct keys two sets hold, together and in common.
+func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
+	o, err := other(with)
+	if s.takes == engine.Nothing && err != engine.ErrOneSharded {
+		return v, s.Lacks(filter.CanEstimate)
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := s.Can(filter.CanEstimate); err != nil {
+		return v, err
+	}
+	a, err := s.Single()
+	if err != nil {
+		return v, err
+	}
+	b, err := o.Single()
+	if err != nil {
+		return v, err
+	}
+	mainA, _ := a.main()
+	mainB, _ := b.main()
+	mine, ok := mainA.(filter.CellFilter)
+	if !ok {
+		return v, families.Lacks(a.Spec(), filter.CanEstimate)
+	}
+	theirs, ok := mainB.(filter.CellFilter)
+	switch {
+	case !ok:
+		return v, families.Lacks(b.Spec(), filter.CanEstimate)
+	case !s.hasher.Equal(o.hasher):
+		return v, engine.ErrHasher
+	}
+	count := func() error {
+		both, err := mine.Free(mainB)
+		if err != nil {
+			return err
+		}
+		inA, _ := mine.Free(mainA) // a filter matches itself
+		inB, _ := theirs.Free(mainB)
+		c := mine.Cells()
+		v.A.Keys, v.A.Low, v.A.High = probe.KeysInCells(c, inA)
+		v.B.Keys, v.B.Low, v.B.High = probe.KeysInCells(c, inB)
+		v.Union.Keys, v.Union.Low, v.Union.High = probe.KeysInCells(c, both)
+		v.Intersection.Keys, v.Intersection.Low, v.Intersection.High = probe.CommonInCells(c, inA, inB, both)
+		return nil
+	}
+	err = a.Guarded(func() error { return b.Guarded(count) })
+	return v, err
+}
+
+// EstimateLoss is filter.LossEstimator, or simple if the family has none.
+func (s *Set) EstimateLoss(simple, keep float64) (loss float64) {
+	loss, _ = s.Loss(simple, keep)
+	return loss
+}
+
+// Loss is EstimateLoss that reports whether the family has it.
+func (s *Set) Loss(simple, keep float64) (loss float64, ok bool) {
+	loss = simple
+	e, ok := s.filter.(filter.LossEstimator)
+	if ok {
+		s.guard(func() { loss = e.EstimateLoss(keep) })
+	}
+	return loss, ok
+}

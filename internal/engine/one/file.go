@@ -1,0 +1,182 @@
+package one
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/inset"
+)
+
+// Open opens the filter in a file, mapped or in memory.
+func Open(path string, o engine.Options) (*Set, error) {
+	if err := o.Open(path); err != nil {
+		return nil, err
+	}
+	var f *container.File
+	var m *container.Mapping
+	var err error
+	if o.InMemory || o.Concurrent {
+		f, err = container.ReadFile(path, reading(o))
+	} else {
+		f, m, err = container.Map(path, reading(o))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := Decode(f, m, o)
+	if err != nil {
+		if m != nil {
+			_ = m.Close()
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Read reads a filter from r and stops at its end.
+func Read(r io.Reader, o engine.Options) (*Set, error) {
+	f, err := container.Read(r, reading(o))
+	if err != nil {
+		return nil, err
+	}
+	return Decode(f, nil, o)
+}
+
+// FromBytes returns a Set that reads b, a whole filter file, without a copy unless it must.
+func FromBytes(b []byte, o engine.Options) (*Set, error) {
+	if o.Concurrent {
+		b = bytes.Clone(b)
+	}
+	f, shared, err := container.FromBytes(b, reading(o))
+	if err != nil {
+		return nil, err
+	}
+	s, err := Decode(f, nil, o)
+	if err == nil {
+		s.borrowed = shared && !o.Concurrent
+	}
+	return s, err
+}
+
+// reading returns the options of container.Read, with a check of the header before memory is allocated.
+func reading(o engine.Options) container.Options {
+	limit := o.Limit()
+	return container.Options{MaxBytes: limit, Regular: o.Regular, Check: func(f *container.File, words []uint64) error {
+		if err := families.Accept(f.Family, f.Spec, f.Hash, words, limit-f.Bytes); err != nil {
+			return err
+		}
+		_, err := o.Hasher(f)
+		return err
+	}}
+}
+
+// Decode returns the Set of a file. m is its mapping, or nil.
+func Decode(f *container.File, m *container.Mapping, o engine.Options) (*Set, error) {
+	h, err := o.Hasher(f)
+	if err != nil {
+		return nil, err
+	}
+	var decoded filter.Filter
+	decode := func() {
+		if decoded, err = families.Decode(f.Encoded); err == nil && f.Exceptions != nil {
+			var c *except.Cascade
+			if c, err = except.Decode(f.Exceptions); err == nil {
+				decoded = except.New(decoded, c)
+			}
+		}
+	}
+	if m == nil {
+		decode()
+	} else if fault := m.Guard(decode); fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, &container.FormatError{Offset: f.SpecAt(), What: err.Error(), Err: container.ErrCorrupt}
+	}
+	s, err := NewForm(decoded, h, o.Concurrent)
+	if err != nil {
+		return nil, err
+	}
+	s.file, s.borrowed, s.chosen = m, m != nil, f.FPRChosen
+	s.stored = engine.Stored{Bytes: f.Bytes, Version: f.Version, Trimmed: !f.Spec.Equal(filter.SpecOf(decoded))}
+	return s, nil
+}
+
+// Encode returns the stored form of the filter.
+func (s *Set) Encode() (*container.File, error) {
+	if n, ok := s.filter.(*none); ok {
+		return nil, n.why()
+	}
+	plain, err := s.Single()
+	if err != nil {
+		return nil, err
+	}
+	enc, ok := plain.filter.(filter.Encoder)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot be stored: %w", s.filter, filter.ErrUnsupported)
+	}
+	var e filter.Encoded
+	if err := s.Guarded(func() error { e = enc.Encode(); return nil }); err != nil {
+		return nil, err
+	}
+	family, err := families.ByName(e.Spec.Family())
+	if err != nil {
+		return nil, err
+	}
+	if !family.TakesHash(e.Spec, s.hasher.ID()) {
+		return nil, fmt.Errorf("%s with hash %s: %w", e.Spec, s.hasher.ID(), filter.ErrMismatch)
+	}
+	file := container.New(family.ID, e, s.hasher)
+	file.FPRChosen, file.Intact = s.chosen, s.intact
+	if _, c := plain.main(); c != nil {
+		file.Exceptions = c.Words()
+	}
+	return file, nil
+}
+
+// Save creates or replaces a file atomically.
+func (s *Set) Save(ctx context.Context, path string) error {
+	return s.write(path, func(f *container.File) error { return container.WriteFile(ctx, path, f) })
+}
+
+// Replace is Save of by, a Set of one filter, for a file that was was when it was read.
+func (s *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engine.Engine) error {
+	next, ok := by.(*Set)
+	if !ok {
+		return engine.NumberDiffers(path)
+	}
+	return next.write(path, func(f *container.File) error { return container.ReplaceFile(ctx, path, f, was) })
+}
+
+// write calls f with the stored form of the filter, unless path is that of a shard.
+func (s *Set) write(path string, f func(*container.File) error) error {
+	if err := inset.Check(path); err != nil {
+		return err
+	}
+	file, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	return s.Guarded(func() error { return f(file) })
+}
+
+// Check returns Err: a file is checked when it is opened.
+func (s *Set) Check(context.Context, func(uint64)) error { return s.Err() }
+
+// Close unmaps the file, if there is one. Then the answers are unknown.
+func (s *Set) Close() error {
+	file := s.file
+	if file == nil {
+		return nil
+	}
+	s.vanish(filter.Hasher{}, engine.ErrClosed)
+	return file.Close()
+}

@@ -1,0 +1,122 @@
+package one
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+)
+
+// mapping says where the filter lies if not in memory of its own.
+type mapping struct {
+	file     *container.Mapping    // the file that the filter lies in, or nil
+	borrowed bool                  // the memory of the filter is not our own; the first change copies it
+	fault    atomic.Pointer[error] // the first fault in the mapping, or why there is no filter
+}
+
+// Has reports whether the key with hash h may be in the set. A fault of the mapping is true and kept for Err.
+func (s *Set) Has(h filter.Hash) (present bool) {
+	if s.file == nil {
+		return s.filter.Has(h)
+	}
+	was := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(was)
+		if r := recover(); r != nil {
+			present = s.faulted(r)
+		}
+	}()
+	return s.filter.Has(h)
+}
+
+// faulted takes the panic of a query. It returns true, which is not a false negative, and keeps the error if the query
+// faulted in the mapping, else it panics.
+func (s *Set) faulted(p any) bool {
+	s.failed(s.file.Fault(p))
+	return true
+}
+
+// guarding calls f, which reads the filter, and returns the error of a fault in the mapping.
+func (m *mapping) guarding(f func()) error {
+	if m.file == nil {
+		f()
+		return nil
+	}
+	return m.file.Guard(f)
+}
+
+// guard is guarding that keeps the error for Err.
+func (m *mapping) guard(f func()) {
+	if err := m.guarding(f); err != nil {
+		m.failed(err)
+	}
+}
+
+// Guarded calls f, which reads the filter, and returns its error, or one wrapping container.ErrFile if the mapped file
+// was changed in place.
+func (m *mapping) Guarded(f func() error) (err error) {
+	if m.file == nil {
+		return f()
+	}
+	fault := m.file.Guard(func() { err = f() })
+	if fault == nil && err == nil {
+		fault = m.file.Err()
+	}
+	if fault != nil {
+		m.failed(fault)
+		return fault
+	}
+	return err
+}
+
+// failed keeps the first fault for Err. It is a function of its own so that err escapes in case of a fault only.
+func (m *mapping) failed(err error) { m.fault.CompareAndSwap(nil, &err) }
+
+// Err returns the first fault, or an error if the mapped file was changed in place.
+func (m *mapping) Err() error {
+	if err := m.fault.Load(); err != nil {
+		return *err
+	}
+	return m.intact()
+}
+
+// intact returns an error wrapping container.ErrFile if the mapped file was changed in place.
+func (m *mapping) intact() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Err()
+}
+
+// release takes words of a mapped filter out of memory after a pass over them.
+func (m *mapping) release(words []uint64) {
+	if m.file != nil {
+		m.file.Release(words)
+	}
+}
+
+// Release takes the pages of a mapped filter out of memory until they are used.
+func (s *Set) Release() {
+	if e, ok := s.filter.(filter.Encoder); ok && s.file != nil {
+		for _, words := range e.Encode().Sections {
+			s.release(words)
+		}
+	}
+}
+
+// Mapped reports whether the filter lies in a mapped file.
+func (m *mapping) Mapped() bool { return m.file != nil }
+
+// replace makes f the filter, and unmaps the file of the old one.
+func (s *Set) replace(f filter.Filter) error {
+	file := s.file
+	s.become(f, s.hasher)
+	if file != nil {
+		return file.Close()
+	}
+	return nil
+}
+
+// Borrowed reports whether the memory of the filter is not our own, so that Own would copy it.
+func (m *mapping) Borrowed() bool { return m.borrowed }

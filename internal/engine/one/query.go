@@ -1,0 +1,133 @@
+package one
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+)
+
+// Contains reports whether a key may be in the set.
+func (s *Set) Contains(h filter.Hash, raw []byte) bool {
+	if raw != nil {
+		return s.hasKey(raw)
+	}
+	return s.Has(h)
+}
+
+// Ask is Contains that returns an error if the answer cannot be known.
+func (s *Set) Ask(h filter.Hash, raw []byte) (bool, error) {
+	present := s.Contains(h, raw)
+	if err := s.fault.Load(); err != nil {
+		return true, *err
+	}
+	return present, nil
+}
+
+// ContainsMany sets dst[i] to Contains of key i.
+func (s *Set) ContainsMany(dst []bool, keys engine.Keys) {
+	if s.takes == engine.Hashes {
+		keys.Ask(dst, s.hasher, s.HasMany)
+		return
+	}
+	for i := range dst {
+		dst[i] = s.Contains(keys.Key(i, s.takes, s.hasher))
+	}
+}
+
+// HasMany sets dst[i] to Has(hs[i]) for every i.
+func (s *Set) HasMany(dst []bool, hs []filter.Hash) { s.query(dst, hs, false) }
+
+// HasManyCold is HasMany if the caches probably hold nothing of the filter.
+func (s *Set) HasManyCold(dst []bool, hs []filter.Hash) { s.query(dst, hs, s.cold != nil) }
+
+// Prefetch asks the memory system for what queries of the keys read first, if the family can.
+func (s *Set) Prefetch(hs []filter.Hash) {
+	if s.cold != nil {
+		s.guard(func() { s.cold.Prefetch(hs) }) // without an instruction for it, it reads
+	}
+}
+
+// Cold returns the filter if it is a ColdBatcher, else nil.
+func (s *Set) Cold() filter.ColdBatcher { return s.cold }
+
+func (s *Set) query(dst []bool, hs []filter.Hash, cold bool) {
+	if s.file == nil {
+		s.hasMany(dst, hs, cold)
+		return
+	}
+	if err := s.file.Guard(func() { s.hasMany(dst, hs, cold) }); err != nil {
+		s.failed(err)
+		for i := range dst {
+			dst[i] = true // a false negative is not allowed
+		}
+	}
+}
+
+func (s *Set) hasMany(dst []bool, hs []filter.Hash, cold bool) {
+	switch {
+	case cold:
+		s.cold.HasManyCold(dst, hs)
+	case s.batcher != nil:
+		s.batcher.HasMany(dst, hs)
+	default:
+		for i, h := range hs {
+			dst[i] = s.filter.Has(h)
+		}
+	}
+}
+
+// Count returns how often a key was added.
+func (s *Set) Count(h filter.Hash) (n uint64, saturated bool, err error) {
+	main, exceptions := s.main()
+	c, ok := main.(filter.Counter)
+	if !ok {
+		return 0, false, s.Lacks(filter.CanCount)
+	}
+	err = s.guarding(func() {
+		if exceptions == nil || exceptions.Has(h) {
+			n, saturated = c.Count(h)
+		}
+	})
+	return n, saturated, err
+}
+
+// Get returns the value of a key.
+func (s *Set) Get(h filter.Hash) (value uint64, ok bool, err error) {
+	main, exceptions := s.main()
+	v, is := main.(filter.Getter)
+	if !is || v.ValueBits() == 0 {
+		return 0, s.takes == engine.Nothing && s.filter.Has(h), s.noValues(is)
+	}
+	err = s.guarding(func() {
+		if exceptions == nil || exceptions.Has(h) {
+			value, ok = v.Get(h)
+		}
+	})
+	return value, ok || err != nil, err
+}
+
+// ValueBits returns the number of bits of the value of a key.
+func (s *Set) ValueBits() (int, error) {
+	main, _ := s.main()
+	v, ok := main.(filter.Getter)
+	if !ok || v.ValueBits() == 0 {
+		return 0, s.noValues(ok)
+	}
+	return v.ValueBits(), nil
+}
+
+// noValues returns the error for a filter without values; could says that others of its family have some.
+func (s *Set) noValues(could bool) error {
+	if n, ok := s.filter.(*none); ok {
+		return n.why()
+	}
+	others := families.With(filter.CanBuildValues) // all whose values can change are among them
+	problem := "%s does not keep values; families that do: %s: %w"
+	if could {
+		problem = "%s was built without values; families with value_bits=: %s: %w"
+	}
+	return fmt.Errorf(problem, s.Spec(), strings.Join(others, ", "), filter.ErrUnsupported)
+}

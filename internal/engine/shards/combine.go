@@ -1,0 +1,244 @@
+package shards
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Combine merges with o or intersects with it, shard by shard. On error t is unchanged: results are kept aside until
+// all shards are done.
+func (t *Set) Combine(with engine.Engine, how filter.Ability) error {
+	o, err := t.other(with)
+	if err != nil {
+		return err
+	}
+	results := make([]*one.Set, len(t.parts))
+	for i := range results {
+		err := o.visitOne(i, func(other *one.Set) (err error) {
+			if results[i], err = t.copyOf(i); err == nil {
+				err = results[i].Combine(other, how)
+			}
+			return err
+		})
+		if err != nil {
+			return t.Fail(i, err)
+		}
+	}
+	for i, s := range results {
+		if old := t.sets[i].Load(); old != nil {
+			_ = old.Close()
+		}
+		t.publish(i, s)
+		t.parts[i].changed.Store(true)
+	}
+	t.chosen = max(t.chosen, o.chosen)
+	return nil
+}
+
+// copyOf returns a copy of a shard in memory.
+func (t *Set) copyOf(i int) (s *one.Set, err error) {
+	if t.parts[i].changed.Load() || t.derive != nil {
+		err = t.visitOne(i, func(own *one.Set) error { s, err = own.Clone(false); return err })
+		return s, err
+	}
+	p := &t.parts[i]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, err = t.read(i, true); err != nil {
+		err = t.Fail(i, err)
+	}
+	return s, err
+}
+
+// derived returns a Set whose shard i is f(i), for any number of calls. It owns the Sets of origin.
+func (t *Set) derived(chosen float64, origin []*Set, f func(i int) (*one.Set, error)) *Set {
+	d := &Set{
+		dir: t.dir, manifest: t.manifest.Clone(), hasher: t.hasher, chosen: chosen, options: t.options,
+		version: t.version, derive: f, origin: origin,
+	}
+	d.alloc()
+	d.manifest.FPRChosen = chosen
+	for i := range d.parts {
+		d.parts[i].sizes = t.parts[i].sizes
+	}
+	return d
+}
+
+// DerivedMemory is the number of bytes of shards up to which a derived Set keeps them in memory. Those of a larger one
+// are computed again when they are used. Tests set it.
+var DerivedMemory = uint64(1 << 30)
+
+// compute computes all shards of a derived Set and sets their keys, sizes and rates in its manifest.
+func (t *Set) compute() error {
+	keep := t.manifest.Bytes() <= DerivedMemory
+	return t.parallel(writers, func(i int) error {
+		s, err := t.derive(i)
+		if err != nil {
+			return t.Fail(i, err)
+		}
+		f, err := s.Encode()
+		if err != nil {
+			return t.Fail(i, err)
+		}
+		bytes, err := container.Len(f)
+		if err != nil {
+			return t.Fail(i, err)
+		}
+		info := s.Info()
+		e := shard.EntryOf(info)
+		e.File, e.Bytes = shard.Name(i, len(t.parts), ""), bytes
+		t.manifest.Shards[i] = e
+		if t.parts[i].sizes = sizesOf(info); keep {
+			t.publish(i, s)
+		}
+		return nil
+	})
+}
+
+// Join returns the Set of several folders, merged or intersected one shard after the other. open opens each. The result
+// has no files of its own.
+func Join(paths []string, how filter.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+	var all []engine.Engine
+	result, err := join(paths, how, func(path string) (engine.Engine, error) {
+		e, err := open(path)
+		if err == nil {
+			all = append(all, e)
+		}
+		return e, err
+	})
+	if err != nil {
+		for _, e := range all {
+			_ = e.Close()
+		}
+		return nil, err
+	}
+	return result, nil
+}
+
+func join(paths []string, how filter.Ability, open func(path string) (engine.Engine, error)) (*Set, error) {
+	e, err := open(paths[0])
+	if err != nil {
+		return nil, err
+	}
+	first, _ := e.(*Set)
+	sets, chosen := []*Set{first}, e.Chosen()
+	for i, path := range paths[1:] {
+		if e, err = open(path); err != nil {
+			return nil, err
+		}
+		o, err := (*Set)(nil), engine.ErrOneSharded
+		if first != nil {
+			o, err = first.other(e)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[i+1], err)
+		}
+		sets, chosen = append(sets, o), max(chosen, e.Chosen())
+	}
+	result := first.derived(chosen, sets, func(i int) (*one.Set, error) {
+		s, err := first.copyOf(i)
+		if err != nil {
+			return nil, err
+		}
+		for at, o := range sets[1:] {
+			if err := o.visitOne(i, func(other *one.Set) error { return s.Combine(other, how) }); err != nil {
+				return nil, fmt.Errorf("%s and %s: %w", paths[0], paths[at+1], o.Fail(i, err))
+			}
+		}
+		return s, nil
+	})
+	return result, result.compute()
+}
+
+// Form returns the set in its trimmed or its full form. It has no files of its own.
+func (t *Set) Form(trimmed bool) (engine.Engine, error) {
+	if err := t.Can(filter.CanTrim); err != nil {
+		return nil, err
+	}
+	d := t.derived(t.chosen, nil, func(i int) (s *one.Set, err error) {
+		if s = t.sets[i].Load(); s == nil {
+			if s, err = t.copyOf(i); err != nil {
+				return nil, err
+			}
+		}
+		small, err := s.Trimmed()
+		if err == nil && trimmed {
+			s = small
+		}
+		return s, err
+	})
+	if err := d.compute(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Copy returns a copy in which changed shards are copied, and others are loaded again.
+func (t *Set) Copy(plain bool) (engine.Engine, error) {
+	c := t.derived(t.chosen, nil, t.derive)
+	c.trimmed, c.base, c.was = t.trimmed, t.manifest.Clone(), t.was
+	for i := range t.parts {
+		s := t.sets[i].Load()
+		if s == nil || !t.parts[i].changed.Load() && !t.options.Concurrent {
+			continue
+		}
+		s, err := s.Clone(plain)
+		if err != nil {
+			return nil, err
+		}
+		c.publish(i, s)
+		c.parts[i].changed.Store(t.parts[i].changed.Load())
+	}
+	return c, nil
+}
+
+var errDiffer = errors.New("the shards differ")
+
+// Equal reports whether Save would write the same files of both sets.
+func (t *Set) Equal(e engine.Engine) bool {
+	o, err := t.other(e)
+	if err != nil {
+		return false
+	}
+	return t.visit(func(i int, s *one.Set) error {
+		if t.asInFile(i) && o.asInFile(i) && t.manifest.Shards[i].SHA256 == o.manifest.Shards[i].SHA256 {
+			return nil
+		}
+		return o.visitOne(i, func(other *one.Set) error {
+			if !s.Equal(other) {
+				return errDiffer
+			}
+			return nil
+		})
+	}, nil) == nil
+}
+
+// asInFile reports whether a shard has the content of its file.
+func (t *Set) asInFile(i int) bool { return !t.parts[i].changed.Load() && t.derive == nil }
+
+// Rebuild returns a Set in memory whose shards are f of these shards.
+func (t *Set) Rebuild(f func(i int, part engine.Engine) (engine.Engine, error)) (engine.Engine, error) {
+	d := t.derived(t.chosen, nil, nil)
+	for i := range t.parts {
+		s, err := t.get(i)
+		if err != nil {
+			return nil, err
+		}
+		better, err := f(i, s)
+		if err != nil {
+			return nil, err
+		}
+		d.publish(i, better.(*one.Set))
+	}
+	d.derive = func(i int) (*one.Set, error) { return d.sets[i].Load(), nil }
+	if err := d.compute(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}

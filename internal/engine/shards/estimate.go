@@ -1,0 +1,104 @@
+package shards
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// EstimateKeys is the sum over the shards. Of a shard that cannot be read it takes the keys from the manifest, and Err
+// returns the error.
+func (t *Set) EstimateKeys() (n float64) {
+	for i := range t.parts {
+		err := t.visitOne(i, func(s *one.Set) error { n += s.EstimateKeys(); return s.Err() })
+		if err != nil {
+			n += float64(t.manifest.Shards[i].Keys)
+		}
+	}
+	return n
+}
+
+// EstimateInterval adds up the estimates of the shards.
+func (t *Set) EstimateInterval() (e engine.Estimate, err error) {
+	err = t.visit(func(i int, s *one.Set) error {
+		part, err := s.EstimateInterval()
+		if err != nil {
+			return t.Fail(i, err)
+		}
+		e.Sum(part)
+		return nil
+	}, nil)
+	return e, err
+}
+
+// EstimateOverlap adds up the estimates of the shards of two sets.
+func (t *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) {
+	o, err := t.other(with)
+	if err != nil {
+		return v, err
+	}
+	err = t.visit(func(i int, a *one.Set) error {
+		return o.visitOne(i, func(b *one.Set) error {
+			part, err := a.EstimateOverlap(b)
+			if err != nil {
+				return t.Fail(i, err)
+			}
+			v.A.Sum(part.A)
+			v.B.Sum(part.B)
+			v.Union.Sum(part.Union)
+			v.Intersection.Sum(part.Intersection)
+			return nil
+		})
+	}, nil)
+	return v, err
+}
+
+// EstimateLoss is the mean over the shards in memory, which are those that the keys of a list belong to.
+func (t *Set) EstimateLoss(simple, keep float64) float64 {
+	sum, n := 0.0, 0
+	for i := range t.sets {
+		s := t.sets[i].Load()
+		if s == nil {
+			continue
+		}
+		loss, ok := s.Loss(0, keep)
+		if !ok {
+			return simple
+		}
+		sum += loss
+		n++
+	}
+	if n == 0 {
+		return simple
+	}
+	return sum / float64(n)
+}
+
+// other returns another Set of shards. The error wraps filter.ErrMismatch unless the shards of both correspond.
+func (t *Set) other(e engine.Engine) (*Set, error) {
+	o, ok := e.(*Set)
+	switch {
+	case !ok:
+		return nil, engine.ErrOneSharded
+	case len(t.parts) != len(o.parts):
+		return nil, fmt.Errorf("%d and %d shards: %w", len(t.parts), len(o.parts), filter.ErrMismatch)
+	case !t.hasher.Equal(o.hasher):
+		return nil, engine.ErrHasher
+	case t.planID() != o.planID():
+		return nil, fmt.Errorf("specs %s and %s, chosen rates %v and %v: %w",
+			t.Spec(), o.Spec(), t.chosen, o.chosen, filter.ErrMismatch)
+	}
+	return o, nil
+}
+
+// planID returns shard.Manifest.ID with the chosen rate of the Set.
+func (t *Set) planID() string {
+	m := shard.Manifest{
+		Spec: t.manifest.Spec, Hash: t.manifest.Hash, Seed: t.manifest.Seed,
+		KeyCheck: t.manifest.KeyCheck, FPRChosen: t.chosen, Shards: t.manifest.Shards,
+	}
+	return m.ID()
+}

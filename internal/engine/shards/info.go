@@ -1,0 +1,151 @@
+package shards
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Front has t: the key says in which shard to look.
+func (t *Set) Front() engine.Front {
+	return engine.Front{Hasher: t.hasher, Takes: engine.Hashes, Filter: t}
+}
+
+// Replaced returns 0: the Front stays the same.
+func (t *Set) Replaced() uint32 { return 0 }
+
+// Filter returns nil: there are several.
+func (t *Set) Filter() filter.Filter { return nil }
+
+// Spec returns the Spec of each shard, as it was given to the build.
+func (t *Set) Spec() filter.Spec { return t.manifest.Spec }
+
+// Chosen returns the chosen false-positive rate, or 0.
+func (t *Set) Chosen() float64 { return t.chosen }
+
+// SetChosen sets the chosen rate.
+func (t *Set) SetChosen(rate float64) { t.chosen = rate }
+
+// Stored describes the files of all shards.
+func (t *Set) Stored() engine.Stored {
+	return engine.Stored{Bytes: t.manifest.Bytes(), Version: t.version, Trimmed: t.trimmed, Shards: len(t.parts)}
+}
+
+// Parts returns t.
+func (t *Set) Parts() engine.Parts { return t }
+
+// Manifest returns a copy of the manifest, as it was read or last written.
+func (t *Set) Manifest() *shard.Manifest { return t.manifest.Clone() }
+
+// Shard returns a shard, which it loads on first use.
+func (t *Set) Shard(i int) (engine.Engine, error) {
+	if i < 0 || i >= len(t.sets) {
+		return nil, engine.NoShard(i, len(t.sets))
+	}
+	s, err := t.get(i)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Check checks all shards that are not loaded completely, without keeping them in memory.
+func (t *Set) Check(ctx context.Context, progress func(bytes uint64)) error {
+	if err := t.visit(func(int, *one.Set) error { return context.Cause(ctx) }, progress); err != nil {
+		return err
+	}
+	return t.Err()
+}
+
+// Can returns an error unless the family has an ability.
+func (t *Set) Can(a filter.Ability) error {
+	f, err := families.ByName(t.Spec().Family())
+	if err == nil && !f.Can.Has(a) {
+		err = t.Lacks(a)
+	}
+	return err
+}
+
+// Lacks returns the error for an operation that the family does not have.
+func (t *Set) Lacks(a filter.Ability) error { return families.Lacks(t.Spec(), a) }
+
+// Exceptions reports whether any shard has exceptions.
+func (t *Set) Exceptions() bool { return t.Info().ExceptionBits > 0 }
+
+// Info has sums over the shards, and means of rates, since an absent key belongs to each shard with the same
+// probability. For shards that have not been changed it takes the rates of the manifest and reads nothing.
+func (t *Set) Info() (i filter.Info) {
+	i.Spec = t.manifest.Spec
+	for at := range t.parts {
+		part := t.infoOf(at)
+		i.Keys += part.Keys
+		i.Bits += part.Bits
+		i.Late += part.Late
+		i.Allowed += part.Allowed
+		i.Exceptions += part.Exceptions
+		i.ExceptionBits += part.ExceptionBits
+		i.FPRPrior += part.FPRPrior
+		i.FPRPosterior += part.FPRPosterior
+	}
+	n, lowest := float64(len(t.parts)), t.hasher.ID().LowestRate(i.Keys)
+	i.FPRPrior, i.FPRPosterior = max(i.FPRPrior/n, lowest), max(i.FPRPosterior/n, lowest)
+	i.FPRChosen = t.chosen
+	return i
+}
+
+func (t *Set) infoOf(i int) filter.Info {
+	if t.parts[i].changed.Load() {
+		if s := t.sets[i].Load(); s != nil {
+			return s.Info()
+		}
+	}
+	e, p := t.manifest.Shards[i], &t.parts[i]
+	return filter.Info{
+		Keys: e.Keys, Bits: p.bits, FPRPrior: e.FPRPrior, FPRPosterior: e.FPRPosterior,
+		Allowed: p.allowed, Exceptions: p.exceptions, ExceptionBits: p.exceptionBits,
+	}
+}
+
+// Len returns the number of keys of all shards.
+func (t *Set) Len() (n uint64) {
+	for i := range t.parts {
+		if s := t.sets[i].Load(); s != nil {
+			n += s.Len()
+		} else {
+			n += t.manifest.Shards[i].Keys
+		}
+	}
+	return n
+}
+
+// Err returns the error of a shard that could not be read, or that was changed in place since.
+func (t *Set) Err() error {
+	for i := range t.sets {
+		if f := t.parts[i].failed.Load(); f != nil {
+			return f.Err
+		}
+		if s := t.sets[i].Load(); s != nil {
+			if err := s.Err(); err != nil {
+				return t.Fail(i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Guarded calls f: each query guards the shard that it reads.
+func (t *Set) Guarded(f func() error) error { return f() }
+
+// Encode returns an error: a folder is no stream.
+func (t *Set) Encode() (*container.File, error) { return nil, errSharded }
+
+// errSharded is the error of operations on one file.
+var errSharded = fmt.Errorf(
+	"a sharded Set is a folder of files, not a stream of bytes: %w; take Save, or WriteTo of each Shard",
+	filter.ErrUnsupported)

@@ -1,0 +1,235 @@
+// Package shards is the engine of a Set that is a folder of filters: a sharded set. It finds the shard of a key, loads
+// shards on first use, and changes them in memory until they are written.
+package shards
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/container"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/retry"
+	"github.com/bloomery/bloomery/shard"
+)
+
+// Set is a sharded set. A shard is loaded on first use: mapped, or read if it is smaller
+// than 1 MiB. It is then checked completely: its checksums, and its size and SHA-256 against the manifest. A load that
+// fails is repeated by later queries, after pauses, if the error may pass: see internal/retry.
+//
+//	Set.Contains ──► Hasher.Sum ──► shard.Route ──► slots[i] ──► Filter.Has of the shard
+//	                                                  └ not ready: sets[i], nil: load(i)
+type Set struct {
+	dir       string
+	manifest  *shard.Manifest // of the files that hold the shards that are not changed in memory
+	base      *shard.Manifest // in the folder
+	was       fs.FileInfo     // of that file
+	hasher    filter.Hasher
+	chosen    float64
+	options   engine.Options
+	slots     []slot
+	sets      []atomic.Pointer[one.Set] // nil until the first use
+	parts     []part
+	spreading spreading
+	trimmed   bool // all files have the trimmed form
+	version   uint16
+	crowded   atomic.Bool   // the process has too many open files: hold none
+	locked    bool          // in a Locked: memory is limited
+	folder    *shard.Folder // of a Locked until it is closed, else nil
+	memory    atomic.Int64  // bytes of shards in memory
+	// derive, if not nil, returns shard i of a Set that has no files; origin are the Sets that it reads.
+	derive func(i int) (*one.Set, error)
+	origin []*Set
+}
+
+var _ engine.Engine = (*Set)(nil)
+
+// slot is what a query reads of a loaded shard, in one cache line. It is not used in a Locked, whose shards come and
+// go.
+type slot struct {
+	ready  atomic.Bool   // the others are set
+	safe   filter.Filter // the filter, or if that is mapped its Set, which survives a fault
+	filter filter.Filter
+	cold   filter.ColdBatcher // the filter if it is one, else nil
+	_      [8]byte
+}
+
+// part is what is known about a shard besides its Set.
+type part struct {
+	mu       sync.Mutex                    // held while it is loaded
+	failed   atomic.Pointer[retry.Failure] // of the last load, or nil
+	changed  atomic.Bool                   // its Set may differ from its file
+	resident atomic.Bool                   // its Set is in memory, not mapped
+	file     *os.File                      // held open since Open, so that a replaced shard can still be read; nil once mapped
+	sizes
+}
+
+// release closes the file that is held open.
+func (p *part) release() {
+	if p.file != nil {
+		_ = p.file.Close()
+		p.file = nil
+	}
+}
+
+// sizes are numbers of filter.Info that a manifest does not have.
+type sizes struct{ bits, allowed, exceptions, exceptionBits uint64 }
+
+func sizesOf(i filter.Info) sizes { return sizes{i.Bits, i.Allowed, i.Exceptions, i.ExceptionBits} }
+
+// heldFiles is the number of shards whose files Open keeps open, unless the system allows fewer. Others are opened by
+// name on first use. A mapped shard keeps its file open.
+const heldFiles = 4096
+
+// alloc makes the lists of the shards of the manifest, none of which is loaded.
+func (t *Set) alloc() {
+	n := len(t.manifest.Shards)
+	t.slots, t.sets, t.parts = make([]slot, n), make([]atomic.Pointer[one.Set], n), make([]part, n)
+}
+
+// get returns the Set of a shard, which it loads on first use.
+func (t *Set) get(i int) (*one.Set, error) {
+	if set := t.sets[i].Load(); set != nil {
+		return set, nil
+	}
+	return t.load(i)
+}
+
+func (t *Set) load(i int) (*one.Set, error) {
+	set, err := t.loadOne(i)
+	if err == nil && t.locked && t.memory.Load() > LockedMemory {
+		for j := range t.parts {
+			if j != i && t.parts[j].resident.Load() && !t.parts[j].changed.Load() {
+				t.drop(j)
+			}
+		}
+	}
+	return set, err
+}
+
+func (t *Set) loadOne(i int) (*one.Set, error) {
+	p := &t.parts[i]
+	before := p.failed.Load()
+	if before == nil {
+		p.mu.Lock()
+	} else if !before.Due(time.Now()) || !p.mu.TryLock() { // do not wait for the next attempt
+		return nil, before.Err
+	}
+	defer p.mu.Unlock()
+	if set := t.sets[i].Load(); set != nil {
+		return set, nil
+	}
+	if now := p.failed.Load(); now != nil && now != before { // another goroutine has tried
+		return nil, now.Err
+	}
+	set, err := t.attempt(i, t.options.InMemory || t.options.Concurrent)
+	if err != nil {
+		return nil, err
+	}
+	if !t.locked {
+		p.release() // it is in memory
+	}
+	t.publish(i, set)
+	return set, nil
+}
+
+// loadAll loads all shards.
+func (t *Set) loadAll() error {
+	return t.parallel(runtime.GOMAXPROCS(0), func(i int) error {
+		_, err := t.get(i)
+		return err
+	})
+}
+
+// parallel calls f for every shard, in that many goroutines, and returns the error of the first shard that has one.
+func (t *Set) parallel(workers int, f func(i int) error) error {
+	errs := make([]error, len(t.parts))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	for range min(workers, len(t.parts)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(t.parts)) && !failed.Load(); i = next.Add(1) - 1 {
+				if errs[i] = f(int(i)); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit calls f with the Set of each shard, in order, until f fails. Shards that it loads for this do not stay in
+// memory. Afterwards progress, if not nil, is called with the number of bytes visited so far.
+func (t *Set) visit(f func(i int, s *one.Set) error, progress func(bytes uint64)) error {
+	done := uint64(0)
+	for i := range t.parts {
+		if err := t.visitOne(i, func(s *one.Set) error { return f(i, s) }); err != nil {
+			return err
+		}
+		if done += t.manifest.Shards[i].Bytes; progress != nil {
+			progress(done)
+		}
+	}
+	return nil
+}
+
+func (t *Set) visitOne(i int, f func(s *one.Set) error) error {
+	if set := t.sets[i].Load(); set != nil {
+		return f(set)
+	}
+	if t.maps(i) {
+		set, err := t.get(i)
+		if err == nil {
+			err = f(set)
+			set.Release()
+		}
+		return err
+	}
+	p := &t.parts[i]
+	p.mu.Lock()
+	set, err := t.attempt(i, true)
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f(set)
+}
+
+// maps reports whether a shard is mapped, not read.
+func (t *Set) maps(i int) bool {
+	return t.derive == nil && !t.options.InMemory && !t.options.Concurrent && container.CanMap(t.manifest.Shards[i].Bytes)
+}
+
+// Close closes all files and mappings.
+func (t *Set) Close() error {
+	var all []error
+	t.spreading.ready.Store(false)
+	for i := range t.parts {
+		t.slots[i].ready.Store(false)
+		if set := t.sets[i].Swap(nil); set != nil {
+			all = append(all, set.Close())
+		}
+		t.parts[i].release()
+	}
+	if t.folder != nil {
+		all = append(all, t.folder.Close())
+		t.folder = nil
+	}
+	for _, s := range t.origin {
+		all = append(all, s.Close())
+	}
+	return errors.Join(all...)
+}
