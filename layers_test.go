@@ -30,7 +30,8 @@ var rooms = map[string][]string{
 	"internal/untrusted":  {"filter", "internal/bitvec"},
 	"internal/shrink":     {"filter"},
 	"internal/retry":      {"filter", "container", "shard"},
-	"internal/inset":      {"filter", "shard", "internal/untrusted"},
+	"internal/inset":      {"filter", "container", "shard"},
+	"internal/live":       {"internal/retry"},
 	"internal/filtertest": {"filter", "internal/stat"},
 	"internal/probe":      {"filter"},
 	"internal/stripe":     {"filter"},
@@ -48,7 +49,7 @@ var rooms = map[string][]string{
 	"internal/portable": {"filter", "families", "container"},
 	"container":         {"filter", "internal/bitvec", "internal/crc", "internal/untrusted"},
 	"delta": {"filter", "families", "container", "shard", "internal/bitvec", "exact", "internal/trailer",
-		"internal/crc", "internal/parallel"},
+		"internal/crc", "internal/parallel", "internal/inset", "internal/untrusted"},
 	"shard":           {"filter", "container", "internal/flock", "internal/untrusted"},
 	"internal/spool":  {"filter"},
 	"internal/flock":  {"internal/untrusted"},
@@ -78,15 +79,15 @@ var rooms = map[string][]string{
 	"internal/engine/one": {"filter", "families", "container", "internal/engine", "internal/bitvec", "internal/except",
 		"internal/inset", "internal/probe"},
 	"internal/engine/shards": {"filter", "families", "container", "shard", "internal/engine", "internal/engine/one",
-		"internal/bitvec", "internal/except", "internal/retry", "internal/untrusted"},
+		"internal/bitvec", "internal/except", "internal/inset", "internal/retry", "internal/untrusted"},
 	".": {"filter", "families", "container", "plan", "internal/engine", "internal/engine/one", "internal/engine/shards",
 		"internal/stat", "internal/spool", "internal/gather", "internal/bitvec", "internal/except", "internal/intake",
-		"internal/parallel", "internal/run", "internal/flock", "shard", "delta", "internal/retry", "internal/shrink",
-		"internal/untrusted", "internal/inset"},
+		"internal/parallel", "internal/run", "internal/flock", "shard", "internal/live", "internal/retry",
+		"internal/shrink", "internal/untrusted", "internal/inset"},
 	"distribute": {".", "filter", "families", "container", "keyio", "shard", "internal/run",
 		"internal/untrusted", "internal/crc", "internal/parallel"},
 	"exact": {"filter", "container", "family/*", "internal/gather", "internal/probe", "internal/bitvec",
-		"internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted", "internal/crc"},
+		"internal/live", "internal/retry", "internal/shrink", "internal/trailer", "internal/untrusted", "internal/crc"},
 	"internal/trailer": {"container", "internal/crc"},
 	"publish": {".", "filter", "families", "container", "shard", "delta", "exact", "internal/except", "internal/flock",
 		"internal/shrink", "internal/untrusted", "publish/transport"},
@@ -130,6 +131,9 @@ func TestLayers(t *testing.T) {
 			allowed = append(slices.Clone(allowed), room, "internal/filtertest", "internal/stat", "keyio", "examples/domains")
 			if room == "lab/scale" { // its tests compare sizes of formats
 				allowed = append(allowed, "internal/run")
+			}
+			if room == "." { // its tests patch files and folders
+				allowed = append(allowed, "delta")
 			}
 			if room == "container" || room == "shard" { // its tests build filters of every family
 				allowed = append(allowed, "families", "family/*", "internal/except")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/parallel"
 	"github.com/bloomery/bloomery/internal/run"
@@ -70,7 +71,7 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 			return nil, c.checkBytes(c.Like.Spec(), bytes)
 		}
 	}
-	if b.folder, err = openFolder(dir); err != nil {
+	if b.folder, err = inset.Replace(dir); err != nil {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {

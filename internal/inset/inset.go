@@ -1,4 +1,4 @@
-// Package inset guards sharded sets: a file of a set changes only together with its manifest.
+// Package inset finds sharded sets in folders and guards them: a file of a set changes only together with its manifest.
 package inset
 
 import (
@@ -14,8 +14,9 @@ import (
 
 // Check returns an error wrapping filter.ErrConfig if the file at path, or the one that a symbolic link there names, is
 // the manifest of a sharded set, or has the name of a shard and a manifest beside it. To replace a file of the set alone
-// would make it unreadable, and another one with such a name is removed by the next writer of the set. If that manifest cannot be read, so that nobody knows, Check returns the error. It reads nothing
-// unless the file has the name of a shard or a manifest.
+// would make it unreadable, and another one with such a name is removed by the next writer of the set. If that manifest
+// cannot be read, so that nobody knows, Check returns the error. It reads nothing unless the file has the name of a
+// shard or a manifest.
 func Check(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target

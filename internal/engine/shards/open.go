@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -24,7 +25,7 @@ const openers = 8
 // Open opens the sharded set in a folder. Between the manifest and its shards another process may replace the
 // set: if a shard is missing and the manifest has changed, Open starts again.
 func Open(dir string, o engine.Options) (*Set, error) {
-	manifest, was, err := ReadManifest(dir)
+	manifest, was, err := inset.Manifest(dir)
 	for err == nil {
 		var set *Set
 		if set, err = openManifest(dir, manifest, o); err == nil {
@@ -34,7 +35,7 @@ func Open(dir string, o engine.Options) (*Set, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		now, st, changed := ReadManifest(dir)
+		now, st, changed := inset.Manifest(dir)
 		if changed != nil || reflect.DeepEqual(now, manifest) {
 			return nil, err
 		}
@@ -46,7 +47,7 @@ func Open(dir string, o engine.Options) (*Set, error) {
 // Lock locks the folder of a sharded set, until Close, opens the set for a change, and removes what a killed writer left
 // there. It also returns the FileInfo of the manifest.
 func Lock(ctx context.Context, dir string, waiting func(), o engine.Options) (*Set, fs.FileInfo, error) {
-	if _, _, err := ReadManifest(dir); err != nil { // do not wait for the lock of another folder
+	if _, _, err := inset.Manifest(dir); err != nil { // do not wait for the lock of another folder
 		return nil, nil, err
 	}
 	to, err := shard.LockFolder(ctx, dir, shard.Locking{Change: true, Waiting: waiting})

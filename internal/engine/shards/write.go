@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/inset"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -55,7 +56,7 @@ func (t *Set) Replace(ctx context.Context, path string, was fs.FileInfo, by engi
 	switch {
 	case !ok || len(t.parts) != len(next.parts):
 		return engine.NumberDiffers(path)
-	case t.derive != nil || !SameFile(path, t.dir):
+	case t.derive != nil || !inset.Same(path, t.dir):
 		return fmt.Errorf("%s is not the folder of the Set: %w; use Save", path, filter.ErrConfig)
 	}
 	return t.replace(ctx, next, was)
@@ -125,7 +126,7 @@ const writers = 2
 // writeAll writes all shards to a folder and returns the new manifest, which it does not write.
 func (t *Set) writeAll(ctx context.Context, to *shard.Folder) (next *shard.Manifest, err error) {
 	old := to.Manifest()
-	own := t.derive == nil && SameFile(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
+	own := t.derive == nil && inset.Same(to.Path("."), t.dir) && old != nil && len(old.Shards) == len(t.parts)
 	next = t.manifest.Clone()
 	err = t.parallel(writers, func(i int) error {
 		mine := t.manifest.Shards[i]
@@ -166,7 +167,7 @@ func (t *Set) Save(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	to := t.folder
-	if to == nil || !SameFile(dir, t.dir) {
+	if to == nil || !inset.Same(dir, t.dir) {
 		if to, err = shard.LockFolder(ctx, dir, shard.Locking{Wait: shard.ShortWait}); err != nil {
 			return err
 		}

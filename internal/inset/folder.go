@@ -1,6 +1,7 @@
-package shards
+package inset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bloomery/bloomery/container"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -28,17 +30,24 @@ func Dir(path string) (dir string, ok bool) {
 	return "", false
 }
 
-// ReadManifest reads the manifest in a folder.
-func ReadManifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
+// Same reports whether two paths name one file or folder.
+func Same(a, b string) bool {
+	one, err := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(one, two)
+}
+
+// Manifest reads the manifest in a folder. The error wraps ErrNoManifest if there is none.
+func Manifest(dir string) (*shard.Manifest, fs.FileInfo, error) {
 	m, st, err := shard.ReadFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, adviceFolder(dir))
+		err = fmt.Errorf("%s: %w%s", dir, ErrNoManifest, advice(dir))
 	}
 	return m, st, err
 }
 
-// adviceFolder says what to do about a folder without a manifest.
-func adviceFolder(dir string) string {
+// advice says what to do about a folder without a manifest.
+func advice(dir string) string {
 	d, err := os.Open(dir)
 	if err != nil {
 		return ""
@@ -57,9 +66,21 @@ func adviceFolder(dir string) string {
 	}
 }
 
-// SameFile reports whether two paths name one file or folder.
-func SameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	two, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(one, two)
+// Replace begins to replace the set in a folder, which is new, empty, has a set, or what a killed build has left.
+func Replace(dir string) (*shard.Folder, error) {
+	f, err := shard.LockFolder(context.Background(), dir, shard.Locking{Wait: shard.NoWait})
+	if err != nil {
+		return nil, err
+	}
+	err = f.Read()
+	if name := f.Foreign(); err == nil && name != "" {
+		err = fmt.Errorf("%s: there is %s and no sharded set in the folder; name an empty folder", dir, name)
+	}
+	if err == nil {
+		err = container.MayWrite(f.Path(shard.ManifestName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
