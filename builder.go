@@ -144,7 +144,7 @@ func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
 			return nil, err
 		}
 		return &Builder{
-			config: c, hasher: s.hasher, chosen: s.FPRChosen(), shards: newSpill(s, c), old: s, effort: e, losses: guard,
+			config: c, hasher: s.hasher, chosen: s.FPRChosen(), shards: c.bulk().NewSpill(s.inner()), old: s, effort: e, losses: guard,
 		}, nil
 	}
 	old, ok := s.Filter().(filter.Reoptimizer)
