@@ -102,7 +102,7 @@ func (a *Allower) Apply(ctx context.Context) error {
 		return err
 	}
 	a.one.Except(c)
-	s.moved()
+	s.follow()
 	return nil
 }
 

@@ -91,7 +91,8 @@ func (s *Set) key(key []byte) (h filter.Hash, raw []byte) {
 	case engine.Hashes:
 		h = s.hasher.Sum(key)
 	case engine.RawKeys:
-		raw = append([]byte{}, key...)
+		raw = make([]byte, len(key))
+		copy(raw, key)
 	}
 	return h, raw
 }
@@ -102,7 +103,7 @@ func (s *Set) keyOfString(key string) (h filter.Hash, raw []byte) {
 	case engine.Hashes:
 		h = s.hasher.SumString(key)
 	case engine.RawKeys:
-		raw = append([]byte{}, key...)
+		raw = []byte(key)
 	}
 	return h, raw
 }

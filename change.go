@@ -22,7 +22,7 @@ func (s *Set) AddHash(h filter.Hash) error { return s.add(h, nil) }
 
 func (s *Set) add(h filter.Hash, raw []byte) error {
 	err := s.inner().Add(h, raw)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -34,7 +34,7 @@ func (s *Set) AddHashes(hs []filter.Hash) error { return s.addMany(engine.Keys{H
 
 func (s *Set) addMany(keys engine.Keys) error {
 	err := s.inner().AddMany(keys)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -60,7 +60,7 @@ func (s *Set) TestAndAddHash(h filter.Hash) (present bool, err error) {
 
 func (s *Set) testAndAdd(h filter.Hash, raw []byte) (present bool, err error) {
 	present, err = s.inner().TestAndAdd(h, raw)
-	s.moved()
+	s.follow()
 	return present, err
 }
 
@@ -78,7 +78,7 @@ func (s *Set) RemoveUint64(key uint64) error { return s.RemoveHash(s.hashOfUint6
 // RemoveHash is Remove for a key hashed by Hasher.
 func (s *Set) RemoveHash(h filter.Hash) error {
 	err := s.inner().Remove(h)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -135,7 +135,7 @@ func (s *Set) Upsert(key []byte, value uint64) error {
 func (s *Set) withValuer(key []byte, f func(filter.Valuer, filter.Hash) error) error {
 	h := s.hash(key)
 	v, err := s.inner().Valuer(h)
-	s.moved()
+	s.follow()
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (s *Set) Intersect(o *Set) error { return s.combine(o, filter.CanIntersect)
 
 func (s *Set) combine(o *Set, how filter.Ability) error {
 	err := s.inner().Combine(o.other(), how)
-	s.moved()
+	s.follow()
 	return err
 }
 
@@ -47,7 +47,7 @@ func (s *Set) Clone() (*Set, error) { return made(s.inner().Copy(false)) }
 // empty. Reset needs exclusive use, also of a Set for many writers.
 func (s *Set) Reset() error {
 	err := s.inner().Reset()
-	s.moved()
+	s.follow()
 	return err
 }
 

@@ -26,7 +26,7 @@ func (s *Set) Optimize(ctx context.Context, keys iter.Seq[[]byte]) error {
 		return err
 	}
 	err = s.engine.Take(better.engine)
-	s.moved()
+	s.follow()
 	return err
 }
 

@@ -16,11 +16,12 @@ import (
 // a Set without a filter cannot know its answers: Contains and the other queries are true, and Err says why. A Set must
 // not be copied after first use: see Clone.
 type Set struct {
-	filter   filter.Filter // answers for hashes: the filter itself if it lies in memory; nil for raw keys
-	hasher   filter.Hasher
-	engine   engine.Engine // nil in the zero Set: see inner
-	takes    engine.Takes
-	replaced uint32 // Engine.Replaced when filter was set
+	filter filter.Filter // answers for hashes: the filter itself if it lies in memory; nil for raw keys
+	hasher filter.Hasher
+	engine engine.Engine // nil in the zero Set: see inner
+	takes  engine.Takes
+	moves  *uint32 // engine.Front.Moves; nil in the zero Set
+	moved  uint32  // *moves when filter was set
 }
 
 // Stored describes the file that a Set was read from.
@@ -62,22 +63,25 @@ func newClosed(err error) *Set { return setOf(one.Nothing(filter.Hasher{}, err))
 // inner returns the Engine.
 func (s *Set) inner() engine.Engine {
 	if s.engine == nil {
-		return one.Nothing(s.hasher, nil)
+		return s.nothing()
 	}
 	return s.engine
 }
 
+//go:noinline
+func (s *Set) nothing() engine.Engine { return one.Nothing(s.hasher, nil) } // so that inner is inlined
+
 // take makes s stand on e.
 func (s *Set) take(e engine.Engine) {
 	f := e.Front()
-	s.filter, s.hasher, s.engine, s.takes, s.replaced = f.Filter, f.Hasher, e, f.Takes, e.Replaced()
+	s.filter, s.hasher, s.engine, s.takes, s.moves, s.moved = f.Filter, f.Hasher, e, f.Takes, f.Moves, *f.Moves
 }
 
-// moved follows the Engine after a call that may have replaced its filter. If it has not, moved writes nothing: many
+// follow follows the Engine after a call that may have replaced its filter. If it has not, follow writes nothing: many
 // goroutines may change a Set for many writers at once.
-func (s *Set) moved() {
-	if e := s.engine; e != nil && e.Replaced() != s.replaced {
-		s.take(e)
+func (s *Set) follow() {
+	if s.moves != nil && *s.moves != s.moved {
+		s.take(s.engine)
 	}
 }
 

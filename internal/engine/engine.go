@@ -58,9 +58,8 @@ type Changes interface {
 
 // Facts describe the filter.
 type Facts interface {
-	// Front is what Set needs to pass on keys. It changes if Replaced does, which counts how often a filter was replaced.
+	// Front is what Set needs to pass on keys. It is asked for again when *Front.Moves has changed.
 	Front() Front
-	Replaced() uint32
 	// Filter returns the filter, with its exceptions if it has some, or nil if there is none or several.
 	Filter() filter.Filter
 	Spec() filter.Spec
@@ -125,6 +124,7 @@ type Front struct {
 	Filter filter.Filter
 	Hasher filter.Hasher
 	Takes  Takes
+	Moves  *uint32 // how often the filter was replaced
 }
 
 // Stored describes the file that a Set was read from.

@@ -175,16 +175,15 @@ func (s *Set) Trimmed() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	main, exceptions := plain.main()
-	t, ok := main.(filter.Trimmer)
+	t, ok := plain.main.(filter.Trimmer)
 	if !ok {
 		return nil, families.Lacks(s.Spec(), filter.CanTrim)
 	}
 	if err := t.Trimmable(); err != nil {
 		return nil, err
 	}
-	if exceptions == nil {
+	if s.exceptions == nil {
 		return s.like(t.Trimmed()), nil
 	}
-	return s.like(except.New(t.Trimmed(), exceptions)), nil
+	return s.like(except.New(t.Trimmed(), s.exceptions)), nil
 }

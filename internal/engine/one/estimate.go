@@ -29,13 +29,12 @@ func (s *Set) EstimateInterval() (e engine.Estimate, err error) {
 	if err != nil {
 		return e, err
 	}
-	main, _ := plain.main()
-	cells, ok := main.(filter.CellFilter)
+	cells, ok := plain.main.(filter.CellFilter)
 	if !ok {
 		return e, s.Lacks(filter.CanEstimate)
 	}
 	err = plain.Guarded(func() error {
-		free, err := cells.Free(main)
+		free, err := cells.Free(plain.main)
 		e.Keys, e.Low, e.High = probe.KeysInCells(cells.Cells(), free)
 		return err
 	})
@@ -62,13 +61,11 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 	if err != nil {
 		return v, err
 	}
-	mainA, _ := a.main()
-	mainB, _ := b.main()
-	mine, ok := mainA.(filter.CellFilter)
+	mine, ok := a.main.(filter.CellFilter)
 	if !ok {
 		return v, families.Lacks(a.Spec(), filter.CanEstimate)
 	}
-	theirs, ok := mainB.(filter.CellFilter)
+	theirs, ok := b.main.(filter.CellFilter)
 	switch {
 	case !ok:
 		return v, families.Lacks(b.Spec(), filter.CanEstimate)
@@ -76,12 +73,12 @@ func (s *Set) EstimateOverlap(with engine.Engine) (v engine.Overlap, err error) 
 		return v, engine.ErrHasher
 	}
 	count := func() error {
-		both, err := mine.Free(mainB)
+		both, err := mine.Free(b.main)
 		if err != nil {
 			return err
 		}
-		inA, _ := mine.Free(mainA) // a filter matches itself
-		inB, _ := theirs.Free(mainB)
+		inA, _ := mine.Free(a.main) // a filter matches itself
+		inB, _ := theirs.Free(b.main)
 		c := mine.Cells()
 		v.A.Keys, v.A.Low, v.A.High = probe.KeysInCells(c, inA)
 		v.B.Keys, v.B.Low, v.B.High = probe.KeysInCells(c, inB)

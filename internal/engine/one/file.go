@@ -136,8 +136,8 @@ func (s *Set) Encode() (*container.File, error) {
 	}
 	file := container.New(family.ID, e, s.hasher)
 	file.FPRChosen, file.Intact = s.chosen, s.intact
-	if _, c := plain.main(); c != nil {
-		file.Exceptions = c.Words()
+	if s.exceptions != nil {
+		file.Exceptions = s.exceptions.Words()
 	}
 	return file, nil
 }

@@ -14,11 +14,8 @@ import (
 
 // Front has t: the key says in which shard to look.
 func (t *Set) Front() engine.Front {
-	return engine.Front{Hasher: t.hasher, Takes: engine.Hashes, Filter: t}
+	return engine.Front{Filter: t, Hasher: t.hasher, Takes: engine.Hashes, Moves: &t.moves}
 }
-
-// Replaced returns 0: the Front stays the same.
-func (t *Set) Replaced() uint32 { return 0 }
 
 // Filter returns nil: there are several.
 func (t *Set) Filter() filter.Filter { return nil }
