@@ -2,14 +2,14 @@ package bloomery
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
 	"github.com/bloomery/bloomery/internal/except"
-	"github.com/bloomery/bloomery/internal/spool"
+	"github.com/bloomery/bloomery/internal/intake"
+	"github.com/bloomery/bloomery/internal/run"
 )
 
 // Allower makes a Set exact for a list of allowed keys, of which none is a member: the Set then answers false for all
@@ -62,9 +62,9 @@ func (s *Set) hasExceptions() bool { return s != nil && s.inner().Exceptions() }
 // AllowMany adds keys of the list. Duplicates are allowed and count. It keeps a copy of those that are false positives.
 // It returns an error after the first call of AddMembers.
 func (a *Allower) AllowMany(keys [][]byte) error {
-	hs := make([]filter.Hash, len(keys))
-	(&engine.Keys{Bytes: keys}).Sum(a.set.hasher, hs, 0)
-	return a.set.Guarded(func() error { return a.b.Allow(hs, func(i int) string { return string(keys[i]) }) })
+	return intake.Hash(a.set.hasher, keys, func(hs []filter.Hash) error {
+		return a.set.Guarded(func() error { return a.b.Allow(hs, func(i int) string { return string(keys[i]) }) })
+	})
 }
 
 // AllowHashes is AllowMany for keys hashed by Hasher. Errors then name the hash of a key.
@@ -74,9 +74,7 @@ func (a *Allower) AllowHashes(hs []filter.Hash) error {
 
 // AddMembers adds keys that the Set was built from. All of them must be added: one that is not may become absent.
 func (a *Allower) AddMembers(keys [][]byte) error {
-	hs := make([]filter.Hash, len(keys))
-	(&engine.Keys{Bytes: keys}).Sum(a.set.hasher, hs, 0)
-	return a.AddMemberHashes(hs)
+	return intake.Hash(a.set.hasher, keys, a.AddMemberHashes)
 }
 
 // AddMemberHashes is AddMembers for keys hashed by Hasher.
@@ -128,53 +126,49 @@ func (c Config) checkAllow(h filter.Hasher) error {
 	return nil
 }
 
-// keepMembers has the Builder keep the hashes of all keys, for Config.Allow.
-func (b *Builder) keepMembers() {
-	if b.config.Allow == nil {
-		return
-	}
-	if b.members = b.spool; b.members == nil {
-		b.members = spool.New(b.config.Memory, b.config.TempDir)
-	}
-}
-
 // allow applies Config.Allow to a set that was built from the kept keys.
 func (b *Builder) allow(ctx context.Context, set *Set) error {
 	a, err := set.Allower(b.config.Like)
 	if err != nil {
 		return err
 	}
-	if err := a.allowAll(ctx, b.config.Allow); err != nil {
+	if err := intake.Copies(ctx, b.config.Allow, a.AllowMany); err != nil {
 		return err
 	}
-	if err := b.members.Each(ctx, a.AddMemberHashes); err != nil {
+	if err := b.in.Members(ctx, a.AddMemberHashes); err != nil {
 		return err
 	}
 	return a.Apply(ctx)
 }
 
-// allowAll adds the keys of a sequence to the list.
-func (a *Allower) allowAll(ctx context.Context, keys iter.Seq[[]byte]) error {
-	var text []byte // of all keys of a batch
-	ends := make([]int, 0, feedBatch)
-	flush := func() error {
-		batch := make([][]byte, len(ends))
-		at := 0
-		for i, end := range ends {
-			batch[i], at = text[at:end], end
-		}
-		text, ends = text[:0], ends[:0]
-		return a.AllowMany(batch)
+// readAllowed hashes the keys of Config.Allow.
+func (b *ShardBuilder) readAllowed(ctx context.Context) (err error) {
+	if b.config.Allow != nil {
+		spill := run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
+		b.in.OnClose(spill.Close)
+		b.allowed, err = intake.NewList(ctx, b.config.Allow, b.Hasher(), spill)
 	}
-	err := each(ctx, keys, func(key []byte) error {
-		text = append(text, key...)
-		if ends = append(ends, len(text)); len(ends) < feedBatch {
-			return nil
-		}
-		return flush()
-	})
+	return err
+}
+
+// except gives exceptions to a shard. Keys that are members are no error yet, so that all of them are found.
+func (b *ShardBuilder) except(ctx context.Context, set *Set, s int, like *Set) error {
+	if b.allowed == nil {
+		return nil
+	}
+	a, err := set.Allower(like)
 	if err != nil {
 		return err
 	}
-	return flush()
+	if err := b.allowed.Each(ctx, s, a.AllowHashes); err != nil {
+		return err
+	}
+	if err := b.spill.Each(ctx, s, a.AddMemberHashes); err != nil {
+		return err
+	}
+	if err = a.Apply(ctx); errors.Is(err, filter.ErrAllowed) {
+		b.allowed.Both(a.b.Both())
+		return nil
+	}
+	return err
 }

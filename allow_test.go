@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/stat"
 )
 
@@ -375,7 +376,7 @@ func TestAllower(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.allowAll(ctx, numbered(list, allowed)); err != nil {
+		if err := intake.Copies(ctx, numbered(list, allowed), a.AllowMany); err != nil {
 			t.Fatal(err)
 		}
 		for key := range numbered(members, n) {

@@ -2,6 +2,7 @@ package bloomery
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/bloomery/bloomery/filter"
@@ -114,7 +115,7 @@ func (s *Set) keyOfUint64(key uint64) (h filter.Hash, raw []byte) {
 	case engine.Hashes:
 		h = s.hasher.SumUint64(key)
 	case engine.RawKeys:
-		raw = littleEndian(key)
+		raw = binary.LittleEndian.AppendUint64(nil, key)
 	}
 	return h, raw
 }

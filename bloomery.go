@@ -32,6 +32,7 @@ import (
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -188,7 +189,7 @@ func Build[K Key](ctx context.Context, keys iter.Seq[K], c Config) (*Set, error)
 		return nil, err
 	}
 	defer b.Close()
-	if err := feed(ctx, b, keys); err != nil {
+	if err := intake.Feed(ctx, b.in, keys); err != nil {
 		return nil, err
 	}
 	return b.Build(ctx)

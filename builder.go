@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
-	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/internal/spool"
+	"github.com/bloomery/bloomery/internal/intake"
 )
 
 // Builder builds a Set of keys from any number of goroutines. All methods except Build and Close are safe for
@@ -20,54 +19,104 @@ import (
 // A Builder hashes each key when it is added. If it needs the number of keys first, and Config.Keys is 0, it keeps the
 // hashes in a spool: in memory up to Config.Memory, then in a temporary file.
 type Builder struct {
-	config  Config
-	hasher  filter.Hasher
-	family  families.Family // zero until the planner has chosen
-	spec    filter.Spec
-	inner   filter.Builder // nil until the number of keys is known, and for raw keys
-	spool   *spool.Spool   // nil if inner takes the hashes
-	members *spool.Spool   // hashes of all keys for Config.Allow, else nil; it may be spool
-	raw     *rawKeys       // for families that take raw keys, else nil
-	shards  *run.Spill     // of an Optimizer of a sharded Set, else nil
-	old     *Set           // that Set
-	effort  filter.Effort  // and its effort
+	adder
+	config Config
+	family families.Family // zero until the planner has chosen
+	spec   filter.Spec
+	target intake.Target                           // makes the filter; nil until the number of keys is known
+	finish func(ctx context.Context) (*Set, error) // makes the Set of all keys
 
 	chosen float64 // the rate to store, for an Optimizer or with Config.Like
+	trim   bool    // the Set is in the trimmed form, as Config.Like is
 	losses *losses // with Config.Like and of an Optimizer, else nil
 	part   bool    // it builds a shard: losses are those of the whole set
-	trim   bool    // the Set is in the trimmed form, as Config.Like is
-	exact  uint64  // the number of keys that must be added, 0 if it is unknown
-	bits   int     // of the values that may come with the keys, else 0
-	added  atomic.Uint64
-	valued atomic.Uint64 // keys that came with values
-
-	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
-
-	mu   sync.Mutex
-	done bool
 }
 
-// stripes is the number of buffers for single keys, and so of goroutines that can add keys without waiting for each
-// other.
-const stripes = 16
-
-// stripe collects the hashes of keys that are added one by one.
-type stripe struct {
-	mu     sync.Mutex
-	hs     []filter.Hash
-	valued []filter.Hash // of keys with values
-	values []uint64      // and these
-	spent  bool          // no Build will contain further keys
-	_      [24]byte      // so that two locks do not share a cache line
+// adder has the methods that Builder and ShardBuilder share.
+type adder struct {
+	in *intake.Intake
+	mu sync.Mutex // of Build and Close
 }
 
-// stripeLen is the number of hashes of a full stripe: 64 KiB.
-const stripeLen = 4096
+// Add adds a key.
+func (a *adder) Add(key []byte) error { return a.in.Add(key) }
 
-var (
-	errSpent   = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
-	errRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
-)
+// AddString is Add for a string.
+func (a *adder) AddString(key string) error { return a.in.AddString(key) }
+
+// AddUint64 is Add for the eight bytes of key, little endian.
+func (a *adder) AddUint64(key uint64) error { return a.in.AddUint64(key) }
+
+// AddHash adds a key hashed by Hasher. Families that take raw keys return an error wrapping errors.ErrUnsupported.
+func (a *adder) AddHash(h filter.Hash) error { return a.in.AddHash(h) }
+
+// AddMany adds keys. Batches of a few thousand keys are fastest.
+func (a *adder) AddMany(keys [][]byte) error { return a.in.AddMany(keys) }
+
+// AddHashes adds keys hashed by Hasher. It does not keep hs. Errors are those of AddHash.
+func (a *adder) AddHashes(hs []filter.Hash) error { return a.in.AddHashes(hs) }
+
+// AddManyValues adds keys with their values; values[i] is that of keys[i]. Batches of a few thousand keys are fastest.
+// Errors are those of Builder.AddValue, and then none of these keys is added. It panics if keys and values differ in
+// length.
+//
+// A ShardBuilder needs Config.Shards or Config.Keys for it, so that the number of shards is known, and no Config.Allow.
+// All keys of the set must then come with values, or Build returns an error wrapping filter.ErrConfig.
+func (a *adder) AddManyValues(keys [][]byte, values []uint64) error {
+	return a.in.AddManyValues(keys, values)
+}
+
+// Hasher returns the hash function of the keys.
+func (a *adder) Hasher() filter.Hasher { return a.in.Hasher() }
+
+// Close drops the keys, removes their temporary file and unlocks the folder of a ShardBuilder. No Add may run at the
+// same time.
+func (a *adder) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.in.Close(intake.ErrSpent)
+}
+
+// built returns what build returns, unless the builder was built or closed before, and closes it.
+func built[T any](a *adder, build func() (T, error)) (result T, err error) {
+	var none T
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err = a.in.Flush(); err == nil {
+		result, err = build()
+	}
+	if err := errors.Join(err, a.in.Close(intake.ErrSpent)); err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// AddValue adds a key with its value, for a Spec with value_bits=, such as ribbon(value_bits=8): Set.Get of the built
+// Set returns the value. A key that comes again must have the same value, or Build returns a *filter.ValueError, which
+// knows the hash of the key only. All keys of a ribbon must come with values, and with Like all keys if that Set has
+// values. In a rankindexed filter, whose values can change, other keys have the value 0; of keys that look alike, Get
+// returns the value of one.
+//
+// The error wraps errors.ErrUnsupported if the family takes no values at the build, and filter.ErrConfig if the Spec
+// has no value_bits or the value has more bits. Then the key is not added.
+func (b *Builder) AddValue(key []byte, value uint64) error {
+	return b.in.AddValueHash(b.in.Hasher().Sum(key), value)
+}
+
+// AddValueString is AddValue for a string.
+func (b *Builder) AddValueString(key string, value uint64) error {
+	return b.in.AddValueHash(b.in.Hasher().SumString(key), value)
+}
+
+// AddValueUint64 is AddValue for the eight bytes of key, little endian.
+func (b *Builder) AddValueUint64(key, value uint64) error {
+	return b.in.AddValueHash(b.in.Hasher().SumUint64(key), value)
+}
+
+// AddValueHashes is AddManyValues for keys hashed by Hasher. It does not keep the slices.
+func (b *Builder) AddValueHashes(hs []filter.Hash, values []uint64) error {
+	return b.in.AddValueHashes(hs, values)
+}
 
 // NewBuilder returns a Builder of a Set. Config errors wrap filter.ErrConfig, filter.ErrSpec, filter.ErrFamily or
 // filter.ErrTooLarge. With Needs and Keys, or with Needs.ValueBits, it calls the planner, which takes
@@ -79,10 +128,12 @@ func NewBuilder(c Config) (b *Builder, err error) {
 	if b, err = c.memberBuilder(); err != nil {
 		return nil, err
 	}
-	if err := c.checkAllow(b.hasher); err != nil {
+	if err := c.checkAllow(b.Hasher()); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.keepMembers()
+	if c.Allow != nil {
+		b.in.Keep(b.config.Memory, b.config.TempDir)
+	}
 	return b, nil
 }
 
@@ -91,15 +142,15 @@ func (c Config) memberBuilder() (*Builder, error) {
 	if c.Like != nil {
 		return c.likeBuilder()
 	}
-	return c.builder()
-}
-
-// builder is memberBuilder without Like.
-func (c Config) builder() (*Builder, error) {
-	b := &Builder{config: c, exact: c.Keys}
+	b := &Builder{config: c}
+	b.finish = b.finishOne
 	if c.open() && c.Keys == 0 {
 		if c.Needs.ValueBits == 0 {
-			return b, b.later()
+			// The keys stay in the spool while the family gathers them, so that both need a share.
+			memory := max(c.BuildMemory()/16, min(c.BuildMemory(), 1<<20))
+			h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
+			b.in = intake.Counted(h, memory, c.TempDir, intake.NoValues(filter.Spec{}))
+			return b, err
 		}
 		// A filter with values takes them with the keys: it is chosen before their number is known.
 		if n := c.Needs; n.Add || n.Later > 0 || n.Bytes > 0 || n.BitsPerKey > 0 {
@@ -111,122 +162,73 @@ func (c Config) builder() (*Builder, error) {
 	if b.config, err = c.Resolve(context.Background()); err != nil {
 		return nil, err
 	}
-	if err := b.resolve(); err != nil {
-		return nil, err
-	}
-	if b.family.Can.Has(filter.CanRawKeys) {
-		b.raw = newRawKeys(b.family, b.spec, c)
-		return b, nil
-	}
-	if c.Keys > 0 || b.family.Can.Has(filter.CanCountItself) {
-		err := b.start(c.Keys)
-		if err != nil || b.inner != nil {
-			return b, err
-		}
-	}
-	return b, b.later()
-}
-
-// Optimizer returns a Builder of a Set with the geometry of s, whose search starts from s and has effort e. Add all
-// keys to it: the new Set contains no others, and has the chosen rate of s. Of c it uses Workers, Memory, TempDir,
-// Progress, MaxFPR and Shrink. If the family has no search, the error wraps errors.ErrUnsupported. s must not change
-// until Build has returned.
-//
-// For a sharded Set the Builder keeps the hashes of all keys, beyond Memory, by default 64 MiB, in a temporary file,
-// and builds one shard after the other. The new Set is in memory.
-func (s *Set) Optimizer(e filter.Effort, c Config) (*Builder, error) {
-	if s.inner().Parts() != nil {
-		if err := errors.Join(s.inner().Can(filter.CanSearch), c.checkFields()); err != nil {
-			return nil, err
-		}
-		guard, err := newLosses(s, c.Shrink)
-		if err != nil {
-			return nil, err
-		}
-		return &Builder{
-			config: c, hasher: s.hasher, chosen: s.FPRChosen(), shards: c.bulk().NewSpill(s.inner()), old: s, effort: e, losses: guard,
-		}, nil
-	}
-	old, ok := s.Filter().(filter.Reoptimizer)
-	if !ok {
-		return nil, s.inner().Lacks(filter.CanSearch)
-	}
-	inner, err := old.Reoptimize(e)
+	h, err := b.resolve()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkFields(); err != nil {
+	if b.target, err = b.newTarget(c.Keys, false); err != nil {
 		return nil, err
 	}
-	guard, err := newLosses(s, c.Shrink)
-	if err != nil {
-		return nil, err
+	if b.target == nil {
+		b.in = intake.Counted(h, b.config.Memory, c.TempDir, intake.NoValues(b.spec))
+	} else {
+		b.in = intake.New(h, b.target)
 	}
-	b := &Builder{config: c, hasher: s.hasher, chosen: s.FPRChosen(), losses: guard}
-	b.take(inner)
 	return b, nil
 }
 
-// resolve sets family, spec and hasher of a Config that names a Spec, and checks them.
-func (b *Builder) resolve() (err error) {
+// resolve sets family and spec of a Config that names a Spec, checks them, and returns the hasher of the keys.
+func (b *Builder) resolve() (h filter.Hasher, err error) {
 	if b.family, b.spec, err = b.config.family(); err != nil {
-		return err
+		return h, err
 	}
 	if err := b.family.Check(b.spec); err != nil {
-		return err
+		return h, err
 	}
-	if b.hasher, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
-		return err
+	if h, err = b.family.Hasher(b.spec, b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
+		return h, err
 	}
-	return b.config.checkAllow(b.hasher)
+	return h, b.config.checkAllow(h)
 }
 
-// later spools the keys, so that they are counted before the filter is made.
-func (b *Builder) later() error {
-	memory := b.config.Memory
-	if b.family.Name == "" { // the planner has not chosen
-		// The keys stay in the spool while the family gathers them, so that both need a share.
-		memory = max(b.config.BuildMemory()/16, min(b.config.BuildMemory(), 1<<20))
-		var err error
-		if b.hasher, err = families.OwnHasher(b.config.Hash, b.config.Seed, b.config.Secret); err != nil {
-			return err
-		}
+// newTarget returns the Target of a filter of that number of keys. Unless that is counted, 0 means unknown: there is no
+// Target then if the family, or this form of it, needs the number.
+func (b *Builder) newTarget(keys uint64, counted bool) (intake.Target, error) {
+	unknown := keys == 0 && !counted
+	switch {
+	case b.family.Can.Has(filter.CanRawKeys):
+		return b.texts(), nil
+	case unknown && !b.family.Can.Has(filter.CanCountItself):
+		return nil, nil
 	}
-	b.spool = spool.New(memory, b.config.TempDir)
-	return nil
-}
-
-// start makes the family's builder for that number of keys. If the number is 0 and the builder needs it, start makes
-// none; forms of a family that count keys need it.
-func (b *Builder) start(keys uint64) error {
 	if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
-		return err
+		return nil, err
 	}
 	inner, err := b.family.NewBuilder(b.spec, keys)
-	if err != nil {
-		return err
+	if err != nil || unknown && !intake.Gathers(inner) {
+		return nil, err
 	}
-	if _, gathers := inner.(filter.Spiller); keys == 0 && !gathers && b.spool == nil {
-		return nil
-	}
-	b.take(inner)
-	return nil
+	return b.targetOf(inner), nil
 }
 
-// take sets the builder that gets the hashes.
-func (b *Builder) take(inner filter.Builder) {
-	if s, ok := inner.(filter.Spiller); ok && b.config.Memory > 0 {
-		s.Limit(b.config.Memory, b.config.TempDir)
-	} else if ok && b.config.TempDir != "" {
-		s.Limit(0, b.config.TempDir)
-	}
-	if p, ok := inner.(filter.Parallel); ok {
-		p.SetWorkers(b.config.Workers)
-	}
-	if s, ok := inner.(filter.Searcher); ok && b.config.Progress != nil {
-		s.OnProgress(b.config.Progress)
-	}
-	b.inner, b.bits = inner, b.family.BuildValueBits(b.spec)
+// targetOf returns the Target of a builder of the family.
+func (b *Builder) targetOf(inner filter.Builder) intake.Target {
+	return intake.Family(inner, b.family, b.spec, b.options())
+}
+
+// texts returns the Target of a family that takes raw keys.
+func (b *Builder) texts() intake.Target {
+	return intake.NewTexts(func(keys uint64) (filter.Filter, error) {
+		if err := b.config.checkSize(b.family, b.spec, keys); err != nil {
+			return nil, err
+		}
+		return b.family.New(b.spec, keys)
+	}, b.spec, b.config.Keys, b.options())
+}
+
+func (b *Builder) options() intake.Options {
+	c := &b.config
+	return intake.Options{Memory: c.Memory, TempDir: c.TempDir, Workers: c.Workers, Progress: c.Progress}
 }
 
 // Spec returns the Spec of the Config, or the one that the planner has chosen. It is zero until the planner has chosen.
@@ -238,24 +240,26 @@ func (b *Builder) Spec() filter.Spec { return b.spec }
 // filter.ErrKeys if Config.Keys was not their number, and filter.ErrRate if the filter exceeds Config.MaxFPR. The
 // Builder cannot be used afterwards.
 func (b *Builder) Build(ctx context.Context) (*Set, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
-		return nil, errSpent
-	}
-	set, err := b.build(ctx)
-	if err == nil {
-		err = b.checkLosses(set)
-	}
-	if err == nil && b.config.Capacity > 0 {
-		if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
-			err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+	return built(&b.adder, func() (*Set, error) {
+		set, err := b.finish(ctx)
+		if err == nil {
+			err = b.checkLosses(set)
 		}
+		if err == nil && b.config.Capacity > 0 {
+			if n := set.distinct(b.config.Capacity); n > b.config.Capacity {
+				err = fmt.Errorf("%d keys for a capacity of %d: %w", n, b.config.Capacity, filter.ErrFull)
+			}
+		}
+		return set, err
+	})
+}
+
+// guard makes Build compare the new Set with an older one.
+func (b *Builder) guard(old *Set) (err error) {
+	if b.losses, err = newLosses(old, b.config.Shrink); err == nil && b.losses.sample != nil {
+		b.in.Watch(b.losses.add)
 	}
-	if err := errors.Join(err, b.close()); err != nil {
-		return nil, err
-	}
-	return set, nil
+	return err
 }
 
 // checkLosses returns an error if the Set has lost too much of the older one that it replaces.
@@ -266,28 +270,23 @@ func (b *Builder) checkLosses(set *Set) error {
 	return b.losses.check(set.distinctLen())
 }
 
-func (b *Builder) build(ctx context.Context) (*Set, error) {
-	if b.shards != nil {
-		if err := b.flush(); err != nil {
-			return nil, err
-		}
-		return b.optimizeShards(ctx)
-	}
-	f, err := b.make(ctx)
+// finishOne makes the Set of a Builder of one filter.
+func (b *Builder) finishOne(ctx context.Context) (*Set, error) {
+	f, err := b.filter(ctx)
 	if err != nil {
 		return nil, b.noRoom(err)
 	}
-	set, err := newSet(f, b.hasher, b.config.Concurrent)
+	set, err := newSet(f, b.Hasher(), b.config.Concurrent)
 	if err != nil {
 		return nil, err
 	}
 	switch set.choose(b.chosen); {
-	case b.config.Like != nil:
-		if set, err = b.finishLike(set); err != nil {
+	case b.config.Like == nil && b.family.Name != "":
+		set.choose(b.config.chosenFPR(b.family, b.spec, b.in.Len(), set))
+	case b.trim:
+		if set, err = set.Trimmed(); err != nil {
 			return nil, err
 		}
-	case b.family.Name != "":
-		set.choose(b.config.chosenFPR(b.family, b.spec, b.count(), set))
 	}
 	if b.config.Allow != nil {
 		if err := b.allow(ctx, set); err != nil {
@@ -297,139 +296,57 @@ func (b *Builder) build(ctx context.Context) (*Set, error) {
 	return set, set.CheckFPR(b.config.MaxFPR)
 }
 
-// count returns the number of keys that were added.
-func (b *Builder) count() uint64 {
-	if b.raw != nil {
-		return b.raw.added
-	}
-	return b.added.Load()
-}
-
-// checkKeys returns an error if the number of keys is not the announced one.
-func (b *Builder) checkKeys() error {
-	if n := b.count(); b.exact != 0 && n != b.exact {
-		return &filter.KeysError{Announced: b.exact, Added: n}
-	}
-	if n, v := b.count(), b.valued.Load(); b.config.Like != nil && b.bits > 0 && v != n {
-		return withoutValues(n - v)
-	}
-	return nil
-}
-
-// withoutValues returns the error for keys without values where all need one.
-func withoutValues(keys uint64) error {
-	return &filter.ConfigError{Field: "values", Value: "none",
-		Reason: fmt.Sprintf("%d keys came without a value; give each key its value", keys)}
-}
-
-// make returns the filter of all keys.
-func (b *Builder) make(ctx context.Context) (filter.Filter, error) {
-	if b.raw != nil {
-		if err := b.checkKeys(); err != nil {
-			return nil, err
-		}
-		return b.raw.build(ctx)
-	}
-	if err := b.flush(); err != nil {
+// filter returns the filter of all keys.
+func (b *Builder) filter(ctx context.Context) (filter.Filter, error) {
+	c := &b.config
+	if err := b.in.Check(c.Keys, c.Like != nil && b.family.BuildValueBits(b.spec) > 0); err != nil {
 		return nil, err
 	}
-	if err := b.checkKeys(); err != nil {
-		return nil, err
-	}
-	if b.spool != nil {
-		if err := b.unspool(ctx); err != nil {
+	if b.in.Counting() {
+		if err := b.startCounted(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if b.family.Name != "" && b.config.Like == nil { // families that gather keys know their number only now
-		if err := b.config.checkSize(b.family, b.spec, b.count()); err != nil {
+	if b.family.Name != "" && c.Like == nil { // families that gather keys know their number only now
+		if err := c.checkSize(b.family, b.spec, b.in.Len()); err != nil {
 			return nil, err
 		}
 	}
-	f, err := b.inner.Build(ctx)
-	b.inner = nil
+	f, err := b.target.Build(ctx)
 	if err == nil {
-		err = b.config.checkBuilt(f)
+		err = c.checkBuilt(f)
 	}
 	return f, err
 }
 
-// flush passes on the keys that were added one by one.
-func (b *Builder) flush() error {
-	for i := range b.stripes {
-		if hs := b.stripes[i].hs; len(hs) > 0 {
-			if err := b.give(hs); err != nil {
-				return err
-			}
-		}
-		if s := &b.stripes[i]; len(s.valued) > 0 {
-			if err := b.flushValues(s); err != nil {
-				return err
-			}
-		}
-		b.stripes[i] = stripe{}
-	}
-	return nil
-}
-
-// unspool makes the family's builder for the counted keys and passes it their hashes.
-func (b *Builder) unspool(ctx context.Context) error {
-	b.config.Keys = b.spool.Len()
-	if b.config.open() {
-		var err error
+// startCounted makes the Target for the counted keys and passes them on.
+func (b *Builder) startCounted(ctx context.Context) (err error) {
+	if b.config.Keys = b.in.Len(); b.config.open() {
 		if b.config, err = b.config.Resolve(ctx); err != nil {
 			return err
 		}
-		if err := b.resolve(); err != nil {
+		if _, err := b.resolve(); err != nil {
 			return err
 		}
 	}
-	if err := b.start(b.config.Keys); err != nil {
+	if b.target, err = b.newTarget(b.config.Keys, true); err != nil {
 		return err
 	}
-	if err := b.spool.Each(ctx, b.inner.AddMany); err != nil || b.members != nil {
-		return err // allow reads the spool again
-	}
-	err := b.spool.Close()
-	b.spool = nil
-	return err
+	return b.in.Start(ctx, b.target)
 }
 
-// spend drops the keys in the stripes, which then take no others.
-func spend(all *[stripes]stripe) {
-	for i := range all {
-		s := &all[i]
-		s.mu.Lock()
-		s.hs, s.valued, s.values, s.spent = nil, nil, nil, true
-		s.mu.Unlock()
+// BuildValues returns a Set of keys with values, for a Spec such as ribbon(value_bits=8): see Builder.AddValue. It
+// ranges over keys once, and once more to name the key if one has two values: the error is a *filter.ValueError. It
+// keeps no slice that keys yields.
+func BuildValues[K Key](ctx context.Context, keys iter.Seq2[K, uint64], c Config) (*Set, error) {
+	b, err := NewBuilder(c)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// Close drops the keys and removes their temporary file. No Add may run at the same time.
-func (b *Builder) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.close()
-}
-
-func (b *Builder) close() (err error) {
-	b.done = true
-	spend(&b.stripes)
-	if s, ok := b.inner.(filter.Spiller); ok {
-		err = s.Close()
+	defer b.Close()
+	if err := intake.FeedValues(ctx, b.in, keys); err != nil {
+		return nil, err
 	}
-	if b.spool != nil {
-		err = errors.Join(err, b.spool.Close())
-	}
-	if b.members != nil && b.members != b.spool {
-		err = errors.Join(err, b.members.Close())
-	}
-	if b.raw != nil {
-		err = errors.Join(err, b.raw.close())
-	}
-	if b.shards != nil {
-		err = errors.Join(err, b.shards.Close())
-	}
-	b.inner, b.spool, b.shards = nil, nil, nil
-	return err
+	set, err := b.Build(ctx)
+	return set, intake.NameConflict(err, b.Hasher(), keys)
 }

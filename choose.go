@@ -74,8 +74,8 @@ func (c Config) Check() error {
 		h, err := families.OwnHasher(c.Hash, c.Seed, c.Secret)
 		return errors.Join(c.checkNeeds(), err, c.checkAllow(h))
 	}
-	b := Builder{config: c}
-	return b.resolve()
+	_, err := (&Builder{config: c}).resolve()
+	return err
 }
 
 // checkNeeds is Check for a Config with Needs.

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine/shards"
 	"github.com/bloomery/bloomery/internal/except"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -28,7 +29,7 @@ func SetLockedMemory(n int64) (old int64) {
 }
 
 // ErrSpent is the error of a Builder that takes no more keys.
-var ErrSpent = errSpent
+var ErrSpent = intake.ErrSpent
 
 // ErrUnlocked is the error of a Locked that was closed.
 var ErrUnlocked = errUnlocked

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
 	"github.com/bloomery/bloomery/internal/engine/one"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/shrink"
 	"github.com/bloomery/bloomery/plan"
 )
@@ -48,10 +49,6 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err := c.checkLike(); err != nil {
 		return nil, err
 	}
-	guard, err := newLosses(c.Like, c.Shrink)
-	if err != nil {
-		return nil, err
-	}
 	like, ok := c.Like.engine.(*one.Set)
 	if !ok {
 		return nil, fmt.Errorf("like a sharded Set: take a ShardBuilder: %w", filter.ErrUnsupported)
@@ -60,7 +57,8 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{config: c, hasher: old.Hasher(), chosen: old.Chosen(), exact: c.Keys, losses: guard}
+	b := &Builder{config: c, chosen: old.Chosen()}
+	b.finish = b.finishOne
 	b.spec = old.Spec().Without("trimmed")
 	if b.family, err = families.ByName(b.spec.Family()); err != nil {
 		return nil, err
@@ -69,9 +67,17 @@ func (c Config) likeBuilder() (*Builder, error) {
 		return nil, err
 	}
 	b.trim = !c.Concurrent && (old.Stored().Trimmed || !b.spec.Equal(old.Spec()))
+	if b.target, err = b.likeTarget(old); err != nil {
+		return nil, err
+	}
+	b.in = intake.New(old.Hasher(), b.target)
+	return b, b.guard(c.Like)
+}
+
+// likeTarget returns the Target of a filter like that of old.
+func (b *Builder) likeTarget(old *one.Set) (intake.Target, error) {
 	if b.family.Can.Has(filter.CanRawKeys) {
-		b.raw = newRawKeys(b.family, b.spec, c)
-		return b, nil
+		return b.texts(), nil
 	}
 	f, err := old.Model(b.family.Can.Has(filter.CanSearch)) // Build reads it, perhaps when its file has changed
 	if err != nil {
@@ -81,16 +87,7 @@ func (c Config) likeBuilder() (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.take(inner)
-	return b, nil
-}
-
-// finishLike returns the Set of a build in the form of Config.Like.
-func (b *Builder) finishLike(set *Set) (*Set, error) {
-	if set.choose(b.chosen); b.trim {
-		return set.Trimmed()
-	}
-	return set, nil
+	return b.targetOf(inner), nil
 }
 
 // noRoom explains why a filter like another one is full.
@@ -99,7 +96,7 @@ func (b *Builder) noRoom(err error) error {
 		return err
 	}
 	return fmt.Errorf("%d keys have no room in a filter like the given one, which has %d; build a new one with more "+
-		"room (capacity=, growth=): %w", b.count(), b.config.Like.Len(), err)
+		"room (capacity=, growth=): %w", b.in.Len(), b.config.Like.Len(), err)
 }
 
 // checkLikeShards returns the hasher of a sharded set like another one.

@@ -51,10 +51,7 @@ func newLosses(old *Set, option float64) (*losses, error) {
 }
 
 // add puts keys of the new list into the sample.
-func (l *losses) add(hs []filter.Hash) {
-	if l == nil || l.sample == nil {
-		return
-	}
+func (l *losses) add(hs []filter.Hash) error {
 	for _, h := range hs {
 		if h.Hi < l.limit.Load() {
 			l.mu.Lock()
@@ -66,6 +63,7 @@ func (l *losses) add(hs []filter.Hash) {
 			l.mu.Unlock()
 		}
 	}
+	return nil
 }
 
 // compare notes what the new Set has, before the old one is closed.

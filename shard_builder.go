@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"math/rand/v2"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
-	"github.com/bloomery/bloomery/internal/spool"
 	"github.com/bloomery/bloomery/shard"
 )
 
@@ -28,21 +24,13 @@ import (
 // With Config.Allow, the keys of the list take 16 bytes each too, and one half of that limit is for them. Exceptions
 // take about 150 bytes each while their shard is made.
 type ShardBuilder struct {
+	adder
 	config  Config // of the set
 	each    Config // of a shard, once the number of shards is known
-	hasher  filter.Hasher
 	folder  *shardFolder
-	spill   *run.Spill   // nil until the number of shards is known
-	allowed shardedList  // of Config.Allow
-	spool   *spool.Spool // nil unless the keys are counted first
-	added   atomic.Uint64
-	valued  atomic.Uint64   // keys that came with values
-	stripes [stripes]stripe // of Add, AddString, AddUint64 and AddHash
-
-	losses *losses // with Config.Like, else nil
-
-	mu   sync.Mutex
-	done bool
+	spill   *intake.Shards // nil until the number of shards is known
+	allowed *intake.List   // of Config.Allow, from Build on, else nil
+	losses  *losses        // with Config.Like, else nil
 }
 
 // shardMemory is the default limit of a ShardBuilder for hashes in memory.
@@ -61,10 +49,11 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 	} else if c.Keys > 0 && c.Shards == 0 {
 		b.config.Shards = AutoShards(c.Keys)
 	}
-	if b.hasher, err = b.config.check(); err != nil { // before the keys come
+	hasher, err := b.config.check() // before the keys come
+	if err != nil {
 		return nil, err
 	}
-	if err = b.config.checkAllow(b.hasher); err != nil {
+	if err = b.config.checkAllow(hasher); err != nil {
 		return nil, err
 	}
 	if c.Like == nil && c.Keys > 0 {
@@ -84,10 +73,19 @@ func NewShardBuilder(dir string, c Config) (b *ShardBuilder, err error) {
 		return nil, err
 	}
 	if b.config.Shards == 0 || c.open() && c.Keys == 0 {
-		b.spool = spool.New(b.memory()/2, c.TempDir)
+		late := &filter.ConfigError{Field: "shards", Value: 0,
+			Reason: "values need the number of shards before the keys, and a Spec or the number of keys"}
+		if b.config.Shards > 0 {
+			late.Field = "keys"
+			late.Reason = "values need a Spec, such as rankindexed(value_bits=8), or the number of keys before the keys"
+		}
+		b.in = intake.Counted(hasher, b.memory()/2, c.TempDir, b.noValues(late))
 	} else if err = b.start(context.Background()); err != nil {
 		return nil, errors.Join(err, b.folder.close())
+	} else {
+		b.in = intake.New(hasher, b.spill)
 	}
+	b.in.OnClose(b.folder.close)
 	return b, nil
 }
 
@@ -131,17 +129,24 @@ func (b *ShardBuilder) memory() int64 {
 	return max(half, 1)
 }
 
+// noValues returns the error for keys with values if the set takes none: with Config.Allow another one.
+func (b *ShardBuilder) noValues(other error) error {
+	if b.config.Allow != nil {
+		return &filter.ConfigError{Field: "allow", Value: "list",
+			Reason: "a sharded set with values has no exceptions; leave one out"}
+	}
+	return other
+}
+
 // start makes the store of hashes, when the number of shards is known.
 func (b *ShardBuilder) start(ctx context.Context) (err error) {
 	if b.config.Like != nil {
 		b.each = b.config.likeShards()
-	} else {
-		b.each, err = b.config.ForShard(ctx)
+	} else if b.each, err = b.config.ForShard(ctx); err != nil {
+		return err
 	}
-	if err == nil {
-		b.spill = run.NewSpill(b.config.Shards, b.memory(), b.config.TempDir)
-	}
-	return err
+	b.spill = intake.NewShards(b.config.Shards, b.memory(), b.config.TempDir, b.Spec(), b.noValues(nil))
+	return nil
 }
 
 // Spec returns the Spec of each shard. It is zero until the planner has chosen.
@@ -156,112 +161,36 @@ func (b *ShardBuilder) Spec() filter.Spec {
 // Shards returns the number of shards, or 0 until the keys are counted.
 func (b *ShardBuilder) Shards() int { return b.config.Shards }
 
-// Hasher returns the hash function of the keys.
-func (b *ShardBuilder) Hasher() filter.Hasher { return b.hasher }
-
-// Add adds a key.
-func (b *ShardBuilder) Add(key []byte) error { return b.AddHash(b.hasher.Sum(key)) }
-
-// AddString is Add for a string.
-func (b *ShardBuilder) AddString(key string) error { return b.AddHash(b.hasher.SumString(key)) }
-
-// AddUint64 is Add for the eight bytes of key, little endian.
-func (b *ShardBuilder) AddUint64(key uint64) error { return b.AddHash(b.hasher.SumUint64(key)) }
-
-// AddHash adds a key hashed by Hasher.
-func (b *ShardBuilder) AddHash(h filter.Hash) error {
-	s := &b.stripes[rand.Uint32()%stripes]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.spent {
-		return errSpent
-	}
-	if s.hs == nil {
-		s.hs = make([]filter.Hash, 0, stripeLen)
-	}
-	if s.hs = append(s.hs, h); len(s.hs) < stripeLen {
-		return nil
-	}
-	hs := s.hs
-	s.hs = s.hs[:0]
-	return b.AddHashes(hs)
-}
-
-// AddMany adds keys. Batches of a few thousand keys are fastest.
-func (b *ShardBuilder) AddMany(keys [][]byte) error {
-	buf := hashBuffers.Get().(*[]filter.Hash)
-	hs := (*buf)[:0]
-	for _, k := range keys {
-		hs = append(hs, b.hasher.Sum(k))
-	}
-	err := b.AddHashes(hs)
-	*buf = hs[:0]
-	hashBuffers.Put(buf)
-	return err
-}
-
-// AddHashes adds keys hashed by Hasher. It does not keep hs.
-func (b *ShardBuilder) AddHashes(hs []filter.Hash) error {
-	b.added.Add(uint64(len(hs)))
-	switch {
-	case b.spill != nil:
-		return b.spill.Add(hs)
-	case b.spool != nil:
-		return b.spool.Add(hs)
-	}
-	return errSpent
-}
-
 // Build writes the shards and, as the last file, the manifest, and removes the files of the set that it replaces. No
 // Add may run at the same time. On error, or when ctx ends, the folder is as it was before. The error wraps
 // filter.ErrFull and filter.ErrKeys as that of Builder.Build does, and filter.ErrRate if the set exceeds Config.MaxFPR.
 // Config.Progress gets the progress of all shards together. The ShardBuilder cannot be used afterwards.
 func (b *ShardBuilder) Build(ctx context.Context) (*shard.Manifest, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
-		return nil, errSpent
-	}
-	m, err := b.build(ctx)
-	if err := errors.Join(err, b.close()); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return built(&b.adder, func() (*shard.Manifest, error) { return b.build(ctx) })
 }
 
 func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
-	for i := range b.stripes {
-		if hs := b.stripes[i].hs; len(hs) > 0 {
-			b.stripes[i].hs = nil
-			if err := b.AddHashes(hs); err != nil {
-				return nil, err
-			}
-		}
-	}
-	n := b.added.Load()
-	if b.config.Keys != 0 && n != b.config.Keys {
-		return nil, &filter.KeysError{Announced: b.config.Keys, Added: n}
+	n := b.in.Len()
+	if err := b.in.Check(b.config.Keys, false); err != nil {
+		return nil, err
 	}
 	if b.config.Like == nil {
 		if err := run.CheckShards(b.config.Shards, n); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.checkValues(); err != nil {
+	f, _ := families.ByName(b.Spec().Family()) // zero until the planner has chosen
+	values := b.in.Valued() > 0 || b.config.Like != nil && f.BuildValueBits(b.Spec()) > 0
+	if err := b.in.Check(0, values); err != nil {
 		return nil, err
 	}
-	if b.spool != nil {
+	if b.in.Counting() {
 		b.config.Keys = max(n, 1)
 		b.config.Shards = cmp.Or(b.config.Shards, AutoShards(n))
 		if err := b.start(ctx); err != nil {
 			return nil, err
 		}
-		if err := b.spool.Each(ctx, b.spill.Add); err != nil {
-			return nil, err
-		}
-		err := b.spool.Close()
-		b.spool = nil
-		if err != nil {
+		if err := b.in.Start(ctx, b.spill); err != nil {
 			return nil, err
 		}
 	}
@@ -271,21 +200,18 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	if err := b.readAllowed(ctx); err != nil {
 		return nil, err
 	}
-	entries, chosen := make([]shard.Entry, b.config.Shards), make([]float64, b.config.Shards)
-	if err := b.shards(ctx, entries, chosen); err != nil {
+	m := &shard.Manifest{Hash: b.Hasher().ID(), Seed: b.Hasher().Seed(), Spec: b.Spec()}
+	if err := b.shards(ctx, m); err != nil {
 		return nil, err
 	}
-	if err := b.conflicts(ctx); err != nil {
+	if err := b.allowed.Err(ctx); err != nil {
 		return nil, err
-	}
-	m := &shard.Manifest{
-		Spec: b.Spec(), Hash: b.hasher.ID(), Seed: b.hasher.Seed(), FPRChosen: shard.Chosen(chosen), Shards: entries,
 	}
 	if err := b.losses.check(m.Keys()); err != nil {
 		return nil, err
 	}
 	if m.Hash == filter.SipHash {
-		m.KeyCheck = b.hasher.KeyCheck()
+		m.KeyCheck = b.Hasher().KeyCheck()
 	}
 	if err := CheckShards(m, b.config.MaxFPR); err != nil {
 		return nil, err
@@ -293,98 +219,62 @@ func (b *ShardBuilder) build(ctx context.Context) (*shard.Manifest, error) {
 	return m, b.folder.commit(ctx, m)
 }
 
-// shards builds and writes all shards.
-func (b *ShardBuilder) shards(ctx context.Context, entries []shard.Entry, chosen []float64) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// shards builds and writes all shards, and sets their entries and the chosen rate in the manifest.
+func (b *ShardBuilder) shards(ctx context.Context, m *shard.Manifest) error {
+	n := b.config.Shards
 	workers := b.config.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	at := min(workers, len(entries)) // shards at the same time
+	at := min(workers, n) // shards at the same time
 	each := b.each
 	each.Workers = workers / at
 	if each.Memory > 0 {
 		each.Memory = max(each.Memory/2/int64(at), 1)
 	}
-	progress := newShardProgress(b, len(entries))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range at {
-		wg.Go(func() {
-			for {
-				s := int(next.Add(1)) - 1
-				if s >= len(entries) || ctx.Err() != nil {
-					return
-				}
-				var err error
-				if entries[s], chosen[s], err = b.shard(ctx, s, each, progress); err != nil {
-					cancel(fmt.Errorf("shard %d: %w", s, err)) // the first cause counts
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+	progress := b.spill.Progress(n, b.in.Len(), b.config.Progress)
+	chosen := make([]float64, n)
+	m.Shards = make([]shard.Entry, n)
+	err := intake.Build(ctx, n, at, func(ctx context.Context, s int) (err error) {
+		c := each
+		c.Progress = progress(s)
+		m.Shards[s], chosen[s], err = b.shard(ctx, s, c)
+		return err
+	})
+	m.FPRChosen = shard.Chosen(chosen)
+	return err
 }
 
 // shard builds and writes a shard.
-func (b *ShardBuilder) shard(ctx context.Context, s int, c Config, p *shardProgress) (shard.Entry, float64, error) {
-	c.Keys, c.Progress = b.keysOf(s), p.of(s)
-	var err error
+func (b *ShardBuilder) shard(ctx context.Context, s int, c Config) (e shard.Entry, chosen float64, err error) {
+	c.Keys = b.spill.Keys(s)
 	if c.Like != nil {
 		if c.Like, err = b.config.Like.Shard(s); err != nil {
-			return shard.Entry{}, 0, err
+			return e, 0, err
 		}
 	}
 	one, err := c.memberBuilder() // exceptions come later: the keys need not be kept twice
 	if err != nil {
-		return shard.Entry{}, 0, err
+		return e, 0, err
 	}
 	defer one.Close()
 	one.part = true
-	add := b.adder(one)
-	if err := b.spill.Each(ctx, s, add); err != nil {
-		return shard.Entry{}, 0, err
+	if err := b.spill.Pass(ctx, s, one.in); err != nil {
+		return e, 0, err
 	}
 	set, err := one.Build(ctx)
 	if err != nil {
-		return shard.Entry{}, 0, err
+		return e, 0, err
 	}
 	if err := b.except(ctx, set, s, c.Like); err != nil {
-		return shard.Entry{}, 0, err
+		return e, 0, err
 	}
 	b.losses.addShard(one.losses, set)
-	e, err := b.folder.write(ctx, set, s, b.config.Shards)
-	p.report(s, 1)
+	e, err = b.folder.write(ctx, set, s, b.config.Shards)
+	if c.Progress != nil {
+		c.Progress(filter.Progress{Done: 1})
+	}
 	return e, set.FPRChosen(), err
-}
-
-// Close drops the keys, removes their temporary file and unlocks the folder. No Add may run at the same time.
-func (b *ShardBuilder) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.close()
-}
-
-func (b *ShardBuilder) close() (err error) {
-	if b.done {
-		return nil
-	}
-	b.done = true
-	spend(&b.stripes)
-	if b.spool != nil {
-		err = b.spool.Close()
-	}
-	if b.spill != nil {
-		err = errors.Join(err, b.spill.Close())
-	}
-	if b.allowed.spill != nil {
-		err = errors.Join(err, b.allowed.spill.Close())
-	}
-	b.spool, b.spill, b.allowed.spill = nil, nil, nil
-	return errors.Join(err, b.folder.close())
 }
 
 // BuildShards builds the sharded set of keys in the folder dir; see NewShardBuilder and ShardBuilder.Build. It ranges
@@ -395,26 +285,8 @@ func BuildShards[K Key](ctx context.Context, keys iter.Seq[K], dir string, c Con
 		return nil, err
 	}
 	defer b.Close()
-	if err := feedHashes(ctx, keys, b.hasher, b.AddHashes); err != nil {
+	if err := intake.Feed(ctx, b.in, keys); err != nil {
 		return nil, err
 	}
 	return b.Build(ctx)
-}
-
-// feedHashes gives the hashes of keys in batches.
-func feedHashes[K Key](ctx context.Context, keys iter.Seq[K], h filter.Hasher, give func([]filter.Hash) error) error {
-	hs := make([]filter.Hash, 0, feedBatch)
-	sum := sumOf[K](h)
-	err := each(ctx, keys, func(k K) error {
-		if hs = append(hs, sum(k)); len(hs) < feedBatch {
-			return nil
-		}
-		err := give(hs)
-		hs = hs[:0]
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return give(hs)
 }

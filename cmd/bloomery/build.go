@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/families"
 	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/keyio"
 	"github.com/bloomery/bloomery/plan"
 )
 
@@ -380,13 +381,36 @@ func (a *app) buildSet(
 	defer b.Close()
 	p = newProgress()
 	a.show(p, what, input.Size())
-	err = process(ctx, input, p, eachBatch(parse, b.AddMany, b.AddManyValues), nil)
+	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
 	p.end()
 	if err != nil {
 		return nil, adviseBuild(err, b.Spec())
 	}
 	set, err := b.Build(ctx)
 	return set, adviseBuild(a.nameConflict(ctx, input, parse, b.Hasher(), err), b.Spec())
+}
+
+// feed passes the keys of all inputs to keys or, where parse finds values, both to withValues.
+func feed(ctx context.Context, input *keyio.Input, p *progress, parse parseValues,
+	keys func([][]byte) error, withValues func([][]byte, []uint64) error) error {
+	return input.Process(ctx, 0, func(_ int, b *keyio.Batch) (err error) {
+		n := len(b.Keys)
+		if parse != nil {
+			err = parse(b)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(b.Values) > 0:
+			err = withValues(b.Keys, b.Values)
+		default:
+			err = keys(b.Keys)
+		}
+		if err == nil {
+			p.keys.Add(int64(n))
+		}
+		return err
+	}, nil)
 }
 
 // building returns the text of the progress bar after the last key, for a filter of its own or one like another one.

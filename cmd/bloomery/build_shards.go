@@ -92,7 +92,7 @@ func (a *app) shardSet(
 	defer b.Close()
 	p = newProgress()
 	a.show(p, "reading", input.Size())
-	err = process(ctx, input, p, eachBatch(parse, b.AddMany, b.AddManyValues), nil)
+	err = feed(ctx, input, p, parse, b.AddMany, b.AddManyValues)
 	p.end()
 	if err != nil {
 		return nil, err

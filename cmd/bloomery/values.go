@@ -143,24 +143,6 @@ func staticValues(s filter.Spec) bool {
 	return f.NeedsValues(s)
 }
 
-// eachBatch returns a function that gives the keys of a batch to keys, or, if parse finds values, both to withValues.
-func eachBatch(
-	parse parseValues, keys func([][]byte) error, withValues func([][]byte, []uint64) error,
-) func(*keyio.Batch) error {
-	if parse == nil {
-		return func(b *keyio.Batch) error { return keys(b.Keys) }
-	}
-	return func(b *keyio.Batch) error {
-		if err := parse(b); err != nil {
-			return err
-		}
-		if len(b.Values) == 0 {
-			return keys(b.Keys)
-		}
-		return withValues(b.Keys, b.Values)
-	}
-}
-
 // countKeys returns the number of keys of the inputs, which parse, if not nil, may drop lines of.
 func countKeys(ctx context.Context, in *keyio.Input, parse parseValues) (uint64, error) {
 	if parse == nil {

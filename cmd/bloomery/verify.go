@@ -163,7 +163,12 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 	if !staticValues(set.Spec()) { // put may have changed them, and keys that look alike share one
 		values = func(keys [][]byte, _ []uint64) error { return v.AskMembers(keys) }
 	}
-	err = a.pass(ctx, in, f.members, "members", eachBatch(parse, v.AskMembers, values), nil)
+	input, p, err := a.follow(in, f.members, "members")
+	if err != nil {
+		return r, err
+	}
+	err = feed(ctx, input, p, parse, v.AskMembers, values)
+	p.end()
 	if err != nil {
 		return r, err
 	}
@@ -173,7 +178,7 @@ func (a *app) ask(ctx context.Context, set *bloomery.Set, f verifyFlags) (r bloo
 		}
 		return v.Result(ctx)
 	}
-	p := newProgress()
+	p = newProgress()
 	a.show(p, "sorting", 0)
 	defer p.end()
 	return v.Result(ctx)

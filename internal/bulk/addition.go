@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/intake"
 	"github.com/bloomery/bloomery/internal/run"
 )
 
@@ -49,7 +50,7 @@ func (a *Addition) AddMany(keys [][]byte) error {
 	if a.spill == nil {
 		return a.set.AddMany(keys)
 	}
-	return withHashes(a.set.Hasher(), keys, a.spill.Add)
+	return intake.Hash(a.set.Hasher(), keys, a.spill.Add)
 }
 
 // AddHashes is AddMany for keys hashed by Hasher. It does not keep hs.

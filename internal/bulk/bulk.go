@@ -2,8 +2,7 @@
 package bulk
 
 import (
-	"fmt"
-	"sync"
+	"cmp"
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
@@ -34,35 +33,9 @@ type Options struct {
 	Progress func(filter.Progress)
 }
 
-func (o Options) memory() int64 {
-	if o.Memory <= 0 {
-		return spool.DefaultMemory
-	}
-	return o.Memory
-}
+func (o Options) memory() int64 { return cmp.Or(o.Memory, spool.DefaultMemory) }
 
 // NewSpill returns a store of hashes for the shards of e.
 func (o Options) NewSpill(e engine.Engine) *run.Spill {
 	return run.NewSpill(e.Stored().Shards, o.memory(), o.TempDir)
-}
-
-var hashBuffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
-
-// withHashes calls f with the hashes of keys, which it must not keep.
-func withHashes(h filter.Hasher, keys [][]byte, f func(hs []filter.Hash) error) error {
-	buf := hashBuffers.Get().(*[]filter.Hash)
-	defer hashBuffers.Put(buf)
-	hs := (*buf)[:0]
-	for _, k := range keys {
-		hs = append(hs, h.Sum(k))
-	}
-	*buf = hs
-	return f(hs)
-}
-
-// checkPairs panics if there is not one value for each key.
-func checkPairs(keys [][]byte, values []uint64) {
-	if len(keys) != len(values) {
-		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
-	}
 }

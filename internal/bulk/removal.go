@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/engine"
+	"github.com/bloomery/bloomery/internal/intake"
 )
 
 // MaxStrangers is the value of Removed.Strangers from which a guarded removal changes nothing.
@@ -66,7 +67,7 @@ func NewRemoval(set Set, e engine.Engine, o Options) (*Removal, error) {
 // AddMany adds keys to the list. A key that was added to the Set several times is removed as often as it is in the
 // list. AddMany may be called from several goroutines at the same time. After Look or Remove it returns an error.
 func (r *Removal) AddMany(keys [][]byte) error {
-	return withHashes(r.set.Hasher(), keys, r.AddHashes)
+	return intake.Hash(r.set.Hasher(), keys, r.AddHashes)
 }
 
 var errLooked = errors.New("bloomery: the Removal has looked at its list, and takes no more keys")

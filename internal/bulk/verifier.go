@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/filter"
 	"github.com/bloomery/bloomery/internal/gather"
+	"github.com/bloomery/bloomery/internal/intake"
 )
 
 // A Verifier asks a Set for the keys that it was built from and for absent keys, and counts the wrong answers. Give it
@@ -111,7 +112,7 @@ func (v *Verifier) AskMembers(keys [][]byte) error {
 // AskValues is AskMembers for keys with values, and compares them: values[i] is that of keys[i]. The error wraps
 // errors.ErrUnsupported if the Set stores no values. It panics if keys and values differ in length.
 func (v *Verifier) AskValues(keys [][]byte, values []uint64) error {
-	checkPairs(keys, values)
+	intake.CheckPairs(keys, values)
 	for i, k := range keys {
 		value, ok, err := v.set.Get(k)
 		if err != nil {
@@ -139,16 +140,15 @@ func (v *Verifier) ask(keys [][]byte, keep func(h filter.Hash, hit bool) (filter
 		}
 		return nil
 	}
-	buf := hashBuffers.Get().(*[]filter.Hash)
-	defer hashBuffers.Put(buf)
-	hs := (*buf)[:0]
-	for i, k := range keys {
-		if h, ok := keep(verifierHash.Sum(k), hits[i]); ok {
-			hs = append(hs, h)
+	return intake.Hash(verifierHash, keys, func(hs []filter.Hash) error {
+		kept := hs[:0]
+		for i, h := range hs {
+			if h, ok := keep(h, hits[i]); ok {
+				kept = append(kept, h)
+			}
 		}
-	}
-	*buf = hs
-	return v.keys.AddMany(hs)
+		return v.keys.AddMany(kept)
+	})
 }
 
 // AskRandom asks for the first n of RandomKeys(seed). It returns the cause of ctx when ctx is done. progress, if not

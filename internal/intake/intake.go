@@ -1,0 +1,268 @@
+// Package intake takes keys from any number of goroutines to the place where a build needs their hashes. A source hands
+// in keys, a Sink takes the hashes. Every source works with every Sink.
+//
+//	source                                   Sink
+//	Add, AddString, AddUint64, AddValue   ┌► Family   the builder of a family
+//	AddMany, AddManyValues                │  Texts    a filter of raw keys: it takes the keys, not their hashes
+//	Feed, FeedValues: sequences       ────┤  Shards   by shard, beyond a limit of memory in a temporary file
+//	AddHashes, AddValueHashes             │  Counted  a spool until the keys are counted; Start passes them to another
+//	                                      └► To       any function
+//
+// Keys that come one by one wait in one of 16 stripes, so that goroutines seldom wait for each other; a full stripe
+// goes to the Sink as one batch. Other sources hand their batches to the Sink at once.
+package intake
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/spool"
+)
+
+// Sink takes the hashes of keys. AddMany and AddValues are those of filter.Builder and filter.ValueBuilder.
+type Sink interface {
+	AddMany(hs []filter.Hash) error
+	// AddValues takes values of at most ValueBits bits.
+	AddValues(hs []filter.Hash, values []uint64) error
+	// ValueBits returns how many bits a value may have, or an error if the Sink takes none.
+	ValueBits() (int, error)
+	// Close drops the keys and removes their temporary files.
+	Close() error
+}
+
+// Intake hashes keys and passes them to a Sink. Methods that add keys are safe for concurrent use, except during
+// Flush, Start and End.
+type Intake struct {
+	hasher  filter.Hasher
+	sink    Sink
+	texts   *Texts       // the Sink, if it takes the keys themselves
+	counted *spool.Spool // has all keys until they are counted
+	members *spool.Spool // has all keys until Close, for Members
+	added   atomic.Uint64
+	valued  atomic.Uint64  // keys that came with values
+	closers []func() error // nil after Close
+
+	stripes [stripes]stripe
+}
+
+var (
+	// ErrSpent is the error of builders that were built or closed.
+	ErrSpent = errors.New("bloomery: the Builder was built or closed, and takes no more keys")
+	// ErrRawKeys is the error of hashes for a family that takes raw keys.
+	ErrRawKeys = fmt.Errorf("the family takes raw keys, not their hashes: %w", filter.ErrUnsupported)
+	errNoSpec  = errors.New(
+		"bloomery: values at the build need a Spec or Needs with values, such as ribbon(value_bits=8)")
+)
+
+// New returns an Intake that passes keys to a Sink.
+func New(h filter.Hasher, s Sink) *Intake {
+	in := &Intake{hasher: h, sink: s, closers: []func() error{s.Close}}
+	if in.texts, _ = s.(*Texts); in.texts != nil {
+		in.refuse(ErrRawKeys)
+	}
+	return in
+}
+
+// Counted returns an Intake that keeps the hashes until Start, those beyond about memory bytes in a temporary file in
+// dir; see spool.New. Keys with values get the error noValues.
+func Counted(h filter.Hasher, memory int64, dir string, noValues error) *Intake {
+	s := spool.New(memory, dir)
+	in := New(h, To(s.Add, s.Close, noValues))
+	in.counted = s
+	return in
+}
+
+// Counting reports whether the keys are still counted.
+func (in *Intake) Counting() bool { return in.counted != nil }
+
+// Start passes the counted keys to a Sink, which takes all further keys too.
+func (in *Intake) Start(ctx context.Context, s Sink) error {
+	counted := in.counted
+	in.sink, in.counted = s, nil
+	in.OnClose(s.Close)
+	err := counted.Each(ctx, s.AddMany)
+	if in.members == counted { // Members needs them again
+		return err
+	}
+	return errors.Join(err, counted.Close())
+}
+
+// OnClose makes Close call f too.
+func (in *Intake) OnClose(f func() error) { in.closers = append(in.closers, f) }
+
+// Keep keeps the hashes of all keys for Members, as Counted does.
+func (in *Intake) Keep(memory int64, dir string) {
+	if in.members = in.counted; in.members == nil {
+		in.members = spool.New(memory, dir)
+		in.sink = &tee{in.sink, in.members.Add, true}
+		in.OnClose(in.members.Close)
+	}
+}
+
+// Members calls f with the hashes of all keys, in batches. It needs Keep.
+func (in *Intake) Members(ctx context.Context, f func(hs []filter.Hash) error) error {
+	return in.members.Each(ctx, f)
+}
+
+// Watch calls f with the hashes of all keys without values, also from several goroutines at once.
+func (in *Intake) Watch(f func(hs []filter.Hash) error) { in.sink = &tee{in.sink, f, false} }
+
+// Hasher returns the hash function of the keys.
+func (in *Intake) Hasher() filter.Hasher { return in.hasher }
+
+// Len returns the number of keys that were added.
+func (in *Intake) Len() uint64 { return in.added.Load() }
+
+// Valued returns how many of them came with values.
+func (in *Intake) Valued() uint64 { return in.valued.Load() }
+
+// Check returns an error if the number of keys is not the announced one, unless that is 0, or if all keys need values
+// and some came without.
+func (in *Intake) Check(announced uint64, values bool) error {
+	n, v := in.Len(), in.Valued()
+	if announced != 0 && n != announced {
+		return &filter.KeysError{Announced: announced, Added: n}
+	}
+	if values && v != n {
+		return &filter.ConfigError{Field: "values", Value: "none",
+			Reason: fmt.Sprintf("%d keys came without a value; give each key its value", n-v)}
+	}
+	return nil
+}
+
+// Add adds a key.
+func (in *Intake) Add(key []byte) error {
+	if in.texts != nil {
+		return in.addText(bytes.Clone(key)) // a copy, so that key does not escape
+	}
+	return in.AddHash(in.hasher.Sum(key))
+}
+
+// AddString is Add for a string.
+func (in *Intake) AddString(key string) error {
+	if in.texts != nil {
+		return in.addText([]byte(key))
+	}
+	return in.AddHash(in.hasher.SumString(key))
+}
+
+// AddUint64 is Add for the eight bytes of key, little endian.
+func (in *Intake) AddUint64(key uint64) error {
+	if in.texts != nil {
+		return in.addText(binary.LittleEndian.AppendUint64(nil, key))
+	}
+	return in.AddHash(in.hasher.SumUint64(key))
+}
+
+// addText is Add for a Sink that takes the keys themselves.
+func (in *Intake) addText(key []byte) error {
+	in.added.Add(1)
+	return in.texts.AddKeys(key)
+}
+
+// AddMany adds a batch of keys.
+func (in *Intake) AddMany(keys [][]byte) error {
+	if in.texts != nil {
+		in.added.Add(uint64(len(keys)))
+		return in.texts.AddKeys(keys...)
+	}
+	return Hash(in.hasher, keys, in.AddHashes)
+}
+
+var buffers = sync.Pool{New: func() any { return new([]filter.Hash) }}
+
+// Hash calls give with the hashes of keys. give may change them and must not keep them.
+func Hash(h filter.Hasher, keys [][]byte, give func(hs []filter.Hash) error) error {
+	buf := buffers.Get().(*[]filter.Hash)
+	hs := (*buf)[:0]
+	for _, k := range keys {
+		hs = append(hs, h.Sum(k))
+	}
+	err := give(hs)
+	*buf = hs[:0]
+	buffers.Put(buf)
+	return err
+}
+
+// AddManyValues adds a batch of keys with their values, or none of them. It panics if keys and values differ in length.
+func (in *Intake) AddManyValues(keys [][]byte, values []uint64) error {
+	return Hash(in.hasher, keys, func(hs []filter.Hash) error { return in.AddValueHashes(hs, values) })
+}
+
+// AddHashes adds hashed keys. It does not keep hs.
+func (in *Intake) AddHashes(hs []filter.Hash) error {
+	in.added.Add(uint64(len(hs)))
+	return in.sink.AddMany(hs)
+}
+
+// AddValueHashes is AddManyValues for hashed keys. It does not keep the slices.
+func (in *Intake) AddValueHashes(hs []filter.Hash, values []uint64) error {
+	CheckPairs(hs, values)
+	if err := in.fits(values...); err != nil || len(hs) == 0 {
+		return err
+	}
+	return in.giveValues(hs, values)
+}
+
+func (in *Intake) giveValues(hs []filter.Hash, values []uint64) error {
+	in.added.Add(uint64(len(hs)))
+	in.valued.Add(uint64(len(hs)))
+	return in.sink.AddValues(hs, values)
+}
+
+// fits returns an error unless the Sink takes keys with these values.
+func (in *Intake) fits(values ...uint64) error {
+	bits, err := in.sink.ValueBits()
+	if err != nil {
+		return err
+	}
+	if bits == 0 {
+		return &filter.ConfigError{Field: "value_bits", Value: 0, Reason: "keys with values need it in the Spec"}
+	}
+	for _, v := range values {
+		if v>>bits != 0 {
+			return &filter.ConfigError{Field: "value", Value: v,
+				Reason: fmt.Sprintf("want less than 2^%d, as value_bits= says", bits)}
+		}
+	}
+	return nil
+}
+
+// End makes all methods that add keys return an error. The Sink keeps its keys until Close.
+func (in *Intake) End(why error) {
+	in.refuse(why)
+	in.texts = nil
+	in.sink = To(func([]filter.Hash) error { return why }, nil, why)
+}
+
+// Close is End, and closes the Sink.
+func (in *Intake) Close(why error) (err error) {
+	in.End(why)
+	for _, f := range in.closers {
+		err = errors.Join(err, f())
+	}
+	in.closers = nil
+	return err
+}
+
+// CheckPairs panics if there is not one value for each key.
+func CheckPairs[K any](keys []K, values []uint64) {
+	if len(keys) != len(values) {
+		panic(fmt.Sprintf("bloomery: %d values for %d keys", len(values), len(keys)))
+	}
+}
+
+// NoValues returns the error for values that come with the keys of a filter of that Spec, which may be zero.
+func NoValues(s filter.Spec) error {
+	if s.Family() == "" {
+		return errNoSpec
+	}
+	return families.Lacks(s, filter.CanBuildValues)
+}

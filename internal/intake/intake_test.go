@@ -1,0 +1,258 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+const testKeys = 10_000
+
+var hasher = filter.NewHasher(7)
+
+// testKey returns the i-th key, and its value.
+func testKey(i int) (key string, value uint64) { return fmt.Sprint("key-", i), uint64(i) & 255 }
+
+// recorder is a Sink that keeps hashes and values.
+type recorder struct {
+	mu   sync.Mutex
+	bits int
+	got  map[filter.Hash]uint64
+	n    int
+}
+
+func (r *recorder) AddMany(hs []filter.Hash) error { return r.AddValues(hs, make([]uint64, len(hs))) }
+
+func (r *recorder) AddValues(hs []filter.Hash, values []uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, h := range hs {
+		r.got[h] = values[i]
+	}
+	r.n += len(hs)
+	return nil
+}
+
+func (r *recorder) ValueBits() (int, error) { return r.bits, nil }
+
+func (r *recorder) Close() error { return nil }
+
+func newRecorder(bits int) *recorder { return &recorder{bits: bits, got: map[filter.Hash]uint64{}} }
+
+// want returns what a recorder must have of all keys.
+func want(values bool) map[filter.Hash]uint64 {
+	all := map[filter.Hash]uint64{}
+	for i := range testKeys {
+		key, value := testKey(i)
+		if !values {
+			value = 0
+		}
+		all[hasher.SumString(key)] = value
+	}
+	return all
+}
+
+// add adds all keys from four goroutines, each in another way.
+func add(t *testing.T, in *Intake, values bool) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			keys, hs, vs := [][]byte{}, []filter.Hash{}, []uint64{}
+			for i := g * testKeys / 4; i < (g+1)*testKeys/4; i++ {
+				k, v := testKey(i)
+				keys, hs, vs = append(keys, []byte(k)), append(hs, hasher.SumString(k)), append(vs, v)
+			}
+			seq := func(yield func([]byte, uint64) bool) {
+				for i := 0; i < len(keys) && yield(keys[i], vs[i]); i++ {
+				}
+			}
+			var err error
+			switch way := (map[bool]int{true: 4}[values]) + g; way {
+			case 0:
+				for i := range keys[:len(keys)/2] {
+					err = errors.Join(err, in.Add(keys[2*i]), in.AddString(string(keys[2*i+1])))
+				}
+			case 1:
+				err = in.AddMany(keys)
+			case 2:
+				err = in.AddHashes(hs)
+			case 3:
+				err = Feed(t.Context(), in, slices.Values(keys))
+			case 4:
+				for i, h := range hs {
+					err = errors.Join(err, in.AddValueHash(h, vs[i]))
+				}
+			case 5:
+				err = in.AddManyValues(keys, vs)
+			case 6:
+				err = in.AddValueHashes(hs, vs)
+			case 7:
+				err = FeedValues(t.Context(), in, seq)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := in.Flush(); err != nil {
+		t.Error(err)
+	}
+	if err := in.Check(testKeys, values); err != nil {
+		t.Error(err)
+	}
+	if err := in.Check(testKeys-1, false); !errors.Is(err, filter.ErrKeys) {
+		t.Errorf("wrong number: %v", err)
+	}
+	if err := in.Check(0, !values); !values && !errors.Is(err, filter.ErrConfig) {
+		t.Errorf("no values: %v", err)
+	}
+}
+
+// TestSources hands keys in from all sources, with and without values, with and without a spool in between.
+func TestSources(t *testing.T) {
+	for _, values := range []bool{false, true} {
+		for _, counted := range []bool{false, !values} { // a spool takes no values
+			for _, keep := range []bool{false, true} {
+				r := newRecorder(8)
+				in := New(hasher, r)
+				if counted {
+					in = Counted(hasher, 1<<10, t.TempDir(), NoValues(filter.Spec{}))
+					if err := in.AddValueHash(filter.Hash{}, 1); !errors.Is(err, errNoSpec) {
+						t.Error(err)
+					}
+				}
+				if keep {
+					in.Keep(1<<10, t.TempDir())
+				}
+				add(t, in, values)
+				if counted != in.Counting() {
+					t.Error("Counting is wrong")
+				}
+				if counted {
+					if err := in.Start(t.Context(), r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if r.n != testKeys || !maps.Equal(r.got, want(values)) {
+					t.Errorf("values %v, counted %v, keep %v: the Sink has %d keys", values, counted, keep, r.n)
+				}
+				if keep {
+					members := newRecorder(0)
+					err := in.Members(t.Context(), members.AddMany)
+					if err != nil || !maps.Equal(members.got, want(false)) {
+						t.Errorf("Members: %v, or other keys", err)
+					}
+				}
+				if err := errors.Join(in.Close(ErrSpent), in.Close(ErrSpent)); err != nil {
+					t.Error(err)
+				}
+				key := [][]byte{{1}}
+				for i, err := range []error{
+					in.Add(key[0]), in.AddString("a"), in.AddUint64(1), in.AddMany(key), in.AddHashes(nil), in.Flush(),
+					in.AddManyValues(key, []uint64{1}), in.AddValueHash(filter.Hash{}, 1),
+					Feed(t.Context(), in, slices.Values(key)),
+				} {
+					if !errors.Is(err, ErrSpent) {
+						t.Errorf("way %d after Close: %v", i, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestShards hands keys to Shards, beyond its memory, and passes them on.
+func TestShards(t *testing.T) {
+	for text, static := range map[string]bool{
+		"ribbon(value_bits=8)": true, "rankindexed(value_bits=8)": false, "standard": false,
+	} {
+		spec, err := filter.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const shards = 3
+		s := NewShards(shards, 1, t.TempDir(), spec, nil)
+		in := New(hasher, s)
+		values := spec.Has("value_bits")
+		if err := in.AddValueHash(filter.Hash{}, 256); err == nil || values != errors.Is(err, filter.ErrConfig) {
+			t.Errorf("%s: a value: %v", text, err)
+		}
+		add(t, in, values)
+		to := newRecorder(8)
+		next := New(hasher, to)
+		var keys uint64
+		for i := range shards {
+			keys += s.Keys(i)
+			if err := s.Pass(t.Context(), i, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := map[filter.Hash]uint64{}
+		for h, v := range want(values) {
+			if static { // the value is in the low half of Lo
+				h = run.WithValue(h, v)
+			}
+			all[h] = v
+		}
+		if keys != testKeys || to.n != testKeys || !maps.Equal(to.got, all) {
+			t.Errorf("%s: %d keys in shards, %d passed on, or others", text, keys, to.n)
+		}
+		if err := in.Close(ErrSpent); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBuild builds shards side by side: each once, and the first error names its shard.
+func TestBuild(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[int]int{}
+	one := func(_ context.Context, s int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[s]++
+		return nil
+	}
+	if err := Build(t.Context(), 50, 4, one); err != nil || len(seen) != 50 || seen[49] != 1 {
+		t.Errorf("%v, %d shards", err, len(seen))
+	}
+	bad := errors.New("bad")
+	err := Build(t.Context(), 5, 1, func(_ context.Context, s int) error {
+		if s == 3 {
+			return bad
+		}
+		return nil
+	})
+	if !errors.Is(err, bad) || err.Error() != "shard 3: bad" {
+		t.Error(err)
+	}
+}
+
+// TestList: members of a list are named by it, or by their text.
+func TestList(t *testing.T) {
+	keys := [][]byte{[]byte("b"), []byte("a")}
+	l, err := NewList(t.Context(), slices.Values(keys), hasher, run.NewSpill(2, 1, t.TempDir()))
+	if err != nil || l.Count(0)+l.Count(1) != 2 {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Err(t.Context()), (*List)(nil).Err(t.Context())); err != nil {
+		t.Error(err)
+	}
+	l.Both(map[filter.Hash]string{hasher.SumString("a"): "hash", hasher.SumString("c"): "other"})
+	var both *filter.AllowedError
+	if !errors.As(l.Err(t.Context()), &both) || !slices.Equal(both.Keys, []string{"a", "other"}) {
+		t.Errorf("%v", both)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,151 @@
+package intake
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"reflect"
+	"strconv"
+
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/bitvec"
+)
+
+// Key is the constraint of key types. Named types hash as their underlying type, integers as 8 bytes, little endian.
+type Key interface{ ~string | ~[]byte | ~uint64 }
+
+// batch is the number of keys of a sequence that are passed on together, and between two checks of the context.
+const batch = 4096
+
+// Feed adds the keys of a sequence. It keeps no slice that keys yields.
+func Feed[K Key](ctx context.Context, in *Intake, keys iter.Seq[K]) error {
+	if in.texts != nil {
+		return each(ctx, keys, func(k K) error { return in.addText(textOf(k)) })
+	}
+	return Hashes(ctx, in.hasher, keys, in.AddHashes)
+}
+
+// Hashes calls give with the hashes of the keys of a sequence, in batches. give must not keep them.
+func Hashes[K Key](ctx context.Context, h filter.Hasher, keys iter.Seq[K], give func(hs []filter.Hash) error) error {
+	hs := make([]filter.Hash, 0, batch)
+	sum := sumOf[K](h)
+	err := each(ctx, keys, func(k K) error {
+		if hs = append(hs, sum(k)); len(hs) < batch {
+			return nil
+		}
+		err := give(hs)
+		hs = hs[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return give(hs)
+}
+
+// FeedValues is Feed for keys with values.
+func FeedValues[K Key](ctx context.Context, in *Intake, keys iter.Seq2[K, uint64]) error {
+	hs, values := make([]filter.Hash, 0, batch), make([]uint64, 0, batch)
+	sum := sumOf[K](in.hasher)
+	give := func() error {
+		err := in.AddValueHashes(hs, values)
+		hs, values = hs[:0], values[:0]
+		return errors.Join(err, ctx.Err())
+	}
+	for k, value := range keys {
+		if hs, values = append(hs, sum(k)), append(values, value); len(hs) < batch {
+			continue
+		}
+		if err := give(); err != nil {
+			return err
+		}
+	}
+	return give()
+}
+
+// NameConflict names the key of a *filter.ValueError in err, which is returned. It ranges over keys until it finds it.
+func NameConflict[K Key](err error, h filter.Hasher, keys iter.Seq2[K, uint64]) error {
+	var both *filter.ValueError
+	if errors.As(err, &both) {
+		sum := sumOf[K](h)
+		for k := range keys {
+			if both.Of(sum(k)) {
+				both.Key = nameOf(k)
+				break
+			}
+		}
+	}
+	return err
+}
+
+// Copies calls give with copies of the keys of a sequence, in batches. give may keep them until it returns.
+func Copies(ctx context.Context, keys iter.Seq[[]byte], give func(keys [][]byte) error) error {
+	var text []byte // of all keys of a batch
+	ends := make([]int, 0, batch)
+	flush := func() error {
+		part := make([][]byte, len(ends))
+		at := 0
+		for i, end := range ends {
+			part[i], at = text[at:end], end
+		}
+		text, ends = text[:0], ends[:0]
+		return give(part)
+	}
+	err := each(ctx, keys, func(key []byte) error {
+		text = append(text, key...)
+		if ends = append(ends, len(text)); len(ends) < batch {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// each calls f for every key, until it fails or ctx ends.
+func each[K Key](ctx context.Context, keys iter.Seq[K], f func(K) error) (err error) {
+	n := 0
+	for k := range keys {
+		if n%batch == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n++
+		if err := f(k); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// sumOf returns the function that hashes keys of type K as their underlying type.
+func sumOf[K Key](h filter.Hasher) func(K) filter.Hash {
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.String:
+		return func(k K) filter.Hash { return h.SumString(bitvec.As[string](k)) }
+	case reflect.Slice:
+		return func(k K) filter.Hash { return h.Sum(bitvec.As[[]byte](k)) }
+	}
+	return func(k K) filter.Hash { return h.SumUint64(bitvec.As[uint64](k)) }
+}
+
+// textOf returns a copy of the bytes of a key, those of an integer little endian.
+func textOf[K Key](k K) []byte {
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.String:
+		return []byte(bitvec.As[string](k))
+	case reflect.Slice:
+		return append([]byte(nil), bitvec.As[[]byte](k)...)
+	}
+	return binary.LittleEndian.AppendUint64(nil, bitvec.As[uint64](k))
+}
+
+// nameOf returns a key for an error: an integer in decimal digits, other keys as they are.
+func nameOf[K Key](k K) string {
+	if reflect.TypeFor[K]().Kind() == reflect.Uint64 {
+		return strconv.FormatUint(bitvec.As[uint64](k), 10)
+	}
+	return string(textOf(k))
+}

@@ -1,0 +1,179 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/run"
+)
+
+// Shards is a Sink that keeps the hashes by shard; see run.Spill. Either all keys have values or none.
+type Shards struct {
+	*run.Spill
+	bits     int  // of the values
+	static   bool // the family tells keys apart by 96 bits, so that a value fits into a hash; see run.WithValue
+	noValues error
+	valued   atomic.Bool
+}
+
+// NewShards returns an empty Shards of that many shards, for filters of a Spec. If noValues is not nil, it is the error
+// of keys with values.
+func NewShards(shards int, memory int64, dir string, s filter.Spec, noValues error) *Shards {
+	t := &Shards{Spill: run.NewSpill(shards, memory, dir), noValues: noValues}
+	f, _ := families.ByName(s.Family())
+	if t.bits, t.static = f.BuildValueBits(s), f.NeedsValues(s); noValues == nil && !f.Can.Has(filter.CanBuildValues) {
+		t.noValues = NoValues(s)
+	}
+	return t
+}
+
+// AddMany implements Sink.
+func (t *Shards) AddMany(hs []filter.Hash) error { return t.Add(hs) }
+
+// ValueBits implements Sink.
+func (t *Shards) ValueBits() (int, error) { return t.bits, t.noValues }
+
+// AddValues implements Sink.
+func (t *Shards) AddValues(hs []filter.Hash, values []uint64) error {
+	if !t.valued.Load() {
+		t.valued.Store(true)
+	}
+	if t.static {
+		return t.Spill.AddValues(hs, values)
+	}
+	return t.AddPairs(hs, values)
+}
+
+// Keys returns the number of keys of a shard.
+func (t *Shards) Keys(s int) uint64 {
+	if t.valued.Load() && !t.static {
+		return t.Count(s) / 2
+	}
+	return t.Count(s)
+}
+
+// Pass passes the keys of a shard to another Intake, with their values.
+func (t *Shards) Pass(ctx context.Context, s int, to *Intake) error {
+	add := to.AddHashes
+	switch {
+	case t.valued.Load() && t.static:
+		add = func(hs []filter.Hash) error { return to.AddValueHashes(hs, run.ValuesOf(hs)) }
+	case t.valued.Load():
+		add = (&pairs{to: to}).add
+	}
+	return t.Each(ctx, s, add)
+}
+
+// pairs passes on the entries of run.Spill.AddPairs: keys with values of a filter that needs all bits of a hash.
+type pairs struct {
+	to     *Intake
+	first  filter.Hash // of a pair whose second entry is still to come
+	open   bool
+	hs     []filter.Hash
+	values []uint64
+}
+
+func (p *pairs) add(hs []filter.Hash) error {
+	p.hs, p.values = p.hs[:0], p.values[:0]
+	for _, h := range hs {
+		if p.open {
+			p.hs, p.values = append(p.hs, p.first), append(p.values, h.Lo)
+		}
+		p.first, p.open = h, !p.open
+	}
+	return p.to.AddValueHashes(p.hs, p.values)
+}
+
+// Build calls one for each of the shards, for at most workers of them at the same time, until one fails. The error
+// names the shard.
+func Build(ctx context.Context, shards, workers int, one func(ctx context.Context, s int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, shards) {
+		wg.Go(func() {
+			for {
+				s := int(next.Add(1)) - 1
+				if s >= shards || ctx.Err() != nil {
+					return
+				}
+				if err := one(ctx, s); err != nil {
+					cancel(fmt.Errorf("shard %d: %w", s, err)) // the first cause counts
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// Progress adds up the progress of the builds of all shards, each by its share of the keys, and reports the sum to a
+// function. The result gives the Config.Progress of a shard, nil if to is nil.
+func (t *Shards) Progress(shards int, keys uint64, to func(filter.Progress)) func(s int) func(filter.Progress) {
+	var mu sync.Mutex
+	done, sum := make([]float64, shards), 0.0
+	return func(s int) func(filter.Progress) {
+		if to == nil {
+			return nil
+		}
+		share := float64(t.Keys(s)) / float64(max(keys, 1))
+		return func(now filter.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum += (now.Done - done[s]) * share
+			done[s] = now.Done
+			to(filter.Progress{Done: min(sum, 1)})
+		}
+	}
+}
+
+// List is the list of allowed keys of a sharded set: hashes by shard.
+type List struct {
+	*run.Spill
+	keys   iter.Seq[[]byte]
+	hasher filter.Hasher
+
+	mu   sync.Mutex
+	both map[filter.Hash]string // keys that are members, with a text
+}
+
+// NewList returns the list of keys. It ranges over them. Close it also on error.
+func NewList(ctx context.Context, keys iter.Seq[[]byte], h filter.Hasher, spill *run.Spill) (*List, error) {
+	l := &List{Spill: spill, keys: keys, hasher: h, both: map[filter.Hash]string{}}
+	return l, Hashes(ctx, h, keys, spill.Add)
+}
+
+// Both notes keys that are members, with a text for each.
+func (l *List) Both(keys map[filter.Hash]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.both, keys)
+}
+
+// Err returns a *filter.AllowedError if keys are members. It reads their names from the list; others keep their text. l
+// may be nil.
+func (l *List) Err(ctx context.Context) error {
+	if l == nil || len(l.both) == 0 {
+		return nil
+	}
+	err := each(ctx, l.keys, func(key []byte) error {
+		h := l.hasher.Sum(key)
+		if _, ok := l.both[h]; ok {
+			l.both[h] = string(key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return &filter.AllowedError{Keys: slices.Sorted(maps.Values(l.both))}
+}

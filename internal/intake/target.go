@@ -1,0 +1,165 @@
+package intake
+
+import (
+	"context"
+	"sync"
+
+	"github.com/bloomery/bloomery/families"
+	"github.com/bloomery/bloomery/filter"
+	"github.com/bloomery/bloomery/internal/spool"
+)
+
+// Target is a Sink that makes one filter of its keys.
+type Target interface {
+	Sink
+	// Build returns the filter of all keys. Call it once, when no keys are added.
+	Build(ctx context.Context) (filter.Filter, error)
+}
+
+// Options of a Target. Zero fields are the defaults of the family.
+type Options struct {
+	Memory   int64  // limit of the hashes in memory in bytes
+	TempDir  string // of further ones
+	Workers  int
+	Progress func(filter.Progress)
+}
+
+// family is a Target with the builder of a family.
+type family struct {
+	filter.Builder     // nil after Build
+	bits           int // of the values
+	noValues       error
+}
+
+// Family returns the Target of a builder. If the Spec and its family are unknown, they are zero, and the Target takes
+// no values.
+func Family(b filter.Builder, f families.Family, s filter.Spec, o Options) Target {
+	if s, ok := b.(filter.Spiller); ok && (o.Memory > 0 || o.TempDir != "") {
+		s.Limit(max(o.Memory, 0), o.TempDir)
+	}
+	if p, ok := b.(filter.Parallel); ok {
+		p.SetWorkers(o.Workers)
+	}
+	if s, ok := b.(filter.Searcher); ok && o.Progress != nil {
+		s.OnProgress(o.Progress)
+	}
+	t := &family{Builder: b, bits: f.BuildValueBits(s)}
+	if _, ok := b.(filter.ValueBuilder); !ok {
+		t.noValues = NoValues(s)
+	}
+	return t
+}
+
+// Gathers reports whether a builder keeps its keys until Build, and so need not know their number before.
+func Gathers(b filter.Builder) bool {
+	_, ok := b.(filter.Spiller)
+	return ok
+}
+
+func (t *family) AddValues(hs []filter.Hash, values []uint64) error {
+	return t.Builder.(filter.ValueBuilder).AddValues(hs, values)
+}
+
+func (t *family) ValueBits() (int, error) { return t.bits, t.noValues }
+
+func (t *family) Build(ctx context.Context) (filter.Filter, error) {
+	b := t.Builder
+	t.Builder = nil // Build closes it
+	return b.Build(ctx)
+}
+
+func (t *family) Close() error {
+	if s, ok := t.Builder.(filter.Spiller); ok { // not after Build
+		return s.Close()
+	}
+	return nil
+}
+
+// Texts is the Target of a family that takes raw keys. If their number is needed and unknown, it spools them.
+type Texts struct {
+	Sink  // takes no hashes
+	make  func(keys uint64) (filter.Filter, error)
+	known uint64
+
+	mu     sync.Mutex
+	filter filter.RawKeyFilter // nil until the number of keys is known
+	spool  *spool.Raw          // until then, else nil
+	closed bool
+}
+
+// NewTexts returns the Target of a filter that make returns for a number of keys. make is called before the first key
+// if that number is known: it is not 0, or the Spec has the size.
+func NewTexts(make func(keys uint64) (filter.Filter, error), s filter.Spec, keys uint64, o Options) *Texts {
+	t := &Texts{make: make, known: keys}
+	t.Sink = To(func([]filter.Hash) error { return ErrRawKeys }, t.end, NoValues(s))
+	if s.Has("m") && s.Has("k") {
+		t.known = max(keys, 1)
+	}
+	if t.known == 0 {
+		t.spool = spool.NewRaw(o.Memory, o.TempDir)
+	}
+	return t
+}
+
+// AddKeys adds keys until one fails.
+func (t *Texts) AddKeys(keys ...[]byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return ErrSpent
+	}
+	for _, k := range keys {
+		if err := t.put(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put spools a key, or adds it to the filter, which it makes before the first key.
+func (t *Texts) put(key []byte) error {
+	if t.spool != nil {
+		return t.spool.Add(key)
+	}
+	if err := t.start(t.known); err != nil {
+		return err
+	}
+	return t.filter.AddKey(key)
+}
+
+func (t *Texts) start(keys uint64) error {
+	if t.filter != nil {
+		return nil
+	}
+	f, err := t.make(keys)
+	if err == nil {
+		t.filter = f.(filter.RawKeyFilter)
+	}
+	return err
+}
+
+// Build returns the filter of all keys.
+func (t *Texts) Build(ctx context.Context) (filter.Filter, error) {
+	keys := t.known
+	if t.spool != nil {
+		keys = t.spool.Len()
+	}
+	if err := t.start(keys); err != nil {
+		return nil, err
+	}
+	if t.spool != nil {
+		if err := t.spool.Each(ctx, t.filter.AddKey); err != nil {
+			return nil, err
+		}
+	}
+	return t.filter, ctx.Err()
+}
+
+// end drops the keys and removes their temporary file.
+func (t *Texts) end() error {
+	t.filter, t.closed = nil, true
+	if t.spool == nil {
+		return nil
+	}
+	return t.spool.Close()
+}
